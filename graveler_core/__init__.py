@@ -1,0 +1,1 @@
+"""graveler: Git for data, on any key-value store and any object store."""

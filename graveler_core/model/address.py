@@ -1,0 +1,93 @@
+"""Storage namespaces and object addresses, normalised once so that two spellings of one place are equal.
+
+Every address that graveler keeps goes through here: relative against absolute paths, compared as text, once made a
+garbage collector elsewhere delete live data (lakeFS 4658 and 4698).
+"""
+
+from __future__ import annotations
+
+import posixpath
+from dataclasses import dataclass
+from urllib.parse import quote, unquote, urlsplit
+
+from graveler_core.errors import InvalidInput, Kind
+
+SCHEMES = ("file", "memory", "s3", "gs", "az")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Namespace:
+    """A normalised storage namespace: scheme, bucket or container ('' for files), and path without outer slashes."""
+
+    scheme: str
+    bucket: str
+    path: str
+
+    @property
+    def uri(self) -> str:
+        """The one spelling: no trailing slash, no empty, `.` or `..` segments, percent-encoding undone and redone."""
+        path = quote(self.path, safe="/-_.~")
+        if self.scheme == "file":
+            return f"file:///{path}"
+        return f"{self.scheme}://{self.bucket}/{path}".rstrip("/")
+
+    def ancestors(self) -> list[Namespace]:
+        """Every place that contains this one, nearest first, without itself."""
+        parts = self.path.split("/") if self.path else []
+        above = [Namespace(self.scheme, self.bucket, "/".join(parts[:n])) for n in range(len(parts) - 1, -1, -1)]
+        return [n for n in above if n.scheme != "file" or n.path]
+
+    def contains(self, other: Namespace) -> bool:
+        """Whether `other` is this place or lies inside it."""
+        same_root = (self.scheme, self.bucket) == (other.scheme, other.bucket)
+        return same_root and (self.path in ("", other.path) or other.path.startswith(self.path + "/"))
+
+
+def namespace(uri: str) -> Namespace:
+    """Parse and normalise a storage namespace, or raise `InvalidInput`."""
+
+    def refuse(rule: str) -> InvalidInput:
+        return InvalidInput(f"storage namespace {uri!r}: {rule}", kind=Kind.InvalidNamespace, uri=uri)
+
+    if not isinstance(uri, str) or "\0" in uri or "\\" in uri:
+        raise refuse("must be a URI without NUL or backslash")
+    parts = urlsplit(uri)
+    if parts.scheme not in SCHEMES:
+        raise refuse(f"must begin with one of {', '.join(s + '://' for s in SCHEMES)}")
+    if parts.query or parts.fragment or parts.username or parts.password:
+        raise refuse("must not carry a query, a fragment or credentials")
+    path = unquote(parts.path)
+    if "\0" in path or "\\" in path or ".." in path.split("/"):
+        raise refuse("must not contain '..', NUL or backslash, however encoded")
+    clean = posixpath.normpath("/" + path).strip("/")
+    if parts.scheme == "file":
+        if parts.netloc not in ("", "localhost"):
+            raise refuse("a file URI must not name a host: file:///absolute/path")
+        if not clean:
+            raise refuse("must name a directory below the root")
+        return Namespace("file", "", clean)
+    if not parts.netloc:
+        raise refuse("must name a bucket or container")
+    return Namespace(parts.scheme, parts.netloc, clean)
+
+
+def relative_address(address: str) -> str:
+    """Check an address below a storage namespace: no way out of it, one spelling."""
+    segments = unquote(address).split("/")
+    bad = not address or address.startswith("/") or "\0" in address or "\\" in address or unquote(address) != address
+    if bad or any(s in ("", ".", "..") for s in segments):
+        raise InvalidInput(
+            f"address {address!r}: must be a relative path of plain segments "
+            "(no '..', '.', '//', NUL, backslash or '%' escapes)",
+            kind=Kind.InvalidValue,
+            address=address,
+        )
+    return address
+
+
+def full_address(uri: str) -> str:
+    """Check an address with a scheme of its own, and give its one spelling."""
+    parsed = namespace(uri)
+    if not parsed.path:
+        raise InvalidInput(f"address {uri!r}: must name an object, not a bucket", kind=Kind.InvalidValue, address=uri)
+    return parsed.uri

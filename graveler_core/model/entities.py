@@ -1,0 +1,161 @@
+"""The records that graveler keeps, as frozen pydantic models. Source: seeds 000 and 001, with the fields that the
+guarantees need (uid, epoch, nonce, since, consumed, operations digest).
+
+How a record becomes bytes is `codec`'s business, where it is kept `records`'.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from enum import StrEnum
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from graveler_core.model.ids import (
+    BranchId,
+    BranchUid,
+    CommitId,
+    MetarangeId,
+    Nonce,
+    ObjectId,
+    RepositoryId,
+    RepositoryUid,
+    StagingToken,
+    TagId,
+)
+from graveler_core.model.layers import Layer
+
+FORMAT_VERSION = 1
+
+
+class Record(BaseModel):
+    """Base of all stored records: frozen, and strict about unknown fields."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class RepositoryState(StrEnum):
+    """`initial` while it is being created, `active` in use, `deleting` once deletion began."""
+
+    INITIAL = "initial"
+    ACTIVE = "active"
+    DELETING = "deleting"
+
+
+class Repository(Record):
+    """A repository. Its uid, not its name, is in the key of everything that belongs to it."""
+
+    id: RepositoryId
+    uid: RepositoryUid
+    storage_namespace: str
+    creation_date: datetime
+    default_branch: BranchId
+    state: RepositoryState
+    bare: bool = False
+    boundary_seed: int = Field(ge=0, lt=1 << 64)
+    format_version: int = FORMAT_VERSION
+    nonce: Nonce
+    since: datetime
+    """When the current state was entered."""
+
+
+class Branch(Record):
+    """The one register of a branch: everything that a reader, writer or committer must see together."""
+
+    id: BranchId
+    uid: BranchUid
+    epoch: int = 0
+    """Counts resets and hard resets, so that a committer can tell a discarded change from a committed one."""
+    commit_id: CommitId
+    staging_token: StagingToken
+    sealed_tokens: tuple[Layer, ...] = ()
+    """Newest first."""
+    compacted_metarange: MetarangeId | None = None
+    compaction_start_time: datetime | None = None
+
+
+class Tag(Record):
+    """A name for a commit that does not move."""
+
+    id: TagId
+    commit_id: CommitId
+    message: str = ""
+    signature: str = ""
+
+
+class Commit(Record):
+    """A commit's header. Its id is the hash of its encoding, so it fixes content and history."""
+
+    version: int = FORMAT_VERSION
+    committer: str
+    message: str
+    creation_date: datetime
+    parents: tuple[CommitId, ...]
+    metadata: dict[str, str] = Field(default_factory=dict)
+    generation: int = Field(ge=1)
+    """1 for a root; else 1 + the largest generation of the parents."""
+    nonce: Nonce
+    """Drawn once per logical commit, kept over retries."""
+    consumed: tuple[str, ...] = ()
+    """Ids of the layers that this commit took from its branch, newest first."""
+    operations: str
+    """Hex digest over the sorted effective changes against the first parent."""
+
+
+class Superseded(Record):
+    """What an earlier layout of the same commit referred to, and until when it counts as referenced."""
+
+    metarange_id: MetarangeId
+    runs: tuple[ObjectId, ...] = ()
+    since: datetime
+
+
+class Layout(Record):
+    """Where a commit's content is kept. Replaceable (repacking) without changing the commit's id."""
+
+    metarange_id: MetarangeId
+    runs: tuple[ObjectId, ...] = ()
+    inline: bytes = b""
+    superseded: tuple[Superseded, ...] = ()
+
+
+class DeletedState(StrEnum):
+    """States of the entry that a deleted repository leaves for the cleaner."""
+
+    DELETED = "deleted"
+    PURGING = "purging"
+    RESTORING = "restoring"
+
+
+class DeletedRepository(Record):
+    """What the cleaner finds: a repository that is gone for its users, with all that is needed to empty it."""
+
+    repository: Repository
+    state: DeletedState
+    nonce: Nonce
+    since: datetime
+
+
+class NamespaceClaim(Record):
+    """Who owns a storage namespace. Two repositories never share one, nor does one lie inside another."""
+
+    owner: RepositoryUid
+    repository: RepositoryId
+    nonce: Nonce
+    since: datetime
+
+
+class Cleanup(Record):
+    """A layer that is about to leave its branch record, written before the swap that retires it."""
+
+    branch: BranchId
+    layer: Layer
+    since: datetime
+
+
+class Operation(Record):
+    """An idempotency key in use: where to look for the commit that a former attempt may have made."""
+
+    branch_uid: BranchUid
+    base: CommitId
+    since: datetime

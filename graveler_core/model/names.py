@@ -1,0 +1,81 @@
+"""Rules for the names that people choose, checked once at the border.
+
+Each check returns the typed id or raises `InvalidInput` naming the value and the rule. Branch and tag names hold no
+`/`, so that `graveler://repository/ref/path` is unambiguous.
+"""
+
+from __future__ import annotations
+
+import re
+
+from graveler_core.errors import InvalidInput, Kind
+from graveler_core.model.ids import BranchId, RepositoryId, TagId
+
+MAX_PATH_BYTES = 1_000
+_REPOSITORY = re.compile(r"[a-z0-9][a-z0-9-]{2,62}")
+_REF = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,254}")
+_REF_RULE = "1 to 255 of A-Z a-z 0-9 _ . -, beginning with a letter, digit or _, without '..', and not 'int'"
+
+
+def repository_id(name: str) -> RepositoryId:
+    """Check a repository name: `[a-z0-9][a-z0-9-]{2,62}`."""
+    if not isinstance(name, str) or not _REPOSITORY.fullmatch(name):
+        raise InvalidInput(
+            f"repository name {name!r}: must be 3 to 63 of a-z 0-9 -, beginning with a letter or digit",
+            kind=Kind.InvalidName,
+            name=name,
+        )
+    return RepositoryId(name)
+
+
+def branch_id(name: str) -> BranchId:
+    """Check a branch name."""
+    return BranchId(_ref_name("branch", name))
+
+
+def tag_id(name: str) -> TagId:
+    """Check a tag name."""
+    return TagId(_ref_name("tag", name))
+
+
+def is_ref_name(name: str) -> bool:
+    """Whether a branch or tag could bear this name."""
+    return bool(_REF.fullmatch(name)) and ".." not in name and name != "int"
+
+
+def path_key(path: str) -> bytes:
+    """The bytes by which a path is stored and ordered: UTF-8, 1 to 1,000 bytes, no NUL."""
+    key = _utf8(path)
+    if not key:
+        raise InvalidInput("path '': must not be empty", kind=Kind.InvalidPath, path=path)
+    return key
+
+
+def prefix_key(prefix: str) -> bytes:
+    """As `path_key`, but empty is allowed: it is the prefix of every path."""
+    return _utf8(prefix)
+
+
+def _utf8(path: str) -> bytes:
+    if not isinstance(path, str):
+        raise InvalidInput(f"path {path!r}: must be text", kind=Kind.InvalidPath, path=repr(path))
+    try:
+        key = path.encode("utf-8")
+    except UnicodeEncodeError as e:
+        raise InvalidInput(f"path {path!r}: must be valid Unicode", kind=Kind.InvalidPath, path=repr(path)) from e
+    if len(key) > MAX_PATH_BYTES:
+        shown = path[:60] + "…"
+        raise InvalidInput(
+            f"path {shown!r}: is {len(key):,} bytes in UTF-8, may be at most {MAX_PATH_BYTES:,}",
+            kind=Kind.InvalidPath,
+            path=path,
+        )
+    if b"\0" in key:
+        raise InvalidInput(f"path {path!r}: must not contain NUL", kind=Kind.InvalidPath, path=path)
+    return key
+
+
+def _ref_name(what: str, name: str) -> str:
+    if not isinstance(name, str) or not is_ref_name(name):
+        raise InvalidInput(f"{what} name {name!r}: must be {_REF_RULE}", kind=Kind.InvalidName, name=name)
+    return name
