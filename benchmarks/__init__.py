@@ -1,0 +1,1 @@
+"""What ./run bench runs."""

@@ -1,0 +1,1 @@
+"""Dagster: resources, IO managers, assets, ops, checks, jobs, schedules, definitions."""

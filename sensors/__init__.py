@@ -1,0 +1,1 @@
+"""Dagster sensors: factories that are handed the job they start."""
