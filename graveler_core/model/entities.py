@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import datetime
 from enum import StrEnum
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from graveler_core.model.ids import (
     BranchId,
@@ -31,7 +31,7 @@ FORMAT_VERSION = 1
 class Record(BaseModel):
     """Base of all stored records: frozen, and strict about unknown fields."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_bytes="base64", val_json_bytes="base64")
 
 
 class RepositoryState(StrEnum):
@@ -100,6 +100,12 @@ class Commit(Record):
     """Ids of the layers that this commit took from its branch, newest first."""
     operations: str
     """Hex digest over the sorted effective changes against the first parent."""
+
+    @field_validator("metadata")
+    @classmethod
+    def _sorted(cls, metadata: dict[str, str]) -> dict[str, str]:
+        # The encoding keeps a dictionary's order, and the id is the encoding's hash.
+        return dict(sorted(metadata.items()))
 
 
 class Superseded(Record):

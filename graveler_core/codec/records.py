@@ -1,0 +1,54 @@
+"""Bytes of the stored records: one format-version byte, then the record as JSON in the order of its fields.
+
+The id of a commit is the hash of exactly these bytes, so what is stored proves itself: a reader hashes what it got. The
+order of fields in `model.entities` is therefore part of the format.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TypeVar
+
+from pydantic import ValidationError
+
+from graveler_core.errors import CorruptData
+from graveler_core.model.entities import FORMAT_VERSION, Commit, Record
+from graveler_core.model.ids import CommitId
+
+R = TypeVar("R", bound=Record)
+_VERSION = bytes([FORMAT_VERSION])
+
+
+def encode(record: Record) -> bytes:
+    """The record's canonical bytes."""
+    return _VERSION + record.model_dump_json().encode()
+
+
+def decode(model: type[R], data: bytes, name: str) -> R:
+    """Read a record back.
+
+    Args:
+        model: The class that was encoded.
+        data: What `encode` gave.
+        name: What to call the record in an error.
+
+    Raises:
+        CorruptData: the bytes are not such a record in a format version this library reads.
+    """
+    if data[:1] != _VERSION:
+        raise CorruptData(f"{name}: format version {data[:1].hex() or 'missing'} is not known here", name=name)
+    try:
+        return model.model_validate_json(data[1:])
+    except ValidationError as e:
+        first = e.errors(include_url=False, include_input=False)[0]
+        raise CorruptData(f"{name}: {first['msg']} at {first['loc']}", name=name) from e
+
+
+def commit_id(header: bytes) -> CommitId:
+    """The id of the commit whose encoded header this is."""
+    return CommitId(hashlib.blake2b(header, digest_size=32).hexdigest())
+
+
+def identify(commit: Commit) -> CommitId:
+    """The id of a commit."""
+    return commit_id(encode(commit))

@@ -1,0 +1,104 @@
+"""Commits as immutable objects: header by content hash, layout beside it, both cached without coherency.
+
+A header never changes, so its cached copy is right for ever. A layout may be replaced by one that describes the same
+content; what the replaced one referred to is kept for a grace, so a cached copy is right for as long as a process needs.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from graveler_core.codec.records import commit_id, decode, encode, identify
+from graveler_core.errors import CorruptData, Kind, NotFound
+from graveler_core.kv.bulk import get_many
+from graveler_core.kv.store import Store
+from graveler_core.model.entities import Commit, Layout, Repository
+from graveler_core.model.ids import CommitId
+from graveler_core.records import layout as keys
+
+CACHED_COMMITS = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class StoredCommit:
+    """A commit as it is kept: its id, its header, and where its content is."""
+
+    id: CommitId
+    header: Commit
+    layout: Layout
+
+
+class CommitCache:
+    """The commits read last, by partition and id; least recently used ones leave first."""
+
+    def __init__(self, capacity: int = CACHED_COMMITS) -> None:
+        self._capacity = capacity
+        self._held: OrderedDict[tuple[bytes, CommitId], StoredCommit] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, partition: bytes, wanted: CommitId) -> StoredCommit | None:
+        with self._lock:
+            found = self._held.get((partition, wanted))
+            if found is not None:
+                self._held.move_to_end((partition, wanted))
+            return found
+
+    def keep(self, partition: bytes, commit: StoredCommit) -> None:
+        with self._lock:
+            self._held[(partition, commit.id)] = commit
+            while len(self._held) > self._capacity:
+                self._held.popitem(last=False)
+
+
+def prepare(repo: Repository, header: Commit, content: Layout) -> tuple[StoredCommit, list[tuple[bytes, bytes, bytes]]]:
+    """A new commit and the key-value writes that store it (partition, key, value).
+
+    An id is written only by the attempt that builds it, before any swap makes it reachable; so writing header and layout
+    without a condition never overwrites a layout that was replaced since.
+    """
+    stored = StoredCommit(identify(header), header, content)
+    at = keys.commit(repo, stored.id)
+    layout_at = keys.commit_layout(repo, stored.id)
+    writes = [(at.partition, at.key, encode(header)), (layout_at.partition, layout_at.key, encode(content))]
+    return stored, writes
+
+
+def read_commits(kv: Store, cache: CommitCache, repo: Repository, wanted: Sequence[CommitId]) -> list[StoredCommit]:
+    """Commits by id, in the order asked for; what is not cached takes one round trip where the store can.
+
+    Raises:
+        NotFound: one of them does not exist.
+        CorruptData: a stored header is not what its id says, or its layout is missing.
+    """
+    partition = keys.partition(repo)
+    found = {c: cache.get(partition, c) for c in wanted}
+    missing = [c for c, held in found.items() if held is None]
+    if missing:
+        locations = [where for c in missing for where in (keys.commit(repo, c), keys.commit_layout(repo, c))]
+        stored = get_many(kv, [(where.partition, where.key) for where in locations])
+        for i, wanted_id in enumerate(missing):
+            header, content = stored[2 * i], stored[2 * i + 1]
+            if header is None:
+                raise NotFound(
+                    f"commit {wanted_id} does not exist in repository {repo.id}",
+                    kind=Kind.CommitNotFound,
+                    commit=wanted_id,
+                )
+            if commit_id(header.value) != wanted_id or content is None:
+                what = "its layout is missing" if content is None else "its header is not what the id says"
+                raise CorruptData(f"commit {wanted_id}: {what}", kind=Kind.CorruptCommit, commit=wanted_id)
+            name = f"commit {wanted_id}"
+            commit = StoredCommit(
+                wanted_id, decode(Commit, header.value, name), decode(Layout, content.value, f"layout of {name}")
+            )
+            cache.keep(partition, commit)
+            found[wanted_id] = commit
+    return [commit for c in wanted if (commit := found[c]) is not None]
+
+
+def read_commit(kv: Store, cache: CommitCache, repo: Repository, wanted: CommitId) -> StoredCommit:
+    """One commit; see `read_commits`."""
+    return read_commits(kv, cache, repo, [wanted])[0]

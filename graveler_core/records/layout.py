@@ -1,0 +1,146 @@
+"""Every partition and key of the system, each built once, here. Source: seeds 000 and 001, `Suggested Key Schema`.
+
+    partition  graveler                 repos/<repository>            Repository
+                                        namespaces/<uri>              NamespaceClaim
+    partition  graveler_deleted         repo/<repository>/<uid>       DeletedRepository
+    partition  <repository>-<uid>       branches/<branch>             Branch
+                                        tags/<tag>                    Tag
+                                        commits/<id>                  Commit
+                                        layouts/<id>                  Layout
+                                        cleanup/<layer id>            Cleanup
+                                        ops/<idempotency key>         Operation
+    partition  <staging token>          key/<path>                    staged entry or tombstone
+
+A name that people choose never decides a partition alone: the uid, fresh per creation, keeps what an earlier repository
+of the same name left behind unreachable.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from graveler_core.model.entities import (
+    Branch,
+    Cleanup,
+    Commit,
+    DeletedRepository,
+    Layout,
+    NamespaceClaim,
+    Operation,
+    Record,
+    Repository,
+    Tag,
+)
+from graveler_core.model.ids import BranchId, CommitId, RepositoryId, RepositoryUid, StagingToken, TagId
+
+R = TypeVar("R", bound=Record)
+
+GRAVELER = b"graveler"
+DELETED = b"graveler_deleted"
+
+
+@dataclass(frozen=True, slots=True)
+class Location(Generic[R]):
+    """Where one record is kept, and what it is."""
+
+    partition: bytes
+    key: bytes
+    model: type[R]
+
+    @property
+    def name(self) -> str:
+        """How an error names the record."""
+        return f"{self.partition.decode(errors='replace')}/{self.key.decode(errors='replace')}"
+
+
+@dataclass(frozen=True, slots=True)
+class Folder(Generic[R]):
+    """All records of one kind in a partition, in key order."""
+
+    partition: bytes
+    prefix: bytes
+    model: type[R]
+
+    def at(self, name: str) -> Location[R]:
+        """The location of the record of this name."""
+        return Location(self.partition, self.prefix + name.encode(), self.model)
+
+
+REPOSITORIES = Folder(GRAVELER, b"repos/", Repository)
+NAMESPACES = Folder(GRAVELER, b"namespaces/", NamespaceClaim)
+DELETED_REPOSITORIES = Folder(DELETED, b"repo/", DeletedRepository)
+
+
+def repository(repo: RepositoryId) -> Location[Repository]:
+    """The one register that says whether a repository exists, and which one bears the name."""
+    return REPOSITORIES.at(repo)
+
+
+def namespace_claim(uri: str) -> Location[NamespaceClaim]:
+    """Who owns this storage namespace."""
+    return NAMESPACES.at(uri)
+
+
+def deleted_repository(repo: RepositoryId, uid: RepositoryUid) -> Location[DeletedRepository]:
+    """What a deleted repository leaves for the cleaner."""
+    return DELETED_REPOSITORIES.at(f"{repo}/{uid}")
+
+
+def partition(repo: Repository) -> bytes:
+    """The partition of everything in a repository but its staged entries."""
+    return f"{repo.id}-{repo.uid}".encode()
+
+
+def branches(repo: Repository) -> Folder[Branch]:
+    return Folder(partition(repo), b"branches/", Branch)
+
+
+def branch(repo: Repository, name: BranchId) -> Location[Branch]:
+    return branches(repo).at(name)
+
+
+def tags(repo: Repository) -> Folder[Tag]:
+    return Folder(partition(repo), b"tags/", Tag)
+
+
+def tag(repo: Repository, name: TagId) -> Location[Tag]:
+    return tags(repo).at(name)
+
+
+def commits(repo: Repository) -> Folder[Commit]:
+    return Folder(partition(repo), b"commits/", Commit)
+
+
+def commit(repo: Repository, commit_id: CommitId) -> Location[Commit]:
+    return commits(repo).at(commit_id)
+
+
+def commit_layout(repo: Repository, commit_id: CommitId) -> Location[Layout]:
+    return Folder(partition(repo), b"layouts/", Layout).at(commit_id)
+
+
+def cleanup(repo: Repository, layer_id: str) -> Location[Cleanup]:
+    return Folder(partition(repo), b"cleanup/", Cleanup).at(layer_id)
+
+
+def operation(repo: Repository, key: str) -> Location[Operation]:
+    return Folder(partition(repo), b"ops/", Operation).at(key)
+
+
+STAGED = b"key/"
+
+
+def staging(token: StagingToken) -> bytes:
+    """The partition of a staging token."""
+    return token.encode()
+
+
+def staging_token(repo: Repository, name: BranchId, fresh: str) -> StagingToken:
+    """A new staging token of a branch."""
+    return StagingToken(f"{repo.id}/{name}:{fresh}")
+
+
+def staged(path: bytes) -> bytes:
+    """The key of a staged record."""
+    return STAGED + path

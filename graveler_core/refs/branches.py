@@ -1,0 +1,54 @@
+"""Branches and tags by name: read, list, and the errors for a name that is not there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from graveler_core.errors import Kind, NotFound
+from graveler_core.kv.store import Store
+from graveler_core.model.entities import Branch, Repository, Tag
+from graveler_core.model.ids import BranchId, TagId
+from graveler_core.records import access
+from graveler_core.records import layout as keys
+from graveler_core.records.access import Held
+
+
+def branch_missing(repo: Repository, name: BranchId) -> NotFound:
+    """The error for a branch that does not exist."""
+    return NotFound(
+        f"branch {name!r} does not exist in repository {repo.id!r}",
+        kind=Kind.BranchNotFound,
+        repository=repo.id,
+        branch=name,
+    )
+
+
+def get_branch(kv: Store, repo: Repository, name: BranchId) -> Held[Branch]:
+    """A branch's record, from the store. Raises `NotFound` (`BranchNotFound`)."""
+    held = access.read(kv, keys.branch(repo, name))
+    if held is None:
+        raise branch_missing(repo, name)
+    return held
+
+
+def get_tag(kv: Store, repo: Repository, name: TagId) -> Held[Tag]:
+    """A tag's record, from the store. Raises `NotFound` (`TagNotFound`)."""
+    held = access.read(kv, keys.tag(repo, name))
+    if held is None:
+        raise NotFound(
+            f"tag {name!r} does not exist in repository {repo.id!r}",
+            kind=Kind.TagNotFound,
+            repository=repo.id,
+            tag=name,
+        )
+    return held
+
+
+def list_branches(kv: Store, repo: Repository, *, prefix: str = "", after: str = "") -> Iterator[Branch]:
+    """Branches in byte order of their names, lazily."""
+    return (held.value for _, held in access.scan(kv, keys.branches(repo), prefix=prefix, after=after))
+
+
+def list_tags(kv: Store, repo: Repository, *, prefix: str = "", after: str = "") -> Iterator[Tag]:
+    """Tags in byte order of their names, lazily."""
+    return (held.value for _, held in access.scan(kv, keys.tags(repo), prefix=prefix, after=after))

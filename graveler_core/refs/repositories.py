@@ -1,0 +1,72 @@
+"""Repositories and their states: which of them can be seen. Source: seed 001, `GetRepository`, step 2.
+
+A repository's record is the one register that decides whether it exists. Every operation that needs a repository starts
+here. `engine.repository` creates and deletes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+from graveler_core.errors import Kind, NotFound, PredicateFailed
+from graveler_core.kv.store import Store
+from graveler_core.model.clock import Clock, IdSource
+from graveler_core.model.entities import Repository, RepositoryState
+from graveler_core.model.ids import Nonce, RepositoryId
+from graveler_core.records import access
+from graveler_core.records import layout as keys
+from graveler_core.records.access import Held
+
+CREATION_TIME = timedelta(minutes=2)
+"""A creation that has not ended after this long has failed, and anyone who sees it says so."""
+
+
+def find(kv: Store, repo: RepositoryId) -> Held[Repository] | None:
+    """The repository's record in whatever state, always from the store."""
+    return access.read(kv, keys.repository(repo))
+
+
+def usable(repo: RepositoryId, held: Held[Repository] | None) -> Repository:
+    """The repository if its users may see it, else the error that says why not."""
+    if held is None or held.value.state is RepositoryState.INITIAL:
+        raise NotFound(f"repository {repo!r} does not exist", kind=Kind.RepositoryNotFound, repository=repo)
+    if held.value.state is RepositoryState.DELETING:
+        raise NotFound(f"repository {repo!r} is being deleted", kind=Kind.RepositoryDeleting, repository=repo)
+    return held.value
+
+
+def get(kv: Store, clock: Clock, ids: IdSource, repo: RepositoryId) -> Repository:
+    """An active repository, read anew.
+
+    Raises:
+        NotFound: it does not exist or is being created (`RepositoryNotFound`), or is being deleted, which includes a
+            creation that began more than two minutes ago (`RepositoryDeleting`).
+    """
+    held = find(kv, repo)
+    if held is not None and held.value.state is RepositoryState.INITIAL:
+        held = expire(kv, clock, ids, held)
+    return usable(repo, held)
+
+
+def expire(kv: Store, clock: Clock, ids: IdSource, held: Held[Repository]) -> Held[Repository] | None:
+    """Declare a creation failed if it has taken too long; gives the record as it then stands."""
+    if clock.now() - held.value.since < CREATION_TIME:
+        return held
+    where = keys.repository(held.value.id)
+    try:
+        return access.replace(kv, where, held, enter(held.value, RepositoryState.DELETING, clock, ids))
+    except PredicateFailed:
+        return access.read(kv, where)
+
+
+def enter(repo: Repository, state: RepositoryState, clock: Clock, ids: IdSource) -> Repository:
+    """The repository's record in another state: fresh nonce, fresh time."""
+    return repo.model_copy(update={"state": state, "nonce": Nonce(ids.fresh()), "since": clock.now()})
+
+
+def active(kv: Store, *, prefix: str = "", after: str = "") -> Iterator[Repository]:
+    """The active repositories in order of their names, lazily."""
+    for _, held in access.scan(kv, keys.REPOSITORIES, prefix=prefix, after=after):
+        if held.value.state is RepositoryState.ACTIVE:
+            yield held.value

@@ -1,0 +1,101 @@
+"""A segment layer: a large bulk write as sorted immutable files, swapped in at once.
+
+The pieces lie under the layer's id, never at a content address, and a manifest blob lists them. Whoever writes a piece
+uses a name of its own, so attempts never meet; what the manifest does not list is garbage that goes with the layer.
+
+    _graveler/staging/<layer id>/<piece>       segments in RECORD_SCHEMA
+    _graveler/staging/<layer id>/manifest      Manifest
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+
+from graveler_core.blobs.port import Blobs
+from graveler_core.codec.records import decode, encode
+from graveler_core.errors import CorruptData, Kind, NotFound
+from graveler_core.model.entities import Record
+from graveler_core.model.ids import LayerId
+from graveler_core.segments.format import decode_segment, encode_segment
+from graveler_core.segments.search import between, row_of
+
+PIECE_ROWS = 131_072
+
+
+class Piece(Record):
+    """One sorted segment of a layer; pieces do not overlap."""
+
+    name: str
+    min_key: bytes
+    max_key: bytes
+    count: int
+
+
+class Manifest(Record):
+    """All pieces of a layer, in key order."""
+
+    pieces: tuple[Piece, ...]
+
+
+def write(blobs: Blobs, layer: LayerId, records: pa.Table) -> None:
+    """Write a sorted table in `RECORD_SCHEMA` as a layer that no record lists yet."""
+    pieces = []
+    for start in range(0, records.num_rows, PIECE_ROWS):
+        part = records.slice(start, PIECE_ROWS)
+        name = f"{len(pieces):06d}.parquet"
+        blobs.create(_address(layer, name), encode_segment(part))
+        first, last = part["key"][0].as_py(), part["key"][-1].as_py()
+        pieces.append(Piece(name=name, min_key=first, max_key=last, count=part.num_rows))
+    blobs.create(_address(layer, "manifest"), encode(Manifest(pieces=tuple(pieces))))
+
+
+def scan(blobs: Blobs, layer: LayerId, *, start: bytes = b"", end: bytes | None = None) -> Iterator[pa.Table]:
+    """The layer's records from `start` to before `end`, a piece at a time."""
+    for piece in _manifest(blobs, layer).pieces:
+        if piece.max_key >= start and (end is None or piece.min_key < end):
+            yield between(_piece(blobs, layer, piece), start, end)
+
+
+def lookup(blobs: Blobs, layer: LayerId, key: bytes) -> pa.Table | None:
+    """The layer's record of a key as a table of one row, or None."""
+    for piece in _manifest(blobs, layer).pieces:
+        if piece.min_key <= key <= piece.max_key:
+            table = _piece(blobs, layer, piece)
+            row = row_of(table, key)
+            return None if row is None else table.slice(row, 1)
+    return None
+
+
+def drop(blobs: Blobs, layer: LayerId) -> int:
+    """Delete a layer that has left its branch's record; gives the number of blobs removed."""
+    found = [blob.address for blob in blobs.list(prefix=_address(layer, ""))]
+    for address in found:
+        blobs.delete(address)
+    return len(found)
+
+
+def _address(layer: LayerId, name: str) -> str:
+    return f"_graveler/staging/{layer}/{name}"
+
+
+def _manifest(blobs: Blobs, layer: LayerId) -> Manifest:
+    return decode(Manifest, _read(blobs, layer, "manifest"), f"manifest of layer {layer}")
+
+
+def _piece(blobs: Blobs, layer: LayerId, piece: Piece) -> pa.Table:
+    address = _address(layer, piece.name)
+    table = decode_segment(_read(blobs, layer, piece.name), address)
+    if table.num_rows != piece.count:
+        raise CorruptData(f"{address}: has {table.num_rows} records, the manifest says {piece.count}", name=address)
+    return table
+
+
+def _read(blobs: Blobs, layer: LayerId, name: str) -> bytes:
+    address = _address(layer, name)
+    try:
+        return blobs.read(address)
+    except NotFound as e:
+        # Right after the layer was retired this is only a stale record: the flow reads the record again and decides.
+        raise CorruptData(f"layer {layer}: {address} is missing", kind=Kind.CorruptLayer, layer=layer) from e

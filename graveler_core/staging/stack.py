@@ -1,0 +1,118 @@
+"""The layers of a branch, newest first, as one thing to look up and to scan.
+
+What a layer says of a key counts only if no newer layer says something, and no newer removal or restoration covers it.
+Where no layer says anything, `prefixes` names the source that decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from graveler_core.blobs.port import Blobs
+from graveler_core.codec.entry import entry_from_row
+from graveler_core.codec.staged_record import decode_record
+from graveler_core.kv.bulk import get_many
+from graveler_core.kv.store import Store
+from graveler_core.model.entities import Branch
+from graveler_core.model.entry import TOMBSTONE, Entry
+from graveler_core.model.layers import Layer, PrefixRemoval, PrefixRestoration, SealedToken, SegmentLayer
+from graveler_core.records import layout as keys
+from graveler_core.segments.search import between
+from graveler_core.staging import area, segment_layer
+from graveler_core.staging.prefixes import Source, covers, hidden, source_of
+from graveler_core.staging.streams import merge
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """Layers newest first, and where they are kept."""
+
+    kv: Store
+    blobs: Blobs
+    layers: tuple[Layer, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """A visible staged record: an entry, or None for a tombstone."""
+
+    entry: Entry | None
+
+
+def layers_of(branch: Branch) -> tuple[Layer, ...]:
+    """All layers of a branch, the staging token first."""
+    return (SealedToken(token=branch.staging_token), *branch.sealed_tokens)
+
+
+def lookup(stack: Stack, path: str) -> Staged | Source:
+    """What is staged for a path, or the source that decides where nothing is. One round trip for all tokens."""
+    key = path.encode()
+    tokens = [layer.token for layer in stack.layers if isinstance(layer, SealedToken)]
+    stored = get_many(stack.kv, [(keys.staging(token), keys.staged(key)) for token in tokens])
+    records = dict(zip(tokens, stored, strict=True))
+    for layer in stack.layers:
+        if isinstance(layer, SealedToken):
+            found = records[layer.token]
+            if found is not None:
+                return Staged(decode_record(path, found.value))
+        elif isinstance(layer, SegmentLayer):
+            row = segment_layer.lookup(stack.blobs, layer.id, key)
+            if row is not None:
+                return Staged(None if row[TOMBSTONE][0].as_py() else entry_from_row(row, 0))
+        elif covers(layer, key):
+            return source_of(layer)
+    return Source.BASE
+
+
+def scan(stack: Stack, *, start: bytes = b"", end: bytes | None = None) -> Iterator[pa.Table]:
+    """The visible staged records from `start` to before `end`: sorted, each key once, tombstones among them."""
+    streams = []
+    for depth, layer in enumerate(stack.layers):
+        if isinstance(layer, SealedToken | SegmentLayer):
+            shadows = hidden(stack.layers[:depth])
+            streams.append(_unhidden(_layer(stack, layer, start, end), shadows))
+    return merge(streams) if streams else iter(())
+
+
+def is_dirty(stack: Stack) -> bool:
+    """Whether any layer holds a record or covers a prefix: a matter of records, not of effect."""
+    return any(has_records(stack, layer) for layer in stack.layers)
+
+
+def has_records(stack: Stack, layer: Layer) -> bool:
+    """Whether a layer says anything at all."""
+    if isinstance(layer, SealedToken):
+        return not area.is_empty(stack.kv, layer.token)
+    return isinstance(layer, PrefixRemoval | PrefixRestoration) or layer.count > 0
+
+
+def drop(stack: Stack) -> None:
+    """Empty layers that have left the branch's record."""
+    for layer in stack.layers:
+        if isinstance(layer, SealedToken):
+            area.drop(stack.kv, layer.token)
+        elif isinstance(layer, SegmentLayer):
+            segment_layer.drop(stack.blobs, layer.id)
+
+
+def _layer(
+    stack: Stack, layer: SealedToken | SegmentLayer, start: bytes, end: bytes | None
+) -> Iterator[pa.Table]:
+    if isinstance(layer, SealedToken):
+        return area.scan(stack.kv, layer.token, start=start, end=end)
+    return segment_layer.scan(stack.blobs, layer.id, start=start, end=end)
+
+
+def _unhidden(pages: Iterator[pa.Table], shadows: Sequence[tuple[bytes, bytes | None]]) -> Iterator[pa.Table]:
+    for page in pages:
+        at = b""
+        for low, high in shadows:
+            yield between(page, at, low)
+            if high is None:
+                break
+            at = high
+        else:
+            yield between(page, at, None)
