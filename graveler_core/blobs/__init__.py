@@ -1,0 +1,1 @@
+"""Object storage: one port, opened by storage namespace; a cache of immutable objects; a counting wrapper."""

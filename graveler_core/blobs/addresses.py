@@ -1,0 +1,70 @@
+"""Which addresses the port accepts, the same for every store so that a namespace can move from one to another."""
+
+from __future__ import annotations
+
+from graveler_core.errors import InvalidInput, LimitExceeded
+from graveler_core.model.address import Namespace, relative_address
+
+TEMPORARY = ".graveler-tmp"
+"""First segment kept for unfinished writes of local directories; no object lies below it, no listing shows it."""
+MAX_ADDRESS_BYTES = 800
+"""Leaves room for the namespace's own path within the 1,024 bytes of S3's keys."""
+MAX_SEGMENT_BYTES = 255
+"""Longest file name of common file systems."""
+
+
+def checked_address(address: str) -> str:
+    """The address itself, or `InvalidInput` (`LimitExceeded` if too long for some store) naming the rule it breaks."""
+    if not isinstance(address, str):
+        raise InvalidInput(f"address {address!r}: must be text", address=repr(address))
+    relative_address(address)
+    try:
+        encoded = address.encode("utf-8")
+    except UnicodeEncodeError as e:
+        raise InvalidInput(f"address {address!r}: must be valid Unicode", address=repr(address)) from e
+    segments = encoded.split(b"/")
+    if segments[0] == TEMPORARY.encode():
+        raise InvalidInput(f"address {address!r}: {TEMPORARY} is kept for unfinished writes", address=address)
+    if any(ord(c) < 0x20 or ord(c) == 0x7F for c in address):
+        raise InvalidInput(f"address {address!r}: must not contain control characters", address=address)
+    if len(encoded) > MAX_ADDRESS_BYTES or max(map(len, segments)) > MAX_SEGMENT_BYTES:
+        raise LimitExceeded(
+            f"address {address[:60]!r}…: may have at most {MAX_ADDRESS_BYTES} bytes in UTF-8, "
+            f"{MAX_SEGMENT_BYTES} between two slashes",
+            address=address,
+        )
+    return address
+
+
+def checked_range(address: str, start: int, length: int) -> None:
+    """`InvalidInput` unless both numbers of a range are 0 or more."""
+    if start < 0 or length < 0:
+        raise InvalidInput(
+            f"range of {address!r}: start {start}, length {length} must not be negative", address=address
+        )
+
+
+def is_address(text: str) -> bool:
+    """Whether an object could bear this address."""
+    try:
+        checked_address(text)
+    except (InvalidInput, LimitExceeded):
+        return False
+    return True
+
+
+def checked_prefix(prefix: str) -> str:
+    """The beginning of addresses itself, or `InvalidInput` where no address could begin so."""
+    if not isinstance(prefix, str):
+        raise InvalidInput(f"prefix {prefix!r}: must be text", address=repr(prefix))
+    directory, slash, last = prefix.rpartition("/")
+    if slash:
+        checked_address(directory)
+    checked_address(f"{last}-")
+    return prefix
+
+
+def address_uri(namespace: Namespace, address: str) -> str:
+    """The one spelling of an object's absolute URI."""
+    path = "/".join(filter(None, (namespace.path, checked_address(address))))
+    return Namespace(namespace.scheme, namespace.bucket, path).uri

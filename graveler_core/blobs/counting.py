@@ -1,0 +1,78 @@
+"""A wrapper that counts and, for tests, fails: so that budgets and behaviour under faults can be asserted."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+from graveler_core.blobs.port import BlobInfo, Blobs, Data
+
+Fault = Callable[[str, str], Exception | None]
+"""Given verb and address before the call: the error to raise instead, or None."""
+
+
+class CountingBlobs:
+    """`Blobs` that counts calls by verb, and bytes; with `fault`, calls fail as it says (they are counted too)."""
+
+    def __init__(self, blobs: Blobs, fault: Fault | None = None) -> None:
+        self._blobs = blobs
+        self._fault = fault
+        self._lock = threading.Lock()
+        self.calls: Counter[str] = Counter()
+        self.bytes_read = 0
+        self.bytes_written = 0
+        """Bytes handed to `create`, new or not."""
+
+    def create(self, address: str, data: Data) -> bool:
+        self._count("create", address, written=memoryview(data).nbytes)
+        return self._blobs.create(address, data)
+
+    def read(self, address: str) -> bytes:
+        self._count("read", address)
+        return self._received(self._blobs.read(address))
+
+    def read_range(self, address: str, start: int, length: int) -> bytes:
+        self._count("read_range", address)
+        return self._received(self._blobs.read_range(address, start, length))
+
+    def head(self, address: str) -> BlobInfo | None:
+        self._count("head", address)
+        return self._blobs.head(address)
+
+    def list(self, prefix: str = "", after: str = "") -> Iterator[BlobInfo]:
+        self._count("list", prefix)
+        yield from self._blobs.list(prefix, after)
+
+    def delete(self, address: str) -> None:
+        self._count("delete", address)
+        self._blobs.delete(address)
+
+    def renew(self, address: str) -> bool:
+        self._count("renew", address)
+        return self._blobs.renew(address)
+
+    def uri(self, address: str) -> str:
+        return self._blobs.uri(address)
+
+    def close(self) -> None:
+        self._blobs.close()
+
+    def reset(self) -> None:
+        """Start counting from nothing."""
+        with self._lock:
+            self.calls.clear()
+            self.bytes_read = self.bytes_written = 0
+
+    def _count(self, verb: str, address: str, written: int = 0) -> None:
+        with self._lock:
+            self.calls[verb] += 1
+            self.bytes_written += written
+        error = self._fault(verb, address) if self._fault is not None else None
+        if error is not None:
+            raise error
+
+    def _received(self, content: bytes) -> bytes:
+        with self._lock:
+            self.bytes_read += len(content)
+        return content

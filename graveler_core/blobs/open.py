@@ -1,0 +1,137 @@
+"""From a storage namespace to its objects. The only place that knows every kind of store.
+
+Credentials and settings come from `options`, by obstore's names (`access_key_id`, `endpoint`, `region`, `timeout`,
+`allow_http`, …), else from where obstore looks for them itself (environment, instance metadata). Two options are ours:
+`max_retries` (default 5) and `retry_timeout` in seconds (default 30), for requests that are safe to repeat.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import uuid
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
+from obstore.exceptions import BaseError, UnknownConfigurationKeyError
+from obstore.store import AzureStore, GCSStore, MemoryStore, S3Store
+
+from graveler_core.blobs.local import LocalBlobs
+from graveler_core.blobs.port import Blobs
+from graveler_core.blobs.remote import RemoteBlobs
+from graveler_core.errors import InvalidInput, Kind, Unavailable
+from graveler_core.model.address import Namespace, namespace
+
+_REMOTE: dict[str, Any] = {"s3": S3Store, "gs": GCSStore, "az": AzureStore}
+_memory: dict[str, MemoryStore] = {}
+_memory_lock = threading.Lock()
+
+
+def open_blobs(at: Namespace | str, options: Mapping[str, str] | None = None, *, durable: bool = True) -> Blobs:
+    """The objects of a storage namespace. Opens no connection yet.
+
+    Args:
+        at: Where: file:///…, s3://…, gs://…, az://… or memory://… (shared within the process by its bucket's name).
+        options: Credentials and settings of the store; never shown again.
+        durable: Local directories sync every object before it is acknowledged, so that it survives a power cut;
+            without, it survives the end of the process. Other stores are as durable as they are.
+
+    Raises:
+        InvalidInput: The namespace is none, or the store refuses an option, which is named without its value.
+    """
+    place = at if isinstance(at, Namespace) else namespace(at)
+    if place.scheme == "file":
+        return LocalBlobs(place, durable)
+    if place.scheme == "memory":
+        with _memory_lock:
+            return RemoteBlobs(_memory.setdefault(place.bucket, MemoryStore()), place)
+    return RemoteBlobs(_remote_store(place, dict(options or {})), place)
+
+
+def _remote_store(place: Namespace, options: dict[str, str]) -> S3Store | GCSStore | AzureStore:
+    retry = {
+        "max_retries": int(_number(options, "max_retries", "5")),
+        "retry_timeout": timedelta(seconds=_number(options, "retry_timeout", "30")),
+    }
+    make = _REMOTE[place.scheme]
+    try:
+        store: S3Store | GCSStore | AzureStore = make(place.bucket, config=options, retry_config=retry)
+    except (BaseError, ValueError, TypeError) as e:
+        raise _refused_option(place, options, e) from None
+    return store
+
+
+def _number(options: dict[str, str], name: str, default: str) -> float:
+    try:
+        return float(options.pop(name, default))
+    except ValueError:
+        raise InvalidInput(f"option {name!r}: must be a number", kind=Kind.InvalidValue, option=name) from None
+
+
+def _refused_option(place: Namespace, options: Mapping[str, str], error: Exception) -> InvalidInput:
+    """The names of the options that obstore's message quotes; its text holds values, so it goes no further."""
+    text = str(error)
+    if isinstance(error, UnknownConfigurationKeyError):
+        named = [name for name in options if f"'{name}'" in text]
+        rule = "is not known for this store"
+    else:
+        named = [name for name, value in options.items() if str(value) and str(value) in text]
+        rule = "has a value that the store does not accept"
+    which = ", ".join(repr(name) for name in named or sorted(options)) or "from the environment"
+    return InvalidInput(f"cannot open {place.uri}: option {which} {rule}", kind=Kind.InvalidValue, options=named)
+
+
+class OpenedBlobs:
+    """`BlobStores` that opens each namespace once and keeps it. Thread-safe.
+
+    Pickling takes the configuration along (with its secrets), not what is open: a worker opens its own. Namespaces in
+    memory exist in one process only; `at` says so anywhere else (`Unavailable`).
+    """
+
+    def __init__(self, options: Mapping[str, str] | None = None, *, durable: bool = True) -> None:
+        self._options = dict(options or {})
+        self._durable = durable
+        self._process = _this_process()
+        self._reset()
+
+    def _reset(self) -> None:
+        self._lock = threading.Lock()
+        self._opened: dict[Namespace, Blobs] = {}
+
+    def __repr__(self) -> str:
+        return f"OpenedBlobs(options=<{len(self._options)}>, durable={self._durable})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"options": self._options, "durable": self._durable, "process": self._process}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._options, self._durable, self._process = state["options"], state["durable"], state["process"]
+        self._reset()
+
+    def at(self, namespace_uri: str) -> Blobs:
+        """The objects of a storage namespace, opened at the first call."""
+        place = namespace(namespace_uri)
+        if place.scheme == "memory" and self._process != _this_process():
+            raise Unavailable(f"{place.uri}: a storage namespace in memory cannot be used from another process")
+        with self._lock:
+            found = self._opened.get(place)
+            if found is None:
+                found = self._opened[place] = open_blobs(place, self._options, durable=self._durable)
+            return found
+
+    def close(self) -> None:
+        """Close everything that is open; `at` opens anew."""
+        with self._lock:
+            for blobs in self._opened.values():
+                blobs.close()
+            self._opened.clear()
+
+
+_process_ids: dict[int, str] = {}
+
+
+def _this_process() -> str:
+    """Tells this process from all others, those of other hosts and those forked off it too."""
+    with _memory_lock:
+        return _process_ids.setdefault(os.getpid(), uuid.uuid4().hex)
