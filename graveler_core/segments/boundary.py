@@ -1,0 +1,171 @@
+"""Where sorted entries are cut into ranges: a pure function of the set of entries, never of history.
+
+Source: the storage model, "Segments, ranges, metaranges" (content-defined chunking on the hash of keys alone; Dolt's
+prolly trees cut by key hash too). A key whose hash falls under the threshold closes a *primary* interval. One with
+more logical bytes than allowed is cut again inside, with the threshold doubled again and again, at last by entries.
+So a change moves boundaries only within its own primary interval, and equal entries give equal pieces whoever cuts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from itertools import repeat
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import xxhash
+from numpy.typing import NDArray
+
+from graveler_core.segments.sorted_keys import KEY
+
+HASH_VALUES = 1 << 64
+FIXED_ROW_BYTES = 67
+"""Identity 32, address type 1, size 8, mtime 8, payload 2, content id 16: what an entry counts besides its texts."""
+_VARIABLE = (KEY, "address", "checksum", "content_type", "data")
+
+
+@dataclass(frozen=True, slots=True)
+class Cutting:
+    """Sizes of ranges and nodes. Part of format version 1: other values give other ids for equal entries."""
+
+    mean_entries: int = 16_384
+    """Mean number of entries of a primary interval. The largest of many is 5 to 9 times the mean."""
+    max_bytes: int = 32 << 20
+    """Most logical bytes (`logical_bytes`) of a range, but for a single entry that is larger."""
+    fan_out: int = 64
+    """Mean number of rows of a tree node."""
+
+    def threshold(self, level: int = 0) -> int:
+        """Keys whose hash is less than this close a range (level 0) or a node of level - 1 (levels above)."""
+        return int(HASH_VALUES // self.mean_entries // self.fan_out**level)
+
+
+def key_hash(key: bytes, seed: int) -> int:
+    """The 64-bit hash that decides on boundaries: xxh3 with the repository's seed."""
+    return xxhash.xxh3_64_intdigest(key, seed)
+
+
+def key_hashes(keys: pa.Array | pa.ChunkedArray, seed: int) -> NDArray[np.uint64]:
+    """`key_hash` of each key. A million takes some 0.1 s: one call of C each, no Python code between."""
+    return np.fromiter(map(xxhash.xxh3_64_intdigest, keys.to_pylist(), repeat(seed)), dtype=np.uint64, count=len(keys))
+
+
+def under(hashes: NDArray[np.uint64], threshold: int) -> NDArray[np.bool_]:
+    """Which hashes are less than a threshold between 0 and 2⁶⁴, both included."""
+    if threshold <= 0:
+        return np.zeros(len(hashes), np.bool_)
+    return hashes <= np.uint64(min(threshold, HASH_VALUES) - 1)
+
+
+def logical_bytes(entries: pa.Table) -> NDArray[np.int64]:
+    """Bytes of each entry as boundaries count them: its texts and data, its metadata's texts, and a fixed sum."""
+    total: NDArray[np.int64] = np.full(entries.num_rows, FIXED_ROW_BYTES, np.int64)
+    for name in _VARIABLE:
+        total += _lengths(entries.column(name))
+    row = 0
+    for maps in entries.column("metadata").chunks:
+        total[row : row + len(maps)] += _map_lengths(maps)
+        row += len(maps)
+    return total
+
+
+def primary_ends(keys: pa.Array | pa.ChunkedArray, seed: int, cutting: Cutting) -> NDArray[np.int64]:
+    """Ends (exclusive positions) of the primary intervals that a key closes; the last may end before the table does."""
+    return np.flatnonzero(under(key_hashes(keys, seed), cutting.threshold())) + 1
+
+
+def cut(entries: pa.Table, seed: int, cutting: Cutting, primary: NDArray[np.int64] | None = None) -> list[int]:
+    """Ends (exclusive positions, rising, the last = rows) of the ranges that sorted entries make.
+
+    Args:
+        entries: Sorted by key, beginning at the start of a primary interval, ending at an interval's or the set's end.
+        seed: The repository's boundary seed.
+        cutting: The sizes.
+        primary: `primary_ends` where the caller knows them without hashing every key.
+    """
+    rows = entries.num_rows
+    if rows == 0:
+        return []
+    if primary is None:
+        primary = primary_ends(entries.column(KEY), seed, cutting)
+    ends = primary if len(primary) and primary[-1] == rows else np.append(primary, rows)
+    starts = np.concatenate(([0], ends[:-1]))
+    before = np.concatenate(([0], np.cumsum(logical_bytes(entries))))
+    large = before[ends] - before[starts] > cutting.max_bytes
+    if not large.any():
+        return [int(end) for end in ends]
+    result: list[int] = []
+    keys = entries.column(KEY)
+    for start, end, oversize in zip(starts.tolist(), ends.tolist(), large.tolist(), strict=True):
+        if oversize:
+            inner = keys.slice(start, end - start)
+            result += [start + e for e in _cut_oversize(inner, before[start : end + 1], seed, cutting)]
+        else:
+            result.append(end)
+    return result
+
+
+def _cut_oversize(keys: pa.ChunkedArray, before: NDArray[np.int64], seed: int, cutting: Cutting) -> list[int]:
+    """Ends of one interval's pieces: by doubled thresholds, so that most cuts survive a change, at last by entries."""
+    hashes = key_hashes(keys, seed)
+    ends = [len(keys)]
+    threshold = 2 * cutting.threshold()
+
+    def too_large(start: int, end: int) -> bool:
+        return bool(before[end] - before[start] > cutting.max_bytes) and end - start > 1
+
+    while threshold < HASH_VALUES and _any_piece(ends, too_large):
+        closing = np.flatnonzero(under(hashes, threshold)) + 1
+        ends = _split(ends, too_large, partial(_within, closing))
+        threshold *= 2
+    return _split(ends, too_large, lambda a, b: _by_entries(before, a, b, cutting.max_bytes))
+
+
+def _any_piece(ends: list[int], wanted: Callable[[int, int], bool]) -> bool:
+    return any(wanted(a, b) for a, b in zip([0, *ends], ends, strict=False))
+
+
+def _split(ends: list[int], wanted: Callable[[int, int], bool], inner: Callable[[int, int], list[int]]) -> list[int]:
+    result: list[int] = []
+    for a, b in zip([0, *ends], ends, strict=False):
+        if wanted(a, b):
+            result += inner(a, b)
+        result.append(b)
+    return result
+
+
+def _within(closing: NDArray[np.int64], start: int, end: int) -> list[int]:
+    inner: list[int] = closing[(closing > start) & (closing < end)].tolist()
+    return inner
+
+
+def _by_entries(before: NDArray[np.int64], start: int, end: int, max_bytes: int) -> list[int]:
+    """Inner ends so that each piece is closed before it would pass the maximum; one larger entry stands alone."""
+    inner: list[int] = []
+    while True:
+        start = max(start + 1, int(np.searchsorted(before, before[start] + max_bytes, side="right")) - 1)
+        if start >= end:
+            return inner
+        inner.append(start)
+
+
+def _lengths(column: pa.ChunkedArray) -> NDArray[np.int64]:
+    if column.null_count == len(column):
+        return np.zeros(len(column), np.int64)
+    lengths: NDArray[Any] = pc.binary_length(column).fill_null(0).to_numpy()
+    return lengths.astype(np.int64)
+
+
+def _map_lengths(maps: pa.MapArray) -> NDArray[np.int64]:
+    """Bytes of keys and items of each map; null counts as empty."""
+    offsets = np.asarray(maps.offsets.to_numpy(zero_copy_only=False), dtype=np.int64)
+    if offsets[-1] == offsets[0]:
+        return np.zeros(len(maps), np.int64)
+    texts = [pc.binary_length(part).fill_null(0).to_numpy(zero_copy_only=False) for part in (maps.keys, maps.items)]
+    before = np.concatenate(([0], np.cumsum(texts[0].astype(np.int64) + texts[1])))
+    sizes: NDArray[np.int64] = np.diff(before[offsets])
+    return np.where(maps.is_valid().to_numpy(zero_copy_only=False), sizes, 0)
