@@ -1,0 +1,29 @@
+"""Key-value stores: the port, its limits, bulk verbs, and the registry of backends."""
+
+from graveler_core.kv.bulk import (
+    drop_partition,
+    get_many,
+    load,
+    scan_arrow,
+    set_many,
+    sets_atomically,
+    split_points,
+)
+from graveler_core.kv.registry import open_store
+from graveler_core.kv.store import EXISTS, KeyValue, Predicate, Store, Stored
+
+__all__ = [
+    "EXISTS",
+    "KeyValue",
+    "Predicate",
+    "Store",
+    "Stored",
+    "drop_partition",
+    "get_many",
+    "load",
+    "open_store",
+    "scan_arrow",
+    "set_many",
+    "sets_atomically",
+    "split_points",
+]

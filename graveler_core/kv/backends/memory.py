@@ -1,0 +1,189 @@
+"""The reference store: partitions as dictionaries with a sorted list of keys, in this process alone.
+
+For tests, simulation and trying things out. It is the shortest text of what the `Store` protocol means; other backends
+are compared with it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from threading import Lock
+from typing import Final
+
+import pyarrow as pa
+
+from graveler_core.errors import InvalidInput, Kind, Unavailable
+from graveler_core.kv.abilities import Item
+from graveler_core.kv.columns import batch_of_rows
+from graveler_core.kv.limits import check_key, check_partition, check_value
+from graveler_core.kv.paging import FIRST_PAGE_ROWS, PAGE_BYTES, PAGE_ROWS, Interval, Page, check_limit, interval, pages
+from graveler_core.kv.store import EXISTS, KeyValue, Predicate, Store, Stored, predicate_failed
+
+
+@dataclass(slots=True)
+class _Partition:
+    keys: list[bytes] = field(default_factory=list)
+    values: dict[bytes, bytes] = field(default_factory=dict)
+
+    def put(self, key: bytes, value: bytes) -> None:
+        if key not in self.values:
+            insort(self.keys, key)
+        self.values[key] = value
+
+    def remove(self, key: bytes) -> None:
+        if self.values.pop(key, None) is not None:
+            del self.keys[bisect_left(self.keys, key)]
+
+    def page(self, keys: Interval, rows: int) -> Page:
+        first = bisect_left(self.keys, keys.lower)
+        stop = len(self.keys) if keys.upper is None else bisect_left(self.keys, keys.upper)
+        found: list[tuple[bytes, bytes]] = []
+        size = 0
+        for key in self.keys[first : min(first + rows, stop)]:
+            found.append((key, self.values[key]))
+            size += len(self.values[key])
+            if size >= PAGE_BYTES:
+                break
+        return Page(found, last=first + len(found) >= stop)
+
+
+@dataclass(slots=True)
+class _Memory:
+    partitions: dict[bytes, _Partition] = field(default_factory=dict)
+    lock: Lock = field(default_factory=Lock)
+
+
+_NAMED: Final[dict[str, _Memory]] = {}
+_NAMED_LOCK: Final = Lock()
+
+
+def open_memory(url: str) -> Store:
+    """Opens `memory://` (a fresh, private store) or `memory://name` (the store of that name in this process).
+
+    A named store keeps its rows until the process ends, also while nobody has it open.
+
+    Raises:
+        InvalidInput: Kind InvalidUrl.
+    """
+    name = url.removeprefix("memory://")
+    if name == url or any(mark in name for mark in "/?#"):
+        raise InvalidInput(f"{url!r} is no memory URL; write memory:// or memory://name", kind=Kind.InvalidUrl, url=url)
+    if not name:
+        return MemoryStore(_Memory())
+    with _NAMED_LOCK:
+        return MemoryStore(_NAMED.setdefault(name, _Memory()))
+
+
+class MemoryStore:
+    """A store in memory; see `Store` for what its methods promise. Has every ability; `set_many` is atomic."""
+
+    def __init__(self, memory: _Memory) -> None:
+        self._memory = memory
+        self._closed = False
+
+    def get(self, partition: bytes, key: bytes) -> Stored | None:
+        check_key(partition, key)
+        with self._memory.lock:
+            value = self._partition(partition).values.get(key)
+        return None if value is None else Stored(value, Predicate(value))
+
+    def set(self, partition: bytes, key: bytes, value: bytes) -> None:
+        check_key(partition, key)
+        check_value(key, value)
+        with self._memory.lock:
+            self._created(partition).put(key, value)
+
+    def set_if(self, partition: bytes, key: bytes, value: bytes, predicate: Predicate | None) -> Predicate:
+        check_key(partition, key)
+        check_value(key, value)
+        with self._memory.lock:
+            _require(self._partition(partition).values.get(key), predicate, partition, key)
+            self._created(partition).put(key, value)
+        return Predicate(value)
+
+    def delete(self, partition: bytes, key: bytes) -> None:
+        check_key(partition, key)
+        with self._memory.lock:
+            self._partition(partition).remove(key)
+
+    def delete_if(self, partition: bytes, key: bytes, predicate: Predicate) -> None:
+        check_key(partition, key)
+        with self._memory.lock:
+            rows = self._partition(partition)
+            _require(rows.values.get(key), predicate, partition, key)
+            rows.remove(key)
+
+    def scan(
+        self,
+        partition: bytes,
+        *,
+        prefix: bytes = b"",
+        start: bytes = b"",
+        end: bytes | None = None,
+        limit: int | None = None,
+    ) -> Iterator[KeyValue]:
+        check_partition(partition)
+        check_limit(limit)
+        read = self._reader(partition)
+        found = pages(read, interval(prefix, start, end), limit, FIRST_PAGE_ROWS)
+        return (KeyValue(key, value, Predicate(value)) for page in found for key, value in page.rows)
+
+    def close(self) -> None:
+        self._closed = True
+
+    def get_many(self, keys: Sequence[tuple[bytes, bytes]]) -> list[Stored | None]:
+        with self._memory.lock:
+            values = [self._partition(partition).values.get(key) for partition, key in keys]
+        return [None if value is None else Stored(value, Predicate(value)) for value in values]
+
+    def set_many(self, items: Sequence[Item]) -> None:
+        with self._memory.lock:
+            for partition, key, value in items:
+                self._created(partition).put(key, value)
+
+    def sets_atomically(self) -> bool:
+        return True
+
+    def load(self, partition: bytes, keys: pa.BinaryArray, values: pa.BinaryArray) -> None:
+        with self._memory.lock:
+            rows = self._created(partition)
+            rows.values.update(zip(keys.to_pylist(), values.to_pylist(), strict=True))
+            rows.keys = sorted(rows.values)
+
+    def scan_arrow(self, partition: bytes, keys: Interval) -> Iterator[pa.RecordBatch]:
+        return (batch_of_rows(page.rows) for page in pages(self._reader(partition), keys, None, PAGE_ROWS))
+
+    def drop_partition(self, partition: bytes) -> int:
+        with self._memory.lock:
+            dropped = self._partition(partition)
+            self._memory.partitions.pop(partition, None)
+        return len(dropped.keys)
+
+    def _partition(self, partition: bytes) -> _Partition:
+        if self._closed:
+            raise Unavailable("the memory store was closed")
+        return self._memory.partitions.get(partition) or _Partition()
+
+    def _created(self, partition: bytes) -> _Partition:
+        return self._memory.partitions.setdefault(partition, self._partition(partition))
+
+    def _reader(self, partition: bytes) -> Callable[[Interval, int], Page]:
+        return partial(self._page, partition)
+
+    def _page(self, partition: bytes, keys: Interval, rows: int) -> Page:
+        with self._memory.lock:
+            return self._partition(partition).page(keys, rows)
+
+
+def _require(value: bytes | None, predicate: Predicate | None, partition: bytes, key: bytes) -> None:
+    if predicate is None:
+        holds = value is None
+    elif predicate == EXISTS:
+        holds = value is not None
+    else:
+        holds = value == predicate.token
+    if not holds:
+        raise predicate_failed(partition, key, predicate)

@@ -1,0 +1,112 @@
+"""Connections to one SQLite file: made, kept while idle, and never carried across a fork.
+
+A connection is used by one thread at a time and comes back with no statement open, so none pins a snapshot. SQLite
+keeps its file locks in the process that took them; a child that inherits an open connection believes that it holds
+locks which are its parent's, and commits can be lost. So before a fork every operation in flight is awaited and every
+connection closed, and parent and child open new ones.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import weakref
+from collections.abc import Callable
+from threading import Condition, Lock
+
+from graveler_core.errors import Unavailable
+
+
+class Connections:
+    """The pool of one store: `take` a connection, use it, `give` it back."""
+
+    def __init__(self, connect: Callable[[], sqlite3.Connection], path: str) -> None:
+        self._connect = connect
+        self._path = path
+        self._idle: list[sqlite3.Connection] = []
+        self._in_use = 0
+        self._closed = False
+        self._gate = Condition()
+        _POOLS.add(self)
+
+    def take(self) -> sqlite3.Connection:
+        """A connection that nobody else uses until it is given back.
+
+        Raises:
+            Unavailable: The store was closed.
+            sqlite3.Error: A new connection could not be made.
+        """
+        with self._gate:
+            if self._closed:
+                raise Unavailable(f"the store {self._path} was closed", path=self._path)
+            self._in_use += 1
+            if self._idle:
+                return self._idle.pop()
+        try:
+            return self._connect()
+        except BaseException:
+            self._leave(None)
+            raise
+
+    def give(self, connection: sqlite3.Connection) -> None:
+        """Takes a connection back; one that failed inside a transaction is rolled back first, or dropped."""
+        if connection.in_transaction:
+            try:
+                connection.rollback()
+            except sqlite3.Error:
+                connection.close()
+                self._leave(None)
+                return
+        self._leave(connection)
+
+    def close(self) -> None:
+        """Closes idle connections now and the others when they come back."""
+        with self._gate:
+            self._closed = True
+            self._close_idle()
+
+    def before_fork(self) -> None:
+        """Waits until no connection is in use, closes all, and lets nobody take one until `after_fork`."""
+        self._gate.acquire()
+        while self._in_use:
+            self._gate.wait()
+        self._close_idle()
+
+    def after_fork(self) -> None:
+        """Ends what `before_fork` began, in the parent and in the child."""
+        self._gate.release()
+
+    def _leave(self, connection: sqlite3.Connection | None) -> None:
+        with self._gate:
+            self._in_use -= 1
+            if connection is not None:
+                self._idle.append(connection)
+                if self._closed:
+                    self._close_idle()
+            if not self._in_use:
+                self._gate.notify_all()
+
+    def _close_idle(self) -> None:
+        while self._idle:
+            self._idle.pop().close()
+
+
+_POOLS: weakref.WeakSet[Connections] = weakref.WeakSet()
+_FORKING: list[Connections] = []
+_FORK: Lock = Lock()
+
+
+def _before_fork() -> None:
+    _FORK.acquire()
+    _FORKING.extend(_POOLS)
+    for pool in _FORKING:
+        pool.before_fork()
+
+
+def _after_fork() -> None:
+    while _FORKING:
+        _FORKING.pop().after_fork()
+    _FORK.release()
+
+
+os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)

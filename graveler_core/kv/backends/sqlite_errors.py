@@ -1,0 +1,57 @@
+"""Every error of the sqlite3 driver as one of graveler's, by SQLite's own result code."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Final
+
+from graveler_core.errors import CorruptData, GravelerError, Kind, LimitExceeded, OutcomeUnknown, SlowDown, Unavailable
+
+_PRIMARY: Final = 0xFF
+"""An extended result code holds its primary code in the low byte."""
+
+_Rule = tuple[type[GravelerError], Kind, str]
+
+_RULES: Final[dict[int, _Rule]] = {
+    **dict.fromkeys(
+        (
+            sqlite3.SQLITE_BUSY,
+            sqlite3.SQLITE_LOCKED,
+            sqlite3.SQLITE_PROTOCOL,
+            sqlite3.SQLITE_NOMEM,
+            sqlite3.SQLITE_INTERRUPT,
+        ),
+        (SlowDown, Kind.StoreBusy, "the store is busy"),
+    ),
+    **dict.fromkeys(
+        (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH),
+        (Unavailable, Kind.StoreReadOnly, "the store cannot be written"),
+    ),
+    sqlite3.SQLITE_FULL: (Unavailable, Kind.StoreFull, "no space is left for the store"),
+    sqlite3.SQLITE_NOTADB: (Unavailable, Kind.NotAGravelerStore, "this is no graveler store"),
+    sqlite3.SQLITE_CORRUPT: (CorruptData, Kind.CorruptRecord, "the store is corrupt"),
+    sqlite3.SQLITE_TOOBIG: (LimitExceeded, Kind.ValueTooLarge, "the store takes no row of this size"),
+}
+_OTHER: Final[_Rule] = (Unavailable, Kind.StoreUnreachable, "the store cannot be used")
+_DISK_FAILED: Final[_Rule] = (OutcomeUnknown, Kind.OutcomeUnknown, "the disk failed while the store was written")
+
+
+def mapped(error: sqlite3.Error | sqlite3.Warning, path: str, *, writing: bool) -> GravelerError:
+    """The error to raise instead.
+
+    Args:
+        error: What the driver raised.
+        path: The database file, for the message.
+        writing: Whether the failed statement writes. SQLite undoes a statement that fails, except that after an error
+            of the disk nobody knows what will be found there.
+    """
+    code = getattr(error, "sqlite_errorcode", None)
+    primary = -1 if code is None else code & _PRIMARY
+    rule = _DISK_FAILED if writing and primary == sqlite3.SQLITE_IOERR else _RULES.get(primary, _OTHER)
+    error_class, kind, what = rule
+    return error_class(f"{what}: {path}: {error}", kind=kind, path=path)
+
+
+def not_a_store(path: str, why: str) -> Unavailable:
+    """The error for a file that graveler did not make."""
+    return Unavailable(f"{path} is no graveler store: {why}", kind=Kind.NotAGravelerStore, path=path)

@@ -1,0 +1,130 @@
+"""Many keys at once, on any store: the store's own ability where it has it, else a correct fallback, written once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+import pyarrow as pa
+
+from graveler_core.errors import InvalidInput
+from graveler_core.kv.abilities import DropsPartitions, GetsMany, Item, Loads, ScansArrow, SetsMany, SplitsPartitions
+from graveler_core.kv.columns import batch_of_rows
+from graveler_core.kv.limits import check_columns, check_key, check_partition, check_value
+from graveler_core.kv.paging import CHUNK_ROWS, PAGE_BYTES, PAGE_ROWS, interval
+from graveler_core.kv.store import KeyValue, Store, Stored
+
+
+def get_many(store: Store, keys: Sequence[tuple[bytes, bytes]]) -> list[Stored | None]:
+    """One answer for each (partition, key), in their order: one round trip where the store can, else one each.
+
+    Each answer observes every write acknowledged before the call. The answers need not be of one instant.
+    """
+    for partition, key in keys:
+        check_key(partition, key)
+    if not keys:
+        return []
+    if isinstance(store, GetsMany):
+        return store.get_many(keys)
+    return [store.get(partition, key) for partition, key in keys]
+
+
+def set_many(store: Store, items: Sequence[Item]) -> None:
+    """Plain sets of (partition, key, value): one round trip where the store can, else one each, in order.
+
+    The last item of a key wins. All or nothing only where `sets_atomically(store)`.
+    """
+    for partition, key, value in items:
+        check_key(partition, key)
+        check_value(key, value)
+    if not items:
+        return
+    if isinstance(store, SetsMany):
+        store.set_many(items)
+        return
+    for partition, key, value in items:
+        store.set(partition, key, value)
+
+
+def sets_atomically(store: Store) -> bool:
+    """Whether a failed `set_many` on this store has written nothing."""
+    return isinstance(store, SetsMany) and store.sets_atomically()
+
+
+def load(store: Store, partition: bytes, keys: pa.BinaryArray, values: pa.BinaryArray) -> None:
+    """Writes two columns into a partition: plain sets of distinct keys, in any order, not atomic.
+
+    Raises:
+        InvalidInput: Lengths differ, a null, an empty or repeated key. Checked before anything is written.
+        LimitExceeded: A key or value is too long. Checked before anything is written.
+    """
+    check_columns(partition, keys, values)
+    if isinstance(store, Loads):
+        store.load(partition, keys, values)
+        return
+    for offset in range(0, len(keys), CHUNK_ROWS):
+        piece = slice(offset, offset + CHUNK_ROWS)
+        chunk = zip(keys[piece].to_pylist(), values[piece].to_pylist(), strict=True)
+        set_many(store, [(partition, key, value) for key, value in chunk])
+
+
+def scan_arrow(
+    store: Store, partition: bytes, *, prefix: bytes = b"", start: bytes = b"", end: bytes | None = None
+) -> Iterator[pa.RecordBatch]:
+    """A scan as columns (key: binary, value: binary), in key order; no empty batches, no snapshot, as `Store.scan`."""
+    check_partition(partition)
+    keys = interval(prefix, start, end)
+    if isinstance(store, ScansArrow):
+        return store.scan_arrow(partition, keys)
+    return _batches(store.scan(partition, prefix=prefix, start=start, end=end))
+
+
+def drop_partition(store: Store, partition: bytes) -> int:
+    """Removes all rows of a partition, at most 5,000 a transaction, and returns how many.
+
+    Rows that are written meanwhile may stay. Only for partitions that nobody reads any more: between transactions others see a part of it.
+    """
+    check_partition(partition)
+    if isinstance(store, DropsPartitions):
+        return store.drop_partition(partition)
+    removed = 0
+    for row in store.scan(partition):
+        store.delete(partition, row.key)
+        removed += 1
+    return removed
+
+
+def split_points(store: Store, partition: bytes, n: int) -> list[bytes]:
+    """At most n - 1 ascending keys that cut a partition into n pieces of about equal row counts.
+
+    A piece holds the keys from its point (inclusive) to the next (exclusive); the first begins at the beginning.
+    """
+    check_partition(partition)
+    if n < 1:
+        raise InvalidInput(f"a partition cannot be split into {n} pieces; at least 1 is needed")
+    if n == 1:
+        return []
+    if isinstance(store, SplitsPartitions):
+        return store.split_points(partition, n)
+    columns = [batch.column("key") for batch in scan_arrow(store, partition)]
+    keys = pa.chunked_array(columns, pa.binary())
+    return [keys[row].as_py() for row in split_rows(len(keys), n)]
+
+
+def split_rows(rows: int, pieces: int) -> list[int]:
+    """Row numbers at which `pieces` pieces of about equal size begin, the first piece's beginning left out."""
+    return sorted({rows * piece // pieces for piece in range(1, pieces)} - {0, rows})
+
+
+def _batches(rows: Iterator[KeyValue]) -> Iterator[pa.RecordBatch]:
+    while page := list(_one_page(rows)):
+        yield batch_of_rows(page)
+
+
+def _one_page(rows: Iterator[KeyValue]) -> Iterator[tuple[bytes, bytes]]:
+    size = 0
+    for row in islice(rows, PAGE_ROWS):
+        yield row.key, row.value
+        size += len(row.value)
+        if size >= PAGE_BYTES:
+            return
