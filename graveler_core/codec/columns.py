@@ -1,0 +1,123 @@
+"""Arrow columns as numpy sees them: the one place that reads Arrow buffers.
+
+Everything here is independent of chunking, slices, padding, and of what lies in the slots of nulls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+SLICE_ROWS = 16_384
+"""Rows worked on at once: small enough for caches, and 16,384 records of 72 KiB stay below Arrow's 2 GiB offsets."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bytes:
+    """A binary or text column: lengths of the rows (0 where null), their bytes end to end, which are not null."""
+
+    lengths: NDArray[np.int64]
+    data: NDArray[np.uint8]
+    valid: NDArray[np.bool_]
+
+
+def slices(table: pa.Table | pa.RecordBatch, rows: int = SLICE_ROWS) -> Iterator[pa.RecordBatch]:
+    """The rows of a table in batches of at most `rows`, without copying."""
+    if isinstance(table, pa.RecordBatch):
+        table = pa.Table.from_batches([table])
+    yield from (batch for batch in table.to_batches(max_chunksize=rows) if batch.num_rows)
+
+
+def validity(array: pa.Array) -> NDArray[np.bool_]:
+    """Which rows are not null."""
+    if array.null_count == 0:
+        return np.ones(len(array), dtype=np.bool_)
+    mask: NDArray[np.bool_] = array.is_valid().to_numpy(zero_copy_only=False)
+    return mask
+
+
+def byte_rows(array: pa.Array) -> Bytes:
+    """View a (large) binary or text array; copies only where nulls hide bytes."""
+    valid = validity(array)
+    starts, data = spans(array)
+    lengths = np.diff(starts)
+    if array.null_count and lengths[~valid].any():
+        return Bytes(lengths=(clean := byte_rows(array.fill_null(""))).lengths, data=clean.data, valid=valid)
+    return Bytes(lengths=lengths, data=data, valid=valid)
+
+
+def spans(array: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+    """The n + 1 offsets of a (large) binary or text array, beginning at 0, and the bytes they point into."""
+    kind = array.type
+    wide = pa.types.is_large_binary(kind) or pa.types.is_large_string(kind)
+    _, offsets_buffer, data_buffer = array.buffers()
+    if len(array) == 0 or offsets_buffer is None:
+        return np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.uint8)
+    raw = np.frombuffer(offsets_buffer, dtype="<i8" if wide else "<i4")
+    offsets = raw[array.offset : array.offset + len(array) + 1].astype(np.int64)
+    data = np.empty(0, np.uint8) if data_buffer is None else np.frombuffer(data_buffer, dtype=np.uint8)
+    return offsets - offsets[0], data[offsets[0] : offsets[-1]]
+
+
+def fixed_rows(array: pa.Array) -> NDArray[Any]:
+    """View a column of fixed width as little-endian values, zero where null. Width-n binary becomes `V<n>`."""
+    kind = array.type
+    if pa.types.is_fixed_size_binary(kind):
+        buffer = array.buffers()[1]
+        whole = np.frombuffer(buffer, dtype=np.uint8)[: len(buffer) // kind.byte_width * kind.byte_width]
+        values: NDArray[Any] = whole.view(f"V{kind.byte_width}")[array.offset : array.offset + len(array)]
+        if array.null_count:
+            values = values.copy()
+            values[~validity(array)] = np.zeros(1, values.dtype)[0]
+        return values
+    if pa.types.is_timestamp(kind):
+        array = array.cast(pa.int64())
+    elif pa.types.is_boolean(kind):
+        array = array.cast(pa.int8())
+    values = (array.fill_null(0) if array.null_count else array).to_numpy(zero_copy_only=False)
+    return values.astype(values.dtype.newbyteorder("<"), copy=False)
+
+
+def gather(data: NDArray[np.uint8], starts: NDArray[np.int64], width: int) -> NDArray[Any]:
+    """Cut `width` bytes at each start, as `V<width>`; every cut must lie inside the data."""
+    if len(starts) == 0:
+        return np.empty(0, dtype=f"V{width}")
+    windows: NDArray[Any] = np.ndarray((len(data) - width + 1,), dtype=f"V{width}", buffer=data, strides=(1,))
+    return windows[starts]
+
+
+def pieces(data: NDArray[np.uint8], bounds: NDArray[np.int64]) -> pa.BinaryArray:
+    """One binary array over `data` without copying it: piece i is `data[bounds[i] : bounds[i + 1]]`."""
+    offsets = bounds.astype("<i4")
+    return pa.Array.from_buffers(pa.binary(), len(bounds) - 1, [None, pa.py_buffer(offsets), pa.py_buffer(data)])
+
+
+def with_nulls(array: pa.BinaryArray, kind: pa.DataType, valid: NDArray[np.bool_]) -> pa.Array:
+    """The same bytes as binary or text, null where not valid. Text is not checked here."""
+    _, offsets, data = array.buffers()
+    mask = None if valid.all() else pa.py_buffer(np.packbits(valid, bitorder="little"))
+    return pa.Array.from_buffers(kind, len(array), [mask, offsets, data], offset=array.offset)
+
+
+def fixed_binary(values: NDArray[Any], valid: NDArray[np.bool_] | None = None) -> pa.FixedSizeBinaryArray:
+    """A `V<n>` array as Arrow's binary of width n, null where not valid."""
+    mask = None if valid is None or valid.all() else pa.py_buffer(np.packbits(valid, bitorder="little"))
+    data = pa.py_buffer(np.ascontiguousarray(values).view(np.uint8))
+    return pa.Array.from_buffers(pa.binary(values.dtype.itemsize), len(values), [mask, data])
+
+
+def joined(columns: list[pa.Array]) -> pa.BinaryArray:
+    """Join binary columns row by row; null counts as empty."""
+    return pc.binary_join_element_wise(*columns, b"", null_handling="replace", null_replacement=b"")
+
+
+def row_lengths(array: pa.Array) -> NDArray[np.int64]:
+    """Bytes of each row of a binary or text array, 0 where null."""
+    lengths: NDArray[Any] = pc.binary_length(array).fill_null(0).to_numpy(zero_copy_only=False)
+    return lengths.astype(np.int64)

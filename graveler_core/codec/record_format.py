@@ -1,0 +1,65 @@
+"""The format of a staged record (version 1): its header, its flags, its errors. The codec itself is `staged_record`."""
+
+from __future__ import annotations
+
+import struct
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+
+from graveler_core.codec.tail import MEASURED
+from graveler_core.errors import CorruptData, InvalidInput, LimitExceeded
+from graveler_core.model.entry import IDENTITY_BYTES, MAX_RECORD_BYTES, AddressType
+
+VERSION = 1
+IS_TOMBSTONE = 1
+HAS_MTIME = 2
+TOMBSTONE_VALUE = bytes([VERSION, IS_TOMBSTONE])
+ADDRESS_TYPES = tuple(AddressType)
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MICROSECOND = timedelta(microseconds=1)
+MIN_MTIME = (datetime.min.replace(tzinfo=UTC) - EPOCH) // MICROSECOND
+MAX_MTIME = (datetime.max.replace(tzinfo=UTC) - EPOCH) // MICROSECOND
+"""What Python's datetime holds: years 1 to 9999."""
+HEADER = struct.Struct("<BBbhqq32s5I")
+HEADER_DTYPE = np.dtype(
+    [
+        ("version", "u1"),
+        ("flags", "u1"),
+        ("address_type", "i1"),
+        ("payload", "<i2"),
+        ("size", "<i8"),
+        ("mtime", "<i8"),
+        ("identity", f"V{IDENTITY_BYTES}"),
+        ("lengths", "<u4", (len(MEASURED),)),
+    ]
+)
+
+
+def microseconds(mtime: datetime | None, name: str) -> int:
+    """A time as records keep it, 0 where there is none; `InvalidInput` for a time without a time zone."""
+    if mtime is None:
+        return 0
+    if mtime.tzinfo is None:
+        raise InvalidInput(f"{name}: mtime {mtime.isoformat()} must have a time zone")
+    return (mtime - EPOCH) // MICROSECOND
+
+
+def malformed(path: str) -> CorruptData:
+    """The error for a value that is no staged record."""
+    return CorruptData(f"staged record of {path!r}: is cut off or malformed", path=path)
+
+
+def unknown_version(path: str, version: int) -> CorruptData:
+    """The error for a record that a later format wrote."""
+    return CorruptData(f"staged record of {path!r}: format version {version} is unknown", path=path)
+
+
+def too_large(name: str, size: int) -> LimitExceeded:
+    """The error for a record over 72 KiB."""
+    return LimitExceeded(f"{name}: its record is {size:,} bytes, may be at most {MAX_RECORD_BYTES:,}")
+
+
+def out_of_range(name: str) -> InvalidInput:
+    """The error for numbers that a record does not hold."""
+    return InvalidInput(f"{name}: size, payload, address type or mtime is out of range")

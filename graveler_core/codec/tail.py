@@ -1,0 +1,68 @@
+"""The variable fields of an entry, in the one order in which identities and staged records write them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from graveler_core.codec.columns import row_lengths
+from graveler_core.codec.metadata_map import RowName, encode_map, encode_maps
+from graveler_core.errors import InvalidInput
+from graveler_core.model.entry import Entry
+
+TAIL = ("content_id", "address", "checksum", "content_type", "metadata", "data")
+"""All may be null. The content id has 16 bytes or none; the lengths of the others are written in a header."""
+MEASURED = TAIL[1:]
+CONTENT_ID_BYTES = 16
+
+
+def present_bit(name: str) -> int:
+    """The bit of a header's flags that tells that a tail field is not null."""
+    return 4 << TAIL.index(name)
+
+
+def tail_columns(batch: pa.RecordBatch, name: RowName) -> dict[str, pa.Array]:
+    """The tail fields of a batch as binary columns, metadata in canonical bytes."""
+    columns = {field: batch.column(field) for field in TAIL}
+    columns["metadata"] = encode_maps(columns["metadata"], name)
+    return {field: column.cast(pa.binary()) for field, column in columns.items()}
+
+
+def tail_lengths(columns: dict[str, pa.Array]) -> NDArray[np.int64]:
+    """Bytes of each tail field of each row: shape (rows, 6)."""
+    return np.stack([row_lengths(columns[field]) for field in TAIL], axis=1)
+
+
+def present_bits(columns: dict[str, pa.Array]) -> NDArray[np.uint8]:
+    """The flags of each row for the tail fields that are not null."""
+    some = next(iter(columns.values()))
+    flags = np.zeros(len(some), dtype=np.uint8)
+    for field, column in columns.items():
+        if column.null_count < len(column):
+            flags |= column.is_valid().to_numpy(zero_copy_only=False).astype(np.uint8) * np.uint8(present_bit(field))
+    return flags
+
+
+def tail_values(entry: Entry, name: str) -> dict[str, bytes | None]:
+    """The tail fields of one entry, as `tail_columns` gives them.
+
+    Raises:
+        InvalidInput: a text is no valid Unicode; the message begins with `name`.
+    """
+    try:
+        return {
+            "content_id": None if entry.content_id is None else entry.content_id.bytes,
+            "address": None if entry.address is None else entry.address.encode(),
+            "checksum": None if entry.checksum is None else entry.checksum.encode(),
+            "content_type": None if entry.content_type is None else entry.content_type.encode(),
+            "metadata": encode_map(entry.metadata, name),
+            "data": None if entry.data is None else bytes(entry.data),
+        }
+    except (AttributeError, TypeError, UnicodeEncodeError) as e:
+        raise InvalidInput(f"{name}: a field of the entry has the wrong type, or is no valid Unicode") from e
+
+
+def present_flags(values: dict[str, bytes | None]) -> int:
+    """`present_bits` of one entry."""
+    return sum(present_bit(field) for field, value in values.items() if value is not None)
