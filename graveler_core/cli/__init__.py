@@ -1,0 +1,1 @@
+"""The command line `graveler`: the façade for people and scripts. The topmost layer; nothing imports it."""

@@ -1,0 +1,118 @@
+"""The program `graveler`: its verbs, and how a run ends.
+
+Exit codes: 0 done; 1 an error, told in one line on stderr; 2 wrong usage; 130 interrupted; 141 nobody reads the output.
+There is never a traceback.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from graveler_core.cli import branch, commit, history, objects, put, repo, staged, tag
+from graveler_core.cli.session import NOBODY_READS, CommitterOption, JsonOption, Options, StoreOption
+from graveler_core.cli.terminal import visible
+from graveler_core.errors import GravelerError
+
+FAILED = 1
+INTERRUPTED = 130
+
+app = typer.Typer(
+    name="graveler",
+    help="Git for data. Things are named graveler://repository/ref/path.",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for _verbs in (objects, put, staged, commit, history):
+    _verbs.register(app)
+for _name, _group in (("repo", repo.app), ("branch", branch.app), ("tag", tag.app)):
+    app.add_typer(_group, name=_name)
+
+
+def main() -> None:
+    """Run the program on the process's arguments, and exit."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command line; returns the exit code. Writes to `sys.stdout` and `sys.stderr`."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        code = app(args=list(arguments) or ["--help"], prog_name="graveler", standalone_mode=False)
+        sys.stdout.flush()
+    except (Exception, KeyboardInterrupt) as error:
+        code, message = _ending(error)
+        if message:
+            _tell(message)
+    if code == NOBODY_READS:
+        _silence(sys.stdout)
+    elif code == INTERRUPTED:
+        _tell("interrupted")
+    return code if isinstance(code, int) else 0
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"graveler {version('graveler')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _shared(
+    ctx: typer.Context,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+    committer: CommitterOption = None,
+    version_asked: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True)] = False,
+) -> None:
+    ctx.obj = Options(store, as_json, committer)
+
+
+def _ending(error: BaseException) -> tuple[int, str]:
+    """The exit code that an exception means, and what to tell."""
+    match error:
+        case KeyboardInterrupt():
+            return INTERRUPTED, ""
+        case BrokenPipeError():
+            return NOBODY_READS, ""
+        case typer.TyperException():
+            context = getattr(error, "ctx", None)
+            hint = f" (see {context.command_path} --help)" if context is not None else ""
+            return error.exit_code, error.format_message() + hint
+        case _:
+            return FAILED, _failure(error)
+
+
+def _failure(error: BaseException) -> str:
+    match error:
+        case typer.Abort():
+            return "aborted"
+        case GravelerError():
+            return error.message
+        case OSError(strerror=str(reason)):
+            return f"{error.filename}: {reason}" if error.filename is not None else reason
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return f"unexpected {type(error).__name__} at {Path(frame.filename).name}:{frame.lineno}: {error}"
+
+
+def _tell(message: str) -> None:
+    with contextlib.suppress(OSError, ValueError):
+        print(f"error: {visible(message.strip())}", file=sys.stderr, flush=True)
+
+
+def _silence(stream: object) -> None:
+    """Let what is still buffered go nowhere, so that the interpreter does not complain at exit."""
+    with contextlib.suppress(OSError, ValueError, io.UnsupportedOperation):
+        if isinstance(stream, io.TextIOWrapper):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

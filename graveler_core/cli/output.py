@@ -1,0 +1,157 @@
+"""Results on stdout in one of three shapes: a table on a terminal, tab-separated lines in a pipe, JSON on request.
+
+Rows are written as they come: in pages on a terminal, one by one elsewhere, so that a listing of any length needs
+little memory and can be cut short. What a row looks like is a `View`; all of them stand in `views.py`.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from enum import Enum
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Generic, Literal, TextIO, TypeVar
+
+from graveler_core.cli.progress import Progress, Work
+from graveler_core.cli.terminal import visible
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+T = TypeVar("T")
+PAGE_ROWS = 200
+Document = dict[str, Any]
+
+
+class Shape(Enum):
+    """How results are written."""
+
+    TABLE = "table"
+    PLAIN = "plain"
+    JSON = "json"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column: its title, and how its values read to people and, in a pipe, to programs."""
+
+    title: str
+    people: Callable[[Any], str] = str
+    machines: Callable[[Any], str] = str
+    style: Callable[[Any], str] | str = ""
+    right: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class View(Generic[T]):
+    """How values of one kind are shown: as cells under columns, and as a JSON document with stable field names."""
+
+    columns: tuple[Column, ...]
+    cells: Callable[[T], tuple[Any, ...]]
+    document: Callable[[T], Document]
+    empty: str
+    """What a person is told when there are no rows."""
+
+
+class Output:
+    """Where results go."""
+
+    def __init__(self, *, as_json: bool = False, stream: TextIO | None = None) -> None:
+        self._stream = stream if stream is not None else sys.stdout
+        plain = Shape.TABLE if self._stream.isatty() else Shape.PLAIN
+        self.shape = Shape.JSON if as_json else plain
+        self._lazy_console: Console | None = None
+
+    def rows(self, items: Iterable[T], view: View[T]) -> int:
+        """Write rows as they come; returns how many there were."""
+        if self.shape is Shape.TABLE:
+            return self._table(iter(items), view)
+        line = self._json_line if self.shape is Shape.JSON else self._plain_line
+        with Progress(Work("reading")) as progress:
+            for item in items:
+                self._stream.write(line(item, view) + "\n")
+                progress.advance()
+        return progress.done
+
+    def result(self, document: Document, text: str) -> None:
+        """Write what one verb did: the document as JSON, or the text as a line."""
+        self.document(document)
+        self.say(text)
+
+    def document(self, document: Document) -> None:
+        """Write a line of JSON, if JSON was asked for."""
+        if self.shape is Shape.JSON:
+            self._stream.write(_dump(document) + "\n")
+
+    def say(self, text: str) -> None:
+        """Write a line for people; in JSON nothing."""
+        if self.shape is not Shape.JSON:
+            self._stream.write(visible(text) + "\n")
+
+    def _plain_line(self, item: T, view: View[T]) -> str:
+        cells = zip(view.columns, view.cells(item), strict=True)
+        return "\t".join("" if value is None else visible(column.machines(value)) for column, value in cells)
+
+    def _json_line(self, item: T, view: View[T]) -> str:
+        return _dump(view.document(item))
+
+    def _table(self, items: Iterator[T], view: View[T]) -> int:
+        widths = [0] * len(view.columns)
+        total = 0
+        while page := self._page(items, view):
+            widths = [max(old, *(len(row[at]) for row in page)) for at, old in enumerate(widths)]
+            self._console().print(_page_table(page, view, widths, head=total == 0))
+            total += len(page)
+        if not total:
+            self._console().print(view.empty, style="dim", markup=False)
+        return total
+
+    def _page(self, items: Iterator[T], view: View[T]) -> list[tuple[Any, ...]]:
+        with Progress(Work("reading")):
+            return [_text_cells(view, item) for item in islice(items, PAGE_ROWS)]
+
+    def _console(self) -> Console:
+        if self._lazy_console is None:
+            from rich.console import Console
+
+            self._lazy_console = Console(file=self._stream, markup=False, highlight=False, emoji=False)
+        return self._lazy_console
+
+
+def _dump(document: Document) -> str:
+    return json.dumps(document, separators=(",", ":"))
+
+
+def _text_cells(view: View[T], item: T) -> tuple[Any, ...]:
+    from rich.text import Text
+
+    def text(column: Column, value: Any) -> Text:
+        if value is None:
+            return Text("")
+        style = column.style if isinstance(column.style, str) else column.style(value)
+        return Text(visible(column.people(value)), style=style)
+
+    return tuple(text(column, value) for column, value in zip(view.columns, view.cells(item), strict=True))
+
+
+def _page_table(page: list[tuple[Any, ...]], view: View[Any], widths: list[int], *, head: bool) -> Any:
+    """One page; later pages have no head, and keep the widths of earlier ones so that the columns stay in line."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD if head else None, show_header=head, pad_edge=True, show_edge=False)
+    for at, (column, width) in enumerate(zip(view.columns, widths, strict=True)):
+        last = at == len(view.columns) - 1
+        justify: Literal["left", "right"] = "right" if column.right else "left"
+        table.add_column(
+            column.title,
+            justify=justify,
+            min_width=None if last else max(width, len(column.title)),
+            overflow="fold",
+            no_wrap=not last,
+        )
+    for row in page:
+        table.add_row(*row)
+    return table

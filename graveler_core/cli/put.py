@@ -1,0 +1,154 @@
+"""`graveler put`: upload a file, a directory or standard input, and stage it on a branch."""
+
+from __future__ import annotations
+
+import io
+import os
+import stat
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, BinaryIO
+
+import typer
+
+from graveler_core.cli.output import Document
+from graveler_core.cli.progress import Progress, Work
+from graveler_core.cli.session import Session, verb
+from graveler_core.cli.terminal import bytes_for_people
+from graveler_core.cli.uri import Uri, object_uri, prefix_uri
+from graveler_core.errors import InvalidInput, Kind
+from graveler_core.model.names import path_key
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+    from graveler_core.facade.branch import Branch
+
+STDIN = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """A local file and the path it goes to."""
+
+    source: Path
+    path: str
+    size: int
+
+
+class CountedFile(io.RawIOBase):
+    """A file opened for reading that reports how far it was read."""
+
+    def __init__(self, file: BinaryIO, progress: Progress) -> None:
+        self._file = file
+        self._progress = progress
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer, /) -> int:
+        view = memoryview(buffer).cast("B")
+        data = self._file.read(len(view))
+        view[: len(data)] = data
+        self._progress.advance(len(data))
+        return len(data)
+
+    def seekable(self) -> bool:
+        return self._file.seekable()
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
+        before = self._file.tell()
+        after = self._file.seek(offset, whence)
+        self._progress.advance(min(0, after - before))
+        return after
+
+    def tell(self) -> int:
+        return self._file.tell()
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb to the application."""
+    verb(app, "put")(put)
+
+
+def put(
+    session: Session,
+    source: Annotated[
+        str, typer.Argument(metavar="FILE", help="A file, a directory with -r, or - for standard input.")
+    ],
+    uri: Annotated[str, typer.Argument(metavar="URI", help="graveler://repository/branch/path")],
+    recursive: Annotated[bool, typer.Option("--recursive", "-r", help="Everything in a directory.")] = False,
+) -> None:
+    """Upload files and stage them on a branch; `commit` makes them history.
+
+    A path that is empty or ends in "/" gets the file's name added. A directory's files go below the path.
+
+    JSON: a line for each with path, size.
+    """
+    target = prefix_uri(uri)
+    if source == STDIN:
+        _put_stdin(session, object_uri(uri))
+        return
+    uploads = _directory(Path(source), target.path) if recursive else [_file(Path(source), target.path)]
+    total = sum(upload.size for upload in uploads)
+    with Progress(Work("uploading", total)) as progress:
+        branch = session.branch(target)
+        for upload in uploads:
+            _put_file(branch, upload, progress)
+            session.out.document(_document(upload.path, upload.size))
+    where = Uri(target.repository, target.ref, uploads[0].path if len(uploads) == 1 else target.path)
+    files = "1 file" if len(uploads) == 1 else f"{len(uploads):,} files"
+    session.out.say(f"put {files}, {bytes_for_people(total)}, to {where}")
+
+
+def _put_file(branch: Branch, upload: Upload, progress: Progress) -> None:
+    with upload.source.open("rb", buffering=0) as file:
+        branch.put(upload.path, io.BufferedReader(CountedFile(file, progress)))
+
+
+def _put_stdin(session: Session, target: Uri) -> None:
+    with Progress(Work("uploading")):
+        entry = session.branch(target).put(target.path, sys.stdin.buffer)
+    session.out.result(_document(target.path, entry.size), f"put {bytes_for_people(entry.size)} to {target}")
+
+
+def _document(path: str, size: int) -> Document:
+    return {"path": path, "size": size}
+
+
+def _file(source: Path, path: str) -> Upload:
+    kind = source.stat().st_mode
+    if stat.S_ISDIR(kind):
+        raise InvalidInput(f"file {str(source)!r}: is a directory; give -r to put everything in it")
+    if not stat.S_ISREG(kind):
+        raise InvalidInput(f"file {str(source)!r}: must be a regular file")
+    if not path or path.endswith("/"):
+        path += source.name
+    return _upload(source, path)
+
+
+def _directory(source: Path, path: str) -> list[Upload]:
+    """Every regular file below, in order. All names are checked before the first is uploaded."""
+    if not source.is_dir():
+        raise InvalidInput(f"directory {str(source)!r}: must be a directory that exists when -r is given")
+    below = f"{path.rstrip('/')}/" if path else ""
+    uploads = [_upload(file, below + file.relative_to(source).as_posix()) for file in _files(source)]
+    if not uploads:
+        raise InvalidInput(f"directory {str(source)!r}: holds no files", kind=Kind.InvalidValue)
+    return uploads
+
+
+def _files(directory: Path) -> Iterator[Path]:
+    def fail(error: OSError) -> None:
+        raise error
+
+    for folder, folders, names in os.walk(directory, onerror=fail):
+        folders.sort()
+        yield from (file for name in sorted(names) if (file := Path(folder, name)).is_file())
+
+
+def _upload(source: Path, path: str) -> Upload:
+    path_key(path)
+    return Upload(source, path, source.stat().st_size)

@@ -1,0 +1,53 @@
+"""`graveler tag …`: create, list and delete tags."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from graveler_core.cli.session import Session, verb
+from graveler_core.cli.terminal import SHORT_ID
+from graveler_core.cli.uri import ref_in, ref_uri, repository_uri
+from graveler_core.cli.views import TAGS, tag_document
+
+app = typer.Typer(help="Create, list and delete tags.")
+TagUri = Annotated[str, typer.Argument(metavar="URI", help="graveler://repository/tag")]
+
+
+@verb(app, "create")
+def create(
+    session: Session,
+    uri: TagUri,
+    ref: Annotated[str, typer.Argument(metavar="REF", help="What it names, as main~1 or a URI.")],
+    message: Annotated[str, typer.Option("--message", "-m", metavar="TEXT", help="Why.")] = "",
+) -> None:
+    """Give a commit a name that does not move.
+
+    JSON: one document with id, commit_id, message.
+    """
+    target = ref_uri(uri)
+    with session.working("creating the tag"):
+        tag = session.repository(target).create_tag(target.ref, ref_in(target.repository, ref), message=message)
+    session.out.result(tag_document(tag), f"tagged {tag.commit_id[:SHORT_ID]} as {tag.id}")
+
+
+@verb(app, "list")
+def list_(session: Session, uri: Annotated[str, typer.Argument(metavar="URI", help="graveler://repository")]) -> None:
+    """List the tags of a repository, by name.
+
+    JSON: a line for each with id, commit_id, message.
+    """
+    session.out.rows(session.repository(repository_uri(uri)).tags(), TAGS)
+
+
+@verb(app, "delete")
+def delete(session: Session, uri: TagUri) -> None:
+    """Delete a tag. Its commit stays.
+
+    JSON: one document with deleted (the tag).
+    """
+    target = ref_uri(uri)
+    with session.working("deleting the tag"):
+        session.repository(target).delete_tag(target.ref)
+    session.out.result({"deleted": target.ref}, f"deleted tag {target.ref}")

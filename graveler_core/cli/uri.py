@@ -1,0 +1,118 @@
+"""How the command line names things: `graveler://repository/ref/path`. Pure text in, values out.
+
+    graveler://flights                      a repository
+    graveler://flights/main~2               a ref expression of it: branch, tag, commit, with ~ ^ $ @
+    graveler://flights/main/raw/jan.parquet a path (or, where a verb says so, a prefix) at that ref
+    graveler://flights/main..dev/raw/       two refs, for `diff`
+
+Branch and tag names hold no `/`, so the first two slashes decide. Everything after them is the path exactly as written:
+nothing is percent-decoded, and `?` and `#` mean nothing special.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from graveler_core.errors import InvalidInput, Kind
+from graveler_core.model.names import path_key, prefix_key, repository_id
+
+SCHEME = "graveler://"
+
+
+@dataclass(frozen=True, slots=True)
+class Uri:
+    """A parsed URI; `ref` and `path` are empty where it names less."""
+
+    repository: str
+    ref: str = ""
+    path: str = ""
+
+    def __str__(self) -> str:
+        tail = f"/{self.ref}" if self.ref else ""
+        return f"{SCHEME}{self.repository}{tail}{'/' + self.path if self.path else ''}"
+
+
+def parse(text: str) -> Uri:
+    """Split a URI, or raise `InvalidInput` naming it and the rule. The library judges the ref and what it points to."""
+    if not text.startswith(SCHEME):
+        raise _refuse(text, f"must begin with {SCHEME}, as in {SCHEME}repository/ref/path")
+    repository, _, rest = text[len(SCHEME) :].partition("/")
+    ref, _, path = rest.partition("/")
+    if not repository:
+        raise _refuse(text, f"must name a repository, as in {SCHEME}repository")
+    if path and not ref:
+        raise _refuse(text, f"must name a ref before the path, as in {SCHEME}repository/ref/path")
+    prefix_key(path)
+    return Uri(repository_id(repository), ref, path)
+
+
+def repository_uri(text: str) -> Uri:
+    """A URI that names a repository and nothing in it."""
+    uri = parse(text)
+    if uri.ref:
+        raise _refuse(text, f"must name a repository alone: {SCHEME}{uri.repository}")
+    return uri
+
+
+def ref_uri(text: str) -> Uri:
+    """A URI that names a ref and no path."""
+    uri = prefix_uri(text)
+    if uri.path:
+        raise _refuse(text, f"must name a ref without a path: {SCHEME}{uri.repository}/{uri.ref}")
+    return uri
+
+
+def object_uri(text: str) -> Uri:
+    """A URI that names a path."""
+    uri = prefix_uri(text)
+    if not uri.path:
+        raise _refuse(text, f"must name a path, as in {SCHEME}{uri.repository}/{uri.ref}/path")
+    path_key(uri.path)
+    return uri
+
+
+def prefix_uri(text: str) -> Uri:
+    """A URI that names a ref, and perhaps a prefix of paths."""
+    uri = parse(text)
+    if not uri.ref:
+        raise _refuse(text, f"must name a ref, as in {SCHEME}{uri.repository}/ref")
+    if ".." in uri.ref:
+        raise _refuse(text, "must name one ref; two refs joined by '..' are for diff")
+    return uri
+
+
+def ref_in(repository: str, text: str) -> str:
+    """A ref expression of a repository that is known already: the expression alone (`main~1`) or as a URI."""
+    if not text.startswith(SCHEME):
+        if not text or "/" in text:
+            raise _refuse(text, f"must be a ref such as main~1, or {SCHEME}{repository}/ref")
+        return text
+    uri = ref_uri(text)
+    if uri.repository != repository:
+        raise _refuse(text, f"must name a ref of repository {repository!r}")
+    return uri.ref
+
+
+def ref_range(text: str, other: str | None) -> tuple[Uri, Uri]:
+    """The two sides of a difference, which share repository and prefix.
+
+    Args:
+        text: `graveler://repository/left..right/prefix`, or the left side.
+        other: The right side, when `text` is the left.
+    """
+    if other is not None:
+        left, right = prefix_uri(text), prefix_uri(other)
+        if left.repository != right.repository:
+            raise _refuse(other, f"must name the same repository as the other side: {left.repository!r}")
+        if left.path != right.path:
+            raise _refuse(other, f"must name the same prefix as the other side: {left.path!r}")
+        return left, right
+    uri = parse(text)
+    left_ref, dots, right_ref = uri.ref.partition("..")
+    if not (dots and left_ref and right_ref) or ".." in right_ref or right_ref.startswith("."):
+        raise _refuse(text, f"must name two refs, as in {SCHEME}{uri.repository}/left..right, or come in two")
+    return Uri(uri.repository, left_ref, uri.path), Uri(uri.repository, right_ref, uri.path)
+
+
+def _refuse(text: str, rule: str) -> InvalidInput:
+    return InvalidInput(f"URI {text!r}: {rule}", kind=Kind.InvalidUrl, uri=text)

@@ -1,0 +1,180 @@
+"""How each kind of value is shown: the columns of its table and the fields of its JSON document.
+
+The JSON field names are stable: fields may be added, none is renamed or removed. Times are ISO 8601 in UTC, sizes
+bytes, ids and identities hex digits; what is unknown is null.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from graveler_core.cli.output import Column, Document, View
+from graveler_core.cli.terminal import SHORT_ID, bytes_for_people, first_line, time_for_machines, time_for_people
+
+if TYPE_CHECKING:
+    from graveler_core.model.changes import Change, MergeConflict
+    from graveler_core.model.entities import Branch, Tag
+    from graveler_core.model.entry import CommonPrefix, Entry
+    from graveler_core.model.layers import Layer
+
+_KIND_STYLES = {"added": "green", "removed": "red", "changed": "yellow", "conflict": "red"}
+
+
+def _short(identifier: str) -> str:
+    return identifier[:SHORT_ID]
+
+
+def _kind_style(kind: str) -> str:
+    return _KIND_STYLES[kind]
+
+
+_ID = Column("commit", people=_short, style="yellow")
+_DATE = Column("date", people=time_for_people, machines=time_for_machines)
+_KIND = Column("change", style=_kind_style)
+
+
+def _size(title: str) -> Column:
+    return Column(title, people=bytes_for_people, right=True)
+
+
+def entry_document(entry: Entry, path: str = "") -> Document:
+    """`type` ("object"), `path`, `size`, `checksum`, `mtime`, `content_type`, `metadata`, `address`,
+    `address_type` ("inline", "relative" or "full"), `identity`."""
+    return {
+        "type": "object",
+        "path": path or entry.path,
+        "size": entry.size,
+        "checksum": entry.checksum,
+        "mtime": time_for_machines(entry.mtime) if entry.mtime else None,
+        "content_type": entry.content_type,
+        "metadata": dict(entry.metadata),
+        "address": entry.address,
+        "address_type": entry.address_type.name.lower(),
+        "identity": entry.identity.hex(),
+    }
+
+
+def listed_document(item: Entry | CommonPrefix) -> Document:
+    """An entry's document, or `type` ("prefix") and `path`."""
+    from graveler_core.model.entry import CommonPrefix
+
+    return {"type": "prefix", "path": item.path} if isinstance(item, CommonPrefix) else entry_document(item)
+
+
+def change_document(change: Change) -> Document:
+    """`type` ("change"), `path`, `kind` ("added", "changed" or "removed"), `before` and `after`: entries or null."""
+    return {
+        "type": "change",
+        "path": change.path,
+        "kind": change.kind.value,
+        "before": entry_document(change.before, change.path) if change.before else None,
+        "after": entry_document(change.after, change.path) if change.after else None,
+    }
+
+
+def conflict_document(conflict: MergeConflict) -> Document:
+    """`type` ("conflict"), `path`, `base`, `source` and `destination`: entries or null."""
+    sides = {"base": conflict.base, "source": conflict.source, "destination": conflict.destination}
+    documents = {side: entry_document(entry, conflict.path) if entry else None for side, entry in sides.items()}
+    return {"type": "conflict", "path": conflict.path, **documents}
+
+
+def commit_document(commit: Any) -> Document:
+    """`id`, `message`, `committer`, `creation_date`, `parents` (ids), `metadata`, `generation`."""
+    return {
+        "id": commit.id,
+        "message": commit.message,
+        "committer": commit.committer,
+        "creation_date": time_for_machines(commit.creation_date),
+        "parents": list(commit.parents),
+        "metadata": dict(commit.metadata),
+        "generation": commit.generation,
+    }
+
+
+def branch_document(branch: Branch) -> Document:
+    """`id`, `commit_id`."""
+    return {"id": branch.id, "commit_id": branch.commit_id}
+
+
+def tag_document(tag: Tag) -> Document:
+    """`id`, `commit_id`, `message`."""
+    return {"id": tag.id, "commit_id": tag.commit_id, "message": tag.message}
+
+
+def repository_document(repository: Any) -> Document:
+    """`name`, `storage_namespace`, `default_branch`, `creation_date`."""
+    return {
+        "name": repository.name,
+        "storage_namespace": repository.storage_namespace,
+        "default_branch": repository.default_branch,
+        "creation_date": time_for_machines(repository.creation_date),
+    }
+
+
+def layer_document(layer: Layer) -> Document:
+    """`type` ("layer"), `kind` ("token", "segment", "removal" or "restoration"), `id`, `prefix` and `count` where the
+    kind has them, else null."""
+    return {
+        "type": "layer",
+        "kind": layer.kind,
+        "id": layer.id,
+        "prefix": getattr(layer, "prefix", None),
+        "count": getattr(layer, "count", None),
+    }
+
+
+def _listed_cells(item: Entry | CommonPrefix) -> tuple[Any, ...]:
+    from graveler_core.model.entry import CommonPrefix
+
+    return (None, None, item.path) if isinstance(item, CommonPrefix) else (item.size, item.mtime, item.path)
+
+
+REPOSITORIES: View[Any] = View(
+    columns=(Column("repository", style="bold"), Column("default branch"), _DATE, Column("storage namespace")),
+    cells=lambda r: (r.name, r.default_branch, r.creation_date, r.storage_namespace),
+    document=repository_document,
+    empty="no repositories",
+)
+BRANCHES: View[Branch] = View(
+    columns=(_ID, Column("branch", style="bold")),
+    cells=lambda b: (b.commit_id, b.id),
+    document=branch_document,
+    empty="no branches",
+)
+TAGS: View[Tag] = View(
+    columns=(_ID, Column("tag", style="bold"), Column("message", people=first_line)),
+    cells=lambda t: (t.commit_id, t.id, t.message),
+    document=tag_document,
+    empty="no tags",
+)
+COMMITS: View[Any] = View(
+    columns=(_ID, _DATE, Column("committer"), Column("message", people=first_line)),
+    cells=lambda c: (c.id, c.creation_date, c.committer, c.message),
+    document=commit_document,
+    empty="no commits",
+)
+LISTED: View[Entry | CommonPrefix] = View(
+    columns=(_size("size"), Column("modified", people=time_for_people, machines=time_for_machines), Column("path")),
+    cells=_listed_cells,
+    document=listed_document,
+    empty="no objects",
+)
+CHANGES: View[Change] = View(
+    columns=(_KIND, _size("before"), _size("after"), Column("path")),
+    cells=lambda c: (c.kind.value, c.before and c.before.size, c.after and c.after.size, c.path),
+    document=change_document,
+    empty="no changes",
+)
+CONFLICTS: View[MergeConflict] = View(
+    columns=(_KIND, Column("path")),
+    cells=lambda c: ("conflict", c.path),
+    document=conflict_document,
+    empty="no conflicts",
+)
+LAYERS: View[Layer] = View(
+    columns=(Column("layer"), Column("records", right=True), Column("prefix"), Column("id")),
+    cells=lambda la: (la.kind, getattr(la, "count", None), getattr(la, "prefix", None), la.id),
+    document=layer_document,
+    empty="no layers",
+)

@@ -1,0 +1,25 @@
+"""Settings from the environment (`GRAVELER_…`): the only module that reads it. Nothing below imports it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import Field, SecretStr
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+
+def _local_data() -> str:
+    return (Path.cwd() / ".graveler" / "data").as_uri()
+
+
+class Settings(BaseSettings):
+    """What a process works with unless told otherwise."""
+
+    model_config = SettingsConfigDict(env_prefix="GRAVELER_", frozen=True)
+
+    store: SecretStr = SecretStr("sqlite:///.graveler/meta.db")
+    """URL of the key-value store. Secret, because it may hold a password."""
+    data: str = Field(default_factory=_local_data)
+    """Storage root: a new repository keeps its data below it unless it is given a namespace of its own."""
+    committer: str | None = None
+    """Who commits; the name of the operating system's user when not set."""
