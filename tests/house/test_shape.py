@@ -16,6 +16,10 @@ MAY_READ_ENVIRONMENT = ("graveler_core/settings.py", "orchestration/", "benchmar
 NO_NAMES = {"utils", "util", "helpers", "helper", "common", "misc", "base"}
 
 
+def line(node: ast.AST) -> int:
+    return int(getattr(node, "lineno", 1))
+
+
 def environment(source: Source) -> Iterator[int]:
     """Reading it; a line that sets a variable for a child process is another matter."""
     if not str(source.path).startswith(MAY_READ_ENVIRONMENT):
@@ -27,7 +31,7 @@ def environment(source: Source) -> Iterator[int]:
                 or node.module == "pydantic_settings"
             )
             if (dotted and id(node) not in written) or taken:
-                yield node.lineno
+                yield line(node)
 
 
 def settings_of_variables(source: Source) -> Iterator[ast.expr]:
@@ -48,7 +52,7 @@ def two_sqlites(source: Source) -> Iterator[int]:
         names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
         if {name.partition(".")[0] for name in names} & banned:
-            yield node.lineno
+            yield line(node)
 
 
 def swallowed(source: Source) -> Iterator[int]:
