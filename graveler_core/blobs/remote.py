@@ -137,9 +137,16 @@ class RemoteBlobs:
     def _pages(self, directory: str, after: str) -> Iterator[BlobInfo]:
         root = self._root
         within = (root + directory).rstrip("/") or None
-        offset = root + after if after else None
+        offset = root + _acceptable(after) if after else None
         with translating(Verb.LIST, self._namespace.uri):
             for page in obstore.list(self._store, within, offset=offset, chunk_size=PAGE):
                 for meta in page:
                     address = meta["path"][len(root) :]
                     yield BlobInfo(address, meta["size"], meta["e_tag"], meta["last_modified"])
+
+
+def _acceptable(mark: str) -> str:
+    """The mark, or one a little before it where obstore would take its last segment for a way out."""
+    if mark.rpartition("/")[2] in (".", ".."):
+        return mark[:-1] + "-~"
+    return mark

@@ -1,0 +1,58 @@
+"""The suite of the port, on every store that runs here."""
+
+from __future__ import annotations
+
+import uuid
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from graveler_core.blobs.counting import CountingBlobs
+from graveler_core.blobs.open import open_blobs
+from graveler_core.blobs.port import Blobs
+from graveler_core.testing.blob_suite import BlobSuite
+
+
+class TestMemory(BlobSuite):
+    @pytest.fixture
+    def blobs(self) -> Blobs:
+        return open_blobs(f"memory://{uuid.uuid4().hex}/some/where")
+
+
+class TestMemoryBucket(BlobSuite):
+    @pytest.fixture
+    def blobs(self) -> Blobs:
+        return open_blobs(f"memory://{uuid.uuid4().hex}")
+
+
+class TestLocal(BlobSuite):
+    @pytest.fixture
+    def blobs(self, tmp_path: Path) -> Blobs:
+        return open_blobs((tmp_path / "a name # with ? odd % signs é").as_uri())
+
+
+class TestLocalNotDurable(BlobSuite):
+    @pytest.fixture
+    def blobs(self, tmp_path: Path) -> Blobs:
+        return open_blobs(tmp_path.as_uri(), durable=False)
+
+
+class TestS3(BlobSuite):
+    @pytest.fixture
+    def blobs(self, s3: Any) -> Blobs:
+        bucket = s3.make_bucket(f"bucket-{uuid.uuid4().hex[:12]}")
+        return open_blobs(f"s3://{bucket}/some name/é", s3.options)
+
+
+class TestS3Bucket(BlobSuite):
+    @pytest.fixture
+    def blobs(self, s3: Any) -> Blobs:
+        bucket = s3.make_bucket(f"bucket-{uuid.uuid4().hex[:12]}")
+        return open_blobs(f"s3://{bucket}", s3.options)
+
+
+class TestCounting(BlobSuite):
+    @pytest.fixture
+    def blobs(self) -> Blobs:
+        return CountingBlobs(open_blobs(f"memory://{uuid.uuid4().hex}"))
