@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 
 from graveler_core.codec.columns import fixed_binary, fixed_rows, joined, slices
 from graveler_core.codec.content_hash import HASH
+from graveler_core.codec.row_name import entry_name
 from graveler_core.codec.tail import (
     MEASURED,
     TAIL,
@@ -82,7 +83,7 @@ def identities(table: pa.Table | pa.RecordBatch) -> pa.FixedSizeBinaryArray:
 
 
 def _digests(batch: pa.RecordBatch) -> list[bytes]:
-    columns = tail_columns(batch, lambda row: _row_name(batch, row))
+    columns = tail_columns(batch, lambda row: entry_name(batch, row))
     has_checksum = pc.greater(pc.binary_length(columns["checksum"]), 0).fill_null(False)
     columns["address"] = pc.if_else(has_checksum, pa.scalar(None, pa.binary()), columns["address"])
     header = np.zeros(batch.num_rows, dtype=_DTYPE)
@@ -94,9 +95,3 @@ def _digests(batch: pa.RecordBatch) -> list[bytes]:
     head = fixed_binary(header.view(f"V{_DTYPE.itemsize}")).cast(pa.binary())
     rows = joined([head, *(columns[field] for field in TAIL)])
     return list(map(methodcaller("digest"), map(HASH, rows.to_numpy(zero_copy_only=False))))
-
-
-def _row_name(batch: pa.RecordBatch, row: int) -> str:
-    if "key" not in batch.schema.names:
-        return f"row {row}"
-    return f"entry {bytes(batch.column('key')[row].as_py()).decode(errors='replace')!r}"

@@ -40,8 +40,8 @@ def microseconds(mtime: datetime | None, name: str) -> int:
     """A time as records keep it, 0 where there is none; `InvalidInput` for a time without a time zone."""
     if mtime is None:
         return 0
-    if mtime.tzinfo is None:
-        raise InvalidInput(f"{name}: mtime {mtime.isoformat()} must have a time zone")
+    if not isinstance(mtime, datetime) or mtime.tzinfo is None:
+        raise InvalidInput(f"{name}: mtime {mtime} must be a time with a time zone")
     return (mtime - EPOCH) // MICROSECOND
 
 

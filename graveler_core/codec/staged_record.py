@@ -53,6 +53,7 @@ from graveler_core.codec.record_format import (
     too_large,
     unknown_version,
 )
+from graveler_core.codec.row_name import entry_name, row_path
 from graveler_core.codec.tail import (
     CONTENT_ID_BYTES,
     TAIL,
@@ -155,24 +156,6 @@ def decode_records(keys: pa.Array | pa.ChunkedArray, values: pa.Array | pa.Chunk
     return pa.Table.from_batches([_decode(batch) for batch in slices(staged)], schema=RECORD_SCHEMA)
 
 
-def record_sizes(batch: pa.RecordBatch, lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Bytes of the records of entries whose tail fields have these lengths (rows, 6).
-
-    Raises:
-        LimitExceeded: one is larger than 72 KiB.
-    """
-    sizes: NDArray[np.int64] = HEADER.size + lengths.sum(axis=1)
-    large = np.flatnonzero(sizes > MAX_RECORD_BYTES)
-    if len(large):
-        raise too_large(entry_name(batch, int(large[0])), int(sizes[large[0]]))
-    return sizes
-
-
-def entry_name(batch: pa.RecordBatch, row: int) -> str:
-    """How errors name the entry of a row."""
-    return f"entry {_path(batch.column('key'), row)!r}"
-
-
 def _encode(batch: pa.RecordBatch) -> pa.BinaryArray:
     removed = fixed_rows(batch.column(TOMBSTONE)).astype(np.bool_)
     if removed.all():
@@ -182,7 +165,7 @@ def _encode(batch: pa.RecordBatch) -> pa.BinaryArray:
         return kept.take(pa.array(np.cumsum(~removed) - 1, mask=removed)).fill_null(TOMBSTONE_VALUE)
     columns = tail_columns(batch, lambda row: entry_name(batch, row))
     lengths = tail_lengths(columns)
-    record_sizes(batch, lengths)
+    _checked_sizes(batch, lengths)
     header = np.zeros(batch.num_rows, dtype=HEADER_DTYPE)
     header["version"] = VERSION
     header["flags"] = present_bits(columns) | (validity(batch.column("mtime")) * np.uint8(HAS_MTIME))
@@ -234,7 +217,7 @@ def _headers(
     version = data[starts]
     unknown = np.flatnonzero(version != VERSION)
     if len(unknown):
-        raise unknown_version(_path(keys, int(unknown[0])), int(version[unknown[0]]))
+        raise unknown_version(row_path(keys, int(unknown[0])), int(version[unknown[0]]))
     flags = data[starts + 1]
     live = (flags & IS_TOMBSTONE) == 0
     _refuse(keys, np.where(live, sizes < HEADER.size, (flags != IS_TOMBSTONE) | (sizes != len(TOMBSTONE_VALUE))))
@@ -244,6 +227,13 @@ def _headers(
     header["flags"] = flags
     header[live] = gather(data, starts[live], HEADER.size).view(HEADER_DTYPE)
     return header, live
+
+
+def _checked_sizes(batch: pa.RecordBatch, lengths: NDArray[np.int64]) -> None:
+    sizes = HEADER.size + lengths.sum(axis=1)
+    large = np.flatnonzero(sizes > MAX_RECORD_BYTES)
+    if len(large):
+        raise too_large(entry_name(batch, int(large[0])), int(sizes[large[0]]))
 
 
 def _strange(header: NDArray[Any]) -> NDArray[np.bool_]:
@@ -266,14 +256,14 @@ def _column(keys: pa.Array, field: str, parts: pa.BinaryArray, present: NDArray[
         return with_nulls(column, pa.binary(), present).cast(kind)
     if field == "metadata":
         return decode_maps(
-            with_nulls(column, pa.binary(), present), lambda row: f"staged record of {_path(keys, row)!r}"
+            with_nulls(column, pa.binary(), present), lambda row: f"staged record of {row_path(keys, row)!r}"
         )
     column = with_nulls(column, kind, present)
     if pa.types.is_string(kind):
         try:
             column.validate(full=True)
         except pa.ArrowInvalid as e:
-            raise malformed(_path(keys, first_invalid_text(column.view(pa.binary())))) from e
+            raise malformed(row_path(keys, first_invalid_text(column.view(pa.binary())))) from e
     return column
 
 
@@ -302,12 +292,7 @@ def _text(path: str, value: bytes | None) -> str | None:
         raise malformed(path) from e
 
 
-def _path(keys: pa.Array, row: int) -> str:
-    key = keys[row].as_py()
-    return key if isinstance(key, str) else (key or b"").decode(errors="replace")
-
-
 def _refuse(keys: pa.Array, bad: NDArray[np.bool_]) -> None:
     rows = np.flatnonzero(bad)
     if len(rows):
-        raise malformed(_path(keys, int(rows[0])))
+        raise malformed(row_path(keys, int(rows[0])))

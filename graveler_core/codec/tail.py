@@ -57,7 +57,7 @@ def tail_values(entry: Entry, name: str) -> dict[str, bytes | None]:
             "checksum": None if entry.checksum is None else entry.checksum.encode(),
             "content_type": None if entry.content_type is None else entry.content_type.encode(),
             "metadata": encode_map(entry.metadata, name),
-            "data": None if entry.data is None else bytes(entry.data),
+            "data": None if entry.data is None else bytes(memoryview(entry.data)),
         }
     except (AttributeError, TypeError, UnicodeEncodeError) as e:
         raise InvalidInput(f"{name}: a field of the entry has the wrong type, or is no valid Unicode") from e

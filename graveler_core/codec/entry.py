@@ -1,0 +1,174 @@
+"""Entries as values and as rows: the border between people's `Entry` and the tables that everything else moves.
+
+`normalise` and `normalise_entry` are the only ways in: they check, fill in defaults and compute the identity, the one
+for a table, the other for a single entry, with equal results.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from graveler_core.codec.columns import fixed_rows, row_lengths, slices, validity
+from graveler_core.codec.entry_columns import conformed, sorted_by_key
+from graveler_core.codec.entry_rules import checked_addresses, checked_entry, checked_keys, checked_numbers
+from graveler_core.codec.identity import identities, identity
+from graveler_core.codec.metadata_map import decode_maps, encode_maps
+from graveler_core.codec.record_format import ADDRESS_TYPES, EPOCH, HEADER, microseconds, too_large
+from graveler_core.codec.row_name import entry_name
+from graveler_core.codec.staged_record import encode_entry
+from graveler_core.codec.tail import CONTENT_ID_BYTES
+from graveler_core.errors import InvalidInput
+from graveler_core.model.entry import MAX_RECORD_BYTES, RECORD_SCHEMA, TOMBSTONE, AddressType, Entry
+
+
+def normalise(table: pa.Table) -> pa.Table:
+    """Make a user's table a table in `RECORD_SCHEMA`, sorted by key, without tombstones.
+
+    Args:
+        table: `key` (text or binary) and any columns of the entry schema, in any order, of any type that casts without
+            loss; times may lose what is under a microsecond, and times without a zone count as UTC. An `identity` is
+            not believed but computed. What is not given: the address type is RELATIVE, or INLINE where there is data
+            and no address; the size is that of inline data, else 0; the payload is 0; all else is null.
+
+    Raises:
+        InvalidInput: unknown, missing or doubled columns; a column that does not cast; an invalid path or address; a
+            key twice; a number out of range; metadata with nulls or a key twice. The message names the value.
+        LimitExceeded: the record of an entry would be larger than 72 KiB.
+    """
+    staged = sorted_by_key(conformed(table))
+    return pa.Table.from_batches([_normal(batch) for batch in slices(staged)], schema=RECORD_SCHEMA)
+
+
+def normalise_entry(path: str, entry: Entry) -> Entry:
+    """The small path of `normalise`: one entry, checked, at its path, with its identity.
+
+    Raises:
+        InvalidInput, LimitExceeded: as `normalise`; also a time without a zone.
+    """
+    checked = checked_entry(path, entry)
+    staged = replace(checked, identity=identity(checked))
+    encode_entry(staged)
+    return staged
+
+
+def record_table(entries: Sequence[tuple[bytes, Entry | None]]) -> pa.Table:
+    """Rows in `RECORD_SCHEMA` of keys and entries, in the order given; None is a tombstone.
+
+    An identity is computed where it is not given. Meant for few rows.
+
+    Raises:
+        InvalidInput: a field has the wrong type, or a number is out of range.
+    """
+    rows = [_row(key, entry) for key, entry in entries]
+    try:
+        columns = [pa.array([row[field.name] for row in rows], field.type) for field in RECORD_SCHEMA]
+    except (pa.ArrowException, OverflowError, TypeError, UnicodeEncodeError) as e:
+        raise InvalidInput(f"entries: a field does not fit the entry schema: {e}") from e
+    return pa.Table.from_arrays(columns, schema=RECORD_SCHEMA)
+
+
+def entry_from_row(table: pa.Table | pa.RecordBatch, i: int) -> Entry:
+    """The entry in row `i` of a table that has the columns of `ENTRY_SCHEMA`; the row must not be a tombstone."""
+    return next(entries(table.slice(i, 1)))
+
+
+def entries(table: pa.Table | pa.RecordBatch) -> Iterator[Entry]:
+    """The entries of a table that has the columns of `ENTRY_SCHEMA`, in its order; tombstones are left out."""
+    for batch in slices(table, rows=1_024):
+        if TOMBSTONE in batch.schema.names:
+            batch = batch.filter(pc.invert(batch.column(TOMBSTONE)))  # noqa: PLW2901
+        names = [name for name in RECORD_SCHEMA.names if name != TOMBSTONE]
+        columns = {name: batch.column(name) for name in names}
+        columns["mtime"] = columns["mtime"].cast(pa.int64())
+        for row in zip(*(columns[name].to_pylist() for name in names), strict=True):
+            yield _entry(*row)
+
+
+def _normal(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """One slice of a conformed table, checked and completed."""
+    checked_keys(batch.column("key"))
+    columns = {name: batch.column(name) for name in RECORD_SCHEMA.names}
+    blobs = encode_maps(columns["metadata"], lambda row: entry_name(batch, row))
+    columns["metadata"] = decode_maps(blobs, lambda row: entry_name(batch, row))
+    no_address, has_data = ~validity(columns["address"]), validity(columns["data"])
+    kinds = np.where(validity(columns["address_type"]), fixed_rows(columns["address_type"]), AddressType.RELATIVE)
+    kinds = np.where(no_address & has_data & (kinds == AddressType.RELATIVE), AddressType.INLINE, kinds)
+    sizes, data_sizes = fixed_rows(columns["size"]), row_lengths(columns["data"])
+    sizes = np.where((kinds == AddressType.INLINE) & (sizes == 0), data_sizes, sizes)
+    columns["address_type"], columns["size"] = pa.array(kinds.astype(np.int8)), pa.array(sizes)
+    columns["payload"] = columns["payload"].fill_null(0)
+    columns[TOMBSTONE] = pa.array(np.zeros(batch.num_rows, dtype=np.bool_))
+    complete = pa.RecordBatch.from_arrays([columns[name] for name in RECORD_SCHEMA.names], RECORD_SCHEMA.names)
+    checked_numbers(complete)
+    columns["address"] = checked_addresses(complete)
+    complete = complete.set_column(complete.schema.get_field_index("address"), "address", columns["address"])
+    columns["identity"] = identities(complete)
+    _checked_size(complete, blobs)
+    return pa.RecordBatch.from_arrays([columns[name] for name in RECORD_SCHEMA.names], schema=RECORD_SCHEMA)
+
+
+def _checked_size(batch: pa.RecordBatch, blobs: pa.BinaryArray) -> None:
+    texts = [batch.column(name) for name in ("address", "checksum", "content_type", "data")]
+    sizes = HEADER.size + row_lengths(blobs) + sum(row_lengths(text) for text in texts)
+    sizes += validity(batch.column("content_id")) * CONTENT_ID_BYTES
+    large = np.flatnonzero(sizes > MAX_RECORD_BYTES)
+    if len(large):
+        raise too_large(entry_name(batch, int(large[0])), int(sizes[large[0]]))
+
+
+def _row(key: bytes, entry: Entry | None) -> dict[str, Any]:
+    if entry is None:
+        return dict.fromkeys(RECORD_SCHEMA.names) | {"key": key, TOMBSTONE: True}
+    return {
+        "key": key,
+        "identity": entry.identity or identity(entry),
+        "address": entry.address,
+        "address_type": int(entry.address_type),
+        "size": entry.size,
+        "checksum": entry.checksum,
+        "mtime": None if entry.mtime is None else microseconds(entry.mtime, f"entry {entry.path!r}"),
+        "content_type": entry.content_type,
+        "metadata": sorted(entry.metadata.items()) or None,
+        "data": entry.data,
+        "payload": entry.payload,
+        "content_id": None if entry.content_id is None else entry.content_id.bytes,
+        TOMBSTONE: False,
+    }
+
+
+def _entry(  # noqa: PLR0913, PLR0917
+    key: bytes,
+    own: bytes,
+    address: str | None,
+    address_type: int,
+    size: int,
+    checksum: str | None,
+    mtime: int | None,
+    content_type: str | None,
+    metadata: list[tuple[str, str]] | None,
+    data: bytes | None,
+    payload: int,
+    content_id: bytes | None,
+) -> Entry:
+    return Entry(
+        address=address,
+        size=size,
+        checksum=checksum,
+        mtime=None if mtime is None else EPOCH + timedelta(microseconds=mtime),
+        content_type=content_type,
+        metadata=dict(metadata or ()),
+        data=data,
+        payload=payload,
+        content_id=None if content_id is None else uuid.UUID(bytes=content_id),
+        address_type=ADDRESS_TYPES[address_type],
+        path=key.decode(),
+        identity=own,
+    )

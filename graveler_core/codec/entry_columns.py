@@ -1,0 +1,85 @@
+"""A user's columns made the schema's: names, types, order of rows. What the values may be is `entry_rules`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from graveler_core.codec.row_name import row_path
+from graveler_core.errors import InvalidInput, Kind
+from graveler_core.model.entry import ENTRY_SCHEMA, RECORD_SCHEMA, TOMBSTONE
+
+
+def conformed(table: pa.Table) -> pa.Table:
+    """The table with all columns of `RECORD_SCHEMA`, in its types (metadata as it is), null where not given.
+
+    Raises:
+        InvalidInput: unknown, missing or doubled columns; a column that does not cast; invalid text; a null key.
+    """
+    names = table.schema.names
+    unknown = sorted(set(names) - set(ENTRY_SCHEMA.names))
+    if unknown:
+        raise InvalidInput(f"columns {', '.join(map(repr, unknown))}: are not columns of an entry")
+    doubled = sorted({name for name in names if names.count(name) > 1})
+    if doubled:
+        raise InvalidInput(f"columns {', '.join(map(repr, doubled))}: are there twice")
+    if "key" not in names:
+        raise InvalidInput("column 'key': is missing")
+    if table.column("key").null_count:
+        raise InvalidInput("column 'key': must not hold nulls", kind=Kind.InvalidPath)
+    given = set(names) - {"identity", TOMBSTONE}
+    columns = [
+        _cast(table.column(field.name), field) if field.name in given else pa.nulls(table.num_rows, field.type)
+        for field in RECORD_SCHEMA
+    ]
+    return pa.Table.from_arrays(columns, names=RECORD_SCHEMA.names)
+
+
+def sorted_by_key(table: pa.Table) -> pa.Table:
+    """The rows in the byte order of their keys; `InvalidInput` where a key is there twice."""
+    keys = table.column("key")
+    if not _all(pc.less(keys[:-1], keys[1:])):
+        table = table.combine_chunks().take(pc.sort_indices(keys))
+        keys = table.column("key")
+        doubled = pc.equal(keys[:-1], keys[1:])
+        if _any(doubled):
+            first = int(np.flatnonzero(doubled.to_numpy(zero_copy_only=False))[0])
+            path = row_path(keys, first)
+            raise InvalidInput(f"path {path!r}: is there more than once", kind=Kind.InvalidPath, path=path)
+    return table
+
+
+def _cast(column: pa.ChunkedArray, field: pa.Field) -> pa.ChunkedArray:
+    """One column in the schema's type."""
+    try:
+        if isinstance(column.type, pa.BaseExtensionType):
+            column = pa.chunked_array([chunk.storage for chunk in column.chunks], column.type.storage_type)
+        if pa.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+        if pa.types.is_map(field.type):
+            return column
+        if pa.types.is_timestamp(field.type):
+            column = _time(column, field.type)
+        column = column.cast(field.type)
+        column.validate(full=True)
+    except pa.ArrowException as e:
+        raise InvalidInput(f"column {field.name!r}: {column.type} does not become {field.type}: {e}") from e
+    return column
+
+
+def _time(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+    """Times to microseconds in UTC. Nanoseconds are cut off: modification times differ in nothing by them."""
+    if pa.types.is_timestamp(column.type) and column.type.unit == "ns":
+        return column.cast(options=pc.CastOptions(target_type=kind, allow_time_truncate=True))
+    return column
+
+
+def _all(mask: Any) -> bool:
+    return bool(pc.all(mask, min_count=0).as_py())
+
+
+def _any(mask: Any) -> bool:
+    return bool(pc.any(mask, min_count=0).as_py())

@@ -1,0 +1,117 @@
+"""What the values of an entry may be, for a column at once and for one entry. The rules for names are the model's."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from graveler_core.codec.columns import fixed_rows, row_lengths, spans, validity
+from graveler_core.codec.metadata_map import first_invalid_text
+from graveler_core.codec.record_format import ADDRESS_TYPES, MAX_MTIME, MIN_MTIME
+from graveler_core.codec.row_name import entry_name
+from graveler_core.codec.tail import tail_values
+from graveler_core.errors import InvalidInput, Kind
+from graveler_core.model.address import full_address, relative_address
+from graveler_core.model.entry import AddressType, Entry
+from graveler_core.model.names import MAX_PATH_BYTES, path_key
+
+_NO_RELATIVE = r"\x00|\\|%[0-9A-Fa-f]{2}|(?:\A|/)\.{0,2}(?:/|\z)"
+"""Matches what `relative_address` refuses. An escape of two hex digits is what unquoting would change."""
+_PLAIN_FULL = r"\A(?:s3|gs|az|memory)://[A-Za-z0-9][A-Za-z0-9._-]*(?:/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+\z"
+_PLAIN_FILE = r"\Afile://(?:/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+\z"
+"""Full addresses that `full_address` gives back as they are; the others are asked one by one."""
+
+
+def checked_keys(keys: pa.BinaryArray) -> None:
+    """Raise what `path_key` raises for the first key that is no valid path."""
+    lengths = row_lengths(keys)
+    bounds, data = spans(keys)
+    wrong = (lengths == 0) | (lengths > MAX_PATH_BYTES)
+    nuls = np.flatnonzero(data == 0)
+    if len(nuls):
+        wrong[np.searchsorted(bounds, nuls, side="right") - 1] = True
+    try:
+        keys.cast(pa.string())
+    except pa.ArrowInvalid as e:
+        row = first_invalid_text(keys)
+        raise InvalidInput(f"path {keys[row].as_py()!r}: must be valid UTF-8", kind=Kind.InvalidPath) from e
+    if wrong.any():
+        path_key(keys[int(np.argmax(wrong))].as_py().decode())
+
+
+def checked_numbers(batch: pa.RecordBatch) -> None:
+    """Sizes, address types, times, and that inline entries have data and the others an address.
+
+    Args:
+        batch: rows with the columns of the entry schema, defaults filled in.
+
+    Raises:
+        InvalidInput: naming the entry and the rule.
+    """
+    sizes, kinds = fixed_rows(batch.column("size")), fixed_rows(batch.column("address_type"))
+    mtimes = fixed_rows(batch.column("mtime"))
+    inline = kinds == AddressType.INLINE
+    has_address, has_data = validity(batch.column("address")), validity(batch.column("data"))
+    _refuse(batch, sizes < 0, "size must not be negative")
+    _refuse(batch, (kinds < 0) | (kinds >= len(ADDRESS_TYPES)), "address_type must be 0, 1 or 2")
+    _refuse(batch, (mtimes < MIN_MTIME) | (mtimes > MAX_MTIME), "mtime must lie in the years 1 to 9999")
+    _refuse(batch, inline & (has_address | ~has_data), "an inline entry has data and no address")
+    _refuse(batch, inline & (sizes != row_lengths(batch.column("data"))), "size must be that of the inline data")
+    _refuse(batch, ~inline & ~has_address, "an entry has an address, or data")
+
+
+def checked_addresses(batch: pa.RecordBatch) -> pa.StringArray:
+    """The addresses, each in its one spelling; raises what the model's address rules raise."""
+    addresses, kinds = batch.column("address"), fixed_rows(batch.column("address_type"))
+    relative = kinds == AddressType.RELATIVE
+    if relative.any():
+        wrong = relative & _matches(addresses, _NO_RELATIVE)
+        if wrong.any():
+            relative_address(addresses[int(np.argmax(wrong))].as_py())
+    odd = np.flatnonzero(
+        (kinds == AddressType.FULL) & ~_matches(addresses, _PLAIN_FULL) & ~_matches(addresses, _PLAIN_FILE)
+    )
+    if not len(odd):
+        return addresses
+    mask = np.zeros(batch.num_rows, dtype=np.bool_)
+    mask[odd] = True
+    spelled = [full_address(address) for address in addresses.take(pa.array(odd)).to_pylist()]
+    return pc.replace_with_mask(addresses, pa.array(mask), pa.array(spelled, pa.string()))
+
+
+def checked_entry(path: str, entry: Entry) -> Entry:
+    """One entry by the same rules, defaults filled in, at its path, without an identity."""
+    path_key(path)
+    name, kind, address, size = f"entry {path!r}", entry.address_type, entry.address, entry.size
+    tail_values(entry, name)
+    if not isinstance(size, int) or size < 0:
+        raise InvalidInput(f"{name}: size must not be negative")
+    if address is None and entry.data is not None and kind == AddressType.RELATIVE:
+        kind = AddressType.INLINE
+    if kind not in ADDRESS_TYPES:
+        raise InvalidInput(f"{name}: address_type must be 0, 1 or 2")
+    if kind == AddressType.INLINE:
+        if address is not None or entry.data is None:
+            raise InvalidInput(f"{name}: an inline entry has data and no address")
+        size = size or len(entry.data)
+        if size != len(entry.data):
+            raise InvalidInput(f"{name}: size must be that of the inline data")
+    elif address is None:
+        raise InvalidInput(f"{name}: an entry has an address, or data")
+    else:
+        address = relative_address(address) if kind == AddressType.RELATIVE else full_address(address)
+    return replace(entry, path=path, address=address, address_type=AddressType(kind), size=size, identity=b"")
+
+
+def _matches(column: pa.StringArray, pattern: str) -> NDArray[np.bool_]:
+    found: NDArray[np.bool_] = pc.match_substring_regex(column, pattern).fill_null(False).to_numpy(zero_copy_only=False)
+    return found
+
+
+def _refuse(batch: pa.RecordBatch, bad: NDArray[np.bool_], rule: str) -> None:
+    if bad.any():
+        raise InvalidInput(f"{entry_name(batch, int(np.argmax(bad)))}: {rule}")
