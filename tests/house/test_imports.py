@@ -73,7 +73,7 @@ def test_importing_opens_nothing_and_stays_light(project: Project, whole: bool) 
     [("opens_a_file", "open "), ("connects", "sqlite3.connect"), ("starts", "subprocess.Popen")],
 )
 def test_the_probe_sees_what_it_looks_for(
-    tmp_path, monkeypatch: pytest.MonkeyPatch, module: str, expected: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str, expected: str
 ) -> None:
     bodies = {
         "opens_a_file": f"open({str(tmp_path / 'x')!r}, 'w').close()",
