@@ -76,22 +76,19 @@ def scan_arrow(
     keys = interval(prefix, start, end)
     if isinstance(store, ScansArrow):
         return store.scan_arrow(partition, keys)
-    return _batches(store.scan(partition, prefix=prefix, start=start, end=end))
+    return batches(store.scan(partition, prefix=prefix, start=start, end=end))
 
 
 def drop_partition(store: Store, partition: bytes) -> int:
     """Removes all rows of a partition, at most 5,000 a transaction, and returns how many.
 
-    Rows that are written meanwhile may stay. Only for partitions that nobody reads any more: between transactions others see a part of it.
+    Rows that are written meanwhile may stay. Only for partitions that nobody reads any more: between transactions
+    others see a part of them.
     """
     check_partition(partition)
     if isinstance(store, DropsPartitions):
         return store.drop_partition(partition)
-    removed = 0
-    for row in store.scan(partition):
-        store.delete(partition, row.key)
-        removed += 1
-    return removed
+    return drop_one_by_one(store, partition)
 
 
 def split_points(store: Store, partition: bytes, n: int) -> list[bytes]:
@@ -106,17 +103,27 @@ def split_points(store: Store, partition: bytes, n: int) -> list[bytes]:
         return []
     if isinstance(store, SplitsPartitions):
         return store.split_points(partition, n)
-    columns = [batch.column("key") for batch in scan_arrow(store, partition)]
-    keys = pa.chunked_array(columns, pa.binary())
-    return [keys[row].as_py() for row in split_rows(len(keys), n)]
+    return split_by_scan(scan_arrow(store, partition), n)
 
 
-def split_rows(rows: int, pieces: int) -> list[int]:
-    """Row numbers at which `pieces` pieces of about equal size begin, the first piece's beginning left out."""
-    return sorted({rows * piece // pieces for piece in range(1, pieces)} - {0, rows})
+def drop_one_by_one(store: Store, partition: bytes) -> int:
+    """The fallback of `drop_partition`."""
+    removed = 0
+    for row in store.scan(partition):
+        store.delete(partition, row.key)
+        removed += 1
+    return removed
 
 
-def _batches(rows: Iterator[KeyValue]) -> Iterator[pa.RecordBatch]:
+def split_by_scan(rows: Iterator[pa.RecordBatch], pieces: int) -> list[bytes]:
+    """The fallback of `split_points`: reads all keys of `rows` (key, value) and takes those that begin a piece."""
+    keys = pa.chunked_array([batch.column("key") for batch in rows], pa.binary())
+    starts = sorted({len(keys) * piece // pieces for piece in range(1, pieces)} - {0, len(keys)})
+    return [keys[row].as_py() for row in starts]
+
+
+def batches(rows: Iterator[KeyValue]) -> Iterator[pa.RecordBatch]:
+    """The fallback of `scan_arrow`: rows of a scan, gathered into pages."""
     while page := list(_one_page(rows)):
         yield batch_of_rows(page)
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from importlib.metadata import entry_points
 from typing import Final
-from urllib.parse import urlsplit, urlunsplit
 
 from graveler_core.errors import InvalidInput, Kind
+from graveler_core.kv.display import without_password
 from graveler_core.kv.store import Store
 
 GROUP: Final = "graveler.kv_stores"
@@ -36,16 +36,3 @@ def open_store(url: str) -> Store:
         )
     store: Store = next(iter(found)).load()(url)
     return store
-
-
-def without_password(url: str) -> str:
-    """The URL with its password, and every value of its query, replaced by `***`, for messages and logs."""
-    scheme, mark, rest = url.partition("://")
-    if not mark:
-        return url.rpartition("@")[2]
-    parts = urlsplit(f"store://{rest}")
-    user, at, host = parts.netloc.rpartition("@")
-    name = user.partition(":")[0]
-    shown = f"{name}:***{at}{host}" if ":" in user else parts.netloc
-    query = "&".join(f"{item.partition('=')[0]}=***" for item in parts.query.split("&")) if parts.query else ""
-    return f"{scheme}://" + urlunsplit(("", shown, parts.path, query, "")).removeprefix("//")

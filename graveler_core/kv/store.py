@@ -106,8 +106,8 @@ class Store(Protocol):
         """The rows whose keys start with `prefix` and lie in [start, end), in byte order, at most `limit`. Lazy.
 
         `start` and `end` are whole keys. Not a snapshot: pages of at most 10,000 rows or 4 MiB are read one by one, and
-        no transaction is kept between them. A key that is present, unchanged, from the first step to the last is yielded
-        exactly once; one that is written or removed meanwhile is yielded or not, once at most.
+        no transaction is kept between them. A key that is present from the first step to the last is yielded exactly
+        once, with a value it had meanwhile; one that is created or removed meanwhile is yielded once or not at all.
         """
         ...
 

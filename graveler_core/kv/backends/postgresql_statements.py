@@ -1,0 +1,52 @@
+"""The SQL of the PostgreSQL store. Parameters are bound in binary (%b) wherever they are bytes."""
+
+from __future__ import annotations
+
+from typing import Final
+
+GET: Final = "SELECT value FROM graveler_kv WHERE partition=%b AND key=%b"
+SET: Final = (
+    "INSERT INTO graveler_kv(partition, key, value) VALUES(%b,%b,%b)"
+    " ON CONFLICT(partition, key) DO UPDATE SET value=excluded.value"
+)
+CREATE: Final = "INSERT INTO graveler_kv(partition, key, value) VALUES(%b,%b,%b) ON CONFLICT(partition, key) DO NOTHING"
+REPLACE: Final = "UPDATE graveler_kv SET value=%b WHERE partition=%b AND key=%b"
+SWAP: Final = "UPDATE graveler_kv SET value=%b WHERE partition=%b AND key=%b AND value=%b"
+DELETE: Final = "DELETE FROM graveler_kv WHERE partition=%b AND key=%b"
+DELETE_IF: Final = "DELETE FROM graveler_kv WHERE partition=%b AND key=%b AND value=%b"
+GET_MANY: Final = (
+    "SELECT wanted.place, found.value"
+    " FROM unnest(%b::bytea[], %b::bytea[]) WITH ORDINALITY AS wanted(partition, key, place)"
+    " JOIN graveler_kv AS found ON found.partition = wanted.partition AND found.key = wanted.key"
+)
+SET_MANY: Final = (
+    "INSERT INTO graveler_kv(partition, key, value) SELECT * FROM unnest(%b::bytea[], %b::bytea[], %b::bytea[])"
+    " ON CONFLICT(partition, key) DO UPDATE SET value=excluded.value"
+)
+LOAD: Final = (
+    "INSERT INTO graveler_kv(partition, key, value) SELECT %b::bytea, * FROM unnest(%b::bytea[], %b::bytea[])"
+    " ON CONFLICT(partition, key) DO UPDATE SET value=excluded.value"
+)
+SCAN_FROM: Final = (
+    "SELECT key, value FROM ("
+    " SELECT key, value, sum(octet_length(value)) OVER (ORDER BY key ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"
+    " AS before FROM (SELECT key, value FROM graveler_kv WHERE partition=%b AND key>=%b ORDER BY key LIMIT %s) AS page"
+    ") AS sized WHERE before IS NULL OR before < %s ORDER BY key"
+)
+"""A page of so many rows at most, cut behind the row that reaches so many bytes of values."""
+SCAN: Final = (
+    "SELECT key, value FROM ("
+    " SELECT key, value, sum(octet_length(value)) OVER (ORDER BY key ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"
+    " AS before"
+    " FROM (SELECT key, value FROM graveler_kv WHERE partition=%b AND key>=%b AND key<%b ORDER BY key LIMIT %s) AS page"
+    ") AS sized WHERE before IS NULL OR before < %s ORDER BY key"
+)
+DROP: Final = (
+    "DELETE FROM graveler_kv WHERE partition=%b AND key IN"
+    " (SELECT key FROM graveler_kv WHERE partition=%b ORDER BY key LIMIT %s)"
+)
+ANY: Final = "SELECT 1 FROM graveler_kv WHERE partition=%b LIMIT 1"
+SPLIT: Final = (
+    "SELECT min(key) FROM (SELECT key, ntile(%s) OVER (ORDER BY key) AS piece FROM graveler_kv WHERE partition=%b)"
+    " AS tiled GROUP BY piece ORDER BY piece OFFSET 1"
+)
