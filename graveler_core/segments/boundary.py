@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 import xxhash
 from numpy.typing import NDArray
 
+from graveler_core.errors import InvalidInput
 from graveler_core.segments.sorted_keys import KEY
 
 HASH_VALUES = 1 << 64
@@ -38,6 +39,10 @@ class Cutting:
     """Most logical bytes (`logical_bytes`) of a range, but for a single entry that is larger."""
     fan_out: int = 64
     """Mean number of rows of a tree node."""
+
+    def __post_init__(self) -> None:
+        if self.mean_entries < 1 or self.max_bytes < 1 or self.fan_out < 2:
+            raise InvalidInput(f"{self}: must be at least 1 entry, 1 byte and a fan-out of 2")
 
     def threshold(self, level: int = 0) -> int:
         """Keys whose hash is less than this close a range (level 0) or a node of level - 1 (levels above)."""

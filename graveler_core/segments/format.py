@@ -41,7 +41,7 @@ def encode(table: pa.Table, *, row_group_rows: int = 1 << 20) -> memoryview:
         write_page_checksum=True,
         store_schema=False,
     )
-    return memoryview(sink.getvalue())
+    return memoryview(sink.getvalue()).cast("B")
 
 
 def decode(data: Any, schema: pa.Schema, name: str) -> pa.Table:

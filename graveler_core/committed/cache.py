@@ -1,0 +1,49 @@
+"""Decoded nodes and ranges in memory, bounded by bytes. They are immutable and known by their hash: nothing expires."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from typing import Any
+
+DEFAULT_BYTES = 256 << 20
+
+
+class TreeCache:
+    """The least recently used goes first. May be shared by trees and threads.
+
+    It is no evidence that an object still exists in a store: writers must not skip a write because of it.
+    """
+
+    def __init__(self, max_bytes: int = DEFAULT_BYTES) -> None:
+        self._max_bytes = max_bytes
+        self._bytes = 0
+        self._held: OrderedDict[str, tuple[Any, int]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, id: str) -> Any | None:
+        """What is held under an id, or None."""
+        with self._lock:
+            found = self._held.get(id)
+            if found is None:
+                return None
+            self._held.move_to_end(id)
+            return found[0]
+
+    def put(self, id: str, value: Any, size: int) -> None:
+        """Hold a value of some bytes; one larger than half of the cache is not held."""
+        if size > self._max_bytes // 2:
+            return
+        with self._lock:
+            if id in self._held:
+                return
+            self._held[id] = (value, size)
+            self._bytes += size
+            while self._bytes > self._max_bytes:
+                _, (_, released) = self._held.popitem(last=False)
+                self._bytes -= released
+
+    @property
+    def held_bytes(self) -> int:
+        """Bytes held now."""
+        return self._bytes

@@ -1,0 +1,132 @@
+"""What every tree function takes, and the reading and writing of nodes and ranges in the storage namespace."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from graveler_core.blobs.port import Blobs
+from graveler_core.codec.content_hash import ContentHash, hex_id
+from graveler_core.committed.cache import TreeCache
+from graveler_core.committed.node import MAX_SIZE, Node, Row, decode, encode
+from graveler_core.errors import CorruptData, Kind, NotFound
+from graveler_core.model.entry import ENTRY_SCHEMA
+from graveler_core.model.ids import MetarangeId
+from graveler_core.segments import format as segment_format
+from graveler_core.segments.boundary import Cutting
+from graveler_core.segments.sorted_keys import KEY
+
+RANGE_TAG = b"range"
+_NODE_ROW_BYTES = 400
+"""What a decoded row takes in memory besides its keys."""
+
+
+@dataclass(frozen=True)
+class Trees:
+    """The trees of one repository. Opened by the caller; holds no connection of its own."""
+
+    blobs: Blobs
+    """The repository's storage namespace."""
+    boundary_seed: int
+    cutting: Cutting = field(default_factory=Cutting)
+    cache: TreeCache = field(default_factory=TreeCache)
+    verify: bool = False
+    """Whether ranges that are read are hashed, which doubles the cost of reading. Without it a damaged page is found by
+    its checksum, and a wrong file by its first key, last key and count."""
+
+
+def address(id: str) -> str:
+    """Where a range or a node is kept below the storage namespace."""
+    return f"_graveler/{id}"
+
+
+def range_id(entries: pa.Table) -> str:
+    """The id of a range: the hash of its rows, whatever file they are in."""
+    content = ContentHash(RANGE_TAG, ENTRY_SCHEMA)
+    content.update(entries)
+    return content.hexdigest()
+
+
+def range_row(entries: pa.Table) -> Row:
+    """How a node knows a range of these entries; there must be one at least."""
+    keys = entries.column(KEY)
+    return Row(keys[0].as_py(), keys[-1].as_py(), range_id(entries), entries.num_rows, _total_size(entries))
+
+
+def write_range(trees: Trees, row: Row, entries: pa.Table) -> None:
+    """Keep a range; storing one that is there already is success."""
+    trees.blobs.create(address(row.id), segment_format.encode(entries))
+
+
+def read_range(trees: Trees, row: Row) -> pa.Table:
+    """The entries of a range, in one chunk, from the cache or the store.
+
+    Raises:
+        CorruptData: it is missing, damaged, or not what its row says.
+    """
+    cached = trees.cache.get(row.id)
+    if cached is not None:
+        return cached
+    name = address(row.id)
+    entries = segment_format.decode(_read(trees, row.id, Kind.CorruptRange), ENTRY_SCHEMA, name)
+    keys = entries.column(KEY)
+    right = entries.num_rows == row.entries > 0 and (keys[0].as_py(), keys[-1].as_py()) == (row.min_key, row.max_key)
+    if not right or (trees.verify and range_id(entries) != row.id):
+        raise CorruptData(f"segment {name}: holds other entries than its id says", kind=Kind.CorruptRange, address=name)
+    trees.cache.put(row.id, entries, entries.nbytes)
+    return entries
+
+
+def write_node(trees: Trees, id: str, data: bytes, node: Node) -> None:
+    """Keep a node, of which id and bytes are known; storing one that is there already is success."""
+    trees.blobs.create(address(id), data)
+    _hold_node(trees, id, data, node)
+
+
+def encoded(node: Node) -> tuple[str, bytes]:
+    """A node's id and bytes."""
+    data = encode(node)
+    return hex_id(data), data
+
+
+def read_node(trees: Trees, id: str) -> Node:
+    """A node, from the cache or the store.
+
+    Raises:
+        CorruptData: it is missing or damaged.
+    """
+    cached: Node | None = trees.cache.get(id)
+    if cached is not None:
+        return cached
+    data = _read(trees, id, Kind.CorruptMetarange)
+    node = decode(data, id)
+    _hold_node(trees, id, data, node)
+    return node
+
+
+def count_entries(trees: Trees, metarange: MetarangeId) -> int:
+    """How many entries a tree holds, from its root alone."""
+    return read_node(trees, metarange).entries
+
+
+def _hold_node(trees: Trees, id: str, data: bytes, node: Node) -> None:
+    trees.cache.put(id, node, 2 * len(data) + _NODE_ROW_BYTES * len(node.rows))
+
+
+def _read(trees: Trees, id: str, kind: Kind) -> bytes:
+    try:
+        return trees.blobs.read(address(id))
+    except NotFound as e:
+        raise CorruptData(f"object {address(id)}: is missing", kind=kind, address=address(id)) from e
+
+
+def _total_size(entries: pa.Table) -> int:
+    """Exact sum of the sizes, which 64 bits may not hold, up to `MAX_SIZE`."""
+    sizes = entries.column("size")
+    if pc.max(sizes).as_py() <= MAX_SIZE // entries.num_rows:
+        return max(int(pc.sum(sizes).as_py()), 0)
+    exact = sum(np.asarray(sizes.to_numpy(), dtype=object))
+    return min(max(int(exact), 0), MAX_SIZE)
