@@ -136,6 +136,12 @@ def _from_text(error: Exception, verb: Verb, uri: str) -> GravelerError:
     return Unavailable(message, uri=uri)
 
 
+def past_the_end(error: Exception) -> bool:
+    """Whether a range was refused because the object ends before it."""
+    text = str(error)
+    return _first(_STATUS, text) == "416" or "StartTooLarge" in text
+
+
 def error_code(error: Exception) -> str:
     """The code in an S3-like reply, '' where there is none."""
     return _first(_CODE, str(error))

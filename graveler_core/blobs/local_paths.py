@@ -57,9 +57,10 @@ def make_directories(root: str, parts: Sequence[str], durable: bool) -> None:
     existing = root
     while not os.path.isdir(existing) and existing != "/":
         existing = os.path.dirname(existing)
-    os.makedirs(root, exist_ok=True)
+    if existing != root:
+        os.makedirs(root, exist_ok=True)
     if durable:
-        _sync_chain(existing, root)
+        _sync_chain(root, os.path.dirname(existing))
     for depth, part in enumerate(parts):
         with opened_directory(root, parts[:depth]) as fd:
             try:
@@ -99,6 +100,8 @@ def _file(directory: int, name: str) -> int:
     except OSError as e:
         if e.errno == errno.ELOOP:
             refuse_link(directory, name)
+        if e.errno == errno.ENXIO:  # a socket
+            raise _nothing() from None
         raise
 
 
@@ -108,15 +111,21 @@ def _require_directory(fd: int, part: str) -> None:
         raise InvalidInput(f"{part!r} is an object: in a local directory none can lie below another", address=part)
 
 
-def _sync_chain(existing: str, root: str) -> None:
-    place = root
+def _sync_chain(lowest: str, highest: str) -> None:
+    place = lowest
     while True:
-        fd = os.open(place, _ROOT)
+        try:
+            fd = os.open(place, _ROOT)
+        except PermissionError:
+            # A directory that was there before and that we may not read: whoever made what is in it could.
+            if place == highest:
+                return
+            raise
         try:
             os.fsync(fd)
         finally:
             os.close(fd)
-        if place == existing:
+        if place == highest:
             return
         place = os.path.dirname(place)
 

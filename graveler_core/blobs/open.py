@@ -76,10 +76,10 @@ def _refused_option(place: Namespace, options: Mapping[str, str], error: Excepti
         named = [name for name in options if f"'{name}'" in text]
         rule = "is not known for this store"
     else:
-        named = [name for name, value in options.items() if str(value) and str(value) in text]
+        named = [name for name, value in options.items() if f'"{value}"' in text]
         rule = "has a value that the store does not accept"
-    which = ", ".join(repr(name) for name in named or sorted(options)) or "from the environment"
-    return InvalidInput(f"cannot open {place.uri}: option {which} {rule}", kind=Kind.InvalidValue, options=named)
+    which = "option " + ", ".join(map(repr, named)) if named else "what the options and the environment say together"
+    return InvalidInput(f"cannot open {place.uri}: {which} {rule}", kind=Kind.InvalidValue, options=named)
 
 
 class OpenedBlobs:

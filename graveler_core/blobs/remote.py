@@ -9,7 +9,7 @@ from obstore.exceptions import AlreadyExistsError, BaseError
 from obstore.store import AzureStore, GCSStore, MemoryStore, S3Store
 
 from graveler_core.blobs.addresses import address_uri, checked_address, checked_prefix, checked_range, is_address
-from graveler_core.blobs.failures import Verb, error_code, translated, translating
+from graveler_core.blobs.failures import Verb, error_code, past_the_end, translated, translating
 from graveler_core.blobs.port import BlobInfo, Data
 from graveler_core.errors import NotFound, OutcomeUnknown, SlowDown
 from graveler_core.model.address import Namespace
@@ -65,11 +65,11 @@ class RemoteBlobs:
             if length:
                 return obstore.get_range(self._store, key, start=start, length=length).to_bytes()
         except (BaseError, OSError, ValueError) as e:
-            error = translated(e, Verb.READ, self.uri(address))
-            # A range behind the object's end is an error of its own in every store; the object's size decides.
-            if isinstance(error, NotFound) or self._size(address) > start:
-                raise error from None
-        self._size(address)
+            if not past_the_end(e):
+                raise translated(e, Verb.READ, self.uri(address)) from None
+            return b""
+        if self.head(address) is None:
+            raise NotFound(f"{self.uri(address)}: there is no such object", uri=self.uri(address))
         return b""
 
     def head(self, address: str) -> BlobInfo | None:
@@ -127,12 +127,6 @@ class RemoteBlobs:
 
     def _key(self, address: str) -> str:
         return self._root + checked_address(address)
-
-    def _size(self, address: str) -> int:
-        info = self.head(address)
-        if info is None:
-            raise NotFound(f"{self.uri(address)}: there is no such object", uri=self.uri(address))
-        return info.size
 
     def _pages(self, directory: str, after: str) -> Iterator[BlobInfo]:
         root = self._root
