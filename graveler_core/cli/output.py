@@ -141,7 +141,7 @@ def _page_table(page: list[tuple[Any, ...]], view: View[Any], widths: list[int],
     from rich import box
     from rich.table import Table
 
-    table = Table(box=box.SIMPLE_HEAD if head else None, show_header=head, pad_edge=True, show_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, show_header=head, pad_edge=True, show_edge=False)
     for at, (column, width) in enumerate(zip(view.columns, widths, strict=True)):
         last = at == len(view.columns) - 1
         justify: Literal["left", "right"] = "right" if column.right else "left"

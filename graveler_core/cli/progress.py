@@ -84,7 +84,8 @@ class Progress:
         with self._lock:
             if self._closed:
                 return
-            bar = Bar(*self._columns(), console=Console(file=self._stream), transient=True)
+            console = Console(file=self._stream)
+            bar = Bar(*self._columns(), console=console, transient=True, redirect_stdout=False, redirect_stderr=False)
             self._task = bar.add_task(self._work.description, total=self._work.total, completed=self.done)
             self._bar = bar
             bar.start()

@@ -91,7 +91,7 @@ def put(
     if source == STDIN:
         _put_stdin(session, object_uri(uri))
         return
-    uploads = _directory(Path(source), target.path) if recursive else [_file(Path(source), target.path)]
+    uploads = directory_uploads(Path(source), target.path) if recursive else [file_upload(Path(source), target.path)]
     total = sum(upload.size for upload in uploads)
     with Progress(Work("uploading", total)) as progress:
         branch = session.branch(target)
@@ -118,7 +118,8 @@ def _document(path: str, size: int) -> Document:
     return {"path": path, "size": size}
 
 
-def _file(source: Path, path: str) -> Upload:
+def file_upload(source: Path, path: str) -> Upload:
+    """One file, to the path; its name is added to a path that is empty or ends in `/`."""
     kind = source.stat().st_mode
     if stat.S_ISDIR(kind):
         raise InvalidInput(f"file {str(source)!r}: is a directory; give -r to put everything in it")
@@ -129,7 +130,7 @@ def _file(source: Path, path: str) -> Upload:
     return _upload(source, path)
 
 
-def _directory(source: Path, path: str) -> list[Upload]:
+def directory_uploads(source: Path, path: str) -> list[Upload]:
     """Every regular file below, in order. All names are checked before the first is uploaded."""
     if not source.is_dir():
         raise InvalidInput(f"directory {str(source)!r}: must be a directory that exists when -r is given")

@@ -27,8 +27,9 @@ def create(
     JSON: one document with id, commit_id, message.
     """
     target = ref_uri(uri)
+    start = ref_in(target.repository, ref)
     with session.working("creating the tag"):
-        tag = session.repository(target).create_tag(target.ref, ref_in(target.repository, ref), message=message)
+        tag = session.repository(target).create_tag(target.ref, start, message=message)
     session.out.result(tag_document(tag), f"tagged {tag.commit_id[:SHORT_ID]} as {tag.id}")
 
 

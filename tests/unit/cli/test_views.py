@@ -1,0 +1,126 @@
+"""The JSON documents: their field names are a promise, so each is spelled out here."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from types import SimpleNamespace
+
+import pytest
+
+from graveler_core.cli import views
+from graveler_core.model.changes import Change, ChangeKind, MergeConflict
+from graveler_core.model.entities import Branch, Tag
+from graveler_core.model.entry import AddressType, CommonPrefix, Entry
+from graveler_core.model.ids import BranchId, BranchUid, CommitId, LayerId, StagingToken, TagId
+from graveler_core.model.layers import Layer, PrefixRemoval, PrefixRestoration, SealedToken, SegmentLayer
+
+MOMENT = datetime(2013, 1, 1, tzinfo=UTC)
+ENTRY = Entry(
+    address="data/x",
+    size=3,
+    checksum="abc",
+    mtime=MOMENT,
+    content_type="text/plain",
+    metadata={"k": "v"},
+    address_type=AddressType.RELATIVE,
+    path="a/b",
+    identity=b"\x01" * 32,
+)
+ENTRY_DOCUMENT = {
+    "type": "object",
+    "path": "a/b",
+    "size": 3,
+    "checksum": "abc",
+    "mtime": "2013-01-01T00:00:00.000000Z",
+    "content_type": "text/plain",
+    "metadata": {"k": "v"},
+    "address": "data/x",
+    "address_type": "relative",
+    "identity": "01" * 32,
+}
+
+
+def test_listed() -> None:
+    assert views.LISTED.document(ENTRY) == ENTRY_DOCUMENT
+    assert views.LISTED.document(CommonPrefix("a/")) == {"type": "prefix", "path": "a/"}
+    assert views.LISTED.cells(ENTRY) == (3, MOMENT, "a/b")
+    assert views.LISTED.cells(CommonPrefix("a/")) == (None, None, "a/")
+
+
+def test_an_entry_of_which_little_is_known() -> None:
+    document = views.entry_document(Entry(data=b"x", size=1, address_type=AddressType.INLINE), "p")
+    assert document["path"] == "p"
+    assert document["address_type"] == "inline"
+    assert [document[field] for field in ("checksum", "mtime", "content_type", "address")] == [None] * 4
+
+
+def test_change() -> None:
+    change = Change("a/b", ChangeKind.ADDED, None, ENTRY)
+    assert views.CHANGES.document(change) == {
+        "type": "change",
+        "path": "a/b",
+        "kind": "added",
+        "before": None,
+        "after": ENTRY_DOCUMENT,
+    }
+    assert views.CHANGES.cells(change) == ("added", None, 3, "a/b")
+
+
+def test_an_empty_object_has_a_size() -> None:
+    change = Change("a", ChangeKind.REMOVED, Entry(size=0), None)
+    assert views.CHANGES.cells(change) == ("removed", 0, None, "a")
+
+
+def test_conflict() -> None:
+    assert views.CONFLICTS.document(MergeConflict("a/b", None, ENTRY, None)) == {
+        "type": "conflict",
+        "path": "a/b",
+        "base": None,
+        "source": ENTRY_DOCUMENT,
+        "destination": None,
+    }
+
+
+def test_commit() -> None:
+    fields = {"id": "c1", "message": "m", "committer": "me", "parents": ("p",), "metadata": {"k": "v"}, "generation": 2}
+    assert views.COMMITS.document(SimpleNamespace(creation_date=MOMENT, **fields)) == {
+        **fields,
+        "creation_date": "2013-01-01T00:00:00.000000Z",
+        "parents": ["p"],
+    }
+
+
+def test_branch_tag_and_repository() -> None:
+    branch = Branch(
+        id=BranchId("main"), uid=BranchUid("u"), commit_id=CommitId("c"), staging_token=StagingToken("flights/main:t")
+    )
+    assert views.BRANCHES.document(branch) == {"id": "main", "commit_id": "c"}
+    tag = Tag(id=TagId("v1"), commit_id=CommitId("c"), message="why")
+    assert views.TAGS.document(tag) == {"id": "v1", "commit_id": "c", "message": "why"}
+    repository = {"name": "flights", "storage_namespace": "s3://b/f", "default_branch": "main"}
+    assert views.REPOSITORIES.document(SimpleNamespace(creation_date=MOMENT, **repository)) == {
+        **repository,
+        "creation_date": "2013-01-01T00:00:00.000000Z",
+    }
+
+
+@pytest.mark.parametrize(
+    ("layer", "kind", "identifier", "prefix", "count"),
+    [
+        (SealedToken(token=StagingToken("t")), "token", "t", None, None),
+        (SegmentLayer(id=LayerId("s"), count=7), "segment", "s", None, 7),
+        (PrefixRemoval(id=LayerId("r"), prefix="a/"), "removal", "r", "a/", None),
+        (PrefixRestoration(id=LayerId("q"), prefix=""), "restoration", "q", "", None),
+    ],
+)
+def test_layer(layer: Layer, kind: str, identifier: str, prefix: str | None, count: int | None) -> None:
+    document = {"type": "layer", "kind": kind, "id": identifier, "prefix": prefix, "count": count}
+    assert views.LAYERS.document(layer) == document
+    assert views.LAYERS.cells(layer) == (kind, count, prefix, identifier)
+
+
+@pytest.mark.parametrize("kind", ["added", "changed", "removed"])
+def test_every_kind_of_change_has_a_colour(kind: str) -> None:
+    style = views.CHANGES.columns[0].style
+    assert callable(style)
+    assert style(ChangeKind(kind).value)
