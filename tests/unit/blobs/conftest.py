@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -31,6 +32,14 @@ class S3Server:
             "timeout": "10s",
             "max_retries": "1",
         }
+
+
+@pytest.fixture(autouse=True)
+def _no_credentials_of_the_developer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """obstore reads its stores' own variables."""
+    for name in list(os.environ):
+        if name.startswith(("AWS_", "GOOGLE_", "AZURE_")):
+            monkeypatch.delenv(name)
 
 
 @pytest.fixture(scope="session")
