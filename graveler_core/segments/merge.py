@@ -109,8 +109,7 @@ def paired(left: pa.Table, right: pa.Table) -> Pairs:
 
 def identities(table: pa.Table) -> NDArray[np.uint64]:
     """The identity column as rows of four numbers, zeros where null, for comparing many at once."""
-    column = table.column(IDENTITY).combine_chunks()
-    array = pa.concat_arrays(column.chunks) if isinstance(column, pa.ChunkedArray) else column
+    array = table.column(IDENTITY).combine_chunks()
     if len(array) == 0:
         return np.empty((0, 4), np.uint64)
     return np.ascontiguousarray(fixed_rows(array)).view(np.uint64).reshape(len(array), 4)

@@ -1,0 +1,64 @@
+"""Entries of a tree by key: one node a level and one range are read."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+
+import polars as pl
+import pyarrow as pa
+
+from graveler_core.committed.node import Row
+from graveler_core.committed.trees import Trees, read_node, read_range
+from graveler_core.model.entry import ENTRY_SCHEMA
+from graveler_core.model.ids import MetarangeId
+from graveler_core.segments.sorted_keys import KEY, key_series, lower_bound, positions
+
+
+def lookup(trees: Trees, metarange: MetarangeId, key: bytes) -> pa.Table | None:
+    """The entry at a key as a table of one row in `ENTRY_SCHEMA`, or None. Absence mostly costs no range.
+
+    Raises:
+        CorruptData: a node or range on the way is missing or damaged.
+    """
+    row = _range_at(trees, metarange, key)
+    if row is None or key < row.min_key:
+        return None
+    entries = read_range(trees, row)
+    keys = entries.column(KEY).chunk(0)
+    at = lower_bound(keys, key)
+    if at == len(keys) or keys[at].as_py() != key:
+        return None
+    return entries.slice(at, 1)
+
+
+def lookup_many(trees: Trees, metarange: MetarangeId, keys: Sequence[bytes]) -> pa.Table:
+    """The entries at those of the sorted `keys` that exist, in order, in `ENTRY_SCHEMA`. Each range is read once."""
+    found: list[pa.Table] = [ENTRY_SCHEMA.empty_table()]
+    start = 0
+    while start < len(keys):
+        row = _range_at(trees, metarange, keys[start])
+        if row is None:
+            break
+        end = bisect_right(keys, row.max_key, start)
+        first = bisect_left(keys, row.min_key, start, end)
+        if first < end:
+            entries = read_range(trees, row)
+            at, there = positions(key_series(entries), pl.Series(keys[first:end], dtype=pl.Binary))
+            found.append(entries.take(pa.array(at[there])))
+        start = end
+    return pa.concat_tables(found)
+
+
+def _range_at(trees: Trees, metarange: MetarangeId, key: bytes) -> Row | None:
+    """The first range that reaches the key."""
+    id: str = metarange
+    while True:
+        node = read_node(trees, id)
+        index = bisect_left(node.max_keys, key)
+        if index == len(node.rows):
+            return None
+        row = node.rows[index]
+        if node.level == 0:
+            return row
+        id = row.id

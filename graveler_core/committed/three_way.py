@@ -1,0 +1,174 @@
+"""What a merge does to its destination, and where it cannot decide. Decides, never writes.
+
+Both differences to the merge base are walked side by side by key, lazily: what source and destination share with the
+base is not read, and what stands on one side alone is not compared.
+
+    changed in source only                  take the source's
+    changed in destination only             nothing to do
+    changed in both, alike                  nothing to do
+    changed in both, differently            a conflict, or what the strategy says
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from graveler_core.committed.diff import SIDE_SCHEMA, Differences, as_changes, diff
+from graveler_core.committed.trees import Trees
+from graveler_core.model.changes import MergeStrategy
+from graveler_core.model.entry import RECORD_SCHEMA
+from graveler_core.model.ids import MetarangeId
+from graveler_core.segments.merge import identities, paired
+from graveler_core.segments.sorted_keys import KEY, upper_bound
+
+MAX_LISTED_CONFLICTS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Conflicts:
+    """Keys that both sides changed differently, in order, and three states of each: `SIDE_SCHEMA`, null where absent."""
+
+    keys: pa.Array
+    base: pa.Table
+    source: pa.Table
+    destination: pa.Table
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What a merge does in one key interval. Intervals come in order."""
+
+    changes: pa.Table
+    """To apply on the destination, `RECORD_SCHEMA`, sorted by key."""
+    conflicts: Conflicts
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A merge in whole."""
+
+    changes: pa.Table
+    """To apply on the destination, `RECORD_SCHEMA`, sorted by key."""
+    conflicts: Conflicts
+    """The first conflicts, at most as many as were asked for."""
+    conflict_count: int
+    """All of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class MergeInputs:
+    """The three trees of a merge."""
+
+    base: MetarangeId
+    source: MetarangeId
+    destination: MetarangeId
+
+
+def three_way(trees: Trees, inputs: MergeInputs, strategy: MergeStrategy | None = None) -> Iterator[Decision]:
+    """Decide key interval by key interval. Memory is that of two diffs.
+
+    Without a strategy a caller must see all conflicts before it writes anything: walk twice, or use `verdict`.
+
+    Raises:
+        CorruptData: a node or range that had to be read is missing or damaged.
+    """
+    if inputs.source in (inputs.base, inputs.destination):
+        return
+    sides = (diff(trees, inputs.base, inputs.source), diff(trees, inputs.base, inputs.destination))
+    for source, destination in _side_by_side(*sides):
+        if len(source):
+            yield _decided(source, destination, strategy)
+
+
+def verdict(decisions: Iterable[Decision], max_conflicts: int = MAX_LISTED_CONFLICTS) -> Verdict:
+    """All decisions in one, in memory; conflicts are counted beyond the limit, not kept."""
+    changes: list[pa.Table] = [RECORD_SCHEMA.empty_table()]
+    conflicts = [_no_conflicts()]
+    listed = count = 0
+    for decision in decisions:
+        changes.append(decision.changes)
+        count += len(decision.conflicts)
+        if listed < max_conflicts and len(decision.conflicts):
+            conflicts.append(_sliced(decision.conflicts, max_conflicts - listed))
+            listed += len(conflicts[-1])
+    return Verdict(pa.concat_tables(changes), _joined(conflicts), count)
+
+
+def _decided(source: Differences, destination: Differences, strategy: MergeStrategy | None) -> Decision:
+    pairs = paired(_keyed(source), _keyed(destination))
+    alone = pairs.left[(pairs.left >= 0) & (pairs.right < 0)]
+    both = (pairs.left >= 0) & (pairs.right >= 0)
+    ours, theirs = pairs.left[both], pairs.right[both]
+    # An absent entry has an identity of zeros here, which no entry's hash is.
+    apart = (identities(source.after)[ours] != identities(destination.after)[theirs]).any(axis=1)
+    ours, theirs = ours[apart], theirs[apart]
+    if strategy is MergeStrategy.SOURCE:
+        alone = np.sort(np.concatenate([alone, ours]))
+    if strategy is not None:
+        ours, theirs = ours[:0], theirs[:0]
+    return Decision(_records(source, alone), _conflicts(source, destination, ours, theirs))
+
+
+def _records(source: Differences, rows: NDArray[np.int64]) -> pa.Table:
+    """The source's states as changes: entries, and tombstones where it has none."""
+    wanted = pa.array(rows)
+    return as_changes(Differences(source.keys.take(wanted), source.before.take(wanted), source.after.take(wanted)))
+
+
+def _conflicts(
+    source: Differences, destination: Differences, ours: NDArray[np.int64], theirs: NDArray[np.int64]
+) -> Conflicts:
+    mine, others = pa.array(ours), pa.array(theirs)
+    return Conflicts(
+        keys=source.keys.take(mine),
+        base=source.before.take(mine),
+        source=source.after.take(mine),
+        destination=destination.after.take(others),
+    )
+
+
+def _keyed(differences: Differences) -> pa.Table:
+    return pa.table({KEY: differences.keys})
+
+
+def _side_by_side(
+    source: Iterator[Differences], destination: Iterator[Differences]
+) -> Iterator[tuple[Differences, Differences]]:
+    """Differences of both in the same key intervals, each interval as long as the shorter of what was read."""
+    none = Differences(pa.array([], pa.binary()), SIDE_SCHEMA.empty_table(), SIDE_SCHEMA.empty_table())
+    ahead: list[Differences | None] = [next(source, None), next(destination, None)]
+    while ahead[0] is not None:
+        lasts = [part.keys[-1].as_py() for part in ahead if part is not None]
+        through = min(lasts)
+        taken = []
+        for side, (part, following) in enumerate(zip(ahead, (source, destination), strict=True)):
+            if part is None:
+                taken.append(none)
+                continue
+            end = upper_bound(part.keys, through)
+            taken.append(part.slice(0, end))
+            ahead[side] = part.slice(end, len(part) - end) if end < len(part) else next(following, None)
+        yield taken[0], taken[1]
+
+
+def _no_conflicts() -> Conflicts:
+    empty = SIDE_SCHEMA.empty_table()
+    return Conflicts(pa.array([], pa.binary()), empty, empty, empty)
+
+
+def _sliced(found: Conflicts, count: int) -> Conflicts:
+    parts = (found.keys, found.base, found.source, found.destination)
+    return Conflicts(*(part.slice(0, count) for part in parts))
+
+
+def _joined(found: list[Conflicts]) -> Conflicts:
+    tables = ([getattr(part, side) for part in found] for side in ("base", "source", "destination"))
+    return Conflicts(pa.concat_arrays([part.keys for part in found]), *map(pa.concat_tables, tables))

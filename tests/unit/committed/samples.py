@@ -1,0 +1,79 @@
+"""Trees in memory with ranges of a few entries, so that little content makes many ranges and levels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+
+from graveler_core.committed.apply import apply
+from graveler_core.committed.cache import TreeCache
+from graveler_core.committed.scan import scan
+from graveler_core.committed.trees import Trees
+from graveler_core.errors import NotFound
+from graveler_core.model.ids import MetarangeId
+from graveler_core.segments.boundary import Cutting
+from tests.unit.segments.samples import Changes, State, records, state_of
+
+TINY = Cutting(mean_entries=4, max_bytes=1_500, fan_out=2)
+
+
+class CountingBlobs:
+    """Objects in a dict, and how often which was read and written. Only what trees use of the port."""
+
+    def __init__(self) -> None:
+        self.objects: dict[str, bytes] = {}
+        self.reads: list[str] = []
+        self.creates: list[str] = []
+
+    def create(self, address: str, data: bytes | memoryview) -> bool:
+        self.creates.append(address)
+        if address in self.objects:
+            return False
+        self.objects[address] = bytes(data)
+        return True
+
+    def read(self, address: str) -> bytes:
+        self.reads.append(address)
+        if address not in self.objects:
+            raise NotFound(f"{address}: there is no such object")
+        return self.objects[address]
+
+
+def tiny_trees(seed: int = 7, cutting: Cutting = TINY, blobs: CountingBlobs | None = None) -> Trees:
+    """Trees that keep nothing between calls but in the store."""
+    return Trees(blobs or CountingBlobs(), seed, cutting, TreeCache(1 << 20), verify=True)  # type: ignore[arg-type]
+
+
+def uncached(trees: Trees) -> Trees:
+    """The same trees with nothing read yet, and the counts of the store at zero."""
+    blobs = counted(trees)
+    blobs.reads.clear()
+    blobs.creates.clear()
+    return Trees(trees.blobs, trees.boundary_seed, trees.cutting, TreeCache(), trees.verify)
+
+
+def counted(trees: Trees) -> CountingBlobs:
+    """The store of the trees."""
+    assert isinstance(trees.blobs, CountingBlobs)
+    return trees.blobs
+
+
+def tree(trees: Trees, state: State) -> MetarangeId:
+    """A tree built from nothing."""
+    return apply(trees, None, records(state)).metarange_id
+
+
+def changed(trees: Trees, base: MetarangeId, changes: Changes) -> MetarangeId:
+    """A tree made from another."""
+    return apply(trees, base, records(changes)).metarange_id
+
+
+def content(trees: Trees, root: MetarangeId) -> dict[bytes, int]:
+    """What a tree holds, in the order of the scan."""
+    return state_of(*scan(trees, root))
+
+
+def batches(table: pa.Table, rows: int) -> Iterator[pa.RecordBatch]:
+    """A table as a stream."""
+    yield from table.to_batches(max_chunksize=rows)
