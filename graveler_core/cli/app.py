@@ -20,7 +20,7 @@ import typer
 
 from graveler_core.cli import branch, commit, history, objects, put, repo, staged, tag
 from graveler_core.cli.session import NOBODY_READS, CommitterOption, JsonOption, Options, StoreOption
-from graveler_core.cli.terminal import visible
+from graveler_core.cli.terminal import visible, without_passwords
 from graveler_core.errors import GravelerError
 
 FAILED = 1
@@ -108,7 +108,7 @@ def _failure(error: BaseException) -> str:
 
 def _tell(message: str) -> None:
     with contextlib.suppress(OSError, ValueError):
-        print(f"error: {visible(message.strip())}", file=sys.stderr, flush=True)
+        print(f"error: {visible(without_passwords(message.strip()))}", file=sys.stderr, flush=True)
 
 
 def _silence(stream: object) -> None:

@@ -12,13 +12,10 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Generic, Literal, TextIO, TypeVar
+from typing import Any, Generic, TextIO, TypeVar
 
 from graveler_core.cli.progress import Progress, Work
 from graveler_core.cli.terminal import visible
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 T = TypeVar("T")
 PAGE_ROWS = 200
@@ -42,6 +39,8 @@ class Column:
     machines: Callable[[Any], str] = str
     style: Callable[[Any], str] | str = ""
     right: bool = False
+    folds: bool = False
+    """Whether it may be of any length and is broken over lines; other columns are short."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +61,6 @@ class Output:
         self._stream = stream if stream is not None else sys.stdout
         plain = Shape.TABLE if self._stream.isatty() else Shape.PLAIN
         self.shape = Shape.JSON if as_json else plain
-        self._lazy_console: Console | None = None
 
     def rows(self, items: Iterable[T], view: View[T]) -> int:
         """Write rows as they come; returns how many there were."""
@@ -98,60 +96,21 @@ class Output:
         return _dump(view.document(item))
 
     def _table(self, items: Iterator[T], view: View[T]) -> int:
-        widths = [0] * len(view.columns)
+        from graveler_core.cli.table import Table
+
+        table = Table(view.columns, self._stream)
         total = 0
         while page := self._page(items, view):
-            widths = [max(old, *(len(row[at]) for row in page)) for at, old in enumerate(widths)]
-            self._console().print(_page_table(page, view, widths, head=total == 0))
+            table.page(page)
             total += len(page)
         if not total:
-            self._console().print(view.empty, style="dim", markup=False)
+            table.note(view.empty)
         return total
 
     def _page(self, items: Iterator[T], view: View[T]) -> list[tuple[Any, ...]]:
         with Progress(Work("reading")):
-            return [_text_cells(view, item) for item in islice(items, PAGE_ROWS)]
-
-    def _console(self) -> Console:
-        if self._lazy_console is None:
-            from rich.console import Console
-
-            self._lazy_console = Console(file=self._stream, markup=False, highlight=False, emoji=False)
-        return self._lazy_console
+            return [view.cells(item) for item in islice(items, PAGE_ROWS)]
 
 
 def _dump(document: Document) -> str:
     return json.dumps(document, separators=(",", ":"))
-
-
-def _text_cells(view: View[T], item: T) -> tuple[Any, ...]:
-    from rich.text import Text
-
-    def text(column: Column, value: Any) -> Text:
-        if value is None:
-            return Text("")
-        style = column.style if isinstance(column.style, str) else column.style(value)
-        return Text(visible(column.people(value)), style=style)
-
-    return tuple(text(column, value) for column, value in zip(view.columns, view.cells(item), strict=True))
-
-
-def _page_table(page: list[tuple[Any, ...]], view: View[Any], widths: list[int], *, head: bool) -> Any:
-    """One page; later pages have no head, and keep the widths of earlier ones so that the columns stay in line."""
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, show_header=head, pad_edge=True, show_edge=False)
-    for at, (column, width) in enumerate(zip(view.columns, widths, strict=True)):
-        last = at == len(view.columns) - 1
-        justify: Literal["left", "right"] = "right" if column.right else "left"
-        table.add_column(
-            column.title,
-            justify=justify,
-            min_width=None if last else max(width, len(column.title)),
-            overflow="fold",
-            no_wrap=not last,
-        )
-    for row in page:
-        table.add_row(*row)
-    return table

@@ -131,49 +131,58 @@ def _listed_cells(item: Entry | CommonPrefix) -> tuple[Any, ...]:
 
 
 REPOSITORIES: View[Any] = View(
-    columns=(Column("repository", style="bold"), Column("default branch"), _DATE, Column("storage namespace")),
+    columns=(
+        Column("repository", style="bold", folds=True),
+        Column("default branch", folds=True),
+        _DATE,
+        Column("storage namespace", folds=True),
+    ),
     cells=lambda r: (r.name, r.default_branch, r.creation_date, r.storage_namespace),
     document=repository_document,
     empty="no repositories",
 )
 BRANCHES: View[Branch] = View(
-    columns=(_ID, Column("branch", style="bold")),
+    columns=(_ID, Column("branch", style="bold", folds=True)),
     cells=lambda b: (b.commit_id, b.id),
     document=branch_document,
     empty="no branches",
 )
 TAGS: View[Tag] = View(
-    columns=(_ID, Column("tag", style="bold"), Column("message", people=first_line)),
+    columns=(_ID, Column("tag", style="bold", folds=True), Column("message", people=first_line, folds=True)),
     cells=lambda t: (t.commit_id, t.id, t.message),
     document=tag_document,
     empty="no tags",
 )
 COMMITS: View[Any] = View(
-    columns=(_ID, _DATE, Column("committer"), Column("message", people=first_line)),
+    columns=(_ID, _DATE, Column("committer", folds=True), Column("message", people=first_line, folds=True)),
     cells=lambda c: (c.id, c.creation_date, c.committer, c.message),
     document=commit_document,
     empty="no commits",
 )
 LISTED: View[Entry | CommonPrefix] = View(
-    columns=(_size("size"), Column("modified", people=time_for_people, machines=time_for_machines), Column("path")),
+    columns=(
+        _size("size"),
+        Column("modified", people=time_for_people, machines=time_for_machines),
+        Column("path", folds=True),
+    ),
     cells=_listed_cells,
     document=listed_document,
     empty="no objects",
 )
 CHANGES: View[Change] = View(
-    columns=(_KIND, _size("before"), _size("after"), Column("path")),
+    columns=(_KIND, _size("before"), _size("after"), Column("path", folds=True)),
     cells=lambda c: (c.kind.value, c.before and c.before.size, c.after and c.after.size, c.path),
     document=change_document,
     empty="no changes",
 )
 CONFLICTS: View[MergeConflict] = View(
-    columns=(_KIND, Column("path")),
+    columns=(_KIND, Column("path", folds=True)),
     cells=lambda c: ("conflict", c.path),
     document=conflict_document,
     empty="no conflicts",
 )
 LAYERS: View[Layer] = View(
-    columns=(Column("layer"), Column("records", right=True), Column("prefix"), Column("id")),
+    columns=(Column("layer"), Column("records", right=True), Column("prefix", folds=True), Column("id", folds=True)),
     cells=lambda la: (la.kind, getattr(la, "count", None), getattr(la, "prefix", None), la.id),
     document=layer_document,
     empty="no layers",

@@ -44,7 +44,7 @@ def test_writes_a_table_on_a_terminal() -> None:
     assert out.rows([(1, "a"), (2, HOSTILE)], NUMBERED) == 2
     lines = [line.split() for line in stream.getvalue().splitlines()]
     assert lines[0] == ["number", "name"]
-    assert lines[2:] == [["<1>", "a"], ["<2>", "[bold]\\x1b[2J\\n[/]"]]
+    assert lines[1:] == [["<1>", "a"], ["<2>", "[bold]\\x1b[2J\\n[/]"]]
 
 
 def test_writes_one_document_a_line_as_json_even_on_a_terminal() -> None:
@@ -71,7 +71,7 @@ def test_later_pages_keep_the_columns_in_line_and_have_no_head() -> None:
     rows = [(n, "name") for n in range(PAGE_ROWS)] + [(7, "name")]
     Output(stream=stream).rows(rows, NUMBERED)
     lines = stream.getvalue().splitlines()
-    assert len(lines) == len(rows) + 2
+    assert len(lines) == len(rows) + 1
     assert {line.index("name") for line in lines if "name" in line} == {lines[0].index("name")}
 
 
