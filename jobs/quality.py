@@ -1,0 +1,75 @@
+"""What the flights pipeline's checks look at: each table measured in one pass, and the verdicts on the measures.
+
+Measuring is Spark's work; judging is plain Python on a handful of numbers, so it can be tested without Spark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import functions as F
+
+from jobs.flights import FLIGHT_KEY
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+EARLIEST_MINUTES = -180.0
+LATEST_MINUTES = 1_440.0
+"""A plausible delay lies between three hours early and a day late (the data's own extremes are -86 and 1,301)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measures:
+    """One table in numbers. `least` and `most` are minutes of delay, None where no row has one."""
+
+    rows: int
+    distinct_keys: int
+    null_keys: int
+    least: float | None = None
+    most: float | None = None
+    flights: int = 0
+    """How many flights the rows stand for."""
+
+
+def measure(table: DataFrame, key: Sequence[str], delays: Sequence[str] = (), flights: str = "1") -> Measures:
+    """Measure a table in one pass. `flights` is the SQL expression of how many flights a row stands for."""
+    columns = [
+        F.count("*").alias("rows"),
+        F.countDistinct(F.struct(*key)).alias("distinct_keys"),
+        F.count_if(F.greatest(*[F.col(c).isNull() for c in key])).alias("null_keys"),
+        F.coalesce(F.sum(F.expr(flights)), F.lit(0)).alias("flights"),
+    ]
+    if delays:
+        least, most = [F.min(d) for d in delays], [F.max(d) for d in delays]
+        columns.append((F.least(*least) if len(least) > 1 else least[0]).alias("least"))
+        columns.append((F.greatest(*most) if len(most) > 1 else most[0]).alias("most"))
+    row: dict[str, Any] = table.agg(*columns).collect()[0].asDict()
+    return Measures(**row)
+
+
+def measure_raw(raw: DataFrame) -> Measures:
+    """Measure the raw table."""
+    return measure(raw, ("year", "month", "day", "carrier", "flight", "origin", "sched_dep_time"))
+
+
+def measure_cleaned(flights: DataFrame) -> Measures:
+    """Measure the cleaned table."""
+    return measure(flights, FLIGHT_KEY, ("dep_delay", "arr_delay"))
+
+
+def measure_daily(daily: DataFrame) -> Measures:
+    """Measure the daily table."""
+    return measure(daily, ("origin", "flight_date"), ("dep_delay_mean", "arr_delay_mean"), flights="flights")
+
+
+def keys_unique(m: Measures) -> bool:
+    """Every row has a whole key, and no two have the same."""
+    return m.null_keys == 0 and m.distinct_keys == m.rows
+
+
+def delays_within_bounds(m: Measures) -> bool:
+    """No delay is implausible. A table without any delay passes: cancelled flights have none."""
+    return (m.least is None or m.least >= EARLIEST_MINUTES) and (m.most is None or m.most <= LATEST_MINUTES)

@@ -1,0 +1,1 @@
+"""Asset checks: what must hold before anything is published."""

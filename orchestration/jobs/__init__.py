@@ -1,0 +1,1 @@
+"""The jobs that people and schedules start."""

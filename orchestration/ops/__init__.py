@@ -1,0 +1,1 @@
+"""Ops that move branches: commit, merge, tidy up."""

@@ -1,0 +1,59 @@
+"""What an op does with graveler's errors: try again, or give up at once.
+
+The classes of `graveler_core.errors` say what can be done about them; this is that, said to Dagster. What is left alone
+(Unavailable, OutcomeUnknown, anything unforeseen) falls to the op's retry policy; that is safe because each op is
+idempotent.
+"""
+
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import dagster as dg
+
+MAX_RETRIES = 5
+DELAY_SECONDS = 1.0
+RETRIES = dg.RetryPolicy(
+    max_retries=MAX_RETRIES, delay=DELAY_SECONDS, backoff=dg.Backoff.EXPONENTIAL, jitter=dg.Jitter.FULL
+)
+
+
+@contextmanager
+def told_to_dagster(retry_number: int) -> Iterator[None]:
+    """Raise `RetryRequested` for a race lost or a busy store, and `Failure` without retries for what is hopeless."""
+    from graveler_core import errors
+
+    hopeless = (
+        errors.CorruptData,
+        errors.DirtyBranch,
+        errors.InvalidInput,
+        errors.LimitExceeded,
+        errors.NotFound,
+        errors.NotUnique,
+        errors.PermissionDenied,
+    )
+    try:
+        yield
+    except hopeless as e:
+        raise _failure(e) from e
+    except errors.Conflict as e:
+        if e.kind is errors.Kind.MergeConflict:
+            raise _failure(e) from e
+        raise _retry(retry_number) from e
+    except errors.SlowDown as e:
+        raise _retry(retry_number) from e
+
+
+def _retry(retry_number: int) -> dg.RetryRequested:
+    # As the policy: exponential with full jitter. A request's own numbers win over the policy's.
+    seconds = random.uniform(0, DELAY_SECONDS * 2**retry_number)  # noqa: S311 (jitter, not a secret)
+    return dg.RetryRequested(max_retries=MAX_RETRIES, seconds_to_wait=seconds)
+
+
+def _failure(error: Exception) -> dg.Failure:
+    from graveler_core.errors import GravelerError
+
+    metadata = {"error": type(error).__name__}
+    if isinstance(error, GravelerError):
+        metadata["kind"] = str(error.kind)
+    return dg.Failure(description=str(error), metadata=metadata, allow_retries=False)

@@ -1,0 +1,1 @@
+"""Dagster resources: the handles that assets, ops and checks are given."""

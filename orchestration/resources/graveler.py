@@ -1,0 +1,31 @@
+"""`GravelerResource`: a connection to graveler, opened when it is first used.
+
+Importing the definitions and starting a code server open nothing; secrets come as `dg.EnvVar`, so that they stand in no
+run configuration and no log.
+"""
+
+from typing import TYPE_CHECKING
+
+import dagster as dg
+from pydantic import Field, PrivateAttr
+
+if TYPE_CHECKING:
+    from graveler_core import Graveler
+
+
+class GravelerResource(dg.ConfigurableResource):  # type: ignore[type-arg]
+    """Where graveler keeps what changes, and how to reach it."""
+
+    url: str = Field(
+        description="The key-value store: sqlite:///path, postgresql://…, or a plug-in's. With a password in it, "
+        'give dg.EnvVar("…"), not the text.'
+    )
+    _graveler: "Graveler | None" = PrivateAttr(default=None)
+
+    def graveler(self) -> "Graveler":
+        """The handle. Connects at the first call; every later one gives the same handle."""
+        from graveler_core import connect
+
+        if self._graveler is None:
+            self._graveler = connect(self.url)
+        return self._graveler

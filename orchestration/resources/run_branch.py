@@ -1,0 +1,94 @@
+"""`RunBranch`: the branch that a run works on, isolated from everybody else until it is merged.
+
+Assets (through the IO manager), checks and ops of a run all ask this resource, so they agree on the branch.
+"""
+
+from typing import TYPE_CHECKING
+
+import dagster as dg
+from pydantic import Field, PrivateAttr
+
+from orchestration.resources.graveler import GravelerResource
+from orchestration.runs import BRANCH_TAG, PARTITION_TAG, origin_run_id
+
+if TYPE_CHECKING:
+    from graveler_core import Branch, Repository, Snapshot
+
+_RUN_DIGITS = 13
+"""Of a run's id, in a branch name: 48 bits, one hyphen."""
+
+
+class RunBranch(dg.ConfigurableResource):  # type: ignore[type-arg]
+    """One repository, and in it the branch of the run at hand."""
+
+    graveler: dg.ResourceDependency[GravelerResource]
+    repository: str = Field(description="The repository; created at first use.")
+    storage_root: str = Field(description="A repository that does not exist yet keeps its objects below this URI.")
+    into: str = Field(default="main", description="The branch to begin from and to publish into.")
+    branch: str = Field(
+        default="run-{run}",
+        description="The branch to work on: {run} stands for the run that began the publication, {partition} for its "
+        "partition key. The run tag graveler/branch wins over this.",
+    )
+    _name: str = PrivateAttr(default="")
+    _origin: str = PrivateAttr(default="")
+
+    def setup_for_execution(self, context: dg.InitResourceContext) -> None:
+        """Settle the branch's name for the run at hand. Connects to nothing."""
+        run, instance = context.run, context.instance
+        if run is None or instance is None:
+            return
+        self._origin = origin_run_id(instance, run)
+        self._name = run.tags.get(BRANCH_TAG) or self.branch.format(
+            run=self._origin[:_RUN_DIGITS], partition=run.tags.get(PARTITION_TAG, "")
+        )
+
+    @property
+    def name(self) -> str:
+        """The branch's name; outside of a run, the branch to publish into."""
+        return self._name or self.into
+
+    def idempotency_key(self, step: str) -> str:
+        """What a step's commit is known by, however often the step is tried or the run is resumed."""
+        return f"{self._origin}/{step}"
+
+    def open_repository(self) -> "Repository":
+        """The repository, created if it does not exist."""
+        from graveler_core.errors import NotFound, NotUnique
+
+        graveler = self.graveler.graveler()
+        try:
+            return graveler.repository(self.repository)
+        except NotFound:
+            pass
+        namespace = f"{self.storage_root.rstrip('/')}/{self.repository}"
+        try:
+            return graveler.create_repository(self.repository, storage_namespace=namespace, default_branch=self.into)
+        except NotUnique:
+            return graveler.repository(self.repository)
+
+    def open_for_writing(self) -> "Branch":
+        """The run's branch, created from `into` if it does not exist."""
+        from graveler_core.errors import NotUnique
+
+        repository = self.open_repository()
+        if self.exists():
+            return repository.branch(self.name)
+        try:
+            return repository.create_branch(self.name, source=self.into)
+        except NotUnique:
+            return repository.branch(self.name)
+
+    def open_for_reading(self) -> "Snapshot":
+        """What the run sees: its branch with what is staged there, else the branch it would begin from."""
+        return self.open_repository().at(self.name if self.exists() else self.into)
+
+    def exists(self) -> bool:
+        """Whether the run's branch is there."""
+        from graveler_core.errors import NotFound
+
+        try:
+            self.open_repository().at(self.name)
+        except NotFound:
+            return False
+        return True

@@ -1,0 +1,35 @@
+"""Which publication a run belongs to, and what to call it. Pure questions about Dagster's run records.
+
+A run that resumes another (re-execution from failure or from selected steps) goes on with what the first one wrote; a
+re-execution of everything is a publication of its own.
+"""
+
+from __future__ import annotations
+
+import dagster as dg
+
+PARTITION_TAG = "dagster/partition"
+RANGE_START_TAG = "dagster/asset_partition_range_start"
+RANGE_END_TAG = "dagster/asset_partition_range_end"
+BRANCH_TAG = "graveler/branch"
+"""Run tag: work on this branch."""
+MESSAGE_TAG = "graveler/message"
+"""Run tag: the message of the commit."""
+
+
+def origin_run_id(instance: dg.DagsterInstance, run: dg.DagsterRun) -> str:
+    """The run that began the publication: the run itself, or the one that it resumes, however often resumed."""
+    while run.parent_run_id and run.step_keys_to_execute is not None:
+        parent = instance.get_run_by_id(run.parent_run_id)
+        if parent is None:
+            return run.parent_run_id
+        run = parent
+    return run.run_id
+
+
+def partition_label(run: dg.DagsterRun) -> str:
+    """`2013-01`, `2013-01 to 2013-11`, or empty for a run without partitions."""
+    first, last = run.tags.get(RANGE_START_TAG), run.tags.get(RANGE_END_TAG)
+    if first and last:
+        return first if first == last else f"{first} to {last}"
+    return run.tags.get(PARTITION_TAG, "")
