@@ -69,6 +69,8 @@ def fixed_rows(array: pa.Array) -> NDArray[Any]:
     """View a column of fixed width as little-endian values, zero where null. Width-n binary becomes `V<n>`."""
     kind = array.type
     if pa.types.is_fixed_size_binary(kind):
+        if len(array) == 0:
+            return np.empty(0, dtype=f"V{kind.byte_width}")
         buffer = array.buffers()[1]
         whole = np.frombuffer(buffer, dtype=np.uint8)[: len(buffer) // kind.byte_width * kind.byte_width]
         values: NDArray[Any] = whole.view(f"V{kind.byte_width}")[array.offset : array.offset + len(array)]
@@ -101,7 +103,8 @@ def pieces(data: NDArray[np.uint8], bounds: NDArray[np.int64]) -> pa.BinaryArray
 def with_nulls(array: pa.BinaryArray, kind: pa.DataType, valid: NDArray[np.bool_]) -> pa.Array:
     """The same bytes as binary or text, null where not valid. Text is not checked here."""
     _, offsets, data = array.buffers()
-    mask = None if valid.all() else pa.py_buffer(np.packbits(valid, bitorder="little"))
+    bits = np.concatenate([np.zeros(array.offset, dtype=np.bool_), valid])
+    mask = None if valid.all() else pa.py_buffer(np.packbits(bits, bitorder="little"))
     return pa.Array.from_buffers(kind, len(array), [mask, offsets, data], offset=array.offset)
 
 

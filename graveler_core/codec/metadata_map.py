@@ -14,7 +14,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from graveler_core.codec.columns import fixed_binary, gather, joined, pieces, row_lengths, spans, validity, with_nulls
+from graveler_core.codec.columns import (
+    byte_rows,
+    fixed_binary,
+    gather,
+    joined,
+    pieces,
+    row_lengths,
+    spans,
+    validity,
+    with_nulls,
+)
 from graveler_core.errors import CorruptData, InvalidInput
 
 MAP_TYPE = pa.map_(pa.string(), pa.string())
@@ -93,7 +103,8 @@ def decode_maps(blobs: pa.BinaryArray, name: RowName) -> pa.MapArray:
     valid = validity(blobs)
     if not valid.any():
         return pa.nulls(len(blobs), MAP_TYPE)
-    bounds, data = spans(blobs)
+    content = byte_rows(blobs)
+    data, bounds = content.data, np.concatenate([[0], np.cumsum(content.lengths)])
     starts, counts = _walk(data, bounds, valid, name)
     lengths = gather(data, starts, _PAIR.size).view(_LENGTHS)
     cuts = np.empty(3 * len(starts) + 1, dtype=np.int64)

@@ -150,9 +150,11 @@ def test_times_without_zone_and_nanoseconds() -> None:
 
 @given(st.lists(st.text("ab./%4~-_é\n:", max_size=10).map("s3://{}".format), min_size=1, max_size=5))
 def test_full_addresses_get_one_spelling(uris: list[str]) -> None:
-    table = pa.table({"key": list("abcde")[: len(uris)], "address": uris, "address_type": [2] * len(uris)})
-    expected = outcome(lambda: [full_address(uri) for uri in uris])
-    assert outcome(lambda: normalise(table)["address"].to_pylist()) == expected
+    def spelled() -> list[str | None]:
+        table = pa.table({"key": list("abcde")[: len(uris)], "address": uris, "address_type": [2] * len(uris)})
+        return [entry.address for entry in entries(normalise(table))]
+
+    assert outcome(spelled) == outcome(lambda: [full_address(uri) for uri in uris])
 
 
 @pytest.mark.parametrize(
@@ -196,7 +198,7 @@ def test_accepts_the_longest_key() -> None:
 
 @pytest.mark.parametrize("keys", [["a", "b", "b"], ["b", "a", "b"]])
 def test_refuses_a_key_twice(keys: list[str]) -> None:
-    with pytest.raises(InvalidInput, match="'b'.*more than once"):
+    with pytest.raises(InvalidInput, match=r"'b'.*more than once"):
         normal(key=keys, address=["x"] * 3)
 
 
@@ -204,7 +206,7 @@ def test_refuses_missing_and_doubled_columns() -> None:
     with pytest.raises(InvalidInput, match="'key'"):
         normal(address=["x"])
     doubled = pa.Table.from_arrays([pa.array(["a"]), pa.array(["x"]), pa.array(["y"])], ["key", "address", "address"])
-    with pytest.raises(InvalidInput, match="'address'.*twice"):
+    with pytest.raises(InvalidInput, match=r"'address'.*twice"):
         normalise(doubled)
 
 

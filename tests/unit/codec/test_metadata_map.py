@@ -98,3 +98,10 @@ def test_refuses_a_key_twice_nulls_and_other_types() -> None:
         encode_maps(pa.array([1]), name)
     with pytest.raises(InvalidInput, match="m: "):
         encode_map({"a": 1}, "m")  # type: ignore[dict-item]
+
+
+def test_bytes_under_nulls_are_left_out() -> None:
+    good = encode_map({"a": "b"}, "m") or b""
+    offsets = pa.array([0, len(good), len(good) + 2, 2 * len(good) + 2], pa.int32()).buffers()[1]
+    hiding = pa.Array.from_buffers(pa.binary(), 3, [pa.py_buffer(b"\5"), offsets, pa.py_buffer(good + b"??" + good)])
+    assert decode_maps(hiding, name).to_pylist() == [[("a", "b")], None, [("a", "b")]]

@@ -88,7 +88,7 @@ def test_many_slices_of_work() -> None:
     assert decode_records(rows.column("key"), values).equals(rows)
 
 
-def one_by_one(key: bytes, value: bytes) -> Entry | None | CorruptData:
+def one_by_one(key: bytes, value: bytes) -> Entry | CorruptData | None:
     try:
         return decode_record(key.decode(), value)
     except CorruptData as e:
