@@ -1,8 +1,8 @@
 """Sessions on one PostgreSQL database: pooled, and each set up the way the promises of the store need it.
 
-That is, whatever the defaults of the server are: READ COMMITTED, because each method is one statement and its conditions
-must be judged on the newest row; `synchronous_commit` at least `local`, because an acknowledged write survives a crash;
-no server in recovery, because a standby answers reads with the past.
+That is, whatever the defaults of the server are: READ COMMITTED, because each method is one statement and its
+conditions must be judged on the newest row; `synchronous_commit` at least `local`, because an acknowledged write
+survives a crash; no server in recovery, because a standby answers reads with the past.
 """
 
 from __future__ import annotations

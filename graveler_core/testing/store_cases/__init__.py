@@ -1,0 +1,1 @@
+"""The cases of `StoreSuite`, by what they are about."""

@@ -1,0 +1,170 @@
+"""Scans: byte order, exact bounds, pages that lose and repeat nothing, and no page that holds the store in the past."""
+
+from __future__ import annotations
+
+from itertools import islice, product
+
+import pyarrow as pa
+import pytest
+
+from graveler_core.errors import InvalidInput
+from graveler_core.kv import bulk
+from graveler_core.kv.store import Store
+from graveler_core.testing.store_cases.values import value_of
+
+KEYS = tuple(
+    sorted(
+        {
+            b"".join(parts)
+            for size in (1, 2, 3)
+            for parts in product((b"\x00", b"a", b"\x7f", b"\x80", b"\xff"), repeat=size)
+        }
+        | {b"A", b"B", b"a b", b"a/b", b"a/b/c", b"a0", "ä".encode(), "a\u0308".encode(), b"10", b"9"}
+    )
+)
+"""Keys that signed bytes, collations, terminators and numbers would order in another way."""
+
+MANY = 11_003
+"""Rows of more than one page, whatever the page size below 10,000 is."""
+
+
+class ScanCases:
+    """scan, and reads while one is open."""
+
+    def test_order_is_that_of_unsigned_bytes(self, store: Store) -> None:
+        put(store, KEYS[::-1])
+        assert keys_of(store) == list(KEYS)
+
+    def test_bounds(self, store: Store) -> None:
+        put(store, KEYS)
+        bounds = (b"", b"\x00", b"a", b"a\x00", b"a\xff", b"a/", b"\xff", b"\xff\xff", b"\xff\xff\xff", b"zz")
+        for prefix, start, end in product(bounds, bounds, (None, *bounds)):
+            expected = [key for key in KEYS if key.startswith(prefix) and key >= start and (end is None or key < end)]
+            found = [row.key for row in store.scan(b"p", prefix=prefix, start=start, end=end)]
+            assert found == expected, (prefix, start, end)
+
+    def test_limit(self, store: Store) -> None:
+        put(store, KEYS)
+        for limit in (0, 1, 2, len(KEYS) - 1, len(KEYS), len(KEYS) + 1):
+            assert [row.key for row in store.scan(b"p", limit=limit)] == list(KEYS[:limit])
+        after = [row.key for row in store.scan(b"p", prefix=b"a", start=b"a/", limit=3)]
+        assert after == [key for key in KEYS if key.startswith(b"a") and key >= b"a/"][:3]
+
+    def test_a_negative_limit_is_refused_at_once(self, store: Store) -> None:
+        with pytest.raises(InvalidInput, match="-1"):
+            store.scan(b"p", limit=-1)
+
+    def test_an_empty_partition_has_no_rows(self, store: Store) -> None:
+        assert list(store.scan(b"p")) == []
+        assert list(store.scan(b"p", prefix=b"a", limit=5)) == []
+
+    def test_rows_carry_their_values(self, store: Store) -> None:
+        put(store, KEYS)
+        assert [(row.key, row.value) for row in store.scan(b"p")] == [(key, b"value of " + key) for key in KEYS]
+
+    def test_many_pages(self, store: Store) -> None:
+        fill(store)
+        found = keys_of(store)
+        assert found == numbered(range(MANY))
+        assert [row.key for row in store.scan(b"p", limit=MANY - 1)] == found[:-1]
+        assert [row.key for row in store.scan(b"p", start=found[5], end=found[-5])] == found[5:-5]
+
+    def test_large_values_fill_pages_early(self, store: Store) -> None:
+        values = {b"%03d" % number: bytes([number]) * 98_304 for number in range(90)}
+        for key, value in values.items():
+            store.set(b"p", key, value)
+        assert {row.key: row.value for row in store.scan(b"p")} == values
+        assert len(list(store.scan(b"p", limit=80))) == 80
+
+    def test_deletion_during_a_scan_hides_no_other_row(self, store: Store) -> None:
+        fill(store)
+        rows = store.scan(b"p")
+        found = [row.key for row in islice(rows, 50)]
+        for key in found:
+            store.delete(b"p", key)
+        found += [row.key for row in rows]
+        assert found == numbered(range(MANY))
+
+    def test_insertion_during_a_scan_repeats_no_row(self, store: Store) -> None:
+        fill(store)
+        rows = store.scan(b"p")
+        found = [row.key for row in islice(rows, 50)]
+        for number in range(50):
+            store.set(b"p", b"%08d-new" % number, b"new")
+        found += [row.key for row in rows if not row.key.endswith(b"new")]
+        assert found == numbered(range(MANY))
+
+    def test_deletion_of_the_row_a_scan_stands_on(self, store: Store) -> None:
+        put(store, KEYS)
+        found = []
+        for row in store.scan(b"p"):
+            found.append(row.key)
+            store.delete(b"p", row.key)
+        assert found == list(KEYS)
+        assert keys_of(store) == []
+
+    def test_get_during_an_open_scan_sees_new_writes(self, store: Store) -> None:
+        fill(store)
+        key = numbered([MANY - 1])[0]
+        rows = store.scan(b"p")
+        next(rows)
+        for number in range(3):
+            store.set(b"p", key, b"%d" % number)
+            assert value_of(store, key) == b"%d" % number
+            assert [found and found.value for found in bulk.get_many(store, [(b"p", key)])] == [b"%d" % number]
+            assert next(store.scan(b"p", start=key)).value == b"%d" % number
+            next(rows)
+        store.delete(b"p", key)
+        assert store.get(b"p", key) is None
+        assert len(list(rows)) >= MANY - 5
+
+    def test_get_during_an_open_columnar_scan_sees_new_writes(self, store: Store) -> None:
+        fill(store)
+        key = numbered([MANY - 1])[0]
+        batches = bulk.scan_arrow(store, b"p")
+        next(batches)
+        store.set(b"p", key, b"new")
+        assert value_of(store, key) == b"new"
+
+    def test_swaps_during_an_open_scan(self, store: Store) -> None:
+        fill(store)
+        for row in islice(store.scan(b"p"), 20):
+            predicate = store.set_if(b"p", row.key, b"swapped", row.predicate)
+            store.delete_if(b"p", row.key, predicate)
+        assert len(keys_of(store)) == MANY - 20
+
+    def test_abandoned_scans_hold_nothing(self, store: Store) -> None:
+        fill(store)
+        open_scans = [store.scan(b"p") for _ in range(100)]
+        for rows in open_scans:
+            next(rows)
+        store.set(b"p", b"k", b"v")
+        assert value_of(store, b"k") == b"v"
+        assert bulk.drop_partition(store, b"p") == MANY + 1
+
+    def test_scans_side_by_side(self, store: Store) -> None:
+        put(store, KEYS)
+        pairs = zip(store.scan(b"p"), store.scan(b"p", prefix=b"a"), strict=False)
+        assert all(first.key in KEYS and second.key.startswith(b"a") for first, second in pairs)
+
+
+def put(store: Store, keys: tuple[bytes, ...]) -> None:
+    """Writes keys of partition `p`, and rows on both sides of it that no scan of it may see."""
+    items = [(b"p", key, b"value of " + key) for key in keys]
+    bulk.set_many(store, [*items, (b"o", b"a", b"other"), (b"p\x00", b"a", b"other"), (b"q", b"a", b"other")])
+
+
+def fill(store: Store) -> None:
+    """Writes MANY numbered keys into partition `p`."""
+    keys = numbered(range(MANY))
+    bulk.load(store, b"p", pa.array(keys, pa.binary()), pa.array([b"v"] * MANY, pa.binary()))
+
+
+def numbered(numbers: range | list[int]) -> list[bytes]:
+    """Keys whose order is that of their numbers."""
+    return [b"%08d" % number for number in numbers]
+
+
+def keys_of(store: Store) -> list[bytes]:
+    """The keys of partition `p`, by a scan."""
+    return [row.key for row in store.scan(b"p")]

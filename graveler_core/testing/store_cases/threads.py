@@ -1,0 +1,136 @@
+"""Several threads on one store: one winner a swap, no update lost, nothing seen before it was written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+from typing import TypeVar
+
+from graveler_core.errors import PredicateFailed
+from graveler_core.kv import bulk
+from graveler_core.kv.store import EXISTS, Store
+from graveler_core.testing.store_cases.values import predicate_of, refused, value_of
+
+THREADS = 8
+
+_T = TypeVar("_T")
+
+
+class ThreadCases:
+    """Concurrency inside one process."""
+
+    def test_one_of_many_creators_wins(self, store: Store) -> None:
+        for round_number in range(5):
+            key = b"%d" % round_number
+            won = together(lambda number, key=key: not refused(lambda: store.set_if(b"p", key, b"%d" % number, None)))
+            assert sum(won) == 1
+            assert value_of(store, key) == b"%d" % won.index(True)
+
+    def test_one_of_many_swappers_wins(self, store: Store) -> None:
+        store.set(b"p", b"k", b"start")
+        for _ in range(5):
+            predicate = predicate_of(store, b"k")
+            won = together(
+                lambda number, holds=predicate: not refused(lambda: store.set_if(b"p", b"k", b"%d" % number, holds))
+            )
+            assert sum(won) == 1
+            assert value_of(store, b"k") == b"%d" % won.index(True)
+            store.set(b"p", b"k", b"start")
+
+    def test_one_of_swapper_and_deleter_wins(self, store: Store) -> None:
+        for _ in range(5):
+            store.set(b"p", b"k", b"start")
+            predicate = predicate_of(store, b"k")
+
+            def contend(number: int, holds: object = predicate) -> bool:
+                assert holds is predicate
+                if number % 2:
+                    return not refused(lambda: store.delete_if(b"p", b"k", predicate))
+                return not refused(lambda: store.set_if(b"p", b"k", b"swapped", predicate))
+
+            won = together(contend)
+            assert sum(won) == 1
+            assert value_of(store, b"k") == (None if won.index(True) % 2 else b"swapped")
+
+    def test_counters_add_up(self, store: Store) -> None:
+        store.set(b"p", b"k", b"0")
+
+        def count(_: int) -> int:
+            for _ in range(10):
+                increment(store)
+            return 10
+
+        assert value_of(store, b"k") == b"0"
+        assert sum(together(count)) == int(value_of(store, b"k") or b"")
+
+    def test_present_keys_are_replaced_not_made(self, store: Store) -> None:
+        """EXISTS against deletion: whoever comes after the deletion loses, and nothing is brought back."""
+        for _ in range(5):
+            store.set(b"p", b"k", b"start")
+
+            def contend(number: int) -> bool:
+                if number == 0:
+                    store.delete(b"p", b"k")
+                    return False
+                return not refused(lambda: store.set_if(b"p", b"k", b"%d" % number, EXISTS))
+
+            together(contend)
+            assert store.get(b"p", b"k") is None
+
+    def test_writers_of_different_keys_lose_nothing(self, store: Store) -> None:
+        def write(number: int) -> None:
+            for step in range(10):
+                store.set(b"p", b"%d-%d" % (number, step), b"%d" % step)
+
+        together(write)
+        assert len(list(store.scan(b"p"))) == THREADS * 10
+
+    def test_an_acknowledged_write_is_seen_by_all(self, store: Store) -> None:
+        for number in range(10):
+            store.set(b"p", b"k", b"%d" % number)
+            assert set(together(lambda _: value_of(store, b"k"))) == {b"%d" % number}
+
+    def test_atomic_bulk_writes_are_seen_whole(self, store: Store) -> None:
+        """Only of stores that declare it: a later read never finds less than an earlier one."""
+        bulk.set_many(store, [(b"p", b"a", b"%09d" % 0), (b"q", b"b", b"%09d" % 0)])
+
+        def work(number: int) -> bool:
+            if number == 0:
+                for step in range(1, 60):
+                    bulk.set_many(store, [(b"p", b"a", b"%09d" % step), (b"q", b"b", b"%09d" % step)])
+                return True
+            whole = True
+            for step in range(60):
+                order = [(b"p", b"a"), (b"q", b"b")][:: 1 if step % 2 else -1]
+                earlier, later = (store.get(*place) for place in order)
+                assert earlier is not None
+                assert later is not None
+                whole = whole and later.value >= earlier.value
+            return whole
+
+        assert all(together(work)) or not bulk.sets_atomically(store)
+
+
+def together(work: Callable[[int], _T]) -> list[_T]:
+    """Runs `work(0)`, `work(1)`, … in threads that start at the same moment; answers in that order."""
+    ready = Barrier(THREADS)
+
+    def run(number: int) -> _T:
+        ready.wait()
+        return work(number)
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        return list(pool.map(run, range(THREADS)))
+
+
+def increment(store: Store) -> None:
+    """Adds one to the number under `k`, trying again as long as others come first."""
+    while True:
+        found = store.get(b"p", b"k")
+        assert found is not None
+        try:
+            store.set_if(b"p", b"k", b"%d" % (int(found.value) + 1), found.predicate)
+        except PredicateFailed:
+            continue
+        return

