@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import io
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graveler_core.errors import CorruptData, Kind
+from graveler_core.model.entry import ENTRY_SCHEMA, RECORD_SCHEMA
+from graveler_core.segments.format import decode, decode_batches, encode
+from tests.unit.segments.samples import CHANGES, STATES, Changes, State, entries, records
+
+SAMPLE = bytes(encode(entries({b"%03d" % n: n for n in range(50)})))
+
+
+@given(state=STATES, offset=st.integers(0, 3))
+def test_entries_read_as_they_were_written(state: State, offset: int) -> None:
+    table = entries(state).slice(offset)
+    read = decode(encode(table), ENTRY_SCHEMA, "here")
+    assert read.equals(table)
+    assert read.schema.equals(ENTRY_SCHEMA)
+
+
+@given(changes=CHANGES, rows=st.integers(1, 20))
+def test_records_with_tombstones_read_as_they_were_written_whole_and_in_batches(changes: Changes, rows: int) -> None:
+    table = records(changes)
+    data = encode(table, row_group_rows=rows)
+    assert decode(data, RECORD_SCHEMA, "here").equals(table)
+    parts = list(decode_batches(data, RECORD_SCHEMA, "here", rows))
+    assert pa.concat_tables([RECORD_SCHEMA.empty_table(), *parts]).equals(table)
+    assert all(part.num_rows <= rows for part in parts)
+
+
+def test_whole_tables_come_in_one_chunk() -> None:
+    read = decode(encode(entries({b"%03d" % n: n for n in range(50)}), row_group_rows=7), ENTRY_SCHEMA, "here")
+    assert {read.column(name).num_chunks for name in read.column_names} == {1}
+
+
+def test_entries_of_72_kib_are_no_special_case() -> None:
+    table = entries({b"a": 2, b"b": 2}).set_column(
+        9, ENTRY_SCHEMA.field("data"), pa.array([bytes(70_000), b"\xff" * 70_000])
+    )
+    assert decode(encode(table), ENTRY_SCHEMA, "here").equals(table)
+
+
+def test_other_engines_read_the_file() -> None:
+    frame = pl.read_parquet(io.BytesIO(SAMPLE))
+    assert frame["key"].to_list() == [b"%03d" % n for n in range(50)]
+    assert frame["size"].sum() == sum(range(50))
+
+
+def test_keys_are_delta_encoded_and_nothing_of_the_writer_is_kept() -> None:
+    column = pq.ParquetFile(io.BytesIO(SAMPLE)).metadata.row_group(0).column(0)
+    assert (column.path_in_schema, column.compression) == ("key", "ZSTD")
+    assert "DELTA_BYTE_ARRAY" in column.encodings
+    assert pq.ParquetFile(io.BytesIO(SAMPLE)).metadata.metadata is None
+
+
+@given(position=st.floats(0, 1, exclude_max=True), junk=st.binary(max_size=30))
+def test_damage_is_named_or_harmless(position: float, junk: bytes) -> None:
+    at = int(position * len(SAMPLE))
+    data = SAMPLE[:at] + junk + SAMPLE[at + len(junk) :]
+    found = None
+    try:
+        assert decode(data, ENTRY_SCHEMA, "a/segment").schema.equals(ENTRY_SCHEMA)
+    except CorruptData as e:
+        found = e
+    if found is not None:
+        assert (found.kind, found.details) == (Kind.CorruptRange, {"address": "a/segment"})
+        assert "a/segment" in str(found)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"PAR1",
+        SAMPLE[:-1],
+        SAMPLE[: len(SAMPLE) // 2],
+        bytes(encode(records({b"a": 1}))),
+        bytes(encode(entries({b"a": 1}).drop_columns(["content_type"]).append_column("content_type", [["x"]]))),
+    ],
+    ids=["empty", "magic", "cut", "half", "records", "order"],
+)
+def test_what_is_no_segment_of_entries_is_corrupt(data: bytes) -> None:
+    with pytest.raises(CorruptData, match="a/segment"):
+        decode(data, ENTRY_SCHEMA, "a/segment")
+    with pytest.raises(CorruptData, match="a/segment"):
+        list(decode_batches(data, ENTRY_SCHEMA, "a/segment"))
+
+
+def test_a_damaged_page_is_found_by_its_checksum() -> None:
+    at = SAMPLE.index(entries({b"a": 7})["identity"][0].as_py()) + 5
+    data = SAMPLE[:at] + bytes([SAMPLE[at] ^ 1]) + SAMPLE[at + 1 :]
+    with pytest.raises(CorruptData, match="CRC"):
+        decode(data, ENTRY_SCHEMA, "a/segment")
+
+
+def test_nulls_where_there_must_be_none_are_corrupt() -> None:
+    nullable = pa.schema([field.with_nullable(True) for field in ENTRY_SCHEMA])
+    table = pa.Table.from_pylist([{"key": b"a"}], schema=nullable)
+    with pytest.raises(CorruptData, match="a/segment"):
+        decode(encode(table), ENTRY_SCHEMA, "a/segment")

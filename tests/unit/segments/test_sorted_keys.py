@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graveler_core.errors import InvalidInput
+from graveler_core.segments.sorted_keys import (
+    between,
+    key_series,
+    lower_bound,
+    positions,
+    prefix_end,
+    require_increasing,
+    upper_bound,
+)
+from tests.unit.segments.samples import SHORT_KEYS, STATES, State, entries, state_of
+
+
+@given(state=STATES, key=SHORT_KEYS)
+def test_bounds_are_those_of_bisect(state: State, key: bytes) -> None:
+    keys = entries(state)["key"]
+    assert lower_bound(keys, key) == bisect_left(sorted(state), key)
+    assert upper_bound(keys, key) == bisect_right(sorted(state), key)
+
+
+@given(state=STATES, start=st.binary(max_size=3), end=st.one_of(st.none(), st.binary(max_size=3)))
+def test_between_includes_its_start_and_not_its_end(state: State, start: bytes, end: bytes | None) -> None:
+    inside = [k for k in sorted(state) if k >= start and (end is None or k < end)]
+    assert list(state_of(between(entries(state), start, end))) == inside
+
+
+@given(state=STATES, probes=st.sets(SHORT_KEYS))
+def test_positions_of_many_are_those_of_bisect(state: State, probes: set[bytes]) -> None:
+    wanted = sorted(probes | set(list(state)[::2]))
+    at, found = positions(key_series(entries(state)), pl.Series(wanted, dtype=pl.Binary))
+    assert found.tolist() == [key in state for key in wanted]
+    if state:
+        assert at.tolist() == [bisect_left(sorted(state), key) for key in wanted]
+
+
+@given(prefix=st.binary(max_size=3), key=st.binary(max_size=4))
+def test_a_prefix_ends_where_keys_stop_to_begin_with_it(prefix: bytes, key: bytes) -> None:
+    end = prefix_end(prefix)
+    assert key.startswith(prefix) == (prefix <= key and (end is None or key < end))
+
+
+def test_a_key_twice_or_out_of_order_is_refused() -> None:
+    rising = entries({b"a": 1, b"b": 1, b"\xff": 1})
+    require_increasing(rising)
+    for rows in ([0, 0], [1, 0], [0, 2, 1]):
+        with pytest.raises(InvalidInput, match="sorted"):
+            require_increasing(rising.take(rows))
