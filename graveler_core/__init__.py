@@ -1,1 +1,16 @@
 """graveler: Git for data, on any key-value store and any object store."""
+
+from graveler_core.model.changes import Change, ChangeKind, MergeConflict, MergeStrategy
+from graveler_core.model.entry import AddressType, CommonPrefix, Entry
+from graveler_core.wiring import connect
+
+__all__ = [
+    "AddressType",
+    "Change",
+    "ChangeKind",
+    "CommonPrefix",
+    "Entry",
+    "MergeConflict",
+    "MergeStrategy",
+    "connect",
+]

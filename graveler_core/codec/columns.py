@@ -100,6 +100,15 @@ def pieces(data: NDArray[np.uint8], bounds: NDArray[np.int64]) -> pa.BinaryArray
     return pa.Array.from_buffers(pa.binary(), len(bounds) - 1, [None, pa.py_buffer(offsets), pa.py_buffer(data)])
 
 
+def without_first(array: pa.BinaryArray, count: int) -> pa.BinaryArray:
+    """Each row without its first `count` bytes; all rows must have as many."""
+    offsets, data = spans(array)
+    # Arrow's own binary_slice fails on rows shorter than twice the slice's start.
+    bounds = np.empty(2 * len(array) + 1, dtype=np.int64)
+    bounds[0::2], bounds[1::2] = offsets, offsets[:-1] + count
+    return pieces(data, bounds).take(pa.array(np.arange(1, 2 * len(array), 2)))
+
+
 def with_nulls(array: pa.BinaryArray, kind: pa.DataType, valid: NDArray[np.bool_]) -> pa.Array:
     """The same bytes as binary or text, null where not valid. Text is not checked here."""
     _, offsets, data = array.buffers()

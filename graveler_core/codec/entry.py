@@ -26,7 +26,7 @@ from graveler_core.codec.row_name import entry_name
 from graveler_core.codec.staged_record import encode_entry
 from graveler_core.codec.tail import CONTENT_ID_BYTES
 from graveler_core.errors import InvalidInput
-from graveler_core.model.entry import MAX_RECORD_BYTES, RECORD_SCHEMA, TOMBSTONE, AddressType, Entry
+from graveler_core.model.entry import ENTRY_SCHEMA, MAX_RECORD_BYTES, RECORD_SCHEMA, TOMBSTONE, AddressType, Entry
 
 
 def normalise(table: pa.Table) -> pa.Table:
@@ -77,7 +77,8 @@ def record_table(entries: Sequence[tuple[bytes, Entry | None]]) -> pa.Table:
 
 def entry_from_row(table: pa.Table | pa.RecordBatch, i: int) -> Entry:
     """The entry in row `i` of a table that has the columns of `ENTRY_SCHEMA`; the row must not be a tombstone."""
-    return next(entries(table.slice(i, 1)))
+    cells = [table.column(name)[i] for name in ENTRY_SCHEMA.names]
+    return _entry(*(cell.value if isinstance(cell, pa.TimestampScalar) else cell.as_py() for cell in cells))
 
 
 def entries(table: pa.Table | pa.RecordBatch) -> Iterator[Entry]:
@@ -85,10 +86,9 @@ def entries(table: pa.Table | pa.RecordBatch) -> Iterator[Entry]:
     for batch in slices(table, rows=1_024):
         if TOMBSTONE in batch.schema.names:
             batch = batch.filter(pc.invert(batch.column(TOMBSTONE)))  # noqa: PLW2901
-        names = [name for name in RECORD_SCHEMA.names if name != TOMBSTONE]
-        columns = {name: batch.column(name) for name in names}
+        columns = {name: batch.column(name) for name in ENTRY_SCHEMA.names}
         columns["mtime"] = columns["mtime"].cast(pa.int64())
-        for row in zip(*(columns[name].to_pylist() for name in names), strict=True):
+        for row in zip(*(column.to_pylist() for column in columns.values()), strict=True):
             yield _entry(*row)
 
 
@@ -110,8 +110,8 @@ def _normal(batch: pa.RecordBatch) -> pa.RecordBatch:
     checked_numbers(complete)
     columns["address"] = checked_addresses(complete)
     complete = complete.set_column(complete.schema.get_field_index("address"), "address", columns["address"])
-    columns["identity"] = identities(complete)
     _checked_size(complete, blobs)
+    columns["identity"] = identities(complete)
     return pa.RecordBatch.from_arrays([columns[name] for name in RECORD_SCHEMA.names], schema=RECORD_SCHEMA)
 
 

@@ -8,9 +8,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from graveler_core.codec.columns import SLICE_ROWS
+from graveler_core.codec.record_format import too_large
 from graveler_core.codec.row_name import row_path
 from graveler_core.errors import InvalidInput, Kind
-from graveler_core.model.entry import ENTRY_SCHEMA, RECORD_SCHEMA, TOMBSTONE
+from graveler_core.model.entry import ENTRY_SCHEMA, MAX_RECORD_BYTES, RECORD_SCHEMA, TOMBSTONE
+
+_WIDE = {pa.binary(): pa.large_binary(), pa.string(): pa.large_string()}
+_MUCH = 1 << 30
 
 
 def conformed(table: pa.Table) -> pa.Table:
@@ -42,7 +47,7 @@ def sorted_by_key(table: pa.Table) -> pa.Table:
     """The rows in the byte order of their keys; `InvalidInput` where a key is there twice."""
     keys = table.column("key")
     if not _all(pc.less(keys[:-1], keys[1:])):
-        table = table.combine_chunks().take(pc.sort_indices(keys))
+        table = _taken(table, pc.sort_indices(keys))
         keys = table.column("key")
         doubled = pc.equal(keys[:-1], keys[1:])
         if _any(doubled):
@@ -50,6 +55,27 @@ def sorted_by_key(table: pa.Table) -> pa.Table:
             path = row_path(keys, first)
             raise InvalidInput(f"path {path!r}: is there more than once", kind=Kind.InvalidPath, path=path)
     return table
+
+
+def _taken(table: pa.Table, order: pa.Array) -> pa.Table:
+    """The rows in this order."""
+    if table.nbytes < _MUCH:
+        return table.combine_chunks().take(order)
+    return _much_taken(table, order)
+
+
+def _much_taken(table: pa.Table, order: pa.Array) -> pa.Table:
+    """As `_taken`, slice by slice and through wide offsets, so that more than 2 GiB in a column pass."""
+    names = [field.name for field in table.schema if field.type in _WIDE]
+    large = [name for name in names if (pc.max(pc.binary_length(table.column(name))).as_py() or 0) > MAX_RECORD_BYTES]
+    if large:
+        lengths = pc.binary_length(table.column(large[0]))
+        row = pc.index(pc.greater(lengths, MAX_RECORD_BYTES), True).as_py()
+        raise too_large(f"entry {row_path(table.column('key'), row)!r}", lengths[row].as_py())
+    wide = pa.schema([field.with_type(_WIDE.get(field.type, field.type)) for field in table.schema])
+    rows = table.cast(wide).combine_chunks()
+    taken = [rows.take(order[at : at + SLICE_ROWS]).cast(table.schema) for at in range(0, len(order), SLICE_ROWS)]
+    return pa.concat_tables(taken)
 
 
 def _cast(column: pa.ChunkedArray, field: pa.Field) -> pa.ChunkedArray:

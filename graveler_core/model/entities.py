@@ -100,6 +100,8 @@ class Commit(Record):
     """Ids of the layers that this commit took from its branch, newest first."""
     operations: str
     """Hex digest over the sorted effective changes against the first parent."""
+    idempotency_key: str = ""
+    """Names the call that made the commit, so that a repeated call finds it."""
 
     @field_validator("metadata")
     @classmethod

@@ -1,7 +1,8 @@
 """Commits as immutable objects: header by content hash, layout beside it, both cached without coherency.
 
 A header never changes, so its cached copy is right for ever. A layout may be replaced by one that describes the same
-content; what the replaced one referred to is kept for a grace, so a cached copy is right for as long as a process needs.
+content; what the replaced one referred to is kept for a grace, so a cached copy is right for as long as a process
+needs.
 """
 
 from __future__ import annotations
@@ -56,8 +57,8 @@ class CommitCache:
 def prepare(repo: Repository, header: Commit, content: Layout) -> tuple[StoredCommit, list[tuple[bytes, bytes, bytes]]]:
     """A new commit and the key-value writes that store it (partition, key, value).
 
-    An id is written only by the attempt that builds it, before any swap makes it reachable; so writing header and layout
-    without a condition never overwrites a layout that was replaced since.
+    An id is written only by the attempt that builds it, before any swap makes it reachable; so writing header and
+    layout without a condition never overwrites a layout that was replaced since.
     """
     stored = StoredCommit(identify(header), header, content)
     at = keys.commit(repo, stored.id)
@@ -74,8 +75,8 @@ def read_commits(kv: Store, cache: CommitCache, repo: Repository, wanted: Sequen
         CorruptData: a stored header is not what its id says, or its layout is missing.
     """
     partition = keys.partition(repo)
-    found = {c: cache.get(partition, c) for c in wanted}
-    missing = [c for c, held in found.items() if held is None]
+    found = {c: held for c in wanted if (held := cache.get(partition, c)) is not None}
+    missing = [c for c in dict.fromkeys(wanted) if c not in found]
     if missing:
         locations = [where for c in missing for where in (keys.commit(repo, c), keys.commit_layout(repo, c))]
         stored = get_many(kv, [(where.partition, where.key) for where in locations])
@@ -96,7 +97,7 @@ def read_commits(kv: Store, cache: CommitCache, repo: Repository, wanted: Sequen
             )
             cache.keep(partition, commit)
             found[wanted_id] = commit
-    return [commit for c in wanted if (commit := found[c]) is not None]
+    return [found[c] for c in wanted]
 
 
 def read_commit(kv: Store, cache: CommitCache, repo: Repository, wanted: CommitId) -> StoredCommit:

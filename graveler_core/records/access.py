@@ -53,6 +53,15 @@ def create(kv: Store, location: Location[R], record: R) -> Held[R]:
     return _swap(kv, location, record, None, lambda current: current == record)
 
 
+def write_if_absent(kv: Store, location: Location[R], record: R) -> bool:
+    """Create a record where none stands; False where one does."""
+    try:
+        create(kv, location, record)
+    except PredicateFailed:
+        return False
+    return True
+
+
 def replace(
     kv: Store, location: Location[R], held: Held[R], record: R, *, mine: Callable[[R], bool] | None = None
 ) -> Held[R]:

@@ -1,9 +1,9 @@
 """Walks over the commit graph: the log, and the merge base.
 
-Every commit carries its generation (1 + the largest of its parents'), so a walk that takes the largest generation first
-never meets a commit before all its descendants: no date is trusted, and a walk ends as soon as nothing unread can matter.
-Source of the merge base: Git's paint-down-to-common, ordered by generation instead of date, which lets it stop at the first
-commit that both sides reach.
+Every commit carries its generation (1 + the largest of its parents'), so a walk that takes the largest generation
+first never meets a commit before all its descendants: no date is trusted, and a walk ends as soon as nothing unread
+can matter. Source of the merge base: Git's paint-down-to-common, ordered by generation instead of date, which lets it
+stop at the first commit that both sides reach.
 """
 
 from __future__ import annotations

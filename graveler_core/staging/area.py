@@ -5,25 +5,17 @@ Nothing here decides whether a write counts: that is the closing re-read of `eng
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from graveler_core.codec.columns import without_first
 from graveler_core.codec.staged_record import decode_records, encode_records
 from graveler_core.kv.bulk import drop_partition, load, scan_arrow
 from graveler_core.kv.store import Store
 from graveler_core.model.ids import StagingToken
 from graveler_core.records import layout as keys
-
-_KEY_OFFSET = len(keys.STAGED)
-
-
-def put(kv: Store, token: StagingToken, records: Sequence[tuple[bytes, bytes]]) -> None:
-    """Stage some encoded records, one by one: (path, record)."""
-    partition = keys.staging(token)
-    for path, record in records:
-        kv.set(partition, keys.staged(path), record)
 
 
 def put_table(kv: Store, token: StagingToken, records: pa.Table) -> None:
@@ -40,7 +32,7 @@ def scan(kv: Store, token: StagingToken, *, start: bytes = b"", end: bytes | Non
     stop = keys.staged(end) if end is not None else None
     for batch in scan_arrow(kv, keys.staging(token), prefix=keys.STAGED, start=keys.staged(start), end=stop):
         if batch.num_rows:
-            yield decode_records(pc.binary_slice(batch["key"], _KEY_OFFSET), batch["value"])
+            yield decode_records(without_first(batch["key"], len(keys.STAGED)), batch["value"])
 
 
 def is_empty(kv: Store, token: StagingToken) -> bool:

@@ -1,8 +1,8 @@
 """What prefix removals and restorations mean, as pure functions on key spans.
 
-A removal hides everything older under its prefix; a restoration hides it too and shows the branch's head instead. So for
-a key without a visible record, the newest of them that covers it decides where to look: nowhere, the head, or, if none
-covers it, the base (the compacted tree if there is one, else the head).
+A removal hides everything older under its prefix; a restoration hides it too and shows the branch's head instead. So
+for a key without a visible record, the newest of them that covers it decides where to look: nowhere, the head, or, if
+none covers it, the base (the compacted tree if there is one, else the head).
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from graveler_core.model.layers import Layer, PrefixRemoval, PrefixRestoration
+from graveler_core.segments.sorted_keys import prefix_end
 
 
 class Source(Enum):
@@ -29,12 +30,6 @@ class Span:
     start: bytes
     end: bytes | None
     source: Source
-
-
-def prefix_end(prefix: bytes) -> bytes | None:
-    """The smallest key greater than all that begin with `prefix`; None if there is none."""
-    kept = prefix.rstrip(b"\xff")
-    return kept[:-1] + bytes([kept[-1] + 1]) if kept else None
 
 
 def covers(layer: Layer, key: bytes) -> bool:

@@ -17,9 +17,11 @@ from graveler_core.blobs.port import Blobs
 from graveler_core.codec.records import decode, encode
 from graveler_core.errors import CorruptData, Kind, NotFound
 from graveler_core.model.entities import Record
+from graveler_core.model.entry import RECORD_SCHEMA
 from graveler_core.model.ids import LayerId
-from graveler_core.segments.format import decode_segment, encode_segment
-from graveler_core.segments.search import between, row_of
+from graveler_core.segments.format import decode as decode_segment
+from graveler_core.segments.format import encode as encode_segment
+from graveler_core.segments.sorted_keys import KEY, between
 
 PIECE_ROWS = 131_072
 
@@ -41,12 +43,12 @@ class Manifest(Record):
 
 def write(blobs: Blobs, layer: LayerId, records: pa.Table) -> None:
     """Write a sorted table in `RECORD_SCHEMA` as a layer that no record lists yet."""
-    pieces = []
+    pieces: list[Piece] = []
     for start in range(0, records.num_rows, PIECE_ROWS):
         part = records.slice(start, PIECE_ROWS)
         name = f"{len(pieces):06d}.parquet"
         blobs.create(_address(layer, name), encode_segment(part))
-        first, last = part["key"][0].as_py(), part["key"][-1].as_py()
+        first, last = part[KEY][0].as_py(), part[KEY][-1].as_py()
         pieces.append(Piece(name=name, min_key=first, max_key=last, count=part.num_rows))
     blobs.create(_address(layer, "manifest"), encode(Manifest(pieces=tuple(pieces))))
 
@@ -62,9 +64,8 @@ def lookup(blobs: Blobs, layer: LayerId, key: bytes) -> pa.Table | None:
     """The layer's record of a key as a table of one row, or None."""
     for piece in _manifest(blobs, layer).pieces:
         if piece.min_key <= key <= piece.max_key:
-            table = _piece(blobs, layer, piece)
-            row = row_of(table, key)
-            return None if row is None else table.slice(row, 1)
+            row = between(_piece(blobs, layer, piece), key, key + b"\0")
+            return row if row.num_rows else None
     return None
 
 
@@ -86,7 +87,7 @@ def _manifest(blobs: Blobs, layer: LayerId) -> Manifest:
 
 def _piece(blobs: Blobs, layer: LayerId, piece: Piece) -> pa.Table:
     address = _address(layer, piece.name)
-    table = decode_segment(_read(blobs, layer, piece.name), address)
+    table = decode_segment(_read(blobs, layer, piece.name), RECORD_SCHEMA, address)
     if table.num_rows != piece.count:
         raise CorruptData(f"{address}: has {table.num_rows} records, the manifest says {piece.count}", name=address)
     return table

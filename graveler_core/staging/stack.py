@@ -20,7 +20,7 @@ from graveler_core.model.entities import Branch
 from graveler_core.model.entry import TOMBSTONE, Entry
 from graveler_core.model.layers import Layer, PrefixRemoval, PrefixRestoration, SealedToken, SegmentLayer
 from graveler_core.records import layout as keys
-from graveler_core.segments.search import between
+from graveler_core.segments.sorted_keys import between
 from graveler_core.staging import area, segment_layer
 from graveler_core.staging.prefixes import Source, covers, hidden, source_of
 from graveler_core.staging.streams import merge
@@ -98,9 +98,7 @@ def drop(stack: Stack) -> None:
             segment_layer.drop(stack.blobs, layer.id)
 
 
-def _layer(
-    stack: Stack, layer: SealedToken | SegmentLayer, start: bytes, end: bytes | None
-) -> Iterator[pa.Table]:
+def _layer(stack: Stack, layer: SealedToken | SegmentLayer, start: bytes, end: bytes | None) -> Iterator[pa.Table]:
     if isinstance(layer, SealedToken):
         return area.scan(stack.kv, layer.token, start=start, end=end)
     return segment_layer.scan(stack.blobs, layer.id, start=start, end=end)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import pyarrow as pa
 
 from graveler_core.segments.merge import newest_wins
-from graveler_core.segments.search import first_after
+from graveler_core.segments.sorted_keys import KEY, upper_bound
 
 
 def merge(streams: Sequence[Iterator[pa.Table]]) -> Iterator[pa.Table]:
@@ -22,20 +22,18 @@ def merge(streams: Sequence[Iterator[pa.Table]]) -> Iterator[pa.Table]:
     if len(streams) == 1:
         yield from streams[0]
         return
-    pages = [_next(stream) for stream in streams]
-    while True:
-        live = [i for i, page in enumerate(pages) if page is not None]
-        if not live:
-            return
-        bound = min(_last_key(pages[i]) for i in live)
-        parts = []
-        for i in live:
-            page = pages[i]
-            cut = first_after(page, bound)
-            parts.append(page.slice(0, cut))
-            pages[i] = page.slice(cut) if cut < page.num_rows else _next(streams[i])
-        parts = [part for part in parts if part.num_rows]
-        yield parts[0] if len(parts) == 1 else newest_wins(parts)
+    pages = {age: page for age, stream in enumerate(streams) if (page := _next(stream)) is not None}
+    while pages:
+        bound = min(_last_key(page) for page in pages.values())
+        decided = []
+        for age, page in sorted(pages.items()):
+            cut = upper_bound(page.column(KEY), bound)
+            decided.append(page.slice(0, cut))
+            rest = page.slice(cut) if cut < page.num_rows else _next(streams[age])
+            pages[age] = rest
+            if rest is None:
+                del pages[age]
+        yield newest_wins(decided)
 
 
 def _next(stream: Iterator[pa.Table]) -> pa.Table | None:
@@ -43,5 +41,5 @@ def _next(stream: Iterator[pa.Table]) -> pa.Table | None:
 
 
 def _last_key(page: pa.Table) -> bytes:
-    last: bytes = page["key"][-1].as_py()
+    last: bytes = page.column(KEY)[-1].as_py()
     return last

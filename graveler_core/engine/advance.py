@@ -1,0 +1,79 @@
+"""Moving a branch's head: the one swap that makes a commit visible, and what a lost answer of it means.
+
+A commit that has left its author may be followed by others before the author looks again, so equality of the head
+proves nothing: the chain of first parents does. Found on it: it happened. The attempt's base reached without finding
+it, and no reset since: it did not. Anything else is unknown, and said so with the commit's id.
+"""
+
+from __future__ import annotations
+
+from graveler_core.engine.view import commit_of
+from graveler_core.errors import OutcomeUnknown, PredicateFailed
+from graveler_core.model.entities import Branch, Commit
+from graveler_core.model.ids import CommitId
+from graveler_core.objects.commits import StoredCommit
+from graveler_core.records import access
+from graveler_core.records import layout as keys
+from graveler_core.refs.ancestry import first_parents
+from graveler_core.stores import Registers, Stores
+
+
+def advance(stores: Stores, registers: Registers, record: Branch, commit: CommitId) -> bool:
+    """Swap the branch record for one whose head is `commit`; False if another swap came first.
+
+    Raises:
+        OutcomeUnknown: the answer was lost and the history since does not tell; `details["commit"]` names the commit.
+    """
+    base = registers.branch
+    where = keys.branch(registers.repository, base.id)
+
+    def happened(current: Branch) -> bool:
+        return current.uid == base.uid and commit in _chain(stores, registers, current.commit_id)
+
+    try:
+        held = access.replace(stores.kv, where, registers.held, record, mine=happened)
+    except PredicateFailed:
+        return False
+    except OutcomeUnknown as lost:
+        if _not_happened(stores, registers):
+            return False
+        raise OutcomeUnknown(
+            f"commit {commit}: the answer of its last step was lost and the branch moved on; look for it in the log",
+            commit=commit,
+        ) from lost
+    stores.registers.keep(registers.repository.id, base.id, Registers(registers.repository, held))
+    return True
+
+
+def find_operation(stores: Stores, registers: Registers, key: str, base: CommitId) -> StoredCommit | None:
+    """The commit that an earlier attempt under an idempotency key made, on the chain from the head down to its base."""
+    for commit in first_parents(lambda c: commit_of(stores, registers.repository, c), registers.branch.commit_id):
+        if commit.header.idempotency_key == key:
+            return commit
+        if commit.id == base:
+            return None
+    return None
+
+
+def _not_happened(stores: Stores, registers: Registers) -> bool:
+    """Whether the branch's chain reaches the base that was swapped from, without a reset since."""
+    base = registers.branch
+    current = access.read(stores.kv, keys.branch(registers.repository, base.id))
+    if current is None or (current.value.uid, current.value.epoch) != (base.uid, base.epoch):
+        return False
+    return base.commit_id in _chain(stores, registers, current.value.commit_id)
+
+
+def _chain(stores: Stores, registers: Registers, head: CommitId) -> set[CommitId]:
+    """First parents from a head down to the base this attempt swapped from, both included."""
+    chain: set[CommitId] = set()
+    floor = _header(stores, registers, registers.branch.commit_id).generation
+    for commit in first_parents(lambda c: commit_of(stores, registers.repository, c), head):
+        chain.add(commit.id)
+        if commit.header.generation <= floor:
+            break
+    return chain
+
+
+def _header(stores: Stores, registers: Registers, commit: CommitId) -> Commit:
+    return commit_of(stores, registers.repository, commit).header

@@ -1,0 +1,115 @@
+"""Creating and deleting branches and tags.
+
+A branch is created by one swap ✓ (its record must not exist) at a commit that was read before; whatever is staged on
+the source stays there. It is deleted by one conditional delete ✓ of exactly the record that was read, after the
+cleanup records of its layers: a crash between leaves records of layers that are still listed, which the cleaner
+spares. The fresh uid keeps a late writer or committer of a former branch of the same name out.
+"""
+
+from __future__ import annotations
+
+from graveler_core.engine.registers import fresh
+from graveler_core.engine.resolve import resolve_commit
+from graveler_core.engine.retry import attempts
+from graveler_core.engine.swap import cleanups, record_writes, retire
+from graveler_core.errors import InvalidInput, Kind, NotUnique, PredicateFailed
+from graveler_core.model.entities import Branch, Repository, Tag
+from graveler_core.model.ids import BranchId, BranchUid, CommitId, RepositoryId, TagId
+from graveler_core.records import access
+from graveler_core.records import layout as keys
+from graveler_core.refs import branches, repositories
+from graveler_core.staging.stack import layers_of
+from graveler_core.stores import Stores
+
+
+def new_branch(stores: Stores, repo: Repository, name: BranchId, commit: CommitId) -> Branch:
+    """The record of a branch that begins at a commit, with nothing staged."""
+    return Branch(
+        id=name,
+        uid=BranchUid(stores.ids.fresh()),
+        commit_id=commit,
+        staging_token=keys.staging_token(repo, name, stores.ids.fresh()),
+    )
+
+
+def create_branch(stores: Stores, repo: RepositoryId, name: BranchId, source: str) -> Branch:
+    """Create a branch at the commit that a ref names. Copies nothing.
+
+    Raises:
+        NotUnique: (`BranchExists`) a branch, or (`TagExists`) a tag, bears the name.
+        NotFound: no such repository or source.
+    """
+    repository = repositories.get(stores.kv, stores.clock, stores.ids, repo)
+    commit = resolve_commit(stores, repository, source)
+    _require_free(stores, repository, tag=TagId(name))
+    record = new_branch(stores, repository, name, commit.id)
+    try:
+        return access.create(stores.kv, keys.branch(repository, name), record).value
+    except PredicateFailed as e:
+        raise _exists(repository, Kind.BranchExists, "branch", name) from e
+
+
+def delete_branch(stores: Stores, repo: RepositoryId, name: BranchId) -> None:
+    """Delete a branch with everything staged on it; its commits stay.
+
+    Raises:
+        InvalidInput: (`DefaultBranch`) it is the repository's default branch.
+        NotFound: no such repository or branch.
+    """
+    for _ in attempts(stores, f"deletion of branch {repo}/{name}"):
+        now = fresh(stores, repo, name)
+        if now.repository.default_branch == name:
+            raise InvalidInput(
+                f"branch {name!r} is the default branch of repository {repo!r} and cannot be deleted",
+                kind=Kind.DefaultBranch,
+                branch=name,
+            )
+        layers = layers_of(now.branch)
+        record_writes(stores, cleanups(stores, now, layers))
+        if access.remove(stores.kv, keys.branch(now.repository, name), now.held):
+            stores.registers.forget(repo, name)
+            retire(stores, now, layers)
+            return
+    raise AssertionError("attempts() raises when it ends")
+
+
+def create_tag(stores: Stores, repo: RepositoryId, tag: Tag, ref: str) -> Tag:
+    """Create a tag at the commit that a ref names (`tag.commit_id` is filled in).
+
+    Raises:
+        NotUnique: (`TagExists`) a tag, or (`BranchExists`) a branch, bears the name.
+        NotFound: no such repository or ref.
+    """
+    repository = repositories.get(stores.kv, stores.clock, stores.ids, repo)
+    commit = resolve_commit(stores, repository, ref)
+    _require_free(stores, repository, branch=BranchId(tag.id))
+    record = tag.model_copy(update={"commit_id": commit.id})
+    try:
+        return access.create(stores.kv, keys.tag(repository, tag.id), record).value
+    except PredicateFailed as e:
+        raise _exists(repository, Kind.TagExists, "tag", tag.id) from e
+
+
+def delete_tag(stores: Stores, repo: RepositoryId, name: TagId) -> None:
+    """Delete a tag; its commit stays. Raises `NotFound` (`TagNotFound`)."""
+    repository = repositories.get(stores.kv, stores.clock, stores.ids, repo)
+    for _ in attempts(stores, f"deletion of tag {repo}/{name}"):
+        held = branches.get_tag(stores.kv, repository, name)
+        if access.remove(stores.kv, keys.tag(repository, name), held):
+            return
+    raise AssertionError("attempts() raises when it ends")
+
+
+def _require_free(
+    stores: Stores, repo: Repository, *, branch: BranchId | None = None, tag: TagId | None = None
+) -> None:
+    # A convenience, not a guarantee: two creations at once may still give a branch and a tag one name, and then the
+    # branch is what the name means.
+    if branch is not None and access.read(stores.kv, keys.branch(repo, branch)) is not None:
+        raise _exists(repo, Kind.BranchExists, "branch", branch)
+    if tag is not None and access.read(stores.kv, keys.tag(repo, tag)) is not None:
+        raise _exists(repo, Kind.TagExists, "tag", tag)
+
+
+def _exists(repo: Repository, kind: Kind, what: str, name: str) -> NotUnique:
+    return NotUnique(f"{what} {name!r} exists already in repository {repo.id!r}", kind=kind, name=name)

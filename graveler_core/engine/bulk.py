@@ -1,0 +1,98 @@
+"""Bulk writes and prefix operations: build a layer that nobody sees, then one swap puts it on the branch.
+
+1. Records, fresh. 100 layers are too many: `SlowDown`, commit or compact first.
+2. The layer: a staging partition or segments under a fresh id; a removal or restoration is only its line in the record.
+   A crash leaves data that no record names.
+3. ✓ One swap. If the staging token holds records, it is sealed and the layer put on top of it; if it was found empty,
+   it stays current and the layer goes directly below it. (A token leaves the record only by commit, compaction, reset
+   or branch deletion, never because it looked empty: a writer may be about to be acknowledged in it.)
+
+All of the layer is seen, or none of it. A write that is acknowledged meanwhile is concurrent: either order is right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pyarrow as pa
+
+from graveler_core.engine.registers import fresh
+from graveler_core.engine.retry import attempts
+from graveler_core.engine.swap import lists, swap
+from graveler_core.errors import Kind, SlowDown
+from graveler_core.model.ids import BranchId, LayerId, RepositoryId
+from graveler_core.model.layers import MAX_LAYERS, Layer, PrefixRemoval, PrefixRestoration, SealedToken, SegmentLayer
+from graveler_core.records import layout as keys
+from graveler_core.staging import area, segment_layer
+from graveler_core.stores import Registers, Stores
+
+SEGMENT_ROWS = 1_000
+"""From this many records on, a bulk write becomes files instead of key-value rows."""
+
+
+def stage_records(stores: Stores, repo: RepositoryId, branch: BranchId, records: pa.Table) -> None:
+    """Stage a sorted table in `RECORD_SCHEMA`, keys distinct, all at once."""
+    if records.num_rows == 0:
+        fresh(stores, repo, branch)
+        return
+
+    def build(now: Registers) -> Layer:
+        if records.num_rows < SEGMENT_ROWS:
+            token = keys.staging_token(now.repository, branch, stores.ids.fresh())
+            area.put_table(stores.kv, token, records)
+            return SealedToken(token=token)
+        layer = LayerId(stores.ids.fresh())
+        segment_layer.write(stores.blobs.at(now.repository.storage_namespace), layer, records)
+        return SegmentLayer(id=layer, count=records.num_rows)
+
+    _push(stores, repo, branch, build)
+
+
+def remove_prefix(stores: Stores, repo: RepositoryId, branch: BranchId, prefix: str) -> None:
+    """Remove everything under a prefix: one line in the branch record, whatever lies there."""
+    layer = PrefixRemoval(id=LayerId(stores.ids.fresh()), prefix=prefix)
+    _push(stores, repo, branch, lambda now: layer)
+
+
+def restore_prefix(stores: Stores, repo: RepositoryId, branch: BranchId, prefix: str) -> None:
+    """Discard what is staged under a prefix: from here on the head shows through."""
+    layer = PrefixRestoration(id=LayerId(stores.ids.fresh()), prefix=prefix)
+    _push(stores, repo, branch, lambda now: layer, resets=True)
+
+
+def _push(
+    stores: Stores,
+    repo: RepositoryId,
+    branch: BranchId,
+    build: Callable[[Registers], Layer],
+    *,
+    resets: bool = False,
+) -> None:
+    built: tuple[str, Layer] | None = None
+    for _ in attempts(stores, f"bulk write on {repo}/{branch}"):
+        now = fresh(stores, repo, branch)
+        if len(now.branch.sealed_tokens) + 2 > MAX_LAYERS:
+            raise SlowDown(
+                f"branch {branch!r}: has {len(now.branch.sealed_tokens)} layers of staged changes, "
+                f"may have at most {MAX_LAYERS}; commit or compact it",
+                kind=Kind.TooManyLayers,
+                branch=branch,
+            )
+        if built is None or built[0] != now.repository.uid:
+            built = (now.repository.uid, build(now))
+        layer = built[1]
+        if _swapped(stores, now, layer, now.branch.epoch + (1 if resets else 0)):
+            return
+    raise AssertionError("attempts() raises when it ends")
+
+
+def _swapped(stores: Stores, now: Registers, layer: Layer, epoch: int) -> bool:
+    below = now.branch.sealed_tokens
+    update: dict[str, object] = {"epoch": epoch}
+    if area.is_empty(stores.kv, now.branch.staging_token):
+        update["sealed_tokens"] = (layer, *below)
+    else:
+        update["sealed_tokens"] = (layer, SealedToken(token=now.branch.staging_token), *below)
+        update["staging_token"] = keys.staging_token(now.repository, now.branch.id, stores.ids.fresh())
+    record = now.branch.model_copy(update=update)
+    return swap(stores, now, record, mine=lambda current: lists(current, layer.id)) is not None

@@ -1,0 +1,150 @@
+"""Commit: seal, build, advance. Source: seed 003, committer flow; `install` for its third step.
+
+1. Records, fresh. Nothing in any layer and no compacted tree: `NoChanges`, proved by a closing re-read, nothing sealed.
+2. Seal ✓: the staging token goes on top of `sealed_tokens`, a new one takes its place. Skipped where the token is
+   empty. A crash after it leaves a sealed token that readers see and the next commit takes.
+3. Build: all sealed layers as one sorted stream onto the compacted tree or the head. Blobs, then header, layout and the
+   cleanup records of the layers, none of them reachable. A crash leaves unreferenced blobs and records.
+4. Advance ✓: head := commit, compacted tree := none, exactly the layers that were built from leave, by the install
+   rule. This swap makes the commit visible, and it is the only step that does.
+5. Drop the layers' data. A crash leaves it to the cleaner, which finds the cleanup records.
+
+Lock freedom: an attempt fails only because another swap on the branch succeeded. A write that was acknowledged before
+the commit began is in a layer that was sealed in step 2 or earlier, so it is in this commit or in the one that
+absorbed it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from graveler_core.committed.apply import apply
+from graveler_core.committed.operations import operations_between
+from graveler_core.engine.advance import advance, find_operation
+from graveler_core.engine.draft import Content, Draft, begin_operation, build
+from graveler_core.engine.install import Decision, Verdict, decide, without_tail
+from graveler_core.engine.registers import fresh
+from graveler_core.engine.retry import attempts
+from graveler_core.engine.seal import seal
+from graveler_core.engine.swap import cleanups, record_writes, retire, swap
+from graveler_core.engine.view import View, changes, commit_of
+from graveler_core.errors import Conflict, Kind, NoChanges
+from graveler_core.model.entities import Branch
+from graveler_core.model.ids import BranchId, Nonce, RepositoryId
+from graveler_core.model.layers import Layer
+from graveler_core.objects.commits import StoredCommit
+from graveler_core.refs.branches import branch_missing
+from graveler_core.staging.stack import Stack
+from graveler_core.stores import Registers, Stores
+
+
+@dataclass(frozen=True, slots=True)
+class _Built:
+    """The result of one build: a function of the branch record it began from and of the layers it took."""
+
+    base: Branch
+    layers: tuple[Layer, ...]
+    commit: StoredCommit | None
+    """None where the layers change nothing: they leave, and the head stays."""
+
+
+def commit(stores: Stores, repo: RepositoryId, branch: BranchId, draft: Draft) -> StoredCommit:
+    """Commit everything staged on a branch.
+
+    Raises:
+        NoChanges: nothing is staged, what is staged changes nothing, or (`details["commit"]`) another commit took it.
+        Conflict: (`Discarded`) a reset took the changes meanwhile.
+        NotFound: no such repository or branch.
+        OutcomeUnknown: the answer of the last step was lost, and history does not tell; `details["commit"]` is its id.
+    """
+    nonce = Nonce(stores.ids.fresh())
+    made = _made_before(stores, fresh(stores, repo, branch), draft)
+    if made is not None:
+        return made
+    registers = seal(stores, repo, branch, allow_empty=draft.allow_empty)
+    layers = registers.branch.sealed_tokens
+    for _ in attempts(stores, f"commit on {repo}/{branch}"):
+        made = _made_before(stores, registers, draft)
+        if made is not None:
+            return made
+        built = _build(stores, registers, layers, draft, nonce)
+        registers, decision = _install(stores, registers, built)
+        if decision.verdict is Verdict.INSTALL:
+            if built.commit is None:
+                raise NoChanges(f"branch {branch!r}: what is staged changes nothing", commit=built.base.commit_id)
+            return built.commit
+        layers = _layers_left(registers, decision)
+    raise AssertionError("attempts() raises when it ends")
+
+
+def _made_before(stores: Stores, registers: Registers, draft: Draft) -> StoredCommit | None:
+    """The commit of an earlier call under the same key, on the chain of the head that would be swapped from."""
+    if not draft.idempotency_key:
+        return None
+    floor = begin_operation(stores, registers, draft.idempotency_key)
+    return find_operation(stores, registers, draft.idempotency_key, floor)
+
+
+def _build(stores: Stores, registers: Registers, layers: tuple[Layer, ...], draft: Draft, nonce: Nonce) -> _Built:
+    branch = registers.branch
+    trees = stores.trees(registers.repository)
+    head = commit_of(stores, registers.repository, branch.commit_id).layout.metarange_id
+    view = View(Stack(stores.kv, trees.blobs, layers), trees, head, branch.compacted_metarange)
+    applied = apply(trees, view.base, changes(view), mapper=stores.executor.map)
+    writes = cleanups(stores, registers, layers)
+    if applied.metarange_id == head and not draft.allow_empty:
+        record_writes(stores, writes)
+        return _Built(branch, layers, None)
+    operations = applied.operations if view.base == head else operations_between(trees, head, applied.metarange_id)
+    consumed = tuple(layer.id for layer in layers)
+    content = Content(applied.metarange_id, operations, (branch.commit_id,), nonce, consumed)
+    commit, stored = build(stores, registers, draft, content)
+    record_writes(stores, [*stored, *writes])
+    return _Built(branch, layers, commit)
+
+
+def _install(stores: Stores, registers: Registers, built: _Built) -> tuple[Registers, Decision]:
+    """Try the swap as long as the rule allows it; gives the registers that stood last, and the rule's last word."""
+    for _ in attempts(stores, f"commit on {registers.repository.id}/{built.base.id}"):
+        decision = decide(built.base, built.layers, registers.branch)
+        if decision.verdict is not Verdict.INSTALL or _swapped(stores, registers, built):
+            if decision.verdict is Verdict.INSTALL:
+                retire(stores, registers, built.layers)
+            return registers, decision
+        registers = fresh(stores, registers.repository.id, built.base.id)
+    raise AssertionError("attempts() raises when it ends")
+
+
+def _swapped(stores: Stores, registers: Registers, built: _Built) -> bool:
+    staying = without_tail(registers.branch, built.layers)
+    update: dict[str, object] = {"sealed_tokens": staying, "compacted_metarange": None}
+    if built.commit is not None:
+        record = registers.branch.model_copy(update=update | {"commit_id": built.commit.id})
+        return advance(stores, registers, record, built.commit.id)
+    taken = {layer.id for layer in built.layers}
+    record = registers.branch.model_copy(update=update)
+
+    def happened(current: Branch) -> bool:
+        return current.compacted_metarange is None and not any(layer.id in taken for layer in current.sealed_tokens)
+
+    return swap(stores, registers, record, mine=happened) is not None
+
+
+def _layers_left(registers: Registers, decision: Decision) -> tuple[Layer, ...]:
+    """The layers to build from next, or the error that ends the commit."""
+    branch = registers.branch
+    if decision.verdict is Verdict.GONE:
+        raise branch_missing(registers.repository, branch.id)
+    if decision.verdict is Verdict.ABSORBED:
+        raise NoChanges(
+            f"branch {branch.id!r}: another commit took the changes, at or before {branch.commit_id[:12]}",
+            commit=branch.commit_id,
+        )
+    if decision.verdict is Verdict.DISCARDED:
+        raise Conflict(
+            f"branch {branch.id!r}: a reset took the changes while they were being committed",
+            kind=Kind.Discarded,
+            branch=branch.id,
+            commit=branch.commit_id,
+        )
+    return decision.layers

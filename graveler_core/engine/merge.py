@@ -1,0 +1,111 @@
+"""Merge: what the source changed since the merge base, onto the destination. Source: seeds 000 and 002.
+
+1. Resolve both sides, fresh; refuse a dirty destination.
+2. `three_way` decides and writes nothing; conflicts end the merge with all of them listed.
+3. `apply` writes blobs; header and layout are written. All of it unreachable: a crash leaves garbage, nothing else.
+4. ✓ One swap from the very record that was checked: head := merge commit (destination head, source head), no compacted
+   tree (the check found it equal to the head). It makes the merge visible. A lost swap means that the destination
+   moved or got a layer: everything is decided again.
+
+An acknowledged write between check and swap does not change the branch record; it stays staged on top of the merge.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from graveler_core.committed.apply import Applied, apply
+from graveler_core.committed.three_way import MergeInputs, three_way, verdict
+from graveler_core.engine.advance import advance, find_operation
+from graveler_core.engine.clean_branch import require_clean
+from graveler_core.engine.draft import Content, Draft, begin_operation, build
+from graveler_core.engine.registers import fresh
+from graveler_core.engine.resolve import resolve_commit
+from graveler_core.engine.retry import attempts
+from graveler_core.engine.rows import conflicts_of
+from graveler_core.engine.swap import record_writes
+from graveler_core.engine.view import commit_of
+from graveler_core.errors import Conflict, Kind, NotFound
+from graveler_core.model.changes import MergeStrategy
+from graveler_core.model.entities import Repository
+from graveler_core.model.ids import BranchId, Nonce, RepositoryId
+from graveler_core.objects.commits import StoredCommit
+from graveler_core.refs.ancestry import merge_base
+from graveler_core.stores import Stores
+
+
+@dataclass(frozen=True, slots=True)
+class MergeRequest:
+    """What to merge, into what, and who wins where both sides changed a path (None: nobody)."""
+
+    source: str
+    into: BranchId
+    strategy: MergeStrategy | None = None
+
+
+def merge(stores: Stores, repo: RepositoryId, request: MergeRequest, draft: Draft) -> StoredCommit:
+    """Merge a ref into a branch; gives the merge commit, or the destination's head where there is nothing to merge.
+
+    Raises:
+        Conflict: (`MergeConflict`) both sides changed some paths; `details["conflicts"]` lists the first thousand.
+        DirtyBranch: the destination has uncommitted changes.
+        NotFound: no such repository, ref or branch; or (`NoMergeBase`) the histories are unrelated.
+    """
+    nonce = Nonce(stores.ids.fresh())
+    source, into = request.source, request.into
+    draft = draft if draft.message else replace(draft, message=f"Merge {source!r} into {into!r}")
+    for _ in attempts(stores, f"merge into {repo}/{into}"):
+        registers = fresh(stores, repo, into)
+        if draft.idempotency_key:
+            floor = begin_operation(stores, registers, draft.idempotency_key)
+            made = find_operation(stores, registers, draft.idempotency_key, floor)
+            if made is not None:
+                return made
+        require_clean(stores, registers, "merging into it")
+        ours = commit_of(stores, registers.repository, registers.branch.commit_id)
+        theirs = resolve_commit(stores, registers.repository, source)
+        base = _merge_base(stores, registers.repository, ours, theirs)
+        if base.id == theirs.id:
+            return ours
+        applied = _merged(stores, registers.repository, (base, theirs, ours), request.strategy)
+        content = Content(applied.metarange_id, applied.operations, (ours.id, theirs.id), nonce)
+        commit, writes = build(stores, registers, draft, content)
+        record_writes(stores, writes)
+        record = registers.branch.model_copy(update={"commit_id": commit.id, "compacted_metarange": None})
+        if advance(stores, registers, record, commit.id):
+            return commit
+    raise AssertionError("attempts() raises when it ends")
+
+
+def _merge_base(stores: Stores, repo: Repository, ours: StoredCommit, theirs: StoredCommit) -> StoredCommit:
+    base = merge_base(lambda c: commit_of(stores, repo, c), theirs.id, ours.id)
+    if base is None:
+        raise NotFound(
+            f"commits {theirs.id[:12]} and {ours.id[:12]} have no common ancestor",
+            kind=Kind.NoMergeBase,
+            source=theirs.id,
+            destination=ours.id,
+        )
+    return commit_of(stores, repo, base)
+
+
+def _merged(
+    stores: Stores,
+    repo: Repository,
+    sides: tuple[StoredCommit, StoredCommit, StoredCommit],
+    strategy: MergeStrategy | None,
+) -> Applied:
+    """Decide, then write: the tree of base, source and destination merged."""
+    base, source, destination = (side.layout.metarange_id for side in sides)
+    trees = stores.trees(repo)
+    decided = verdict(three_way(trees, MergeInputs(base, source, destination), strategy))
+    if decided.conflict_count:
+        listed = conflicts_of(decided.conflicts)
+        raise Conflict(
+            f"merge: both sides changed {decided.conflict_count:,} paths, the first is {listed[0].path!r}; "
+            "choose a strategy or change one side",
+            kind=Kind.MergeConflict,
+            conflicts=listed,
+            count=decided.conflict_count,
+        )
+    return apply(trees, destination, decided.changes, mapper=stores.executor.map)

@@ -1,0 +1,63 @@
+"""One swap of a branch record, and the recording and dropping of the layers that it retires."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from graveler_core.codec.records import encode
+from graveler_core.errors import PredicateFailed
+from graveler_core.kv.bulk import set_many
+from graveler_core.model.entities import Branch, Cleanup
+from graveler_core.model.layers import Layer, SealedToken, SegmentLayer
+from graveler_core.records import access
+from graveler_core.records import layout as keys
+from graveler_core.staging import stack
+from graveler_core.stores import Registers, Stores
+
+Write = tuple[bytes, bytes, bytes]
+
+
+def swap(
+    stores: Stores, now: Registers, record: Branch, *, mine: Callable[[Branch], bool] | None = None
+) -> Registers | None:
+    """Replace the branch record that was read; None if another swap came first.
+
+    Args:
+        mine: Recognises this swap in a later record after a lost answer, by the fresh id that it carries; equality
+            with `record` when not given.
+    """
+    where = keys.branch(now.repository, now.branch.id)
+    try:
+        held = access.replace(stores.kv, where, now.held, record, mine=mine)
+    except PredicateFailed:
+        return None
+    registers = Registers(now.repository, held)
+    stores.registers.keep(now.repository.id, now.branch.id, registers)
+    return registers
+
+
+def lists(branch: Branch, layer_id: str) -> bool:
+    """Whether a branch record names this token or layer."""
+    return layer_id == branch.staging_token or any(layer.id == layer_id for layer in branch.sealed_tokens)
+
+
+def cleanups(stores: Stores, now: Registers, layers: Sequence[Layer]) -> list[Write]:
+    """The records that must stand before a swap retires these layers: after a crash the cleaner finds them."""
+    since = stores.clock.now()
+    retired = [layer for layer in layers if isinstance(layer, SealedToken | SegmentLayer)]
+    found = [keys.cleanup(now.repository, layer.id) for layer in retired]
+    return [
+        (where.partition, where.key, encode(Cleanup(branch=now.branch.id, layer=layer, since=since)))
+        for where, layer in zip(found, retired, strict=True)
+    ]
+
+
+def record_writes(stores: Stores, writes: Sequence[Write]) -> None:
+    """Write what must stand before a swap, in one round trip where the store can."""
+    set_many(stores.kv, list(writes))
+
+
+def retire(stores: Stores, now: Registers, layers: Sequence[Layer]) -> None:
+    """Empty layers that a swap has taken out of the record. What a crash leaves here is in the cleanup records."""
+    blobs = stores.blobs.at(now.repository.storage_namespace)
+    stack.drop(stack.Stack(stores.kv, blobs, tuple(layers)))

@@ -1,0 +1,131 @@
+"""What a branch shows: its layers over its compacted tree or its head, as lookups and sorted streams.
+
+Pure reading of what one branch record lists. Nothing here proves that the record still stands: `engine.read` does, page
+by page. Source: seed 004, `Branch Read Flow`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from graveler_core.codec.entry import entry_from_row
+from graveler_core.committed.diff import Differences, as_changes, diff
+from graveler_core.committed.lookup import lookup as lookup_committed
+from graveler_core.committed.scan import scan as scan_committed
+from graveler_core.committed.trees import Trees
+from graveler_core.engine.rows import compare, live, tombstones
+from graveler_core.model.entities import Repository
+from graveler_core.model.entry import Entry
+from graveler_core.model.ids import CommitId, MetarangeId
+from graveler_core.objects.commits import StoredCommit, read_commit
+from graveler_core.segments.merge import as_records
+from graveler_core.staging import stack as staged
+from graveler_core.staging.prefixes import Source, Span, spans, within
+from graveler_core.staging.stack import Stack, Staged, layers_of
+from graveler_core.staging.streams import merge
+from graveler_core.stores import Registers, Stores
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """The layers of one branch record, and the trees below them."""
+
+    stack: Stack
+    trees: Trees
+    head: MetarangeId
+    compacted: MetarangeId | None
+
+    @property
+    def base(self) -> MetarangeId:
+        """The tree that the layers stand on."""
+        return self.head if self.compacted is None else self.compacted
+
+    def tree(self, source: Source) -> MetarangeId | None:
+        """The tree that a source names."""
+        return {Source.BASE: self.base, Source.HEAD: self.head, Source.NOTHING: None}[source]
+
+
+def commit_of(stores: Stores, repo: Repository, commit: CommitId) -> StoredCommit:
+    """A commit by id."""
+    return read_commit(stores.kv, stores.commits, repo, commit)
+
+
+def view_of(stores: Stores, registers: Registers) -> View:
+    """What one branch record shows."""
+    branch = registers.branch
+    trees = stores.trees(registers.repository)
+    head = commit_of(stores, registers.repository, branch.commit_id).layout.metarange_id
+    return View(Stack(stores.kv, trees.blobs, layers_of(branch)), trees, head, branch.compacted_metarange)
+
+
+def lookup(view: View, path: str) -> Entry | None:
+    """What a path holds, or None."""
+    found = staged.lookup(view.stack, path)
+    if isinstance(found, Staged):
+        return found.entry
+    tree = view.tree(found)
+    row = None if tree is None else lookup_committed(view.trees, tree, path.encode())
+    return None if row is None else entry_from_row(row, 0)
+
+
+def scan(view: View, *, start: bytes = b"", end: bytes | None = None) -> Iterator[pa.Table]:
+    """The visible entries from `start` to before `end`, as sorted tables in `ENTRY_SCHEMA`, lazily."""
+    below = (as_records(page) for page in _below(view, start, end))
+    for page in merge([staged.scan(view.stack, start=start, end=end), below]):
+        entries = live(page)
+        if entries.num_rows:
+            yield entries
+
+
+def changes(view: View) -> Iterator[pa.Table]:
+    """All that the layers change in the base tree: sorted tables in `RECORD_SCHEMA`, for `committed.apply`.
+
+    A removal becomes a tombstone for every key of the base under its prefix that no newer record speaks of; a
+    restoration above a compacted tree becomes what leads from the compacted tree back to the head.
+    """
+    for span in spans(view.stack.layers):
+        yield from _changes_in(view, span)
+
+
+def against_head(view: View, *, start: bytes = b"", end: bytes | None = None) -> Iterator[Differences]:
+    """What is uncommitted: the differences of the visible state from the head, sorted, lazily."""
+    for page in _records_over_head(view, start, end):
+        different = compare(view.trees, view.head, page)
+        if len(different):
+            yield different
+
+
+def _below(view: View, start: bytes, end: bytes | None) -> Iterator[pa.Table]:
+    for span in spans(view.stack.layers):
+        part = within(span, start, end)
+        tree = None if part is None else view.tree(part.source)
+        if part is not None and tree is not None:
+            yield from scan_committed(view.trees, tree, start=part.start, end=part.end)
+
+
+def _changes_in(view: View, span: Span) -> Iterator[pa.Table]:
+    records = staged.scan(view.stack, start=span.start, end=span.end)
+    if span.source is Source.NOTHING:
+        base = scan_committed(view.trees, view.base, start=span.start, end=span.end)
+        return merge([records, (tombstones(page) for page in base)])
+    if span.source is Source.HEAD and view.base != view.head:
+        return merge([records, _tree_changes(view, view.base, view.head, span)])
+    return records
+
+
+def _records_over_head(view: View, start: bytes, end: bytes | None) -> Iterator[pa.Table]:
+    for span in spans(view.stack.layers):
+        part = within(span, start, end)
+        if part is None:
+            continue
+        streams = [_changes_in(view, part)]
+        if view.base != view.head:
+            streams.append(_tree_changes(view, view.head, view.base, part))
+        yield from merge(streams)
+
+
+def _tree_changes(view: View, left: MetarangeId, right: MetarangeId, span: Span) -> Iterator[pa.Table]:
+    return (as_changes(d) for d in diff(view.trees, left, right, start=span.start, end=span.end))

@@ -1,0 +1,91 @@
+"""Writing single entries. Source: seed 003, writer flow.
+
+1. Repository and branch records, from the cache where they are.
+2. Set the record in the staging token. A crash after it leaves a write that was not acknowledged and may be seen.
+3. The closing re-read of both records, past the cache: the same repository, branch and staging token prove that no
+   commit began in between, so the write is in a token that every later commit takes. Otherwise it is written again,
+   into the new token: writing the same entry twice is no change.
+
+There is no swap: the staged area is not linearizable (seed 003, non-guarantees), the branch head is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from graveler_core.codec.entry import normalise_entry
+from graveler_core.codec.staged_record import encode_entry, encode_tombstone
+from graveler_core.engine.registers import same_token, settled
+from graveler_core.kv.bulk import set_many
+from graveler_core.model.entry import AddressType, Entry
+from graveler_core.model.ids import BranchId, RepositoryId
+from graveler_core.model.names import path_key
+from graveler_core.records import layout as keys
+from graveler_core.stores import Registers, Stores
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """Bytes to upload, and what to say of them."""
+
+    data: bytes
+    content_type: str | None = None
+    metadata: Mapping[str, str] | None = None
+
+
+def stage(stores: Stores, repo: RepositoryId, branch: BranchId, path: str, entry: Entry) -> Entry:
+    """Stage an entry whose content is already somewhere; gives it as it was staged, with path and identity."""
+    staged = normalise_entry(path, entry)
+    record = encode_entry(staged)
+    _set(stores, repo, branch, lambda registers: [(path_key(path), record)])
+    return staged
+
+
+def put(stores: Stores, repo: RepositoryId, branch: BranchId, path: str, content: Content) -> Entry:
+    """Upload content below the repository's storage namespace, then stage its entry."""
+    path_key(path)
+    checksum = f"sha256:{hashlib.sha256(content.data).hexdigest()}"
+    uploaded: dict[str, Entry] = {}
+
+    def records(registers: Registers) -> list[tuple[bytes, bytes]]:
+        uid = registers.repository.uid
+        if uid not in uploaded:
+            address = f"data/{stores.ids.fresh()}"
+            stores.blobs.at(registers.repository.storage_namespace).create(address, content.data)
+            entry = Entry(
+                address=address,
+                address_type=AddressType.RELATIVE,
+                size=len(content.data),
+                checksum=checksum,
+                content_type=content.content_type,
+                metadata=content.metadata or {},
+                mtime=stores.clock.now(),
+            )
+            uploaded.clear()
+            uploaded[uid] = normalise_entry(path, entry)
+        return [(path_key(path), encode_entry(uploaded[uid]))]
+
+    _set(stores, repo, branch, records)
+    return next(iter(uploaded.values()))
+
+
+def remove(stores: Stores, repo: RepositoryId, branch: BranchId, paths: Sequence[str]) -> None:
+    """Stage tombstones. Removing what does not exist is no error, and no change."""
+    tombstone = encode_tombstone()
+    records = [(path_key(path), tombstone) for path in paths]
+    _set(stores, repo, branch, lambda registers: records)
+
+
+def _set(
+    stores: Stores,
+    repo: RepositoryId,
+    branch: BranchId,
+    records: Callable[[Registers], Sequence[tuple[bytes, bytes]]],
+) -> None:
+    def attempt(registers: Registers) -> None:
+        partition = keys.staging(registers.branch.staging_token)
+        set_many(stores.kv, [(partition, keys.staged(path), record) for path, record in records(registers)])
+
+    settled(stores, repo, branch, attempt, same=same_token)

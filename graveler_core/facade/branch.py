@@ -1,0 +1,154 @@
+"""A branch to work on. Thin: every method delegates to `engine`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import BinaryIO
+
+import pyarrow as pa
+
+from graveler_core.codec.entry import normalise, record_table
+from graveler_core.engine import bulk, commit, read, reset, write
+from graveler_core.engine.draft import Draft
+from graveler_core.engine.listing import PAGE_ROWS
+from graveler_core.engine.rows import changes_of
+from graveler_core.facade.history import CommitRecord, commit_record
+from graveler_core.facade.listing import Listing
+from graveler_core.facade.snapshot import Snapshot
+from graveler_core.model.changes import Change
+from graveler_core.model.entities import Branch as BranchRecord
+from graveler_core.model.entities import Repository as RepositoryRecord
+from graveler_core.model.entry import CommonPrefix, Entry
+from graveler_core.model.ids import BranchId
+from graveler_core.model.names import path_key, prefix_key
+from graveler_core.refs import branches
+from graveler_core.refs.expression import Resolved
+from graveler_core.segments.sorted_keys import prefix_end
+from graveler_core.stores import Stores
+
+
+class Branch:
+    """A branch of a repository: written to, committed, read with what is staged on it."""
+
+    def __init__(self, stores: Stores, record: RepositoryRecord, name: BranchId) -> None:
+        self._stores = stores
+        self._record = record
+        self._at = (stores, record.id, name)
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"Branch({self._record.id!r}, {self.name!r})"
+
+    @property
+    def id(self) -> BranchId:
+        """The branch's name."""
+        return self.name
+
+    def record(self) -> BranchRecord:
+        """The branch's record as it stands: head, staging token, layers."""
+        return branches.get_branch(self._stores.kv, self._record, self.name).value
+
+    def put(
+        self,
+        path: str,
+        data: bytes | BinaryIO,
+        *,
+        content_type: str | None = None,
+        metadata: Mapping[str, str] | None = None,
+    ) -> Entry:
+        """Upload content, then stage its entry. Gives the entry."""
+        content = data if isinstance(data, bytes) else data.read()
+        return write.put(*self._at, path, write.Content(content, content_type, metadata))
+
+    def stage(self, path: str, entry: Entry) -> Entry:
+        """Stage an entry whose content is already in an object store. Gives it with its path and identity."""
+        return write.stage(*self._at, path, entry)
+
+    def stage_many(self, table: pa.Table) -> None:
+        """Stage many entries at once: all of them are seen, or none.
+
+        Args:
+            table: `key` (text or bytes) and any columns of the entry schema (`graveler_core.model.entry.ENTRY_SCHEMA`).
+
+        Raises:
+            InvalidInput: a row breaks a rule, or a key occurs twice; nothing is staged.
+            SlowDown: the branch has too many layers: commit or compact it first.
+        """
+        bulk.stage_records(*self._at, normalise(table))
+
+    def remove(self, path: str) -> None:
+        """Remove a path. No error, and no change, where it does not exist."""
+        write.remove(*self._at, [path])
+
+    def remove_many(self, paths: Iterable[str]) -> None:
+        """Remove many paths at once: all of them are gone, or none."""
+        keys = sorted({path_key(path) for path in paths})
+        bulk.stage_records(*self._at, record_table([(key, None) for key in keys]))
+
+    def remove_prefix(self, prefix: str) -> None:
+        """Remove everything under a prefix ("" for everything), at the cost of one line in the branch record."""
+        prefix_key(prefix)
+        bulk.remove_prefix(*self._at, prefix)
+
+    def get(self, path: str) -> Entry:
+        """The entry at a path, staged changes included. Raises `NotFound` (`PathNotFound`)."""
+        return self._live().get(path)
+
+    def read(self, path: str) -> bytes:
+        """The content at a path, staged changes included."""
+        return self._live().read(path)
+
+    def list(
+        self, prefix: str = "", after: str = "", delimiter: str = "", limit: int | None = None
+    ) -> Listing[Entry | CommonPrefix]:
+        """Entries under a prefix, staged changes included; see `Snapshot.list`."""
+        return self._live().list(prefix, after, delimiter, limit)
+
+    def uncommitted(self, prefix: str = "", after: str = "", limit: int | None = None) -> Listing[Change]:
+        """What is staged and differs from the branch's head, in order of the paths, lazily."""
+        return Listing(self._changes(prefix_key(prefix), prefix_key(after)), lambda change: change.path, limit)
+
+    def commit(
+        self,
+        message: str,
+        *,
+        committer: str = "",
+        metadata: Mapping[str, str] | None = None,
+        allow_empty: bool = False,
+        idempotency_key: str = "",
+    ) -> CommitRecord:
+        """Commit everything staged.
+
+        Args:
+            idempotency_key: Names this call; a later call of the same key gives the commit that this one made.
+
+        Raises:
+            NoChanges: there is nothing to commit.
+            Conflict: (`Discarded`) a reset took the changes meanwhile.
+        """
+        draft = Draft(message, committer, metadata or {}, allow_empty, idempotency_key)
+        return commit_record(commit.commit(*self._at, draft))
+
+    def reset(self, prefix: str = "") -> None:
+        """Discard what is staged: everything, or what lies under a prefix."""
+        if prefix_key(prefix):
+            bulk.restore_prefix(*self._at, prefix)
+        else:
+            reset.reset(*self._at)
+
+    def hard_reset(self, ref: str) -> CommitRecord:
+        """Move the head to the commit that a ref names. Raises `DirtyBranch` if anything is staged."""
+        return commit_record(reset.hard_reset(*self._at, ref))
+
+    def _live(self) -> Snapshot:
+        resolved = Resolved(self.record().commit_id, self.name, staged=True)
+        return Snapshot(self._stores, self._record, self.name, resolved)
+
+    def _changes(self, prefix: bytes, after: bytes) -> Iterator[Change]:
+        start, end = max(prefix, after + b"\0" if after else b""), prefix_end(prefix)
+        while True:
+            found = read.changes_page(*self._at, (start, end), PAGE_ROWS)
+            yield from changes_of(found)
+            if len(found) < PAGE_ROWS:
+                return
+            start = found.keys[-1].as_py() + b"\0"

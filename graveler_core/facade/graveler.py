@@ -1,0 +1,67 @@
+"""The handle on everything: repositories by name. Thin: every method delegates to `engine` or `refs`."""
+
+from __future__ import annotations
+
+from types import TracebackType
+
+from graveler_core.engine import repository as lifecycle
+from graveler_core.engine.snapshot import readable
+from graveler_core.facade.listing import Listing
+from graveler_core.facade.repository import Repository
+from graveler_core.model.names import branch_id, repository_id
+from graveler_core.refs import repositories
+from graveler_core.stores import Stores
+
+
+class Graveler:
+    """An open store. Safe to use from several threads; close it, or use it in a `with` statement."""
+
+    def __init__(self, stores: Stores) -> None:
+        self._stores = stores
+
+    def __enter__(self) -> Graveler:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give back connections and files. Idempotent."""
+        self._stores.close()
+
+    def create_repository(
+        self, name: str, storage_namespace: str, *, default_branch: str = "main", committer: str = ""
+    ) -> Repository:
+        """Create a repository with one branch and an empty first commit. It is seen whole or not at all.
+
+        Args:
+            storage_namespace: URI (file:///…, s3://…, gs://…, az://…, memory://…) below which it keeps its objects; it
+                must not be, contain or lie in the namespace of another repository.
+
+        Raises:
+            NotUnique: the name (`RepositoryExists`) or the namespace (`NamespaceInUse`) is taken.
+        """
+        wanted = lifecycle.NewRepository(
+            repository_id(name), storage_namespace, branch_id(default_branch), committer=committer
+        )
+        return Repository(self._stores, lifecycle.create_repository(self._stores, wanted))
+
+    def create_bare_repository(self, name: str, storage_namespace: str, *, default_branch: str = "main") -> Repository:
+        """Create a repository without a branch and without a commit, to restore refs into."""
+        wanted = lifecycle.NewRepository(repository_id(name), storage_namespace, branch_id(default_branch), bare=True)
+        return Repository(self._stores, lifecycle.create_repository(self._stores, wanted))
+
+    def repository(self, name: str) -> Repository:
+        """A repository to work in. Raises `NotFound` (`RepositoryNotFound`, `RepositoryDeleting`)."""
+        return Repository(self._stores, readable(self._stores, repository_id(name)))
+
+    def list_repositories(self, prefix: str = "", after: str = "", limit: int | None = None) -> Listing[Repository]:
+        """The repositories in order of their names, lazily."""
+        found = repositories.active(self._stores.kv, prefix=prefix, after=after)
+        return Listing((Repository(self._stores, record) for record in found), lambda repo: repo.id, limit)
+
+    def delete_repository(self, name: str) -> None:
+        """Delete a repository: unreachable at once, its name free again. What it leaves is cleaned up later."""
+        lifecycle.delete_repository(self._stores, repository_id(name))

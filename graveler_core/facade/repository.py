@@ -1,0 +1,213 @@
+"""A repository to work in. Thin: every method delegates to `engine` or `refs`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from itertools import dropwhile, islice
+from typing import Literal
+
+from graveler_core.engine import branching, merge, snapshot
+from graveler_core.engine.draft import Draft
+from graveler_core.engine.resolve import resolve, resolve_commit
+from graveler_core.engine.rows import changes_of
+from graveler_core.engine.view import commit_of
+from graveler_core.errors import InvalidInput, Kind, NotFound
+from graveler_core.facade.branch import Branch
+from graveler_core.facade.history import CommitRecord, commit_record
+from graveler_core.facade.listing import Listing
+from graveler_core.facade.snapshot import Snapshot
+from graveler_core.model.changes import Change, MergeStrategy
+from graveler_core.model.entities import Branch as BranchRecord
+from graveler_core.model.entities import Repository as RepositoryRecord
+from graveler_core.model.entities import Tag
+from graveler_core.model.ids import BranchId, CommitId, RepositoryId
+from graveler_core.model.names import branch_id, prefix_key, tag_id
+from graveler_core.objects.commits import StoredCommit
+from graveler_core.refs import ancestry, branches
+from graveler_core.stores import Stores
+
+
+class Repository:
+    """A repository: its branches, tags and history."""
+
+    def __init__(self, stores: Stores, record: RepositoryRecord) -> None:
+        self._stores = stores
+        self._record = record
+
+    def __repr__(self) -> str:
+        return f"Repository({self.id!r})"
+
+    @property
+    def id(self) -> RepositoryId:
+        """The repository's name."""
+        return self._record.id
+
+    @property
+    def storage_namespace(self) -> str:
+        """URI of the place below which the repository keeps its objects."""
+        return self._record.storage_namespace
+
+    @property
+    def default_branch(self) -> BranchId:
+        return self._record.default_branch
+
+    @property
+    def creation_date(self) -> datetime:
+        return self._record.creation_date
+
+    def branch(self, name: str) -> Branch:
+        """A branch to work on. Raises `NotFound` (`BranchNotFound`)."""
+        known = branches.get_branch(self._stores.kv, self._active(), branch_id(name))
+        return Branch(self._stores, self._record, known.value.id)
+
+    def branches(
+        self,
+        prefix: str = "",
+        after: str = "",
+        limit: int | None = None,
+        *,
+        order_by: Literal["id", "commit_id"] = "id",
+    ) -> Listing[BranchRecord]:
+        """The branches, ordered by name, lazily; or ordered by head, which reads all of them first."""
+        if order_by not in ("id", "commit_id"):
+            raise InvalidInput(f"order_by {order_by!r}: must be 'id' or 'commit_id'")
+        if order_by == "id":
+            found = branches.list_branches(self._stores.kv, self._active(), prefix=prefix, after=after)
+            return Listing(found, lambda branch: branch.id, limit)
+        by_head = self._by_head(prefix, after)
+        return Listing(by_head, _head_token, limit)
+
+    def create_branch(self, name: str, source: str) -> Branch:
+        """Create a branch at the commit that a ref names; what is staged on the source stays there. Copies nothing."""
+        record = branching.create_branch(self._stores, self.id, branch_id(name), source)
+        return Branch(self._stores, self._record, record.id)
+
+    def delete_branch(self, name: str) -> None:
+        """Delete a branch with everything staged on it; its commits stay."""
+        branching.delete_branch(self._stores, self.id, branch_id(name))
+
+    def tags(self, prefix: str = "", after: str = "", limit: int | None = None) -> Listing[Tag]:
+        """The tags, ordered by name, lazily."""
+        found = branches.list_tags(self._stores.kv, self._active(), prefix=prefix, after=after)
+        return Listing(found, lambda tag: tag.id, limit)
+
+    def create_tag(self, name: str, ref: str, *, message: str = "", signature: str = "") -> Tag:
+        """Create a tag at the commit that a ref names."""
+        tag = Tag(id=tag_id(name), commit_id=CommitId(""), message=message, signature=signature)
+        return branching.create_tag(self._stores, self.id, tag, ref)
+
+    def delete_tag(self, name: str) -> None:
+        """Delete a tag; its commit stays."""
+        branching.delete_tag(self._stores, self.id, tag_id(name))
+
+    def at(self, ref: str) -> Snapshot:
+        """What a ref expression shows: see `graveler_core.refs.expression` and `Snapshot`."""
+        return Snapshot(self._stores, self._record, ref, resolve(self._stores, self._active(), ref))
+
+    def commit(self, ref: str) -> CommitRecord:
+        """The commit that a ref names."""
+        return commit_record(resolve_commit(self._stores, self._active(), ref))
+
+    def log(
+        self, ref: str, *, first_parent: bool = False, after: str | None = None, limit: int | None = None
+    ) -> Listing[CommitRecord]:
+        """The commit that a ref names and its ancestors, descendants before ancestors, newer before older, lazily.
+
+        Args:
+            first_parent: Only the chain of first parents: the commits of the branch itself.
+            after: A commit id of this log; only what comes behind it.
+        """
+        return Listing(self._log(ref, first_parent, after), lambda commit: commit.id, limit)
+
+    def diff(  # noqa: PLR0913 - one call, all of it optional
+        self,
+        left: str,
+        right: str,
+        prefix: str = "",
+        after: str = "",
+        limit: int | None = None,
+        *,
+        since_merge_base: bool = False,
+    ) -> Listing[Change]:
+        """What the commit of `right` has that the commit of `left` has not, in order of the paths, lazily.
+
+        Args:
+            since_merge_base: Compare `right` with the merge base of both: what `right` would bring into `left`.
+        """
+        found = self._diff((left, right), prefix_key(prefix), prefix_key(after), since_merge_base)
+        return Listing(found, lambda change: change.path, limit)
+
+    def merge_base(self, left: str, right: str) -> CommitRecord:
+        """The best common ancestor of two refs. Raises `NotFound` (`NoMergeBase`) for unrelated histories."""
+        return commit_record(self._merge_base(left, right))
+
+    def merge(  # noqa: PLR0913 - one call, all of it optional
+        self,
+        source: str,
+        into: str,
+        *,
+        message: str = "",
+        committer: str = "",
+        metadata: Mapping[str, str] | None = None,
+        strategy: str | None = None,
+        idempotency_key: str = "",
+    ) -> CommitRecord:
+        """Merge the commit of a ref into a branch, in one step.
+
+        Gives the merge commit, whose parents are destination and source; or the destination's head where the source has
+        nothing new.
+
+        Args:
+            strategy: Who wins where both sides changed a path: "source", "destination", or None for a conflict.
+            idempotency_key: Names this call; a later call of the same key gives the commit that this one made.
+
+        Raises:
+            Conflict: (`MergeConflict`) both sides changed some paths; `details["conflicts"]` lists them.
+            DirtyBranch: the destination has uncommitted changes.
+        """
+        if strategy is not None and strategy not in tuple(MergeStrategy):
+            raise InvalidInput(f"strategy {strategy!r}: must be 'source', 'destination' or None")
+        chosen = None if strategy is None else MergeStrategy(strategy)
+        request = merge.MergeRequest(source, branch_id(into), chosen)
+        draft = Draft(message, committer, metadata or {}, idempotency_key=idempotency_key)
+        return commit_record(merge.merge(self._stores, self.id, request, draft))
+
+    def _active(self) -> RepositoryRecord:
+        return snapshot.readable(self._stores, self.id)
+
+    def _read(self, commit: CommitId) -> StoredCommit:
+        return commit_of(self._stores, self._record, commit)
+
+    def _log(self, ref: str, first_parent: bool, after: str | None) -> Iterator[CommitRecord]:
+        start = resolve_commit(self._stores, self._active(), ref)
+        found: Iterator[StoredCommit] = ancestry.log(self._read, start.id, first_parent=first_parent)
+        if after is not None:
+            found = islice(dropwhile(lambda commit: commit.id != after, found), 1, None)
+        return map(commit_record, found)
+
+    def _diff(self, sides: tuple[str, str], prefix: bytes, after: bytes, since_merge_base: bool) -> Iterator[Change]:
+        repository = self._active()
+        left, right = (resolve_commit(self._stores, repository, side) for side in sides)
+        if since_merge_base:
+            left = self._merge_base(*sides)
+        start = after + b"\0" if after else b""
+        for found in snapshot.diff(self._stores, repository, (left.id, right.id), prefix=prefix, start=start):
+            yield from changes_of(found)
+
+    def _merge_base(self, left: str, right: str) -> StoredCommit:
+        repository = self._active()
+        ours, theirs = (resolve_commit(self._stores, repository, ref) for ref in (left, right))
+        base = ancestry.merge_base(self._read, ours.id, theirs.id)
+        if base is None:
+            raise NotFound(f"{left!r} and {right!r} have no common ancestor", kind=Kind.NoMergeBase)
+        return self._read(base)
+
+    def _by_head(self, prefix: str, after: str) -> Iterator[BranchRecord]:
+        found = branches.list_branches(self._stores.kv, self._active(), prefix=prefix)
+        ordered = sorted(found, key=lambda branch: (branch.commit_id, branch.id))
+        return iter([branch for branch in ordered if _head_token(branch) > after])
+
+
+def _head_token(branch: BranchRecord) -> str:
+    return f"{branch.commit_id}/{branch.id}"

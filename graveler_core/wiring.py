@@ -1,0 +1,28 @@
+"""Putting the parts together: from a URL to a handle."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from graveler_core.blobs.open import OpenedBlobs
+from graveler_core.facade.graveler import Graveler
+from graveler_core.kv.registry import open_store
+from graveler_core.stores import Stores
+
+
+def connect(url: str, *, storage_options: Mapping[str, str] | None = None) -> Graveler:
+    """Open graveler on a key-value store.
+
+    Args:
+        url: `memory://`, `sqlite:///path`, `postgresql://…`, or a scheme that a plug-in registered. With
+            `?durability=process`, SQLite and local objects survive a killed process but not a power cut, and are
+            faster.
+        storage_options: Options of the object stores, by the names that obstore gives them (credentials, region, …).
+            Read from obstore's own environment variables where not given.
+
+    Raises:
+        InvalidInput: the URL has an unknown scheme or a wrong form.
+        Unavailable: the store cannot be reached, or is no graveler store.
+    """
+    durable = "durability=process" not in url
+    return Graveler(Stores(kv=open_store(url), blobs=OpenedBlobs(storage_options, durable=durable)))
