@@ -210,10 +210,12 @@ def test_refuses_missing_and_doubled_columns() -> None:
         normalise(doubled)
 
 
-def test_refuses_large_records() -> None:
-    data = b"x" * MAX_RECORD_BYTES
+@pytest.mark.parametrize("size", [MAX_RECORD_BYTES, 2 * MAX_RECORD_BYTES])
+@pytest.mark.parametrize("before", ["a", "z"])
+def test_refuses_large_records(size: int, before: str) -> None:
+    data = b"x" * size
     with pytest.raises(LimitExceeded, match="'k'"):
-        normal(key=["a", "k"], data=[b"", data])
+        normal(key=[before, "k"], data=[b"", data])
     with pytest.raises(LimitExceeded, match="'k'"):
         normalise_entry("k", Entry(data=data))
 
