@@ -11,7 +11,7 @@ from graveler_core.errors import InvalidInput
 from graveler_core.kv.abilities import DropsPartitions, GetsMany, Item, Loads, ScansArrow, SetsMany, SplitsPartitions
 from graveler_core.kv.columns import batch_of_rows
 from graveler_core.kv.limits import check_columns, check_key, check_partition, check_value
-from graveler_core.kv.paging import CHUNK_ROWS, PAGE_BYTES, PAGE_ROWS, interval
+from graveler_core.kv.paging import CHUNK_ROWS, PAGE_BYTES, PAGE_ROWS, interval, split_rows
 from graveler_core.kv.store import KeyValue, Store, Stored
 
 
@@ -118,8 +118,7 @@ def drop_one_by_one(store: Store, partition: bytes) -> int:
 def split_by_scan(rows: Iterator[pa.RecordBatch], pieces: int) -> list[bytes]:
     """The fallback of `split_points`: reads all keys of `rows` (key, value) and takes those that begin a piece."""
     keys = pa.chunked_array([batch.column("key") for batch in rows], pa.binary())
-    starts = sorted({len(keys) * piece // pieces for piece in range(1, pieces)} - {0, len(keys)})
-    return [keys[row].as_py() for row in starts]
+    return [keys[row].as_py() for row in split_rows(len(keys), pieces)]
 
 
 def batches(rows: Iterator[KeyValue]) -> Iterator[pa.RecordBatch]:

@@ -88,3 +88,8 @@ def pages(read: Callable[[Interval, int], Page], keys: Interval, limit: int | No
         keys = keys.after(page.rows[-1][0])
         left = None if left is None else left - len(page.rows)
         size = PAGE_ROWS
+
+
+def split_rows(rows: int, pieces: int) -> list[int]:
+    """Row numbers at which pieces of about equal size begin, the first piece's left out; fewer where rows are few."""
+    return sorted({rows * piece // pieces for piece in range(1, pieces)} - {0, rows})

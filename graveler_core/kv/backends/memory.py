@@ -19,7 +19,17 @@ from graveler_core.errors import InvalidInput, Kind, Unavailable
 from graveler_core.kv.abilities import Item
 from graveler_core.kv.columns import batch_of_rows
 from graveler_core.kv.limits import check_key, check_partition, check_value
-from graveler_core.kv.paging import FIRST_PAGE_ROWS, PAGE_BYTES, PAGE_ROWS, Interval, Page, check_limit, interval, pages
+from graveler_core.kv.paging import (
+    FIRST_PAGE_ROWS,
+    PAGE_BYTES,
+    PAGE_ROWS,
+    Interval,
+    Page,
+    check_limit,
+    interval,
+    pages,
+    split_rows,
+)
 from graveler_core.kv.store import EXISTS, KeyValue, Predicate, Store, Stored, predicate_failed
 
 
@@ -161,6 +171,11 @@ class MemoryStore:
             dropped = self._partition(partition)
             self._memory.partitions.pop(partition, None)
         return len(dropped.keys)
+
+    def split_points(self, partition: bytes, pieces: int) -> list[bytes]:
+        with self._memory.lock:
+            keys = self._partition(partition).keys
+            return [keys[row] for row in split_rows(len(keys), pieces)]
 
     def _partition(self, partition: bytes) -> _Partition:
         if self._closed:

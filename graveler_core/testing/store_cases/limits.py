@@ -25,8 +25,8 @@ VERBS: tuple[Verb, ...] = (
 )
 PARTITION_VERBS: tuple[Callable[[Store, bytes], object], ...] = (
     lambda store, partition: store.scan(partition),
-    lambda store, partition: bulk.scan_arrow(store, partition),
-    lambda store, partition: bulk.drop_partition(store, partition),
+    bulk.scan_arrow,
+    bulk.drop_partition,
     lambda store, partition: bulk.split_points(store, partition, 2),
 )
 

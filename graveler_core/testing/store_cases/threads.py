@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from threading import Barrier
 from typing import TypeVar
 
 from graveler_core.errors import PredicateFailed
 from graveler_core.kv import bulk
-from graveler_core.kv.store import EXISTS, Store
+from graveler_core.kv.store import EXISTS, Predicate, Store
 from graveler_core.testing.store_cases.values import predicate_of, refused, value_of
 
 THREADS = 8
@@ -21,37 +22,26 @@ class ThreadCases:
     """Concurrency inside one process."""
 
     def test_one_of_many_creators_wins(self, store: Store) -> None:
-        for round_number in range(5):
-            key = b"%d" % round_number
-            won = together(lambda number, key=key: not refused(lambda: store.set_if(b"p", key, b"%d" % number, None)))
-            assert sum(won) == 1
-            assert value_of(store, key) == b"%d" % won.index(True)
-
-    def test_one_of_many_swappers_wins(self, store: Store) -> None:
-        store.set(b"p", b"k", b"start")
         for _ in range(5):
-            predicate = predicate_of(store, b"k")
-            won = together(
-                lambda number, holds=predicate: not refused(lambda: store.set_if(b"p", b"k", b"%d" % number, holds))
-            )
+            won = together(partial(swapped, store, predicate=None))
             assert sum(won) == 1
             assert value_of(store, b"k") == b"%d" % won.index(True)
-            store.set(b"p", b"k", b"start")
+            store.delete(b"p", b"k")
 
-    def test_one_of_swapper_and_deleter_wins(self, store: Store) -> None:
+    def test_one_of_many_swappers_wins(self, store: Store) -> None:
         for _ in range(5):
             store.set(b"p", b"k", b"start")
-            predicate = predicate_of(store, b"k")
-
-            def contend(number: int, holds: object = predicate) -> bool:
-                assert holds is predicate
-                if number % 2:
-                    return not refused(lambda: store.delete_if(b"p", b"k", predicate))
-                return not refused(lambda: store.set_if(b"p", b"k", b"swapped", predicate))
-
-            won = together(contend)
+            won = together(partial(swapped, store, predicate=predicate_of(store, b"k")))
             assert sum(won) == 1
-            assert value_of(store, b"k") == (None if won.index(True) % 2 else b"swapped")
+            assert value_of(store, b"k") == b"%d" % won.index(True)
+
+    def test_one_of_swappers_and_deleters_wins(self, store: Store) -> None:
+        for _ in range(5):
+            store.set(b"p", b"k", b"start")
+            won = together(partial(swapped_or_deleted, store, predicate=predicate_of(store, b"k")))
+            assert sum(won) == 1
+            winner = won.index(True)
+            assert value_of(store, b"k") == (None if winner % 2 else b"%d" % winner)
 
     def test_counters_add_up(self, store: Store) -> None:
         store.set(b"p", b"k", b"0")
@@ -73,7 +63,7 @@ class ThreadCases:
                 if number == 0:
                     store.delete(b"p", b"k")
                     return False
-                return not refused(lambda: store.set_if(b"p", b"k", b"%d" % number, EXISTS))
+                return swapped(store, number, EXISTS)
 
             together(contend)
             assert store.get(b"p", b"k") is None
@@ -122,6 +112,18 @@ def together(work: Callable[[int], _T]) -> list[_T]:
 
     with ThreadPoolExecutor(THREADS) as pool:
         return list(pool.map(run, range(THREADS)))
+
+
+def swapped(store: Store, number: int, predicate: Predicate | None) -> bool:
+    """Whether a swap to this number has won."""
+    return not refused(lambda: store.set_if(b"p", b"k", b"%d" % number, predicate))
+
+
+def swapped_or_deleted(store: Store, number: int, predicate: Predicate) -> bool:
+    """Whether a swap (even numbers) or a deletion (odd ones) has won."""
+    if number % 2:
+        return not refused(lambda: store.delete_if(b"p", b"k", predicate))
+    return swapped(store, number, predicate)
 
 
 def increment(store: Store) -> None:

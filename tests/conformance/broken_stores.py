@@ -1,0 +1,118 @@
+"""Stores that are wrong in one way each. The suite is as good as what it finds in them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+from graveler_core.errors import PredicateFailed
+from graveler_core.kv.store import EXISTS, KeyValue, Predicate, Stored
+from graveler_core.testing.plain_store import PlainStore
+
+
+class DropsPredicate(PlainStore):
+    """Writes whatever was expected."""
+
+    def set_if(self, partition: bytes, key: bytes, value: bytes, predicate: Predicate | None) -> Predicate:
+        self.inner.set(partition, key, value)
+        return Predicate(value)
+
+
+class SignedOrder(PlainStore):
+    """Orders bytes as signed numbers: 0x80 … 0xff before 0x00."""
+
+    def scan(
+        self,
+        partition: bytes,
+        *,
+        prefix: bytes = b"",
+        start: bytes = b"",
+        end: bytes | None = None,
+        limit: int | None = None,
+    ) -> Iterator[KeyValue]:
+        rows = self.inner.scan(partition, prefix=prefix, start=start, end=end, limit=limit)
+        return iter(sorted(rows, key=lambda row: [byte - 256 if byte > 127 else byte for byte in row.key]))
+
+
+class LosesEmptyValue(PlainStore):
+    """Takes an empty value for no value."""
+
+    def get(self, partition: bytes, key: bytes) -> Stored | None:
+        found = self.inner.get(partition, key)
+        return found if found and found.value else None
+
+
+class ScansByOffset(PlainStore):
+    """Finds its next page by counting rows: a deletion behind the scan hides rows before it."""
+
+    def scan(
+        self,
+        partition: bytes,
+        *,
+        prefix: bytes = b"",
+        start: bytes = b"",
+        end: bytes | None = None,
+        limit: int | None = None,
+    ) -> Iterator[KeyValue]:
+        self.inner.scan(partition, limit=limit).close()  # type: ignore[attr-defined]
+        return self._pages(partition, prefix, start, end, limit)
+
+    def _pages(
+        self, partition: bytes, prefix: bytes, start: bytes, end: bytes | None, limit: int | None
+    ) -> Iterator[KeyValue]:
+        offset = 0
+        while True:
+            rows = list(self.inner.scan(partition, prefix=prefix, start=start, end=end, limit=limit))
+            page = rows[offset : offset + 5_000]
+            if not page:
+                return
+            yield from page
+            offset += len(page)
+
+
+class ChecksThenSets(PlainStore):
+    """Looks first and writes later, as two steps."""
+
+    def set_if(self, partition: bytes, key: bytes, value: bytes, predicate: Predicate | None) -> Predicate:
+        self._check(partition, key, predicate)
+        self.inner.set(partition, key, value)
+        return Predicate(value)
+
+    def delete_if(self, partition: bytes, key: bytes, predicate: Predicate) -> None:
+        self._check(partition, key, predicate)
+        self.inner.delete(partition, key)
+
+    def _check(self, partition: bytes, key: bytes, predicate: Predicate | None) -> None:
+        found = self.inner.get(partition, key)
+        holds = found is not None if predicate == EXISTS else (found and found.predicate) == predicate
+        if not holds:
+            raise PredicateFailed(f"key {key!r} was expected otherwise")
+        time.sleep(0.002)
+
+
+class StaleWhileScanning(PlainStore):
+    """Answers `get` from the snapshot of a scan that is still open."""
+
+    snapshot: dict[bytes, KeyValue] | None = None
+
+    def get(self, partition: bytes, key: bytes) -> Stored | None:
+        if self.snapshot is None:
+            return self.inner.get(partition, key)
+        row = self.snapshot.get(key)
+        return None if row is None else Stored(row.value, row.predicate)
+
+    def scan(
+        self,
+        partition: bytes,
+        *,
+        prefix: bytes = b"",
+        start: bytes = b"",
+        end: bytes | None = None,
+        limit: int | None = None,
+    ) -> Iterator[KeyValue]:
+        return self._rows(partition, self.inner.scan(partition, prefix=prefix, start=start, end=end, limit=limit))
+
+    def _rows(self, partition: bytes, rows: Iterator[KeyValue]) -> Iterator[KeyValue]:
+        self.snapshot = {row.key: row for row in self.inner.scan(partition)}
+        yield from rows
+        self.snapshot = None

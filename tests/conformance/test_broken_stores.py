@@ -1,0 +1,72 @@
+"""Each planted broken store fails the suite, by the tests that are about what is broken."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+
+import pytest
+
+from graveler_core.errors import GravelerError
+from graveler_core.kv.backends.memory import open_memory
+from graveler_core.kv.store import Store
+from graveler_core.testing.plain_store import PlainStore
+from graveler_core.testing.store_suite import StoreSuite
+from tests.conformance import broken_stores
+
+TESTS = [name for name, _ in inspect.getmembers(StoreSuite, inspect.isfunction) if name.startswith("test_")]
+
+FOUND_BY = {
+    broken_stores.DropsPredicate: {
+        "test_create_if_absent",
+        "test_replace_if_present",
+        "test_swap_if_unchanged",
+        "test_swap_of_an_absent_key",
+        "test_one_of_many_creators_wins",
+        "test_one_of_many_swappers_wins",
+    },
+    broken_stores.SignedOrder: {"test_order_is_that_of_unsigned_bytes", "test_bounds", "test_rows_carry_their_values"},
+    broken_stores.LosesEmptyValue: {"test_empty_value_is_a_value", "test_empty_value_can_be_swapped"},
+    broken_stores.ScansByOffset: {
+        "test_deletion_during_a_scan_hides_no_other_row",
+        "test_insertion_during_a_scan_repeats_no_row",
+    },
+    broken_stores.ChecksThenSets: {
+        "test_one_of_many_creators_wins",
+        "test_one_of_many_swappers_wins",
+        "test_counters_add_up",
+    },
+    broken_stores.StaleWhileScanning: {
+        "test_get_during_an_open_scan_sees_new_writes",
+        "test_another_handle_writes_during_an_open_scan",
+    },
+}
+
+
+def failed_tests(wrap: Callable[[Store], Store]) -> set[str]:
+    """The tests of the suite that a store fails, each run on data of its own, as pytest would."""
+    failed: set[str] = set()
+    for number, name in enumerate(TESTS):
+        url = f"memory://{wrap.__name__}-{id(failed)}-{number}"
+
+        def opener(url: str = url) -> Store:
+            return wrap(open_memory(url))
+
+        given = {"store": opener(), "opener": opener}
+        test = getattr(StoreSuite(), name)
+        try:
+            test(**{fixture: given[fixture] for fixture in inspect.signature(test).parameters})
+        except (AssertionError, GravelerError, pytest.fail.Exception):
+            failed.add(name)
+    return failed
+
+
+def test_an_honest_store_fails_nothing() -> None:
+    assert failed_tests(PlainStore) == set()
+
+
+@pytest.mark.parametrize(("broken", "expected"), FOUND_BY.items())
+def test_a_broken_store_fails(broken: type[PlainStore], expected: set[str]) -> None:
+    failed = failed_tests(broken)
+    assert expected <= failed
+    assert failed != set(TESTS)

@@ -1,0 +1,40 @@
+"""Stores by URL."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from graveler_core.errors import InvalidInput, Kind
+from graveler_core.kv import open_store
+from graveler_core.kv.backends.memory import MemoryStore
+from graveler_core.kv.backends.postgresql import PostgreSQLStore
+from graveler_core.kv.backends.sqlite import SQLiteStore
+
+
+def test_schemes_name_backends(tmp_path: Path, postgresql_url: str) -> None:
+    urls = {
+        "memory://": MemoryStore,
+        f"sqlite:///{tmp_path}/kv.db": SQLiteStore,
+        postgresql_url: PostgreSQLStore,
+        postgresql_url.replace("postgresql:", "postgresql+psycopg:"): PostgreSQLStore,
+    }
+    for url, backend in urls.items():
+        store = open_store(url)
+        assert type(store) is backend
+        store.close()
+
+
+@pytest.mark.parametrize("url", ["redis://host", "meta.db", "", "://x", "/srv/meta.db"])
+def test_unknown_schemes_are_told_the_known_ones(url: str) -> None:
+    with pytest.raises(InvalidInput, match=r"memory://.*postgresql://.*sqlite://") as caught:
+        open_store(url)
+    assert caught.value.kind is Kind.InvalidUrl
+
+
+def test_passwords_stay_hidden() -> None:
+    with pytest.raises(InvalidInput) as caught:
+        open_store("redis://user:s3cret@host/0?password=s3cret")
+    assert "s3cret" not in repr(caught.value) + str(caught.value.details)
+    assert "redis://user:***@host/0?password=***" in caught.value.message
