@@ -16,12 +16,9 @@ PUBLISHED = dg.AssetKey(["flights", "main"])
     group_name=GROUP,
     kinds={"graveler"},
     description="Branch main of repository flights. Data version: its commit id.",
-    ins={
-        name: dg.AssetIn(name, dagster_type=dg.Nothing)
-        for name in ("raw_flights", "raw_weather", "cleaned_flights", "daily_delays")
-    },
+    # The last table stands for all: each table's checks block the next one, down to this.
+    ins={"daily_delays": dg.AssetIn("daily_delays", dagster_type=dg.Nothing)},
 )
-def flights_main(raw_flights, raw_weather, cleaned_flights, daily_delays):  # type: ignore[no-untyped-def]
+def flights_main(daily_delays):  # type: ignore[no-untyped-def]
     """Commit, merge, tidy up. Blocking checks stand before it: where one fails, none of this runs."""
-    committed = commit_branch(tables=[raw_flights, raw_weather, cleaned_flights, daily_delays])
-    return merge_branch.with_hooks({delete_merged_branch})(committed)
+    return merge_branch.with_hooks({delete_merged_branch})(commit_branch(daily_delays))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import polars as pl
 
-    from graveler_core import Snapshot
+    from graveler_core.facade.snapshot import Snapshot
 
 
 def read_small_table(at: Snapshot, path: str) -> pl.DataFrame:

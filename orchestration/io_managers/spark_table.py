@@ -5,6 +5,7 @@ is committed: that is the publishing op's part, after the checks.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import dagster as dg
 from dagster_pyspark import LazyPySparkResource
@@ -28,7 +29,7 @@ class SparkTableIOManager(dg.ConfigurableIOManager):
         """Write the files, then stage them in place of the table's (or the partitions') former ones."""
         import pyarrow.compute as pc
 
-        from jobs.tables import Split, directory, read_files, write_files
+        from jobs.tables import Split, directory, write_files
 
         path, keys = table_path(context), _partition_keys(context)
         split = None
@@ -41,19 +42,16 @@ class SparkTableIOManager(dg.ConfigurableIOManager):
             branch.remove_prefix(directory(path, key))
         branch.stage_many(entries)
 
-        folders = [directory(path, key) for key in keys] if keys is not None else [directory(path)]
-        written = [entry for folder in folders for entry in branch.list(folder)]
-        rows = read_files(session(self.pyspark), namespace, written).count() if written else 0
-        context.add_output_metadata(
-            {
-                "dagster/row_count": rows,
-                "dagster/column_schema": column_schema(obj.schema),
-                "dagster/uri": f"graveler://{self.branch.repository}/{self.branch.name}/{path}",
-                "branch": self.branch.name,
-                "files": entries.num_rows,
-                "bytes": pc.sum(entries.column("size")).as_py(),
-            }
-        )
+        metadata: dict[str, Any] = {
+            "dagster/row_count": self.read(path).count(),
+            "dagster/column_schema": column_schema(obj.schema),
+            "dagster/uri": f"graveler://{self.branch.repository}/{self.branch.name}/{path}",
+            "branch": self.branch.name,
+            "rows": self.read(path, keys).count(),
+            "files": entries.num_rows,
+            "bytes": pc.sum(entries.column("size")).as_py(),
+        }
+        context.add_output_metadata(metadata)
 
     def load_input(self, context: dg.InputContext) -> DataFrame:
         """The table, or the partitions asked for, as the run sees them."""

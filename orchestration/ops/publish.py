@@ -4,7 +4,8 @@ Commit and merge hand the façade an idempotency key of publication and step, so
 work, but did not live to say so, finds its own commit. A branch that is not merged is left alone for people to look at.
 """
 
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 
@@ -14,6 +15,9 @@ from orchestration.display.tables import read_small_table
 from orchestration.ops.failures import RETRIES, told_to_dagster
 from orchestration.resources.run_branch import RunBranch
 from orchestration.runs import MESSAGE_TAG, partition_label
+
+if TYPE_CHECKING:
+    from graveler_core.facade.history import CommitRecord
 
 COMMITTER = "dagster"
 PLOTTED_TABLE = "daily_delays"
@@ -42,12 +46,13 @@ def merge_branch(context: dg.OpExecutionContext, branch: RunBranch) -> dg.Output
     """Merge, and show what changed. The output's data version is the merge's commit id."""
     with told_to_dagster(context.retry_number):
         repository = branch.open_repository()
-        commit_id = _merge(context.run, branch)
-        published = repository.at(commit_id)
-        diff = summarise(repository.diff(f"{commit_id}~1", commit_id))
-        daily = read_small_table(published, PLOTTED_TABLE)
+        head = repository.commit(branch.name).id
+        merged = _merge(context.run, branch, head)
+        brought = head in merged.parents  # else there was nothing to bring, and this is what main was already
+        diff = summarise(repository.diff(merged.parents[0], merged.id) if brought else ())
+        daily = read_small_table(repository.at(merged.id), PLOTTED_TABLE)
     metadata: dict[str, dg.MetadataValue[Any] | str | int] = {
-        "commit": commit_id,
+        "commit": merged.id,
         "branch": branch.into,
         "merged": branch.name,
         "dagster/uri": f"graveler://{branch.repository}/{branch.into}",
@@ -59,7 +64,7 @@ def merge_branch(context: dg.OpExecutionContext, branch: RunBranch) -> dg.Output
         metadata["daily delays"] = delays_plot(daily)
         metadata["airport days"] = daily.height
         metadata["flights"] = int(daily["flights"].sum())
-    return dg.Output(None, data_version=dg.DataVersion(commit_id), metadata=metadata)
+    return dg.Output(None, data_version=dg.DataVersion(merged.id), metadata=metadata)
 
 
 @dg.success_hook(required_resource_keys={"branch"})
@@ -77,37 +82,33 @@ def _commit(run: dg.DagsterRun, target: RunBranch) -> str:
     from graveler_core.errors import NoChanges
 
     branch = target.open_repository().branch(target.name)
+    commit = partial(branch.commit, _message(run), committer=COMMITTER, metadata=_metadata(run, "commit"))
     key = target.idempotency_key("commit")
-    what = partition_label(run)
-    message = run.tags.get(MESSAGE_TAG) or f"Publish {what or 'tables'}"
-    metadata = {"run": run.run_id, "job": run.job_name, "step": "commit", "partition": what}
     try:
-        commit = branch.commit(message, committer=COMMITTER, metadata=metadata, idempotency_key=key)
-        if any(True for _ in branch.uncommitted(limit=1)):
+        made = commit(idempotency_key=key)
+        if next(branch.uncommitted(limit=1), None) is not None:
             # Steps were run again after a first commit: what they wrote is a commit of its own.
-            commit = branch.commit(
-                message, committer=COMMITTER, metadata=metadata, idempotency_key=f"{key}/{commit.id}"
-            )
+            made = commit(idempotency_key=f"{key}/{made.id}")
     except NoChanges:
-        return str(next(iter(target.open_repository().log(target.name, limit=1))).id)
-    return str(commit.id)
+        return target.open_repository().commit(target.name).id
+    return made.id
 
 
-def _merge(run: dg.DagsterRun, target: RunBranch) -> str:
-    from graveler_core.errors import NoChanges
+def _merge(run: dg.DagsterRun, target: RunBranch, head: str) -> "CommitRecord":
+    return target.open_repository().merge(
+        head,
+        into=target.into,
+        message=_message(run),
+        committer=COMMITTER,
+        metadata=_metadata(run, "merge"),
+        idempotency_key=target.idempotency_key(f"merge/{head}"),
+    )
 
-    repository = target.open_repository()
-    message = run.tags.get(MESSAGE_TAG) or f"Publish {partition_label(run) or 'tables'}"
-    head = next(iter(repository.log(target.name, limit=1)))
-    try:
-        merged = repository.merge(
-            target.name,
-            into=target.into,
-            message=message,
-            committer=COMMITTER,
-            metadata={"run": run.run_id, "job": run.job_name, "step": "merge", "partition": partition_label(run)},
-            idempotency_key=target.idempotency_key(f"merge/{head.id}"),
-        )
-    except NoChanges:
-        return str(next(iter(repository.log(target.into, limit=1))).id)
-    return str(merged.id)
+
+def _message(run: dg.DagsterRun) -> str:
+    return run.tags.get(MESSAGE_TAG) or f"Publish {partition_label(run) or 'tables'}"
+
+
+def _metadata(run: dg.DagsterRun, step: str) -> dict[str, str]:
+    """What leads from a commit back to the run that made it."""
+    return {"run": run.run_id, "job": run.job_name, "step": step, "partition": partition_label(run)}

@@ -10,7 +10,7 @@ import dagster as dg
 from pydantic import Field, PrivateAttr
 
 if TYPE_CHECKING:
-    from graveler_core import Graveler
+    from graveler_core.facade.graveler import Graveler
 
 
 class GravelerResource(dg.ConfigurableResource):  # type: ignore[type-arg]
@@ -20,6 +20,9 @@ class GravelerResource(dg.ConfigurableResource):  # type: ignore[type-arg]
         description="The key-value store: sqlite:///path, postgresql://…, or a plug-in's. With a password in it, "
         'give dg.EnvVar("…"), not the text.'
     )
+    storage_options: dict[str, str] = Field(
+        default_factory=dict, description="Options of the object stores, as obstore names them; else its environment."
+    )
     _graveler: "Graveler | None" = PrivateAttr(default=None)
 
     def graveler(self) -> "Graveler":
@@ -27,5 +30,5 @@ class GravelerResource(dg.ConfigurableResource):  # type: ignore[type-arg]
         from graveler_core import connect
 
         if self._graveler is None:
-            self._graveler = connect(self.url)
+            self._graveler = connect(self.url, storage_options=self.storage_options or None)
         return self._graveler

@@ -12,7 +12,9 @@ from orchestration.resources.graveler import GravelerResource
 from orchestration.runs import BRANCH_TAG, PARTITION_TAG, origin_run_id
 
 if TYPE_CHECKING:
-    from graveler_core import Branch, Repository, Snapshot
+    from graveler_core.facade.branch import Branch
+    from graveler_core.facade.repository import Repository
+    from graveler_core.facade.snapshot import Snapshot
 
 _RUN_DIGITS = 13
 """Of a run's id, in a branch name: 48 bits, one hyphen."""
@@ -88,7 +90,7 @@ class RunBranch(dg.ConfigurableResource):  # type: ignore[type-arg]
         from graveler_core.errors import NotFound
 
         try:
-            self.open_repository().at(self.name)
+            self.open_repository().branch(self.name)
         except NotFound:
             return False
         return True

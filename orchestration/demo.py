@@ -1,0 +1,192 @@
+"""`./run demo`: the main job on real data, as its user would see it.
+
+    python -m orchestration.demo [--months N]
+
+Creates `.graveler/` in the working directory, publishes real flights through the real job, and shows what that gives:
+history, diffs, time travel, and a broken delivery that never reaches `main`. Called again, it publishes a later edition
+of a month.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import dagster as dg
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from orchestration import local
+from orchestration.assets.flights import MONTHS
+from orchestration.progress import Request, failed_checks, run_pipeline
+
+if TYPE_CHECKING:
+    from graveler_core.facade.repository import Repository
+
+REPOSITORY = "flights"
+MAIN = "main"
+SHOWN_TABLE = "cleaned_flights"
+
+
+@dataclass(frozen=True, slots=True)
+class Demo:
+    """What the chapters share."""
+
+    installation: local.Installation
+    instance: dg.DagsterInstance
+    console: Console
+    months: tuple[str, ...]
+
+    def repository(self) -> Repository | None:
+        """The repository; None before the first run."""
+        from graveler_core import connect
+        from graveler_core.errors import NotFound
+
+        try:
+            return connect(self.installation.store).repository(REPOSITORY)
+        except NotFound:
+            return None
+
+
+def publications(demo: Demo) -> list[Request]:
+    """What this call publishes: the months that `main` lacks, the last of them on its own; else a later edition."""
+    repository = demo.repository()
+    paths = [e.path for e in repository.at(MAIN).list(f"{SHOWN_TABLE}/")] if repository else []
+    missing = sorted(set(demo.months) - {path.split("/")[1] for path in paths})
+    if repository is not None and not missing:
+        edition = sum(1 for _ in repository.log(MAIN, first_parent=True))
+        month = demo.months[edition % len(demo.months)]
+        return [Request(month, month, f"Flights of {month}, edition {edition}", {"correction": edition})]
+    *earlier, last = missing
+    requests = [Request(last, last, f"Flights of {last}", {})]
+    if earlier:
+        what = earlier[0] if len(earlier) == 1 else f"{earlier[0]} to {earlier[-1]}"
+        requests.insert(0, Request(earlier[0], earlier[-1], f"Flights of {what}", {}))
+    return requests
+
+
+def publish(demo: Demo, request: Request) -> None:
+    """Run the job; it must succeed."""
+    demo.console.rule(f"[bold]Publish: {escape(request.message)}", align="left")
+    run = run_pipeline(demo.instance, request, demo.console)
+    if not run.is_success:
+        raise SystemExit(f"the run {run.run_id} failed: ./run ui shows why")
+
+
+def show_history(demo: Demo, repository: Repository) -> None:
+    """The log of `main`, first parents."""
+    demo.console.rule("[bold]The log of main", align="left")
+    table = Table(box=None, header_style="dim")
+    for name in ("commit", "by", "when", "message"):
+        table.add_column(name)
+    for commit in repository.log(MAIN, first_parent=True, limit=6):
+        when = commit.creation_date.strftime("%Y-%m-%d %H:%M:%S")
+        table.add_row(f"[yellow]{commit.id[:12]}[/]", escape(commit.committer), when, escape(commit.message))
+    demo.console.print(table)
+
+
+def show_diff(demo: Demo, repository: Repository) -> None:
+    """What the last publication changed."""
+    demo.console.rule("[bold]What the last publication changed: diff main~1 main", align="left")
+    colours = {"added": "green", "changed": "yellow", "removed": "red"}
+    for change in repository.diff(f"{MAIN}~1", MAIN):
+        size = change.after.size if change.after else 0
+        kind = f"[{colours[change.kind]}]{change.kind:<8}[/]"
+        demo.console.print(f"  {kind} {escape(change.path)}  [dim]{size:,} bytes[/]", highlight=False)
+
+
+def show_time_travel(demo: Demo, repository: Repository) -> None:
+    """The same question to the same table at two commits."""
+    import polars as pl
+
+    from orchestration.display.tables import read_small_table
+
+    demo.console.rule("[bold]Time travel: the same query at two commits", align="left")
+    table = Table(box=None, header_style="dim")
+    table.add_column("at")
+    for name in ("flights", "cancelled", "arrival delays, total minutes"):
+        table.add_column(name, justify="right")
+    for ref in (f"{MAIN}~1", MAIN):
+        rows = read_small_table(repository.at(ref), SHOWN_TABLE)
+        if rows.is_empty():
+            table.add_row(ref, "0", "0", "0")
+            continue
+        totals = rows.select(pl.len(), pl.col("cancelled").sum(), pl.col("arr_delay").sum()).row(0)
+        table.add_row(ref, *(f"{value:,.0f}" for value in totals))
+    demo.console.print(table)
+
+
+def show_bad_batch(demo: Demo, repository: Repository, month: str) -> None:
+    """A broken delivery: the checks hold it back, `main` stays where it is, the branch stays to be looked at."""
+    demo.console.rule("[bold]A broken delivery: flights given twice, absurd delays", align="left")
+    before = repository.at(MAIN).commit_id
+    request = Request(month, month, f"Flights of {month}, broken", {"spoil": True})
+    run = run_pipeline(demo.instance, request, demo.console)
+    failed = failed_checks(demo.instance, run)
+    if run.is_success or not failed or repository.at(MAIN).commit_id != before:
+        raise SystemExit("the broken delivery was not held back: that is a bug")
+    found = {name: value.value for name, value in failed[0].metadata.items()}
+    demo.console.print(
+        f"  {found['rows']:,} rows, {found['distinct_keys']:,} different keys; delays up to {found['most']:,.0f} minutes",
+        highlight=False,
+    )
+    branch = next(b.id for b in repository.branches() if b.id == f"run-{run.run_id[:13]}")
+    demo.console.print(
+        f"  main is where it was: [yellow]{before[:12]}[/]. The batch stays on branch [cyan]{branch}[/]."
+    )
+
+
+def show_next(demo: Demo) -> None:
+    """Where to look next."""
+    cli = Path(sys.executable).with_name("graveler")
+    shown = cli.relative_to(Path.cwd()) if cli.is_relative_to(Path.cwd()) else cli
+    demo.console.rule("[bold]Where to look next", align="left")
+    demo.console.print("  ./run ui   the runs, checks, tables and plots in the Dagster UI", highlight=False)
+    for command in ("log graveler://flights/main", "ls graveler://flights/main/", "branch list graveler://flights"):
+        demo.console.print(f"  {shown} {command}", highlight=False)
+    demo.console.print("  ./run demo again: it publishes a later edition of a month", highlight=False)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Tell the whole story once."""
+    parser = argparse.ArgumentParser(prog="./run demo", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--months", type=int, default=12, choices=range(1, 13), help="how much of the year (12)")
+    options = parser.parse_args(arguments)
+
+    installation = local.here()
+    installation.enter()
+    console = Console()
+    console.print("Git for data, on the flights that left New York in 2013.")
+    console.print(f"[dim]Everything goes to {escape(str(installation.root))}[/]", highlight=False, soft_wrap=True)
+    _send_errors_to(installation.root / "demo.log")
+    instance = dg.DagsterInstance.get()
+    demo = Demo(installation, instance, console, tuple(MONTHS.get_partition_keys()[: options.months]))
+
+    for request in publications(demo):
+        publish(demo, request)
+    repository = demo.repository()
+    if repository is None:
+        raise SystemExit("nothing was published: that is a bug")
+    show_history(demo, repository)
+    show_diff(demo, repository)
+    show_time_travel(demo, repository)
+    show_bad_batch(demo, repository, demo.months[-1])
+    show_next(demo)
+
+
+def _send_errors_to(log: Path) -> None:
+    """What Spark's JVM and Dagster say on the side goes to a file: descriptor 2 itself, as the JVM inherits it."""
+    warnings.simplefilter("ignore", dg.BetaWarning)
+    sys.stderr.flush()
+    with log.open("ab") as file:
+        os.dup2(file.fileno(), 2)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+"""A local installation: what `./run demo` creates and `./run ui` opens, all of it in `.graveler/`.
+
+Metadata in SQLite, objects as local files, Dagster's own storage beside them. The environment variables are those that
+the definitions and the command line read, so that all three speak of the same data.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import orchestration
+
+DIRECTORY = ".graveler"
+WORKSPACE = Path(orchestration.__file__).parent.parent / "workspace.yaml"
+_DAGSTER_YAML = """\
+telemetry:
+  enabled: false
+concurrency:
+  runs:
+    max_concurrent_runs: 1
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """Where everything is. `root` is absolute."""
+
+    root: Path
+
+    @property
+    def store(self) -> str:
+        """URL of the key-value store."""
+        return f"sqlite:///{self.root / 'meta.db'}"
+
+    @property
+    def data(self) -> str:
+        """URI below which repositories keep their objects."""
+        return (self.root / "data").as_uri()
+
+    @property
+    def dagster_home(self) -> Path:
+        """Dagster's runs, events and settings."""
+        return self.root / "dagster"
+
+    def enter(self) -> None:
+        """Create the directories, and make this process and its children work on them."""
+        self.dagster_home.mkdir(parents=True, exist_ok=True)
+        settings = self.dagster_home / "dagster.yaml"
+        if not settings.exists():
+            settings.write_text(_DAGSTER_YAML, encoding="utf-8")
+        os.environ["DAGSTER_HOME"] = str(self.dagster_home)
+        os.environ["GRAVELER_STORE"] = self.store
+        os.environ["GRAVELER_DATA"] = self.data
+
+
+def here() -> Installation:
+    """The installation of the working directory."""
+    return Installation(Path.cwd().resolve() / DIRECTORY)

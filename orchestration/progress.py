@@ -1,0 +1,108 @@
+"""Run the pipeline in this process, on the persistent Dagster instance, and say step by step how it goes."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+import dagster as dg
+from rich.console import Console
+from rich.markup import escape
+
+from orchestration.runs import MESSAGE_TAG, PARTITION_TAG, RANGE_END_TAG, RANGE_START_TAG
+
+JOB = "flights_pipeline"
+_TOKEN_TAG = "graveler/watch"  # noqa: S105 (names a tag)
+_QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
+_POLL_SECONDS = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One run: which months (first and last, `2013-01`), the commit's message, and the config of `raw_flights`."""
+
+    first: str
+    last: str
+    message: str
+    batch: Mapping[str, Any]
+
+    def tags(self) -> dict[str, str]:
+        """The run's tags."""
+        if self.first == self.last:
+            months = {PARTITION_TAG: self.first}
+        else:
+            months = {RANGE_START_TAG: self.first, RANGE_END_TAG: self.last}
+        return {**months, MESSAGE_TAG: self.message}
+
+
+def pipeline() -> dg.JobDefinition:
+    """The job, by a name that Dagster can find again in another process."""
+    from orchestration.definitions import defs
+
+    return defs.resolve_job_def(JOB)
+
+
+def run_pipeline(instance: dg.DagsterInstance, request: Request, console: Console) -> dg.DagsterRun:
+    """Execute the job, print a line for each step and check as it ends; give the finished run's record."""
+    token = uuid.uuid4().hex
+    config = {**_QUIET, "ops": {"raw_flights": {"config": dict(request.batch)}}}
+    with ThreadPoolExecutor(1) as pool, console.status("starting") as status:
+        finished: Future[Any] = pool.submit(
+            dg.execute_job,
+            dg.reconstructable(pipeline),
+            instance,
+            run_config=config,
+            tags={**request.tags(), _TOKEN_TAG: token},
+        )
+        lines, shown = _Lines(console, status.update), 0
+        while True:
+            ended = finished.done()
+            runs = instance.get_runs(dg.RunsFilter(tags={_TOKEN_TAG: token}), limit=1)
+            events = [e.dagster_event for e in instance.all_logs(runs[0].run_id) if e.dagster_event] if runs else []
+            for event in events[shown:]:
+                lines.show(event)
+            shown = len(events)
+            if ended:
+                finished.result()
+                return runs[0]
+            time.sleep(_POLL_SECONDS)
+
+
+def failed_checks(instance: dg.DagsterInstance, run: dg.DagsterRun) -> list[dg.AssetCheckEvaluation]:
+    """The checks of a run that failed."""
+    logs = instance.all_logs(run.run_id, of_type=dg.DagsterEventType.ASSET_CHECK_EVALUATION)
+    evaluations = [e.dagster_event.asset_check_evaluation_data for e in logs if e.dagster_event]
+    return [e for e in evaluations if not e.passed]
+
+
+@dataclass(slots=True)
+class _Lines:
+    """A line for each thing that ended; `say` shows what is going on meanwhile."""
+
+    console: Console
+    say: Callable[[str], None]
+    rows: dict[str, str] = field(default_factory=dict)
+
+    def show(self, event: dg.DagsterEvent) -> None:
+        kind, step = event.event_type, event.step_key or ""
+        if kind is dg.DagsterEventType.STEP_START:
+            self.say(f"{escape(step)} …")
+        elif kind is dg.DagsterEventType.ASSET_MATERIALIZATION:
+            metadata = event.step_materialization_data.materialization.metadata
+            if "rows" in metadata:
+                self.rows[step] = f"{metadata['rows'].value:,} rows"
+        elif kind is dg.DagsterEventType.ASSET_CHECK_EVALUATION:
+            check = event.asset_check_evaluation_data
+            self._print(check.passed, f"check {check.check_name} of {check.asset_key.to_user_string()}")
+        elif kind is dg.DagsterEventType.STEP_SUCCESS and not step.endswith("_checks"):
+            seconds = event.step_success_data.duration_ms / 1000
+            self._print(True, f"{step:<30}{self.rows.get(step, ''):>14}{seconds:>8.1f} s")
+        elif kind is dg.DagsterEventType.STEP_FAILURE and not step.endswith("_checks"):
+            self._print(False, f"{step} failed")
+
+    def _print(self, good: bool, text: str) -> None:
+        self.console.print(f"  {'[green]✓[/]' if good else '[red]✗[/]'} {escape(text)}", highlight=False)

@@ -1,0 +1,36 @@
+"""`./run ui`: Dagster's web server and daemon on what the demo made.
+
+    python -m orchestration.ui [--port N]
+
+Works on `.graveler/` of the working directory. Before any demo it starts empty: `flights_pipeline` can be run there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+
+from orchestration import local
+
+
+def command(host: str, port: int) -> list[str]:
+    """What is run: web server, daemon and code servers of the workspace, until interrupted."""
+    program = [sys.executable, "-P", "-m", "dagster", "dev"]
+    return [*program, "--workspace", str(local.WORKSPACE), "--host", host, "--port", str(port)]
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Become the web server's parent process."""
+    parser = argparse.ArgumentParser(prog="./run ui", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--host", default="127.0.0.1", help="where to listen (127.0.0.1)")
+    parser.add_argument("--port", type=int, default=3000, help="where to listen (3000)")
+    options = parser.parse_args(arguments)
+    installation = local.here()
+    installation.enter()
+    print(f"Dagster UI on http://{options.host}:{options.port}, data in {installation.root}", flush=True)
+    os.execv(sys.executable, command(options.host, options.port))  # noqa: S606 (no shell is wanted)
+
+
+if __name__ == "__main__":
+    main()
