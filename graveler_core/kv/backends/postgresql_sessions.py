@@ -57,13 +57,19 @@ def parse_url(url: str) -> Target:
     """
     rest = url.partition("://")[2]
     shown = without_password(url)
-    try:
-        given = conninfo_to_dict(f"postgresql://{rest}")
-    except psycopg.Error:
-        # The driver's own message, and this error's context, may hold the password.
-        raise InvalidInput(f"{shown!r} is no URL of a PostgreSQL database", kind=Kind.InvalidUrl, url=shown) from None
+    given = _read_by_libpq(f"postgresql://{rest}")
+    if given is None or not all(port.isdecimal() for port in str(given.get("port", "5432")).split(",")):
+        raise InvalidInput(f"{shown!r} is no URL of a PostgreSQL database", kind=Kind.InvalidUrl, url=shown)
     defaults: dict[str, Any] = {"connect_timeout": _CONNECT_SECONDS, "application_name": "graveler"}
     return Target(make_conninfo(**{**defaults, **given}), shown)
+
+
+def _read_by_libpq(url: str) -> dict[str, Any] | None:
+    """None if it cannot: its own message may hold the password, so it goes no further, not even as a cause."""
+    try:
+        return conninfo_to_dict(url)
+    except psycopg.Error:
+        return None
 
 
 class Sessions:
@@ -72,6 +78,7 @@ class Sessions:
     def __init__(self, target: Target) -> None:
         self._target = target
         self._closed = False
+        self._inherited: list[QueuePool] = []
         self._pool = self._new_pool()
         _ALL.add(self)
 
@@ -92,7 +99,8 @@ class Sessions:
         self._pool.dispose()
 
     def after_fork(self) -> None:
-        """Leaves the parent's sessions to the parent."""
+        """Leaves the parent's sessions to the parent: kept, as whatever frees one would talk on the parent's socket."""
+        self._inherited.append(self._pool)
         self._pool = self._new_pool()
 
     def _new_pool(self) -> QueuePool:
