@@ -11,13 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import IntEnum
-from types import MappingProxyType
 
 import pyarrow as pa
 
 MAX_RECORD_BYTES = 72 * 1024
 IDENTITY_BYTES = 32
-_NO_METADATA: Mapping[str, str] = MappingProxyType({})
 
 
 class AddressType(IntEnum):
@@ -70,7 +68,7 @@ class Entry:
     checksum: str | None = None
     mtime: datetime | None = None
     content_type: str | None = None
-    metadata: Mapping[str, str] = field(default_factory=lambda: _NO_METADATA)
+    metadata: Mapping[str, str] = field(default_factory=dict)
     data: bytes | None = None
     payload: int = 0
     content_id: uuid.UUID | None = None
