@@ -1,13 +1,16 @@
-"""Putting the parts together: from a URL to a handle."""
+"""Putting the parts together: from a URL to a handle.
+
+The parts are imported when a store is opened: they take most of a second, which nobody who only asks for `--help` or
+for a type should wait.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from graveler_core.blobs.open import OpenedBlobs
-from graveler_core.facade.graveler import Graveler
-from graveler_core.kv.registry import open_store
-from graveler_core.stores import Stores
+if TYPE_CHECKING:
+    from graveler_core.facade.graveler import Graveler
 
 
 def connect(url: str, *, storage_options: Mapping[str, str] | None = None) -> Graveler:
@@ -24,5 +27,10 @@ def connect(url: str, *, storage_options: Mapping[str, str] | None = None) -> Gr
         InvalidInput: the URL has an unknown scheme or a wrong form.
         Unavailable: the store cannot be reached, or is no graveler store.
     """
+    from graveler_core.blobs.open import OpenedBlobs
+    from graveler_core.facade.graveler import Graveler
+    from graveler_core.kv.registry import open_store
+    from graveler_core.stores import Stores
+
     durable = "durability=process" not in url
     return Graveler(Stores(kv=open_store(url), blobs=OpenedBlobs(storage_options, durable=durable)))

@@ -20,6 +20,7 @@ import typer
 
 from graveler_core.cli import branch, commit, history, objects, put, repo, staged, tag
 from graveler_core.cli.session import NOBODY_READS, CommitterOption, JsonOption, Options, StoreOption
+from graveler_core.cli.startup import leave_pandas_out
 from graveler_core.cli.terminal import visible, without_passwords
 from graveler_core.errors import GravelerError
 
@@ -40,6 +41,7 @@ for _name, _group in (("repo", repo.app), ("branch", branch.app), ("tag", tag.ap
 
 def main() -> None:
     """Run the program on the process's arguments, and exit."""
+    leave_pandas_out()
     sys.exit(run(sys.argv[1:]))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -11,6 +11,9 @@ from graveler_core.cli.terminal import SHORT_ID, first_line
 from graveler_core.cli.uri import ref_uri
 from graveler_core.cli.views import CONFLICTS, commit_document
 from graveler_core.errors import Conflict, InvalidInput, Kind
+
+if TYPE_CHECKING:
+    from graveler_core.facade.history import CommitRecord
 
 Metadata = Annotated[
     list[str] | None, typer.Option("--meta", metavar="KEY=VALUE", help="Metadata of the commit; may be repeated.")
@@ -54,24 +57,29 @@ def merge(
     """Merge a ref into a branch of the same repository. Conflicts are listed one a line; then nothing is changed.
 
     JSON: one document with id, message, committer, creation_date, parents, metadata, generation; on conflict a line for
-    each with type ("conflict"), path, base, source, destination.
+    each (at most the first thousand) with type ("conflict"), path, base, source, destination. If the branch has all of
+    the source already, its head.
     """
     left, right = ref_uri(source), ref_uri(destination)
     if left.repository != right.repository:
         raise InvalidInput(f"URI {destination!r}: must name the same repository as the source", kind=Kind.InvalidUrl)
+    committer = session.committer
     try:
         with session.working("merging"):
-            made = session.repository(right).merge(
-                left.ref, into=right.ref, message=message or f"Merge {left.ref} into {right.ref}", strategy=strategy
-            )
+            repository = session.repository(right)
+            head = repository.branch(right.ref).record().commit_id
+            made = repository.merge(left.ref, right.ref, message=message, committer=committer, strategy=strategy)
     except Conflict as e:
         if e.kind is Kind.MergeConflict:
             session.out.rows(e.details.get("conflicts", ()), CONFLICTS)
         raise
-    _show(session, made, f"merging {left.ref} into {right.ref}")
+    if made.id == head:
+        session.out.result(commit_document(made), f"{right.ref} at {head[:SHORT_ID]} has all of {left.ref} already")
+    else:
+        _show(session, made, f"merging {left.ref} into {right.ref}")
 
 
-def _show(session: Session, made: Any, where: str) -> None:
+def _show(session: Session, made: CommitRecord, where: str) -> None:
     session.out.result(commit_document(made), f"committed {made.id[:SHORT_ID]} {where}: {first_line(made.message)}")
 
 

@@ -27,12 +27,15 @@ def create(
 ) -> None:
     """Create a repository with an empty default branch.
 
-    JSON: one document with name, storage_namespace, default_branch, creation_date.
+    JSON: one document with id, storage_namespace, default_branch, creation_date.
     """
     name = repository_uri(uri).repository
     namespace = storage_namespace or f"{session.settings.data.rstrip('/')}/{name}"
+    committer = session.committer
     with session.working("creating the repository"):
-        created = session.graveler.create_repository(name, storage_namespace=namespace, default_branch=default_branch)
+        created = session.graveler.create_repository(
+            name, namespace, default_branch=default_branch, committer=committer
+        )
     text = f"created repository {name} with branch {default_branch} in {created.storage_namespace}"
     session.out.result(repository_document(created), text)
 
@@ -41,7 +44,7 @@ def create(
 def list_(session: Session) -> None:
     """List the repositories of the store, by name.
 
-    JSON: a line for each with name, storage_namespace, default_branch, creation_date.
+    JSON: a line for each with id, storage_namespace, default_branch, creation_date.
     """
     session.out.rows(session.graveler.list_repositories(), REPOSITORIES)
 

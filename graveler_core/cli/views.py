@@ -12,6 +12,8 @@ from graveler_core.cli.output import Column, Document, View
 from graveler_core.cli.terminal import SHORT_ID, bytes_for_people, first_line, time_for_machines, time_for_people
 
 if TYPE_CHECKING:
+    from graveler_core.facade.history import CommitRecord
+    from graveler_core.facade.repository import Repository
     from graveler_core.model.changes import Change, MergeConflict
     from graveler_core.model.entities import Branch, Tag
     from graveler_core.model.entry import CommonPrefix, Entry
@@ -79,7 +81,7 @@ def conflict_document(conflict: MergeConflict) -> Document:
     return {"type": "conflict", "path": conflict.path, **documents}
 
 
-def commit_document(commit: Any) -> Document:
+def commit_document(commit: CommitRecord) -> Document:
     """`id`, `message`, `committer`, `creation_date`, `parents` (ids), `metadata`, `generation`."""
     return {
         "id": commit.id,
@@ -102,10 +104,10 @@ def tag_document(tag: Tag) -> Document:
     return {"id": tag.id, "commit_id": tag.commit_id, "message": tag.message}
 
 
-def repository_document(repository: Any) -> Document:
-    """`name`, `storage_namespace`, `default_branch`, `creation_date`."""
+def repository_document(repository: Repository) -> Document:
+    """`id`, `storage_namespace`, `default_branch`, `creation_date`."""
     return {
-        "name": repository.name,
+        "id": repository.id,
         "storage_namespace": repository.storage_namespace,
         "default_branch": repository.default_branch,
         "creation_date": time_for_machines(repository.creation_date),
@@ -130,14 +132,14 @@ def _listed_cells(item: Entry | CommonPrefix) -> tuple[Any, ...]:
     return (None, None, item.path) if isinstance(item, CommonPrefix) else (item.size, item.mtime, item.path)
 
 
-REPOSITORIES: View[Any] = View(
+REPOSITORIES: View[Repository] = View(
     columns=(
         Column("repository", style="bold", folds=True),
         Column("default branch", folds=True),
         _DATE,
         Column("storage namespace", folds=True),
     ),
-    cells=lambda r: (r.name, r.default_branch, r.creation_date, r.storage_namespace),
+    cells=lambda r: (r.id, r.default_branch, r.creation_date, r.storage_namespace),
     document=repository_document,
     empty="no repositories",
 )
@@ -153,7 +155,7 @@ TAGS: View[Tag] = View(
     document=tag_document,
     empty="no tags",
 )
-COMMITS: View[Any] = View(
+COMMITS: View[CommitRecord] = View(
     columns=(_ID, _DATE, Column("committer", folds=True), Column("message", people=first_line, folds=True)),
     cells=lambda c: (c.id, c.creation_date, c.committer, c.message),
     document=commit_document,
