@@ -1,0 +1,58 @@
+"""The command line of the benchmarks."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from rich.console import Console
+
+from benchmarks.rows import print_table
+from benchmarks.run import Failed, Request, rows
+from benchmarks.scenario import suite
+
+SUITES = ("core",)
+DURABILITIES = ("process", "power")
+
+
+def main() -> None:
+    """Run a suite as the arguments say; results on standard output, progress on standard error."""
+    asked = _parser().parse_args()
+    known = suite(asked.suite)
+    unknown = [name for name in asked.only or () if name not in known]
+    if unknown:
+        sys.exit(f"benchmarks: {asked.suite} has no scenario {unknown[0]!r}; it has {', '.join(known)}")
+    request = Request(
+        suite=asked.suite,
+        scenarios=[known[name] for name in asked.only or known],
+        store=asked.store,
+        # Only SQLite and local files know the difference.
+        durabilities=asked.durability or (DURABILITIES if asked.store == "sqlite" else ("-",)),
+        sizes=asked.size,
+        runs=asked.runs,
+        directory=asked.directory,
+    )
+    progress = Console(stderr=True)
+    found = rows(request, lambda text: progress.print(text, style="dim", highlight=False))
+    try:
+        if asked.json:
+            for row in found:
+                print(row.line(), flush=True)
+        else:
+            print_table(list(found), Console(width=None if sys.stdout.isatty() else 180))
+    except Failed as e:
+        sys.exit(f"benchmarks: {e}")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="./run bench", description="Measure graveler.")
+    parser.add_argument("suite", choices=SUITES)
+    parser.add_argument("--size", type=int, action="append", help="entries, instead of each scenario's own; repeatable")
+    parser.add_argument("--only", action="append", metavar="SCENARIO", help="run this one; repeatable")
+    parser.add_argument("--runs", type=int, help="set-ups and measurements of each, instead of each scenario's own")
+    parser.add_argument("--durability", choices=DURABILITIES, action="append", help="default: both")
+    parser.add_argument("--store", default="sqlite", help="sqlite (default), memory, or the URL of a store")
+    parser.add_argument("--directory", type=Path, help="where files go; default: the system's temporary directory")
+    parser.add_argument("--json", action="store_true", help="one JSON line for each row")
+    return parser

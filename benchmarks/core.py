@@ -1,0 +1,209 @@
+"""The suite `core`: stage, commit, read, diff, merge and branch, through the public surface."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from benchmarks import entries
+from benchmarks.scenario import Measured, Place, clocked, scenario
+from graveler_core.codec.entry import normalise
+from graveler_core.facade.repository import Repository
+from graveler_core.facade.snapshot import Snapshot
+from graveler_core.kv.registry import open_store
+from graveler_core.staging.area import put_table
+
+_ALL_SIZES = (10_000, 100_000, 1_000_000)
+_STAGED = 2_000
+_SMALL_COMMITS = 40
+_CHANGES = (1, 1_000, 100_000)
+
+
+def empty_repository(place: Place) -> None:
+    """Nothing but the first commit."""
+    with place.connect() as g:
+        place.create(g)
+
+
+def committed_entries(place: Place) -> None:
+    """All entries committed on `main`."""
+    with place.connect() as g:
+        main = place.create(g).branch("main")
+        main.stage_many(entries.first(place.size))
+        main.commit("all entries")
+
+
+def staged_entries(place: Place) -> None:
+    """All entries staged on `main` as one key-value row each: what staging them one by one leaves."""
+    with place.connect() as g:
+        token = place.create(g).branch("main").record().staging_token
+        store = open_store(place.store)
+        put_table(store, token, normalise(entries.first(place.size)))
+        store.close()
+
+
+def staged_in_bulk(place: Place) -> None:
+    """All entries staged on `main` by one `stage_many`."""
+    with place.connect() as g:
+        place.create(g).branch("main").stage_many(entries.first(place.size))
+
+
+def changed_branches(place: Place) -> None:
+    """All entries on `main`; a branch for each number of spread changes; and one more, `other`, with 1,000 others."""
+    committed_entries(place)
+    with place.connect() as g:
+        repo = place.repo(g)
+        for name, count, seed in [*((f"changed-{n}", n, 1) for n in _CHANGES), ("other", 1_000, 2)]:
+            branch = repo.create_branch(name, source="main")
+            branch.stage_many(entries.spread(place.size, count, seed))
+            branch.commit(f"change {count:,}")
+
+
+@scenario("core", empty_repository, sizes=(_STAGED,), runs=3)
+def stage(place: Place) -> Iterator[Measured]:
+    """Single entries, one after another."""
+    with place.connect() as g:
+        main = place.repo(g).branch("main")
+        wanted = [(entries.key(i), entries.one(i, 0)) for i in range(place.size)]
+        main.stage(*wanted[0])
+        [taken] = clocked(lambda: [main.stage(path, entry) for path, entry in wanted])
+        yield Measured("stage one by one", "per s", (place.size / taken * 1e3,))
+
+
+@scenario("core", empty_repository, sizes=_ALL_SIZES, runs=3)
+def stage_and_commit(place: Place) -> Iterator[Measured]:
+    """A table in memory becomes a commit."""
+    with place.connect() as g:
+        main = place.repo(g).branch("main")
+        table = entries.first(place.size)
+        staged = clocked(lambda: main.stage_many(table))
+        committed = clocked(lambda: main.commit("bulk"))
+        yield Measured("stage_many", "ms", staged)
+        yield Measured("commit, staged in bulk", "ms", committed)
+        yield Measured("stage_many and commit", "ms", (staged[0] + committed[0],))
+
+
+@scenario("core", staged_entries, sizes=_ALL_SIZES, runs=3)
+def commit_staged(place: Place) -> Iterator[Measured]:
+    """What was staged one by one becomes a commit."""
+    with place.connect() as g:
+        main = place.repo(g).branch("main")
+        yield Measured("commit, staged one by one", "ms", clocked(lambda: main.commit("rows")))
+
+
+@scenario("core", staged_in_bulk)
+def commit_bulk(place: Place) -> Iterator[Measured]:
+    """The commit alone, for its peak of memory."""
+    with place.connect() as g:
+        main = place.repo(g).branch("main")
+        yield Measured("commit alone, staged in bulk", "ms", clocked(lambda: main.commit("bulk")))
+
+
+@scenario("core", committed_entries)
+def read(place: Place) -> Iterator[Measured]:
+    """Single entries and pages, of a branch and of a commit."""
+    with place.connect() as g:
+        repo = place.repo(g)
+        main, at = repo.branch("main"), repo.at("main@")
+        middle = entries.key(place.size // 2)
+        yield Measured("get, committed, cold", "ms", clocked(partial(main.get, middle)))
+        yield Measured("get, committed, warm", "ms", clocked(partial(main.get, middle), 1_000))
+        yield Measured("get at a commit, warm", "ms", clocked(partial(at.get, middle), 1_000))
+        pages = clocked(partial(_page, main.list, entries.key(place.size // 4)), 101)
+        yield Measured("page of 1,000, cold", "ms", pages[:1])
+        yield Measured("page of 1,000, warm", "ms", pages[1:])
+        yield Measured("page of 1,000 as columns, warm", "ms", clocked(lambda: _columns(at, place.size // 4), 100))
+        yield Measured("scan of 200,000", "ms", clocked(lambda: list(main.list(limit=200_000)), 3))
+        main.stage(middle, entries.one(0, 5))
+        yield Measured("get, staged, warm", "ms", clocked(partial(main.get, middle), 1_000))
+        yield Measured("page of 1,000, one staged, warm", "ms", clocked(lambda: _page(main.list, middle), 100))
+
+
+@scenario("core", changed_branches)
+def diff(place: Place) -> Iterator[Measured]:
+    """Spread changes against the commit that they were made on, as values."""
+    for count in _CHANGES:
+        with place.connect() as g:
+            repo = place.repo(g)
+            taken = clocked(lambda: list(repo.diff("main", f"changed-{count}")), 6)  # noqa: B023
+            yield Measured(f"diff, {_changes(count)}, cold", "ms", taken[:1])
+            yield Measured(f"diff, {_changes(count)}, warm", "ms", taken[1:])
+
+
+@scenario("core", changed_branches)
+def merge(place: Place) -> Iterator[Measured]:
+    """Spread changes into a branch that changed 1,000 other entries. Warm: into that state again."""
+    for count in _CHANGES:
+        with place.connect() as g:
+            repo = place.repo(g)
+            taken = [_merged(repo, f"changed-{count}", f"into-{count}-{i}") for i in range(6)]
+            yield Measured(f"merge, {count:,} against 1,000, cold", "ms", tuple(taken[:1]))
+            yield Measured(f"merge, {count:,} against 1,000, warm", "ms", tuple(taken[1:]))
+
+
+@scenario("core", committed_entries)
+def small_commit(place: Place) -> Iterator[Measured]:
+    """Random overwrites, staged one by one; the commit alone is timed."""
+    random.seed(7)
+    with place.connect() as g:
+        main = place.repo(g).branch("main")
+        for count in (1, 10, 100):
+            times: list[float] = []
+            written: list[float] = []
+            for turn in range(_SMALL_COMMITS):
+                for number in random.sample(range(place.size), count):
+                    main.stage(entries.key(number), entries.one(number, 1 + turn * 1_000 + count))
+                before = _bytes_below(place.data)
+                times += clocked(lambda: main.commit("small"))
+                written.append((_bytes_below(place.data) - before) / 1e3)
+            yield Measured(f"commit of {count} random {'change' if count == 1 else 'changes'}", "ms", tuple(times[2:]))
+            if place.data.startswith("file:"):
+                yield Measured(f"written by a commit of {count}", "kB", tuple(written))
+
+
+@scenario("core", empty_repository, sizes=(0,))
+def branch(place: Place) -> Iterator[Measured]:
+    """Branches at a head."""
+    with place.connect() as g:
+        repo = place.repo(g)
+        names = iter(f"branch-{i}" for i in range(1_000))
+        yield Measured("create branch", "ms", clocked(lambda: repo.create_branch(next(names), source="main"), 300))
+        small = repo.branch("main")
+
+        def cycle() -> None:
+            small.stage("one", entries.one(int.from_bytes(os.urandom(4), "big"), 1))
+            small.commit("one")
+
+        yield Measured("stage 1 and commit, small repository", "ms", clocked(cycle, 200))
+
+
+def _page(listing: Callable[..., Iterator[object]], after: str) -> int:
+    return len(list(listing(after=after, limit=1_000)))
+
+
+def _columns(at: Snapshot, number: int) -> int:
+    """The page that holds a number, as Arrow."""
+    prefix = entries.key(number).rpartition("/")[0]
+    return sum(batch.num_rows for batch in islice(at.to_arrow(prefix), 1))
+
+
+def _merged(repo: Repository, source: str, into: str) -> float:
+    repo.create_branch(into, source="other")
+    return clocked(lambda: repo.merge(source, into=into))[0]
+
+
+def _changes(count: int) -> str:
+    return f"{count:,} {'change' if count == 1 else 'changes'}"
+
+
+def _bytes_below(data: str) -> int:
+    """Bytes of all files under a local storage namespace; 0 elsewhere."""
+    if not data.startswith("file:"):
+        return 0
+    with os.scandir(Path(urlsplit(data).path, "_graveler")) as files:
+        return sum(file.stat().st_size for file in files if file.is_file())

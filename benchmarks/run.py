@@ -1,0 +1,104 @@
+"""Running scenarios: for each size and durability, set-ups and measurements in fresh processes, gathered into rows."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.peers import reference
+from benchmarks.rows import Row, summary
+from benchmarks.scenario import Measured, Place, Scenario
+
+
+class Failed(Exception):
+    """A step ended with an error, which it has printed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What to run, and where."""
+
+    suite: str
+    scenarios: Sequence[Scenario]
+    store: str
+    """`sqlite`, `memory`, or the URL of a store."""
+    durabilities: Sequence[str]
+    sizes: Sequence[int] | None
+    """In place of the scenarios' own."""
+    runs: int | None
+    """In place of the scenarios' own."""
+    directory: Path | None
+    """Where files go; the disk under it is part of what is measured."""
+
+
+def rows(request: Request, say: Callable[[str], None]) -> Iterator[Row]:
+    """All rows asked for, each when it is known."""
+    for scenario in request.scenarios:
+        for size in request.sizes or scenario.sizes:
+            for durability in request.durabilities:
+                say(f"{scenario.name}, {size:,} entries, {durability}")
+                yield from _gathered(request, scenario, size, durability)
+
+
+def _gathered(request: Request, scenario: Scenario, size: int, durability: str) -> Iterator[Row]:
+    values: dict[tuple[str, str], list[float]] = {}
+    peak = 0.0
+    for _ in range(request.runs or scenario.runs):
+        with tempfile.TemporaryDirectory(prefix="graveler-bench-", dir=request.directory) as directory:
+            place = _place(request.store, directory, size, durability)
+            for steps in _processes(request.store):
+                answer = _step(request.suite, scenario, place, steps)
+                peak = max(peak, answer["peak_mib"] if "measure" in steps else 0.0)
+                for measured in map(Measured.of, answer["measured"]):
+                    values.setdefault((measured.name, measured.unit), []).extend(measured.values)
+    store = request.store.partition(":")[0]
+    for (name, unit), found in values.items():
+        yield Row(
+            suite=request.suite,
+            scenario=scenario.name,
+            name=name,
+            size=size,
+            store=store,
+            durability=durability,
+            unit=unit,
+            peak_mib=round(peak, 1),
+            reference=reference(request.suite, name, size),
+            **summary(found),  # type: ignore[arg-type]
+        )
+
+
+def _place(store: str, directory: str, size: int, durability: str) -> Place:
+    data = Path(directory, "data").as_uri()
+    name = f"bench-{uuid.uuid4().hex[:12]}"
+    if store == "sqlite":
+        return Place(f"sqlite:///{directory}/meta.db?durability={durability}", data, name, size)
+    if store == "memory":
+        return Place("memory://", f"memory://{name}/data", name, size)
+    return Place(store, data, name, size)
+
+
+def _processes(store: str) -> list[list[str]]:
+    """The steps by processes: a store in memory ends with its process."""
+    return [["prepare", "measure"]] if store == "memory" else [["prepare"], ["measure"]]
+
+
+def _step(suite: str, scenario: Scenario, place: Place, steps: list[str]) -> dict[str, Any]:
+    task = {"suite": suite, "scenario": scenario.name, "place": asdict(place), "steps": steps}
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.worker"],
+        input=json.dumps(task),
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise Failed(f"{scenario.name}: {' and '.join(steps)} failed")
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
