@@ -50,7 +50,7 @@ def spoiled(raw: DataFrame) -> DataFrame:
 
 
 def cleaned(raw: DataFrame) -> DataFrame:
-    """One row a scheduled flight, typed and dated, cancelled ones marked; sorted by date.
+    """One row a scheduled flight, typed and dated, cancelled ones marked.
 
     Columns: the flight's key, `dest`, `tailnum`, `sched_dep_hour` (UTC), `cancelled`, `dep_delay`, `arr_delay`,
     `air_time` (minutes, null where cancelled or diverted), `distance` (miles). Rows are neither dropped nor merged: a
@@ -70,7 +70,7 @@ def cleaned(raw: DataFrame) -> DataFrame:
         "arr_delay",
         "air_time",
         "distance",
-    ).sort(*FLIGHT_KEY)
+    )
 
 
 def daily_weather(weather: DataFrame) -> DataFrame:
@@ -99,6 +99,4 @@ def daily_delays(flights: DataFrame, weather: DataFrame) -> DataFrame:
         F.avg("arr_delay").alias("arr_delay_mean"),
         F.avg(delayed).alias("delayed_share"),
     )
-    return by_day.join(F.broadcast(daily_weather(weather)), ["origin", "flight_date"], "left").sort(
-        "flight_date", "origin"
-    )
+    return by_day.join(F.broadcast(daily_weather(weather)), ["origin", "flight_date"], "left")

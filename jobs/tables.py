@@ -16,6 +16,7 @@ from urllib.parse import quote, unquote
 import polars as pl
 import pyarrow as pa
 from pyspark.sql import functions as F
+from pyspark.sql.types import AtomicType, VariantType
 
 from graveler_core.errors import InvalidInput, Kind, NotFound
 from graveler_core.model.entry import AddressType, CommonPrefix, Entry
@@ -57,10 +58,11 @@ def write_files(frame: DataFrame, namespace: str, path: str, split: Split | None
     """Write a DataFrame as Parquet files below a fresh prefix of `namespace`; give the entries to stage.
 
     Args:
-        frame: Any DataFrame; its order inside a file is kept.
+        frame: Any DataFrame. Without `split` it is written as it is partitioned and ordered.
         namespace: The repository's storage namespace.
         path: The table's path in the repository.
-        split: One directory a key, for partitioned tables; a row of no known key is an error.
+        split: One directory a key, for partitioned tables; a row of no known key is an error. Rows are sorted by all
+            their plain columns: equal rows give equal files, whatever else was written with them.
 
     Returns:
         Columns key, address, address_type, size (bytes), checksum (SHA-256), mtime, content_type; sorted by key.
@@ -68,7 +70,7 @@ def write_files(frame: DataFrame, namespace: str, path: str, split: Split | None
     attempt = f"data/{uuid.uuid4().hex}"
     target = hadoop_uri(namespace, attempt)
     if split is None:
-        frame.coalesce(1).write.parquet(target)
+        frame.write.parquet(target)
     else:
         _write_split(frame, target, split)
     return _entries(_written(frame.sparkSession, target), attempt, path, split)
@@ -87,7 +89,9 @@ def _write_split(frame: DataFrame, target: str, split: Split) -> None:
     keys = F.array(*[F.lit(k) for k in split.keys])
     number = F.coalesce(F.array_position(keys, F.expr(split.expression)), F.lit(0))
     numbered = frame.withColumn(_ORDINAL, number.cast("int"))
-    numbered.repartitionByRange(len(split.keys), _ORDINAL).write.partitionBy(_ORDINAL).parquet(target)
+    plain = [f.name for f in frame.schema if isinstance(f.dataType, AtomicType) and f.dataType != VariantType()]
+    ranged = numbered.repartitionByRange(len(split.keys), _ORDINAL)
+    ranged.sortWithinPartitions(_ORDINAL, *plain).write.partitionBy(_ORDINAL).parquet(target)
 
 
 def _written(spark: SparkSession, target: str) -> pl.DataFrame:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -132,14 +131,11 @@ def show_bad_batch(demo: Demo, repository: Repository, month: str) -> None:
     if run.is_success or not failed or repository.at(MAIN).commit_id != before:
         raise SystemExit("the broken delivery was not held back: that is a bug")
     found = {name: value.value for name, value in failed[0].metadata.items()}
-    demo.console.print(
-        f"  {found['rows']:,} rows, {found['distinct_keys']:,} different keys; delays up to {found['most']:,.0f} minutes",
-        highlight=False,
-    )
+    rows, keys, most = found["rows"], found["distinct_keys"], found["most"]
+    demo.console.print(f"  {rows:,} rows, {keys:,} different keys; delays up to {most:,.0f} minutes", highlight=False)
     branch = next(b.id for b in repository.branches() if b.id == f"run-{run.run_id[:13]}")
-    demo.console.print(
-        f"  main is where it was: [yellow]{before[:12]}[/]. The batch stays on branch [cyan]{branch}[/]."
-    )
+    demo.console.print(f"  main is where it was, at [yellow]{before[:12]}[/].", highlight=False)
+    demo.console.print(f"  The batch stays on branch [cyan]{branch}[/], for people to look at.", highlight=False)
 
 
 def show_next(demo: Demo) -> None:
@@ -182,7 +178,6 @@ def main(arguments: list[str] | None = None) -> None:
 
 def _send_errors_to(log: Path) -> None:
     """What Spark's JVM and Dagster say on the side goes to a file: descriptor 2 itself, as the JVM inherits it."""
-    warnings.simplefilter("ignore", dg.BetaWarning)
     sys.stderr.flush()
     with log.open("ab") as file:
         os.dup2(file.fileno(), 2)

@@ -17,6 +17,8 @@ WORKSPACE = Path(orchestration.__file__).parent.parent / "workspace.yaml"
 _DAGSTER_YAML = """\
 telemetry:
   enabled: false
+nux:
+  enabled: false
 concurrency:
   runs:
     max_concurrent_runs: 1

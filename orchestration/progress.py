@@ -19,6 +19,8 @@ JOB = "flights_pipeline"
 _TOKEN_TAG = "graveler/watch"  # noqa: S105 (names a tag)
 _QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 _POLL_SECONDS = 0.3
+_LOCATION = {"dagster/code_location": "graveler", ".dagster/repository": "__repository__@graveler"}
+"""What the UI finds a job's runs by; it tags those that it starts itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,7 @@ class Request:
             months = {PARTITION_TAG: self.first}
         else:
             months = {RANGE_START_TAG: self.first, RANGE_END_TAG: self.last}
-        return {**months, MESSAGE_TAG: self.message}
+        return {**months, MESSAGE_TAG: self.message, **_LOCATION}
 
 
 def pipeline() -> dg.JobDefinition:

@@ -16,7 +16,8 @@ from orchestration import local
 
 def command(host: str, port: int) -> list[str]:
     """What is run: web server, daemon and code servers of the workspace, until interrupted."""
-    program = [sys.executable, "-P", "-m", "dagster", "dev"]
+    # The new `dg dev` is another package, for another layout of projects: the hint at it is kept from the user.
+    program = [sys.executable, "-P", "-W", "ignore:Function `dev_command`", "-m", "dagster", "dev"]
     return [*program, "--workspace", str(local.WORKSPACE), "--host", host, "--port", str(port)]
 
 

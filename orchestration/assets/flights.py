@@ -10,6 +10,7 @@ import dagster as dg
 from pyspark.sql import DataFrame
 
 from jobs import flights
+from orchestration.beta import beta_accepted
 from orchestration.io_managers.spark_table import PARTITION_EXPR
 from orchestration.resources.flights_source import FlightsSource
 
@@ -28,16 +29,17 @@ class Batch(dg.Config):
 
 def _table(expression: str, description: str) -> Callable[[Callable[..., DataFrame]], dg.AssetsDefinition]:
     """A monthly table; `expression` gives a row's month. A run over several months writes them all at once."""
-    return dg.asset(
-        description=description,
-        group_name=GROUP,
-        partitions_def=MONTHS,
-        backfill_policy=dg.BackfillPolicy.single_run(),
-        io_manager_key="spark_tables",
-        metadata={PARTITION_EXPR: expression},
-        kinds={"pyspark", "parquet"},
-        code_version="1",
-    )
+    with beta_accepted():
+        return dg.asset(
+            description=description,
+            group_name=GROUP,
+            partitions_def=MONTHS,
+            backfill_policy=dg.BackfillPolicy.single_run(),
+            io_manager_key="spark_tables",
+            metadata={PARTITION_EXPR: expression},
+            kinds={"pyspark", "parquet"},
+            code_version="1",
+        )
 
 
 @_table(flights.RAW_MONTH, "Flights out of New York as they were delivered, one row a scheduled flight.")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 
+from orchestration.beta import beta_accepted
 from orchestration.display.diff import summarise
 from orchestration.display.plot import delays_plot
 from orchestration.display.tables import read_small_table
@@ -64,7 +65,8 @@ def merge_branch(context: dg.OpExecutionContext, branch: RunBranch) -> dg.Output
         metadata["daily delays"] = delays_plot(daily)
         metadata["airport days"] = daily.height
         metadata["flights"] = int(daily["flights"].sum())
-    return dg.Output(None, data_version=dg.DataVersion(merged.id), metadata=metadata)
+    with beta_accepted():
+        return dg.Output(None, data_version=dg.DataVersion(merged.id), metadata=metadata)
 
 
 @dg.success_hook(required_resource_keys={"branch"})
