@@ -34,6 +34,7 @@ from graveler_core.kv.paging import (
     check_limit,
     interval,
     pages,
+    split_rows,
 )
 from graveler_core.kv.store import EXISTS, KeyValue, Predicate, Store, Stored, predicate_failed
 
@@ -53,10 +54,8 @@ _SCAN: Final = "SELECT key, value FROM kv WHERE partition=? AND key>=? AND key<?
 _DROP: Final = (
     "DELETE FROM kv WHERE partition=?1 AND key IN (SELECT key FROM kv WHERE partition=?1 ORDER BY key LIMIT ?2)"
 )
-_SPLIT: Final = (
-    "SELECT min(key) FROM (SELECT key, ntile(?) OVER (ORDER BY key) AS piece FROM kv WHERE partition=?)"
-    " GROUP BY piece ORDER BY piece LIMIT -1 OFFSET 1"
-)
+_COUNT: Final = "SELECT count(*) FROM kv WHERE partition=?"
+_STEP: Final = "SELECT key FROM kv WHERE partition=? AND key>=? ORDER BY key LIMIT 1 OFFSET ?"
 _FETCH_ROWS: Final = 40
 """Rows fetched between two looks at the size of a page: at most 40 values of 96 KiB beyond it."""
 
@@ -160,7 +159,7 @@ class SQLiteStore:
         return dropped
 
     def split_points(self, partition: bytes, pieces: int) -> list[bytes]:
-        return [key for [key] in self._read(_SPLIT, (pieces, partition))]
+        return self._run(lambda connection: _split(connection, partition, pieces))
 
     def _page(self, partition: bytes, keys: Interval, rows: int) -> Page:
         return self._run(lambda connection: _read_page(connection, partition, keys, rows))
@@ -198,6 +197,18 @@ class SQLiteStore:
 
 def _stored(rows: list[tuple[bytes]]) -> Stored | None:
     return Stored(rows[0][0], Predicate(rows[0][0])) if rows else None
+
+
+def _split(connection: sqlite3.Connection, partition: bytes, pieces: int) -> list[bytes]:
+    """Steps from point to point over the index, which is faster than to number the rows by a window function."""
+    [[rows]] = connection.execute(_COUNT, (partition,)).fetchall()
+    points: list[bytes] = []
+    before = 0
+    for row in split_rows(rows, pieces):
+        found = connection.execute(_STEP, (partition, points[-1] if points else b"", row - before)).fetchall()
+        points += [key for [key] in found]
+        before = row
+    return points
 
 
 def _read_page(connection: sqlite3.Connection, partition: bytes, keys: Interval, rows: int) -> Page:

@@ -26,7 +26,7 @@ def test_schemes_name_backends(tmp_path: Path, postgresql_url: str) -> None:
         store.close()
 
 
-@pytest.mark.parametrize("url", ["redis://host", "meta.db", "", "://x", "/srv/meta.db"])
+@pytest.mark.parametrize("url", ["redis://host", "meta.db", "", "://x", "/data/meta.db"])
 def test_unknown_schemes_are_told_the_known_ones(url: str) -> None:
     with pytest.raises(InvalidInput, match=r"memory://.*postgresql://.*sqlite://") as caught:
         open_store(url)

@@ -54,26 +54,26 @@ def coded(code: int) -> sqlite3.Error:
 def test_every_class_is_mapped(root: type[sqlite3.Error]) -> None:
     for cls in error_classes(root):
         for writing in (False, True):
-            found = mapped(cls("as it happens"), "/srv/kv.db", writing=writing)  # type: ignore[arg-type]
+            found = mapped(cls("as it happens"), "/data/kv.db", writing=writing)  # type: ignore[arg-type]
             assert isinstance(found, GravelerError)
             assert type(found) is not GravelerError
-            assert "/srv/kv.db" in found.message
+            assert "/data/kv.db" in found.message
 
 
 def test_every_code_is_mapped() -> None:
     assert len(CODES) > 80
     for code in CODES.values():
         for writing in (False, True):
-            assert type(mapped(coded(code), "/srv/kv.db", writing=writing)) is not GravelerError
+            assert type(mapped(coded(code), "/data/kv.db", writing=writing)) is not GravelerError
 
 
 @pytest.mark.parametrize(("name", "kind"), EXPECTED.items())
 def test_codes(name: str, kind: Kind) -> None:
     for writing in (False, True):
-        assert mapped(coded(CODES[name]), "/srv/kv.db", writing=writing).kind is kind
+        assert mapped(coded(CODES[name]), "/data/kv.db", writing=writing).kind is kind
 
 
 @pytest.mark.parametrize("name", ["SQLITE_IOERR", "SQLITE_IOERR_FSYNC", "SQLITE_IOERR_WRITE"])
 def test_a_failed_disk_leaves_writes_unknown(name: str) -> None:
-    assert mapped(coded(CODES[name]), "/srv/kv.db", writing=True).kind is Kind.OutcomeUnknown
-    assert mapped(coded(CODES[name]), "/srv/kv.db", writing=False).kind is Kind.StoreUnreachable
+    assert mapped(coded(CODES[name]), "/data/kv.db", writing=True).kind is Kind.OutcomeUnknown
+    assert mapped(coded(CODES[name]), "/data/kv.db", writing=False).kind is Kind.StoreUnreachable

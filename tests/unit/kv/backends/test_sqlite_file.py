@@ -16,9 +16,9 @@ from graveler_core.kv.backends.sqlite_file import APPLICATION_ID, SCHEMA_VERSION
     [
         ("sqlite:///meta.db", "{here}/meta.db", "power"),
         ("sqlite:///.graveler/meta.db", "{here}/.graveler/meta.db", "power"),
-        ("sqlite:////srv/meta.db?durability=power", "/srv/meta.db", "power"),
-        ("sqlite:////srv/meta.db?durability=process", "/srv/meta.db", "process"),
-        ("sqlite:////srv/a%20b%3F%25.db", "/srv/a b?%.db", "power"),
+        ("sqlite:////data/meta.db?durability=power", "/data/meta.db", "power"),
+        ("sqlite:////data/meta.db?durability=process", "/data/meta.db", "process"),
+        ("sqlite:////data/a%20b%3F%25.db", "/data/a b?%.db", "power"),
     ],
 )
 def test_urls(url: str, path: str, durability: str) -> None:
