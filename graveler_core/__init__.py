@@ -2,6 +2,7 @@
 
 from graveler_core.model.changes import Change, ChangeKind, MergeConflict, MergeStrategy
 from graveler_core.model.entry import AddressType, CommonPrefix, Entry
+from graveler_core.model.operations import ConflictKind, OperationConflict, Put, Remove, Resolution, Unchanged
 from graveler_core.wiring import connect
 
 __all__ = [
@@ -9,8 +10,14 @@ __all__ = [
     "Change",
     "ChangeKind",
     "CommonPrefix",
+    "ConflictKind",
     "Entry",
     "MergeConflict",
     "MergeStrategy",
+    "OperationConflict",
+    "Put",
+    "Remove",
+    "Resolution",
+    "Unchanged",
     "connect",
 ]

@@ -88,7 +88,8 @@ def _made_before(stores: Stores, registers: Registers, draft: Draft) -> StoredCo
 def _build(stores: Stores, registers: Registers, layers: tuple[Layer, ...], draft: Draft, nonce: Nonce) -> _Built:
     branch = registers.branch
     trees = stores.trees(registers.repository)
-    head = commit_of(stores, registers.repository, branch.commit_id).layout.metarange_id
+    parent = commit_of(stores, registers.repository, branch.commit_id)
+    head = parent.layout.metarange_id
     view = View(Stack(stores.kv, trees.blobs, layers), trees, head, branch.compacted_metarange)
     applied = apply(trees, view.base, changes(view), mapper=stores.executor.map)
     writes = cleanups(stores, registers, layers)
@@ -97,7 +98,7 @@ def _build(stores: Stores, registers: Registers, layers: tuple[Layer, ...], draf
         return _Built(branch, layers, None)
     operations = applied.operations if view.base == head else operations_between(trees, head, applied.metarange_id)
     consumed = tuple(layer.id for layer in layers)
-    content = Content(applied.metarange_id, operations, (branch.commit_id,), nonce, consumed)
+    content = Content(applied.metarange_id, operations, (parent,), nonce, consumed)
     commit, stored = build(stores, registers, draft, content)
     record_writes(stores, [*stored, *writes])
     return _Built(branch, layers, commit)

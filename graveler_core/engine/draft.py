@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from graveler_core.engine.view import commit_of
 from graveler_core.errors import InvalidInput
 from graveler_core.model.entities import Commit, Layout, Operation
 from graveler_core.model.ids import CommitId, MetarangeId, Nonce
@@ -45,7 +44,7 @@ class Content:
 
     metarange_id: MetarangeId
     operations: str
-    parents: tuple[CommitId, ...]
+    parents: tuple[StoredCommit, ...]
     nonce: Nonce
     consumed: tuple[str, ...] = ()
 
@@ -54,14 +53,13 @@ def build(
     stores: Stores, registers: Registers, draft: Draft, content: Content
 ) -> tuple[StoredCommit, list[tuple[bytes, bytes, bytes]]]:
     """A commit of some content on some parents, and the writes that store it."""
-    generations = [commit_of(stores, registers.repository, parent).header.generation for parent in content.parents]
     header = Commit(
         committer=draft.committer,
         message=draft.message,
         creation_date=stores.clock.now(),
-        parents=content.parents,
+        parents=tuple(parent.id for parent in content.parents),
         metadata=dict(draft.metadata),
-        generation=1 + max(generations, default=0),
+        generation=1 + max((parent.header.generation for parent in content.parents), default=0),
         nonce=content.nonce,
         consumed=content.consumed,
         operations=content.operations,

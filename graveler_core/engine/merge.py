@@ -14,18 +14,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from graveler_core.committed.apply import Applied, apply
-from graveler_core.committed.three_way import MergeInputs, three_way, verdict
+from graveler_core.committed.three_way import MergeInputs
 from graveler_core.engine.advance import advance, find_operation
 from graveler_core.engine.clean_branch import require_clean
+from graveler_core.engine.combine import combine
 from graveler_core.engine.draft import Content, Draft, begin_operation, build
 from graveler_core.engine.registers import fresh
 from graveler_core.engine.resolve import resolve_commit
 from graveler_core.engine.retry import attempts
-from graveler_core.engine.rows import conflicts_of
 from graveler_core.engine.swap import record_writes
 from graveler_core.engine.view import commit_of
-from graveler_core.errors import Conflict, Kind, NotFound
+from graveler_core.errors import Kind, NotFound
 from graveler_core.model.changes import MergeStrategy
 from graveler_core.model.entities import Repository
 from graveler_core.model.ids import BranchId, Nonce, RepositoryId
@@ -67,8 +66,9 @@ def merge(stores: Stores, repo: RepositoryId, request: MergeRequest, draft: Draf
         base = _merge_base(stores, registers.repository, ours, theirs)
         if base.id == theirs.id:
             return ours
-        applied = _merged(stores, registers.repository, (base, theirs, ours), request.strategy)
-        content = Content(applied.metarange_id, applied.operations, (ours.id, theirs.id), nonce)
+        inputs = MergeInputs(*(side.layout.metarange_id for side in (base, theirs, ours)))
+        applied = combine(stores, registers.repository, inputs, request.strategy)
+        content = Content(applied.metarange_id, applied.operations, (ours, theirs), nonce)
         commit, writes = build(stores, registers, draft, content)
         record_writes(stores, writes)
         record = registers.branch.model_copy(update={"commit_id": commit.id, "compacted_metarange": None})
@@ -87,25 +87,3 @@ def _merge_base(stores: Stores, repo: Repository, ours: StoredCommit, theirs: St
             destination=ours.id,
         )
     return commit_of(stores, repo, base)
-
-
-def _merged(
-    stores: Stores,
-    repo: Repository,
-    sides: tuple[StoredCommit, StoredCommit, StoredCommit],
-    strategy: MergeStrategy | None,
-) -> Applied:
-    """Decide, then write: the tree of base, source and destination merged."""
-    base, source, destination = (side.layout.metarange_id for side in sides)
-    trees = stores.trees(repo)
-    decided = verdict(three_way(trees, MergeInputs(base, source, destination), strategy))
-    if decided.conflict_count:
-        listed = conflicts_of(decided.conflicts)
-        raise Conflict(
-            f"merge: both sides changed {decided.conflict_count:,} paths, the first is {listed[0].path!r}; "
-            "choose a strategy or change one side",
-            kind=Kind.MergeConflict,
-            conflicts=listed,
-            count=decided.conflict_count,
-        )
-    return apply(trees, destination, decided.changes, mapper=stores.executor.map)

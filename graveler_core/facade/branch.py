@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import BinaryIO
 
 import pyarrow as pa
 
 from graveler_core.codec.entry import normalise, record_table
-from graveler_core.engine import bulk, commit, read, reset, write
+from graveler_core.engine import bulk, commit, read, reset, transact, write
 from graveler_core.engine.draft import Draft
 from graveler_core.engine.listing import PAGE_ROWS
 from graveler_core.engine.rows import changes_of
+from graveler_core.engine.validation import Arbiter, fail
 from graveler_core.facade.history import CommitRecord, commit_record
 from graveler_core.facade.listing import Listing
 from graveler_core.facade.snapshot import Snapshot
@@ -21,6 +22,7 @@ from graveler_core.model.entities import Repository as RepositoryRecord
 from graveler_core.model.entry import CommonPrefix, Entry
 from graveler_core.model.ids import BranchId
 from graveler_core.model.names import path_key, prefix_key
+from graveler_core.model.operations import Operation
 from graveler_core.refs import branches
 from graveler_core.refs.expression import Resolved
 from graveler_core.segments.sorted_keys import prefix_end
@@ -128,6 +130,29 @@ class Branch:
         """
         draft = Draft(message, committer, metadata or {}, allow_empty, idempotency_key)
         return commit_record(commit.commit(*self._at, draft))
+
+    def transact(  # noqa: PLR0913 - one call, all of it optional
+        self,
+        operations: Sequence[Operation],
+        *,
+        message: str,
+        committer: str = "",
+        metadata: Mapping[str, str] | None = None,
+        on_conflict: Arbiter = fail,
+        idempotency_key: str = "",
+    ) -> CommitRecord:
+        """Do operations (`Put`, `Remove`, `Unchanged`) in one commit, or none; nothing is staged.
+
+        Args:
+            on_conflict: Decides about each operation that does not fit what is there; refuses it when not given.
+
+        Raises:
+            Conflict: (`TransactionConflict`) `details["conflicts"]` lists the operations that do not fit.
+            DirtyBranch: some of the paths are staged on the branch.
+            NoChanges: the operations change nothing.
+        """
+        draft = Draft(message, committer, metadata or {}, idempotency_key=idempotency_key)
+        return commit_record(transact.transact(*self._at, transact.Transaction(operations, on_conflict), draft))
 
     def reset(self, prefix: str = "") -> None:
         """Discard what is staged: everything, or what lies under a prefix."""

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import dropwhile, islice
 from typing import Literal
 
-from graveler_core.engine import branching, merge, snapshot
+from graveler_core.engine import branching, merge, snapshot, transplant
 from graveler_core.engine.draft import Draft
 from graveler_core.engine.resolve import resolve, resolve_commit
 from graveler_core.engine.rows import changes_of
+from graveler_core.engine.transplant import Replay
 from graveler_core.engine.view import commit_of
 from graveler_core.errors import InvalidInput, Kind, NotFound
 from graveler_core.facade.branch import Branch
@@ -166,12 +167,44 @@ class Repository:
             Conflict: (`MergeConflict`) both sides changed some paths; `details["conflicts"]` lists them.
             DirtyBranch: the destination has uncommitted changes.
         """
-        if strategy is not None and strategy not in tuple(MergeStrategy):
-            raise InvalidInput(f"strategy {strategy!r}: must be 'source', 'destination' or None")
-        chosen = None if strategy is None else MergeStrategy(strategy)
-        request = merge.MergeRequest(source, branch_id(into), chosen)
+        request = merge.MergeRequest(source, branch_id(into), _strategy(strategy))
         draft = Draft(message, committer, metadata or {}, idempotency_key=idempotency_key)
         return commit_record(merge.merge(self._stores, self.id, request, draft))
+
+    def cherry_pick(
+        self, commit: str, onto: str, *, message: str = "", committer: str = "", mainline: int = 1
+    ) -> CommitRecord:
+        """Repeat what one commit changed on a branch.
+
+        Args:
+            mainline: For a merge commit: which parent it is compared with, from 1.
+
+        Raises:
+            Conflict: (`MergeConflict`) the branch changed the same paths.
+            DirtyBranch: the branch has uncommitted changes.
+            NoChanges: the commit changes nothing here.
+        """
+        return self._replay(onto, Replay([commit], mainline=mainline), Draft(message, committer))
+
+    def transplant(
+        self, commits: Sequence[str], onto: str, *, strategy: str | None = None, idempotency_key: str = ""
+    ) -> CommitRecord:
+        """Repeat commits, oldest first and each the parent of the next, on a branch: all of them or none.
+
+        Gives the branch's new head. Raises as `cherry_pick`.
+        """
+        replay = Replay(commits, _strategy(strategy))
+        return self._replay(onto, replay, Draft("", idempotency_key=idempotency_key))
+
+    def revert(
+        self, commit: str, onto: str, *, message: str = "", committer: str = "", mainline: int = 1
+    ) -> CommitRecord:
+        """Undo on a branch what one commit changed. Arguments and errors as `cherry_pick`."""
+        replay = Replay([commit], mainline=mainline, backwards=True)
+        return self._replay(onto, replay, Draft(message, committer))
+
+    def _replay(self, onto: str, replay: Replay, draft: Draft) -> CommitRecord:
+        return commit_record(transplant.transplant(self._stores, self.id, branch_id(onto), replay, draft))
 
     def _active(self) -> RepositoryRecord:
         return snapshot.readable(self._stores, self.id)
@@ -207,6 +240,12 @@ class Repository:
         found = branches.list_branches(self._stores.kv, self._active(), prefix=prefix)
         ordered = sorted(found, key=lambda branch: (branch.commit_id, branch.id))
         return iter([branch for branch in ordered if _head_token(branch) > after])
+
+
+def _strategy(name: str | None) -> MergeStrategy | None:
+    if name is not None and name not in tuple(MergeStrategy):
+        raise InvalidInput(f"strategy {name!r}: must be 'source', 'destination' or None")
+    return None if name is None else MergeStrategy(name)
 
 
 def _head_token(branch: BranchRecord) -> str:

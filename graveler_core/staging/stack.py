@@ -6,7 +6,7 @@ Where no layer says anything, `prefixes` names the source that decides.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -15,7 +15,7 @@ from graveler_core.blobs.port import Blobs
 from graveler_core.codec.entry import entry_from_row
 from graveler_core.codec.staged_record import decode_record
 from graveler_core.kv.bulk import get_many
-from graveler_core.kv.store import Store
+from graveler_core.kv.store import Store, Stored
 from graveler_core.model.entities import Branch
 from graveler_core.model.entry import TOMBSTONE, Entry
 from graveler_core.model.layers import Layer, PrefixRemoval, PrefixRestoration, SealedToken, SegmentLayer
@@ -49,10 +49,21 @@ def layers_of(branch: Branch) -> tuple[Layer, ...]:
 
 def lookup(stack: Stack, path: str) -> Staged | Source:
     """What is staged for a path, or the source that decides where nothing is. One round trip for all tokens."""
-    key = path.encode()
+    return lookup_many(stack, [path])[0]
+
+
+def lookup_many(stack: Stack, paths: Sequence[str]) -> list[Staged | Source]:
+    """`lookup` for several paths, in their order. One round trip for all tokens and paths where the store can."""
     tokens = [layer.token for layer in stack.layers if isinstance(layer, SealedToken)]
-    stored = get_many(stack.kv, [(keys.staging(token), keys.staged(key)) for token in tokens])
-    records = dict(zip(tokens, stored, strict=True))
+    wanted = [(keys.staging(token), keys.staged(path.encode())) for path in paths for token in tokens]
+    stored = get_many(stack.kv, wanted)
+    rows = (stored[row : row + len(tokens)] for row in range(0, len(stored), len(tokens)))
+    return [_decide(stack, path, dict(zip(tokens, row, strict=True))) for path, row in zip(paths, rows, strict=True)]
+
+
+def _decide(stack: Stack, path: str, records: Mapping[str, Stored | None]) -> Staged | Source:
+    """The newest word on a path, given what the tokens hold of it."""
+    key = path.encode()
     for layer in stack.layers:
         if isinstance(layer, SealedToken):
             found = records[layer.token]

@@ -1,0 +1,31 @@
+"""The step that merge, cherry-pick, transplant and revert share: what leads from one tree to another, onto a third."""
+
+from __future__ import annotations
+
+from graveler_core.committed.apply import Applied, apply
+from graveler_core.committed.three_way import MergeInputs, three_way, verdict
+from graveler_core.engine.rows import conflicts_of
+from graveler_core.errors import Conflict, Kind
+from graveler_core.model.changes import MergeStrategy
+from graveler_core.model.entities import Repository
+from graveler_core.stores import Stores
+
+
+def combine(stores: Stores, repo: Repository, inputs: MergeInputs, strategy: MergeStrategy | None) -> Applied:
+    """Decide, then write: the changes from `base` to `source`, applied to `destination`.
+
+    Raises:
+        Conflict: (`MergeConflict`) both sides changed some paths; `details["conflicts"]` lists the first thousand.
+    """
+    trees = stores.trees(repo)
+    decided = verdict(three_way(trees, inputs, strategy))
+    if decided.conflict_count:
+        listed = conflicts_of(decided.conflicts)
+        raise Conflict(
+            f"merge: both sides changed {decided.conflict_count:,} paths, the first is {listed[0].path!r}; "
+            "choose a strategy or change one side",
+            kind=Kind.MergeConflict,
+            conflicts=listed,
+            count=decided.conflict_count,
+        )
+    return apply(trees, inputs.destination, decided.changes, mapper=stores.executor.map)

@@ -1,0 +1,147 @@
+"""Replaying commits on another branch: transplant, cherry-pick, revert. Source: seed 002, merge and transplant.
+
+1. Records, fresh; a dirty destination is refused.
+2. Each step takes what leads from one tree to another (for a cherry-pick: a commit's parent to the commit; for a
+   revert: the commit to its parent) and applies it to the tree that the step before gave. Steps that change nothing
+   are left out. Blobs, headers and layouts are written; unreachable until the swap. A crash leaves garbage, nothing
+   else.
+3. ✓ One swap for all steps, from the very record that was checked: head := the last commit, no compacted tree (the
+   check found it equal to the head). A lost swap means that the destination moved: everything is decided again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from graveler_core.committed.three_way import MergeInputs
+from graveler_core.engine.advance import advance, find_operation
+from graveler_core.engine.clean_branch import require_clean
+from graveler_core.engine.combine import combine
+from graveler_core.engine.draft import Content, Draft, begin_operation, build
+from graveler_core.engine.registers import fresh
+from graveler_core.engine.resolve import resolve_commit
+from graveler_core.engine.retry import attempts
+from graveler_core.engine.swap import Write, record_writes
+from graveler_core.engine.view import commit_of
+from graveler_core.errors import InvalidInput, NoChanges
+from graveler_core.model.changes import MergeStrategy
+from graveler_core.model.entities import Repository
+from graveler_core.model.ids import BranchId, MetarangeId, Nonce, RepositoryId
+from graveler_core.objects.commits import StoredCommit
+from graveler_core.stores import Registers, Stores
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """Commits to replay, oldest first, and how."""
+
+    refs: Sequence[str]
+    strategy: MergeStrategy | None = None
+    mainline: int = 1
+    """Which parent of a merge commit counts as what it changed, from 1."""
+    backwards: bool = False
+    """Revert instead of repeat."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """What one commit does: from one tree to another, and the words of the commit that repeats it."""
+
+    base: MetarangeId
+    source: MetarangeId
+    draft: Draft
+
+
+def transplant(stores: Stores, repo: RepositoryId, onto: BranchId, replay: Replay, draft: Draft) -> StoredCommit:
+    """Replay commits on a branch in one step; gives the branch's new head.
+
+    A replayed commit keeps its message, committer and metadata unless the draft has its own message. Commits that are
+    replayed on their own base in their own order stay what they are: the branch moves to the last of them.
+
+    Raises:
+        Conflict: (`MergeConflict`) the branch changed the same paths.
+        DirtyBranch: the branch has uncommitted changes.
+        NoChanges: none of the commits changes anything here.
+        InvalidInput: the commits are not each other's parents, oldest first; or a commit has no such parent.
+    """
+    nonces = [Nonce(stores.ids.fresh()) for _ in replay.refs]
+    for _ in attempts(stores, f"transplant onto {repo}/{onto}"):
+        registers = fresh(stores, repo, onto)
+        if draft.idempotency_key:
+            floor = begin_operation(stores, registers, draft.idempotency_key)
+            made = find_operation(stores, registers, draft.idempotency_key, floor)
+            if made is not None:
+                return made
+        require_clean(stores, registers, "commits are replayed on it")
+        commits = [resolve_commit(stores, registers.repository, ref) for ref in replay.refs]
+        if not replay.backwards:
+            _require_chain(commits)
+        head = commit_of(stores, registers.repository, registers.branch.commit_id)
+        if _is_fast_forward(commits, head, replay, draft):
+            made, writes = commits[-1], list[Write]()
+        else:
+            steps = [_step(stores, registers.repository, commit, replay, draft) for commit in commits]
+            made, writes = _replayed(stores, registers, head, list(zip(steps, nonces, strict=True)), replay.strategy)
+        if made.id == head.id:
+            raise NoChanges(f"branch {onto!r}: the commits change nothing here", commit=head.id)
+        record_writes(stores, writes)
+        record = registers.branch.model_copy(update={"commit_id": made.id, "compacted_metarange": None})
+        if advance(stores, registers, record, made.id):
+            return made
+    raise AssertionError("attempts() raises when it ends")
+
+
+def _require_chain(commits: Sequence[StoredCommit]) -> None:
+    if not commits:
+        raise InvalidInput("transplant: no commits are named")
+    for older, newer in pairwise(commits):
+        if older.id not in newer.header.parents:
+            raise InvalidInput(
+                f"transplant: commit {older.id[:12]} is not a parent of {newer.id[:12]}; name them oldest first"
+            )
+
+
+def _is_fast_forward(commits: Sequence[StoredCommit], head: StoredCommit, replay: Replay, draft: Draft) -> bool:
+    in_place = not replay.backwards and commits[0].header.parents == (head.id,)
+    return in_place and not draft.message and not draft.idempotency_key
+
+
+def _step(stores: Stores, repo: Repository, commit: StoredCommit, replay: Replay, draft: Draft) -> _Step:
+    parents = commit.header.parents
+    if not 1 <= replay.mainline <= len(parents):
+        raise InvalidInput(f"commit {commit.id[:12]}: has {len(parents)} parents, so none is number {replay.mainline}")
+    before = commit_of(stores, repo, parents[replay.mainline - 1]).layout.metarange_id
+    after = commit.layout.metarange_id
+    if replay.backwards:
+        message = draft.message or f"Revert {commit.header.message!r}"
+        return _Step(after, before, replace(draft, message=message))
+    header = commit.header
+    words = replace(
+        draft,
+        message=draft.message or header.message,
+        committer=draft.committer or header.committer,
+        metadata={**header.metadata, **draft.metadata},
+    )
+    return _Step(before, after, words)
+
+
+def _replayed(
+    stores: Stores,
+    registers: Registers,
+    head: StoredCommit,
+    steps: Sequence[tuple[_Step, Nonce]],
+    strategy: MergeStrategy | None,
+) -> tuple[StoredCommit, list[Write]]:
+    """The last commit of the replay, and the writes that store all of them."""
+    at, written = head, list[Write]()
+    for step, nonce in steps:
+        tree = at.layout.metarange_id
+        applied = combine(stores, registers.repository, MergeInputs(step.base, step.source, tree), strategy)
+        if applied.metarange_id == tree and not step.draft.allow_empty:
+            continue
+        content = Content(applied.metarange_id, applied.operations, (at,), nonce)
+        at, writes = build(stores, registers, step.draft, content)
+        written += writes
+    return at, written

@@ -1,0 +1,75 @@
+"""What `transact` is asked to do, and what may stand in its way. Source: seed 002, stricter validations.
+
+An operation says what its author believed to be there, so that two authors who never met cannot overwrite each other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from graveler_core.model.entry import Entry
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """Give a path an entry.
+
+    Without `expected` the path must be free: the entry gets a content id of its own, unless it names one. With
+    `expected` it must hold exactly that entry, of the same payload and content id; or, for a rename, another operation
+    of the same transaction removes the path that held it.
+    """
+
+    path: str
+    entry: Entry
+    expected: Entry | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Remove:
+    """Take a path's entry away. The path must hold one: exactly `expected`, where it is given."""
+
+    path: str
+    expected: Entry | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Unchanged:
+    """Change nothing, but insist that a path holds an entry: exactly `expected`, where it is given."""
+
+    path: str
+    expected: Entry | None = None
+
+
+Operation = Put | Remove | Unchanged
+
+
+class ConflictKind(StrEnum):
+    """Why an operation cannot be done. Where several hold, the first in this order is reported."""
+
+    KEY_EXISTS = "key_exists"
+    KEY_DOES_NOT_EXIST = "key_does_not_exist"
+    PAYLOAD_DIFFERS = "payload_differs"
+    CONTENT_ID_DIFFERS = "content_id_differs"
+    VALUE_DIFFERS = "value_differs"
+
+
+@dataclass(frozen=True, slots=True)
+class OperationConflict:
+    """An operation that cannot be done: what it expected, and what is there."""
+
+    path: str
+    kind: ConflictKind
+    operation: Operation
+    existing: Entry | None
+
+
+class Resolution(StrEnum):
+    """What to do about a conflict."""
+
+    CONFLICT = "conflict"
+    """Fail, with all conflicts."""
+    APPLY = "apply"
+    """Do the operation all the same."""
+    DROP = "drop"
+    """Leave the operation out."""
