@@ -55,6 +55,11 @@ def measure_raw(raw: DataFrame) -> Measures:
     return measure(raw, ("year", "month", "day", "carrier", "flight", "origin", "sched_dep_time"))
 
 
+def measure_weather(weather: DataFrame) -> Measures:
+    """Measure the raw weather; its rows stand for no flights."""
+    return measure(weather, ("origin", "time_hour"), flights="0")
+
+
 def measure_cleaned(flights: DataFrame) -> Measures:
     """Measure the cleaned table."""
     return measure(flights, FLIGHT_KEY, ("dep_delay", "arr_delay"))

@@ -6,7 +6,12 @@ import dagster as dg
 
 from orchestration.assets.flights import cleaned_flights, daily_delays, raw_flights, raw_weather
 from orchestration.assets.published import PUBLISHED, flights_main
-from orchestration.checks.flights import cleaned_flights_checks, daily_delays_checks, raw_flights_checks
+from orchestration.checks.flights import (
+    cleaned_flights_checks,
+    daily_delays_checks,
+    raw_flights_checks,
+    raw_weather_checks,
+)
 from orchestration.io_managers.spark_table import SparkTableIOManager
 from orchestration.jobs.flights import flights_pipeline
 from orchestration.resources.flights_source import FlightsSource
@@ -23,7 +28,7 @@ branch = RunBranch(graveler=graveler, repository=REPOSITORY, storage_root=dg.Env
 
 defs = dg.Definitions(
     assets=[raw_flights, raw_weather, cleaned_flights, daily_delays, flights_main],
-    asset_checks=[raw_flights_checks, cleaned_flights_checks, daily_delays_checks],
+    asset_checks=[raw_flights_checks, raw_weather_checks, cleaned_flights_checks, daily_delays_checks],
     jobs=[flights_pipeline],
     sensors=[make_published_branch_sensor(PUBLISHED, repository=REPOSITORY, branch="main")],
     resources={

@@ -33,6 +33,14 @@ def raw_flights_checks(spark_tables: dg.ResourceParam[SparkTableIOManager]) -> I
     yield _result("raw_flights", ROW_COUNT, raw.rows > 0, raw)
 
 
+@dg.multi_asset_check(specs=_specs("raw_weather", [ROW_COUNT, KEYS_UNIQUE]))
+def raw_weather_checks(spark_tables: dg.ResourceParam[SparkTableIOManager]) -> Iterator[dg.AssetCheckResult]:
+    """Something was delivered, no hour twice."""
+    weather = quality.measure_weather(spark_tables.read("raw_weather"))
+    yield _result("raw_weather", ROW_COUNT, weather.rows > 0, weather)
+    yield _result("raw_weather", KEYS_UNIQUE, quality.keys_unique(weather), weather)
+
+
 @dg.multi_asset_check(specs=_specs("cleaned_flights", [ROW_COUNT, KEYS_UNIQUE, DELAYS_WITHIN_BOUNDS]))
 def cleaned_flights_checks(spark_tables: dg.ResourceParam[SparkTableIOManager]) -> Iterator[dg.AssetCheckResult]:
     """Cleaning lost and made no row, no flight is there twice, no delay is absurd."""

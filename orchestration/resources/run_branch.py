@@ -56,18 +56,12 @@ class RunBranch(dg.ConfigurableResource):  # type: ignore[type-arg]
 
     def open_repository(self) -> "Repository":
         """The repository, created if it does not exist."""
-        from graveler_core.errors import NotFound, NotUnique
+        from graveler_core.errors import NotFound
 
-        graveler = self.graveler.graveler()
         try:
-            return graveler.repository(self.repository)
+            return self.graveler.graveler().repository(self.repository)
         except NotFound:
-            pass
-        namespace = f"{self.storage_root.rstrip('/')}/{self.repository}"
-        try:
-            return graveler.create_repository(self.repository, storage_namespace=namespace, default_branch=self.into)
-        except NotUnique:
-            return graveler.repository(self.repository)
+            return self._create_repository()
 
     def open_for_writing(self) -> "Branch":
         """The run's branch, created from `into` if it does not exist."""
@@ -94,3 +88,15 @@ class RunBranch(dg.ConfigurableResource):  # type: ignore[type-arg]
         except NotFound:
             return False
         return True
+
+    def _create_repository(self) -> "Repository":
+        from graveler_core.errors import Kind, NotUnique
+
+        graveler = self.graveler.graveler()
+        namespace = f"{self.storage_root.rstrip('/')}/{self.repository}"
+        try:
+            return graveler.create_repository(self.repository, namespace, default_branch=self.into)
+        except NotUnique as e:
+            if e.kind is not Kind.RepositoryExists:
+                raise
+            return graveler.repository(self.repository)  # another run was faster
