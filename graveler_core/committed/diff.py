@@ -49,7 +49,7 @@ class Differences:
         )
 
 
-def diff(
+def diff(  # noqa: PLR0913 - the key interval as `scan` takes it
     trees: Trees,
     left: MetarangeId,
     right: MetarangeId,

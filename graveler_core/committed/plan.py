@@ -158,4 +158,4 @@ def _last_boundary(trees: Trees, changes: pa.Table) -> int:
 
 
 def _joined(tables: list[pa.Table]) -> pa.Table:
-    return pa.concat_tables(tables or [RECORD_SCHEMA.empty_table()]).combine_chunks()
+    return pa.concat_tables(tables or [RECORD_SCHEMA.empty_table()])

@@ -31,7 +31,7 @@ MAX_LISTED_CONFLICTS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Conflicts:
-    """Keys that both sides changed differently, in order, and three states of each: `SIDE_SCHEMA`, null where absent."""
+    """Keys that both sides changed differently, in order; their states are in `SIDE_SCHEMA`, null where absent."""
 
     keys: pa.Array
     base: pa.Table

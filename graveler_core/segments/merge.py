@@ -6,7 +6,7 @@ Keys are compared as bytes. A kernel's memory is that of its tables; bounding th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from graveler_core.codec.columns import fixed_rows
 from graveler_core.model.entry import ENTRY_SCHEMA, RECORD_SCHEMA, TOMBSTONE
-from graveler_core.segments.sorted_keys import key_series, positions
+from graveler_core.segments.sorted_keys import KEY, key_series, positions
 
 IDENTITY = "identity"
 
@@ -97,11 +97,11 @@ def as_records(entries: pa.Table, tombstone: pa.Array | None = None) -> pa.Table
 def paired(left: pa.Table, right: pa.Table) -> Pairs:
     """Align two sorted tables, each with unique keys, by key."""
     n, m = left.num_rows, right.num_rows
+    if n == m and left.column(KEY).equals(right.column(KEY)):
+        return Pairs(np.arange(n), np.arange(n))
     frame = _merged([_numbered(key_series(left), 0), _numbered(key_series(right), n)])
     rows: NDArray[np.int64] = frame["row"].to_numpy()
     starts = np.flatnonzero(_first_of_key(frame["key"]))
-    if len(starts) == 0:
-        return Pairs(np.empty(0, np.int64), np.empty(0, np.int64))
     low, high = np.minimum.reduceat(rows, starts), np.maximum.reduceat(rows, starts)
     assert m + n == len(rows)  # noqa: S101 - merging neither drops nor invents rows
     return Pairs(left=np.where(low < n, low, -1), right=np.where(high >= n, high - n, -1))
@@ -128,7 +128,7 @@ def _overlaid(
     tombstone = _flags(changes.column(TOMBSTONE))
     puts, removals = effective & ~tombstone, effective & tombstone
     if entries.num_rows == 0:
-        return as_entries(changes.filter(pa.array(puts)))
+        return as_entries(changes if puts.all() else changes.filter(pa.array(puts)))
     rows = np.arange(entries.num_rows)
     put = np.flatnonzero(puts)
     number = np.full(len(puts), -1, np.int64)
@@ -152,7 +152,9 @@ def _merged(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
 
 def _first_of_key(keys: pl.Series) -> NDArray[np.bool_]:
     """Which rows are the first of their key. Does not rely on which side a merge lets go first."""
-    first: NDArray[Any] = (keys != keys.shift(1)).fill_null(True).to_numpy()
+    first: NDArray[np.bool_] = np.ones(len(keys), np.bool_)
+    if len(keys) > 1:
+        first[1:] = (keys[1:] != keys[:-1]).to_numpy()
     return first
 
 

@@ -60,7 +60,7 @@ def positions(keys: pl.Series, probes: pl.Series) -> tuple[NDArray[np.int64], ND
     if len(keys) == 0 or len(probes) == 0:
         return np.zeros(len(probes), np.int64), np.zeros(len(probes), np.bool_)
     at: NDArray[np.int64] = np.asarray(keys.search_sorted(probes, side="left").to_numpy(), dtype=np.int64)
-    found: NDArray[Any] = (keys.gather(np.minimum(at, len(keys) - 1)) == probes).to_numpy()
+    found: NDArray[Any] = (keys[np.minimum(at, len(keys) - 1)] == probes).to_numpy()
     return at, found & (at < len(keys))
 
 
