@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from urllib.parse import unquote
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from graveler_core import connect
+from graveler_core.errors import InvalidInput, NotFound
+from graveler_core.model.entry import AddressType, CommonPrefix, Entry
+from jobs.flights import RAW_MONTH
+from jobs.tables import PARQUET, Split, directory, hadoop_uri, read_files, write_files
+
+pytestmark = pytest.mark.xdist_group("spark")
+MONTHS = ("2013-01", "2013-02", "2013-03")
+
+
+def local(namespace: str, address: str = "") -> Path:
+    return Path(unquote(namespace.removeprefix("file://"))) / address
+
+
+def entries(table: pa.Table) -> list[Entry | CommonPrefix]:
+    return [Entry(address=row["address"], path=row["key"].decode()) for row in table.to_pylist()]
+
+
+def test_a_split_table_is_written_a_directory_a_key(spark: SparkSession, delivered: DataFrame, namespace: str) -> None:
+    written = write_files(delivered, namespace, "raw", Split(RAW_MONTH, MONTHS))
+    assert written.column("key").to_pylist() == [f"raw/{month}/part-00000.parquet".encode() for month in MONTHS]
+    for row in written.to_pylist():
+        content = local(namespace, row["address"]).read_bytes()
+        assert row["size"] == len(content)
+        assert row["checksum"] == "sha256:" + hashlib.sha256(content).hexdigest()
+        assert row["content_type"] == PARQUET
+        assert row["address_type"] == AddressType.RELATIVE
+    assert read_files(spark, namespace, entries(written)).exceptAll(delivered).isEmpty()
+    assert read_files(spark, namespace, entries(written)).count() == delivered.count()
+    assert read_files(spark, namespace, entries(written)[:1]).columns == delivered.columns
+
+
+def test_equal_rows_give_equal_files_whatever_else_is_written(delivered: DataFrame, namespace: str) -> None:
+    whole = write_files(delivered, namespace, "raw", Split(RAW_MONTH, MONTHS)).to_pylist()
+    shuffled = delivered.where("month = 2").repartition(5, "day")
+    alone = write_files(shuffled, namespace, "raw", Split(RAW_MONTH, ["2013-02"])).to_pylist()
+    assert [(r["key"], r["checksum"]) for r in alone] == [(whole[1]["key"], whole[1]["checksum"])]
+    assert alone[0]["address"] != whole[1]["address"]
+
+
+def test_a_table_that_is_not_split_keeps_its_files(spark: SparkSession, namespace: str) -> None:
+    frame = spark.range(100).repartition(3)
+    written = write_files(frame, namespace, "some/table")
+    assert written.column("key").to_pylist() == [b"some/table/part-0000%d.parquet" % n for n in range(3)]
+    assert {row.id for row in read_files(spark, namespace, entries(written)).collect()} == set(range(100))
+
+
+def test_any_text_can_be_a_partition_key(spark: SparkSession, namespace: str) -> None:
+    keys = ["a/b", "ü ber", "x%20y", "..", "k=v"]
+    frame = spark.createDataFrame([(k, n) for n, k in enumerate(keys)], "k STRING, n INT")
+    written = write_files(frame, namespace, "t", Split("k", keys))
+    folders = {directory("t", key) for key in keys}
+    assert len(folders) == 5
+    assert {key.decode().rsplit("/", 1)[0] + "/" for key in written.column("key").to_pylist()} == folders
+    assert all(folder.count("/") == 2 for folder in folders)
+    for n, key in enumerate(keys):
+        mine = [e for e in entries(written) if e.path.startswith(directory("t", key))]
+        assert [row.n for row in read_files(spark, namespace, mine).collect()] == [n]
+
+
+def test_rows_outside_of_the_partitions_are_refused(delivered: DataFrame, namespace: str) -> None:
+    with pytest.raises(InvalidInput, match=r"rows lie outside the partitions \['2013-01'\]"):
+        write_files(delivered, namespace, "raw", Split(RAW_MONTH, ["2013-01"]))
+
+
+def test_a_partition_without_rows_has_no_files(delivered: DataFrame, namespace: str) -> None:
+    january = delivered.where("month = 1")
+    assert write_files(january, namespace, "raw", Split(RAW_MONTH, ["2013-01", "2013-05"])).num_rows == 1
+    assert write_files(delivered.where("false"), namespace, "raw", Split(RAW_MONTH, ["2013-05"])).num_rows == 0
+
+
+def test_what_is_written_can_be_staged_and_read_at_a_commit(spark: SparkSession, namespace: str) -> None:
+    with connect("memory://") as graveler:
+        repo = graveler.create_repository("lake", namespace)
+        main = repo.branch("main")
+        main.stage_many(write_files(spark.range(10), repo.storage_namespace, "numbers"))
+        first = main.commit("ten")
+        main.remove_prefix("numbers/")
+        main.stage_many(write_files(spark.range(25), repo.storage_namespace, "numbers"))
+        second = main.commit("twenty-five")
+        counts = [
+            read_files(spark, repo.storage_namespace, repo.at(commit.id).list("numbers/")).count()
+            for commit in (first, second)
+        ]
+    assert counts == [10, 25]
+
+
+def test_nothing_to_read_is_an_error(spark: SparkSession, namespace: str) -> None:
+    with pytest.raises(NotFound, match="no files"):
+        read_files(spark, namespace, [])
+
+
+def test_an_inline_entry_is_no_file(spark: SparkSession, namespace: str) -> None:
+    inline = Entry(path="t/x", data=b"x", size=1, address_type=AddressType.INLINE)
+    with pytest.raises(InvalidInput, match=r"t/x.*inline"):
+        read_files(spark, namespace, [inline])
+
+
+@pytest.mark.parametrize(
+    ("namespace", "address", "expected"),
+    [
+        ("file:///srv/a%20b", "data/x", "file:///srv/a b/data/x"),
+        ("s3://bucket/lake", "data/x", "s3a://bucket/lake/data/x"),
+        ("gs://bucket", "data/x", "gs://bucket/data/x"),
+        ("s3://bucket/lake", "", "s3a://bucket/lake"),
+    ],
+)
+def test_hadoop_uri(namespace: str, address: str, expected: str) -> None:
+    assert hadoop_uri(namespace, address) == expected
+
+
+def test_spark_cannot_see_memory() -> None:
+    with pytest.raises(InvalidInput, match="memory://lake"):
+        hadoop_uri("memory://lake")

@@ -1,0 +1,21 @@
+"""One Spark session for all tests of a process: starting one takes longer than most tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from pyspark.sql import SparkSession
+
+from jobs.session import local_settings, pin_worker_interpreter
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    pin_worker_interpreter()
+    builder = SparkSession.builder
+    for name, value in local_settings().items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    yield session
+    session.stop()
