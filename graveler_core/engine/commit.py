@@ -57,6 +57,11 @@ def commit(stores: Stores, repo: RepositoryId, branch: BranchId, draft: Draft) -
         NotFound: no such repository or branch.
         OutcomeUnknown: the answer of the last step was lost, and history does not tell; `details["commit"]` is its id.
     """
+    with stores.turns.turn(repo, branch):
+        return _commit(stores, repo, branch, draft)
+
+
+def _commit(stores: Stores, repo: RepositoryId, branch: BranchId, draft: Draft) -> StoredCommit:
     nonce = Nonce(stores.ids.fresh())
     made = _made_before(stores, fresh(stores, repo, branch), draft)
     if made is not None:

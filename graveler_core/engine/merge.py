@@ -50,6 +50,11 @@ def merge(stores: Stores, repo: RepositoryId, request: MergeRequest, draft: Draf
         DirtyBranch: the destination has uncommitted changes.
         NotFound: no such repository, ref or branch; or (`NoMergeBase`) the histories are unrelated.
     """
+    with stores.turns.turn(repo, request.into):
+        return _merge(stores, repo, request, draft)
+
+
+def _merge(stores: Stores, repo: RepositoryId, request: MergeRequest, draft: Draft) -> StoredCommit:
     nonce = Nonce(stores.ids.fresh())
     source, into = request.source, request.into
     draft = draft if draft.message else replace(draft, message=f"Merge {source!r} into {into!r}")

@@ -32,7 +32,7 @@ def fresh(stores: Stores, repo: RepositoryId, branch: BranchId) -> Registers:
         NotFound: the repository is not active, or the branch does not exist in it.
     """
     try:
-        registers = _read(stores, repo, branch)
+        registers = stores.reads.read(repo, branch, lambda: _read(stores, repo, branch))
     except NotFound:
         stores.registers.forget(repo, branch)
         raise

@@ -33,7 +33,7 @@ def seal(stores: Stores, repo: RepositoryId, branch: BranchId, *, allow_empty: b
         elif allow_empty or now.branch.compacted_metarange is not None or _says_something(stores, now):
             return now
         elif same_content(now, fresh(stores, repo, branch)):
-            raise NoChanges(f"branch {branch!r}: nothing to commit", branch=branch)
+            raise NoChanges(f"branch {branch!r}: nothing to commit", branch=branch, commit=now.branch.commit_id)
     raise AssertionError("attempts() raises when it ends")
 
 

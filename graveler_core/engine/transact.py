@@ -59,6 +59,13 @@ def transact(
         NoChanges: the operations change nothing.
         InvalidInput: a path twice, a content id twice, or a bad entry.
     """
+    with stores.turns.turn(repo, branch):
+        return _transact(stores, repo, branch, transaction, draft)
+
+
+def _transact(
+    stores: Stores, repo: RepositoryId, branch: BranchId, transaction: Transaction, draft: Draft
+) -> StoredCommit:
     operations = normalised(transaction.operations)
     drawn = {o.path: uuid.UUID(stores.ids.fresh()) for o in operations if isinstance(o, Put) and o.expected is None}
     nonce = Nonce(stores.ids.fresh())

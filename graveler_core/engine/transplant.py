@@ -66,6 +66,11 @@ def transplant(stores: Stores, repo: RepositoryId, onto: BranchId, replay: Repla
         NoChanges: none of the commits changes anything here.
         InvalidInput: the commits are not each other's parents, oldest first; or a commit has no such parent.
     """
+    with stores.turns.turn(repo, onto):
+        return _transplant(stores, repo, onto, replay, draft)
+
+
+def _transplant(stores: Stores, repo: RepositoryId, onto: BranchId, replay: Replay, draft: Draft) -> StoredCommit:
     nonces = [Nonce(stores.ids.fresh()) for _ in replay.refs]
     for _ in attempts(stores, f"transplant onto {repo}/{onto}"):
         registers = fresh(stores, repo, onto)

@@ -1,0 +1,12 @@
+"""Everything a use case needs from outside, as one frozen value: stores, time, chance, workers, caches.
+
+Use cases are functions `f(stores, …)`. `wiring` makes the one of production; tests and the simulator make theirs.
+"""
+
+from graveler_core.stores.executor import Executor, Threads
+from graveler_core.stores.registers import RegisterCache, Registers
+from graveler_core.stores.shared_reads import SharedReads
+from graveler_core.stores.stores import RetryBudget, Stores
+from graveler_core.stores.turns import Turns
+
+__all__ = ["Executor", "RegisterCache", "Registers", "RetryBudget", "SharedReads", "Stores", "Threads", "Turns"]

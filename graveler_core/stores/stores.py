@@ -1,0 +1,58 @@
+"""What use cases work on, as one frozen value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from graveler_core.blobs.port import BlobStores
+from graveler_core.committed.cache import TreeCache
+from graveler_core.committed.trees import Trees
+from graveler_core.kv.store import Store
+from graveler_core.model.clock import Clock, IdSource, RandomIds, SystemClock
+from graveler_core.model.entities import Repository
+from graveler_core.objects.commits import CommitCache
+from graveler_core.segments.boundary import Cutting
+from graveler_core.stores.executor import Executor, Threads
+from graveler_core.stores.registers import RegisterCache, Registers
+from graveler_core.stores.shared_reads import SharedReads
+from graveler_core.stores.turns import Turns
+
+
+@dataclass(frozen=True, slots=True)
+class RetryBudget:
+    """Seconds: for one call with all its attempts, and the bounds of one pause between them."""
+
+    total: float = 60.0
+    least: float = 0.001
+    most: float = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Stores:
+    """Where things are kept, time and chance, workers, and what threads of this process share."""
+
+    kv: Store
+    blobs: BlobStores
+    clock: Clock = field(default_factory=SystemClock)
+    ids: IdSource = field(default_factory=RandomIds)
+    executor: Executor = field(default_factory=Threads)
+    cutting: Cutting = field(default_factory=Cutting)
+    retry_budget: RetryBudget = field(default_factory=RetryBudget)
+    commits: CommitCache = field(default_factory=CommitCache)
+    registers: RegisterCache = field(default_factory=RegisterCache)
+    reads: SharedReads[Registers] = field(default_factory=SharedReads)
+    turns: Turns = field(default_factory=Turns)
+    ranges: TreeCache = field(default_factory=TreeCache)
+
+    def trees(self, repo: Repository) -> Trees:
+        """The committed trees of a repository."""
+        return Trees(
+            blobs=self.blobs.at(repo.storage_namespace),
+            boundary_seed=repo.boundary_seed,
+            cutting=self.cutting,
+            cache=self.ranges,
+        )
+
+    def close(self) -> None:
+        """Give back connections. Any call afterwards raises `Unavailable`."""
+        self.kv.close()
