@@ -22,8 +22,6 @@ CHUNK_ROWS: Final = 5_000
 """Rows that one transaction of a bulk write removes or loads at most: more would hold the writer lock of an embedded
 store too long (one statement over 400,000 rows: 0.3 s)."""
 
-Row = tuple[bytes, bytes]
-
 
 @dataclass(frozen=True, slots=True)
 class Interval:
@@ -43,9 +41,13 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Rows in key order, and whether they reach the end of what was asked for."""
+    """Rows in key order, as columns, and whether they reach the end of what was asked for.
 
-    rows: Sequence[Row]
+    Columns, because what reads many rows wants columns, and a tuple for each row costs as much as reading it.
+    """
+
+    keys: Sequence[bytes]
+    values: Sequence[bytes]
     last: bool
 
 
@@ -81,12 +83,12 @@ def pages(read: Callable[[Interval, int], Page], keys: Interval, limit: int | No
     while not keys.is_empty() and left != 0:
         wanted = size if left is None else min(size, left)
         page = read(keys, wanted)
-        if page.rows:
+        if page.keys:
             yield page
         if page.last:
             return
-        keys = keys.after(page.rows[-1][0])
-        left = None if left is None else left - len(page.rows)
+        keys = keys.after(page.keys[-1])
+        left = None if left is None else left - len(page.keys)
         size = PAGE_ROWS
 
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from graveler_core.errors import InvalidInput, Kind, Unavailable
 from graveler_core.kv.abilities import Item
-from graveler_core.kv.columns import batch_of_rows
+from graveler_core.kv.columns import batch_of_columns
 from graveler_core.kv.limits import check_key, check_partition, check_value
 from graveler_core.kv.paging import (
     FIRST_PAGE_ROWS,
@@ -50,14 +50,14 @@ class _Partition:
     def page(self, keys: Interval, rows: int) -> Page:
         first = bisect_left(self.keys, keys.lower)
         stop = len(self.keys) if keys.upper is None else bisect_left(self.keys, keys.upper)
-        found: list[tuple[bytes, bytes]] = []
+        values: list[bytes] = []
         size = 0
         for key in self.keys[first : min(first + rows, stop)]:
-            found.append((key, self.values[key]))
-            size += len(self.values[key])
+            values.append(self.values[key])
+            size += len(values[-1])
             if size >= PAGE_BYTES:
                 break
-        return Page(found, last=first + len(found) >= stop)
+        return Page(self.keys[first : first + len(values)], values, last=first + len(values) >= stop)
 
 
 @dataclass(slots=True)
@@ -139,7 +139,11 @@ class MemoryStore:
         check_limit(limit)
         read = self._reader(partition)
         found = pages(read, interval(prefix, start, end), limit, FIRST_PAGE_ROWS)
-        return (KeyValue(key, value, Predicate(value)) for page in found for key, value in page.rows)
+        return (
+            KeyValue(key, value, Predicate(value))
+            for page in found
+            for key, value in zip(page.keys, page.values, strict=True)
+        )
 
     def close(self) -> None:
         self._closed = True
@@ -164,7 +168,9 @@ class MemoryStore:
             rows.keys = sorted(rows.values)
 
     def scan_arrow(self, partition: bytes, keys: Interval) -> Iterator[pa.RecordBatch]:
-        return (batch_of_rows(page.rows) for page in pages(self._reader(partition), keys, None, PAGE_ROWS))
+        return (
+            batch_of_columns(page.keys, page.values) for page in pages(self._reader(partition), keys, None, PAGE_ROWS)
+        )
 
     def drop_partition(self, partition: bytes) -> int:
         with self._memory.lock:

@@ -11,6 +11,7 @@ import random
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from operator import itemgetter
 from typing import Any, Final, LiteralString, TypeVar, cast
 
 import psycopg
@@ -25,7 +26,7 @@ from graveler_core.kv.backends import postgresql_schema
 from graveler_core.kv.backends import postgresql_statements as sql
 from graveler_core.kv.backends.postgresql_errors import RETRIED, is_lost, mapped
 from graveler_core.kv.backends.postgresql_sessions import Sessions, Target, parse_url
-from graveler_core.kv.columns import batch_of_rows
+from graveler_core.kv.columns import batch_of_columns
 from graveler_core.kv.limits import check_key, check_partition, check_value
 from graveler_core.kv.paging import (
     CHUNK_ROWS,
@@ -122,7 +123,11 @@ class PostgreSQLStore:
         check_partition(partition)
         check_limit(limit)
         found = pages(partial(self._page, partition), interval(prefix, start, end), limit, FIRST_PAGE_ROWS)
-        return (KeyValue(key, value, Predicate(value)) for page in found for key, value in page.rows)
+        return (
+            KeyValue(key, value, Predicate(value))
+            for page in found
+            for key, value in zip(page.keys, page.values, strict=True)
+        )
 
     def close(self) -> None:
         self._sessions.close()
@@ -149,7 +154,10 @@ class PostgreSQLStore:
             self._write(sql.LOAD, (partition, keys[piece].to_pylist(), values[piece].to_pylist()))
 
     def scan_arrow(self, partition: bytes, keys: Interval) -> Iterator[pa.RecordBatch]:
-        return (batch_of_rows(page.rows) for page in pages(partial(self._page, partition), keys, None, PAGE_ROWS))
+        return (
+            batch_of_columns(page.keys, page.values)
+            for page in pages(partial(self._page, partition), keys, None, PAGE_ROWS)
+        )
 
     def drop_partition(self, partition: bytes) -> int:
         dropped = 0
@@ -168,7 +176,8 @@ class PostgreSQLStore:
             found = self._read(sql.SCAN_FROM, (partition, keys.lower, rows, PAGE_BYTES))
         else:
             found = self._read(sql.SCAN, (partition, keys.lower, keys.upper, rows, PAGE_BYTES))
-        return Page(found, last=len(found) < rows and sum(len(value) for _, value in found) < PAGE_BYTES)
+        keys_found, values = list(map(itemgetter(0), found)), list(map(itemgetter(1), found))
+        return Page(keys_found, values, last=len(found) < rows and sum(map(len, values)) < PAGE_BYTES)
 
     def _read(self, statement: LiteralString, parameters: Sequence[Any]) -> list[Any]:
         try:

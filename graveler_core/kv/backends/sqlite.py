@@ -12,6 +12,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from operator import itemgetter
 from threading import Lock
 from typing import Any, Final, TypeVar
 
@@ -21,7 +22,7 @@ from graveler_core.kv.abilities import Item
 from graveler_core.kv.backends.sqlite_connections import Connections
 from graveler_core.kv.backends.sqlite_errors import mapped
 from graveler_core.kv.backends.sqlite_file import SQLiteFile, parse_url
-from graveler_core.kv.columns import batch_of_rows
+from graveler_core.kv.columns import batch_of_columns
 from graveler_core.kv.limits import check_key, check_partition, check_value
 from graveler_core.kv.paging import (
     CHUNK_ROWS,
@@ -30,7 +31,6 @@ from graveler_core.kv.paging import (
     PAGE_ROWS,
     Interval,
     Page,
-    Row,
     check_limit,
     interval,
     pages,
@@ -52,7 +52,8 @@ _DELETE_IF: Final = "DELETE FROM kv WHERE partition=? AND key=? AND value=?"
 _SCAN_FROM: Final = "SELECT key, value FROM kv WHERE partition=? AND key>=? ORDER BY key LIMIT ?"
 _SCAN: Final = "SELECT key, value FROM kv WHERE partition=? AND key>=? AND key<? ORDER BY key LIMIT ?"
 _DROP: Final = (
-    "DELETE FROM kv WHERE partition=?1 AND key IN (SELECT key FROM kv WHERE partition=?1 ORDER BY key LIMIT ?2)"
+    "DELETE FROM kv WHERE partition=?1"
+    " AND key<=(SELECT max(key) FROM (SELECT key FROM kv WHERE partition=?1 ORDER BY key LIMIT ?2))"
 )
 _COUNT: Final = "SELECT count(*) FROM kv WHERE partition=?"
 _STEP: Final = "SELECT key FROM kv WHERE partition=? AND key>=? ORDER BY key LIMIT 1 OFFSET ?"
@@ -128,7 +129,11 @@ class SQLiteStore:
         check_partition(partition)
         check_limit(limit)
         found = pages(partial(self._page, partition), interval(prefix, start, end), limit, FIRST_PAGE_ROWS)
-        return (KeyValue(key, value, Predicate(value)) for page in found for key, value in page.rows)
+        return (
+            KeyValue(key, value, Predicate(value))
+            for page in found
+            for key, value in zip(page.keys, page.values, strict=True)
+        )
 
     def close(self) -> None:
         self._connections.close()
@@ -149,7 +154,10 @@ class SQLiteStore:
             self._transact(_SET, zip(partitions, keys[piece].to_pylist(), values[piece].to_pylist(), strict=True))
 
     def scan_arrow(self, partition: bytes, keys: Interval) -> Iterator[pa.RecordBatch]:
-        return (batch_of_rows(page.rows) for page in pages(partial(self._page, partition), keys, None, PAGE_ROWS))
+        return (
+            batch_of_columns(page.keys, page.values)
+            for page in pages(partial(self._page, partition), keys, None, PAGE_ROWS)
+        )
 
     def drop_partition(self, partition: bytes) -> int:
         dropped = chunk = self._write(_DROP, (partition, CHUNK_ROWS))
@@ -216,14 +224,18 @@ def _read_page(connection: sqlite3.Connection, partition: bytes, keys: Interval,
         cursor = connection.execute(_SCAN_FROM, (partition, keys.lower, rows))
     else:
         cursor = connection.execute(_SCAN, (partition, keys.lower, keys.upper, rows))
-    found: list[Row] = []
+    found: list[bytes] = []
+    values: list[bytes] = []
     size = 0
     try:
+        # Few rows at a time also keep the tuples out of the garbage collector, which would double the cost of a scan.
         while chunk := cursor.fetchmany(_FETCH_ROWS):
-            found += chunk
-            size += sum(len(value) for _, value in chunk)
+            found += map(itemgetter(0), chunk)
+            part = list(map(itemgetter(1), chunk))
+            values += part
+            size += sum(map(len, part))
             if size >= PAGE_BYTES:
-                return Page(found, last=False)
+                return Page(found, values, last=False)
     finally:
         cursor.close()
-    return Page(found, last=len(found) < rows)
+    return Page(found, values, last=len(found) < rows)

@@ -45,9 +45,9 @@ def test_pages_yield_each_row_once(rows: int, limit: int | None, cut: int, first
         asked.append(size)
         start = bisect_left(keys, wanted.lower)
         found = keys[start : start + min(size, cut)]
-        return Page([(key, b"") for key in found], last=len(found) < min(size, cut))
+        return Page(found, [b""] * len(found), last=len(found) < min(size, cut))
 
-    found = [key for page in pages(read, Interval(b"", None), limit, first) for key, _ in page.rows]
+    found = [key for page in pages(read, Interval(b"", None), limit, first) for key in page.keys]
     assert found == keys[:limit]
     assert asked[:1] == ([] if limit == 0 else [first if limit is None else min(first, limit)])
     assert max(asked[1:], default=0) <= PAGE_ROWS
