@@ -85,3 +85,14 @@ def test_what_all_share_is_not_read() -> None:
     levels = read_node(cold, merge.base).level + 1
     assert verdict(three_way(cold, merge)).changes["key"].to_pylist() == [b"00100"]
     assert len(counted(cold).reads) < 16 * levels
+
+
+def test_differences_of_unlike_reach_meet_key_by_key() -> None:
+    state = {b"%03d" % n: 1 for n in range(200)}
+    late = dict.fromkeys(sorted(state)[100:], 3)
+    trees = tiny_trees()
+    found = verdict(three_way(trees, inputs(trees, state, dict.fromkeys(state, 2), late)))
+    assert found.conflicts.keys.to_pylist() == sorted(late)
+    assert found.changes["key"].to_pylist() == sorted(state)[:100]
+    turned = verdict(three_way(trees, inputs(trees, state, late, dict.fromkeys(state, 2))))
+    assert turned.conflicts.keys.to_pylist() == sorted(late)
