@@ -1,0 +1,21 @@
+from __future__ import annotations
+
+import dagster as dg
+
+from sensors.data_version import reported_commit
+
+KEY = dg.AssetKey(["flights", "main"])
+
+
+def test_the_latest_report_counts() -> None:
+    with dg.DagsterInstance.ephemeral() as instance:
+        assert reported_commit(instance, KEY) is None
+        for commit in ("one", "two"):
+            instance.report_runless_asset_event(dg.AssetMaterialization(KEY, tags={"dagster/data_version": commit}))
+        assert reported_commit(instance, KEY) == "two"
+
+
+def test_a_materialization_without_data_version_names_no_commit() -> None:
+    with dg.DagsterInstance.ephemeral() as instance:
+        instance.report_runless_asset_event(dg.AssetMaterialization(KEY))
+        assert reported_commit(instance, KEY) is None
