@@ -62,10 +62,7 @@ def load(store: Store, partition: bytes, keys: pa.BinaryArray, values: pa.Binary
     if isinstance(store, Loads):
         store.load(partition, keys, values)
         return
-    for offset in range(0, len(keys), CHUNK_ROWS):
-        piece = slice(offset, offset + CHUNK_ROWS)
-        chunk = zip(keys[piece].to_pylist(), values[piece].to_pylist(), strict=True)
-        set_many(store, [(partition, key, value) for key, value in chunk])
+    load_in_chunks(store, partition, keys, values)
 
 
 def scan_arrow(
@@ -104,6 +101,14 @@ def split_points(store: Store, partition: bytes, n: int) -> list[bytes]:
     if isinstance(store, SplitsPartitions):
         return store.split_points(partition, n)
     return split_by_scan(scan_arrow(store, partition), n)
+
+
+def load_in_chunks(store: Store, partition: bytes, keys: pa.BinaryArray, values: pa.BinaryArray) -> None:
+    """The fallback of `load`."""
+    for offset in range(0, len(keys), CHUNK_ROWS):
+        piece = slice(offset, offset + CHUNK_ROWS)
+        chunk = zip(keys[piece].to_pylist(), values[piece].to_pylist(), strict=True)
+        set_many(store, [(partition, key, value) for key, value in chunk])
 
 
 def drop_one_by_one(store: Store, partition: bytes) -> int:

@@ -48,7 +48,7 @@ def test_scans_count_the_pages_that_are_read() -> None:
     for rows, waits in ((0, 0), (1, 1), (1_000, 1), (1_001, 2), (11_001, 3)):
         store.reset()
         assert len(list(islice(store.scan(b"p"), rows))) == rows
-        assert (store.counts["scan"], store.round_trips) == (1, waits)
+        assert (store.counts["scan"], store.round_trips) == (min(waits, 1), waits)
     store.reset()
     assert sum(batch.num_rows for batch in bulk.scan_arrow(store, b"p")) == 11_500
     assert store.round_trips == 2
