@@ -6,9 +6,9 @@ Only pointers are compared (identity, payload, content id); no content is read.
 from __future__ import annotations
 
 import uuid
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from graveler_core.codec.entry import normalise_entry
 from graveler_core.errors import Conflict, InvalidInput, Kind
@@ -21,9 +21,11 @@ from graveler_core.model.operations import (
     Put,
     Remove,
     Resolution,
+    Unchanged,
 )
 
 Arbiter = Callable[[OperationConflict], Resolution]
+"""Decides about one conflict. It is asked again when a lost race makes the transaction look again."""
 
 
 def fail(conflict: OperationConflict) -> Resolution:
@@ -31,29 +33,39 @@ def fail(conflict: OperationConflict) -> Resolution:
     return Resolution.CONFLICT
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Ground:
     """What a transaction stands on."""
 
     existing: Mapping[str, Entry]
-    removed: Mapping[str, Entry]
-    """What the transaction itself takes away, by path."""
-    moved: Mapping[uuid.UUID, Entry]
+    removed: set[str] = field(default_factory=set)
+    """Paths that the transaction itself empties."""
+    moved: dict[uuid.UUID, Entry] = field(default_factory=dict)
     """What the transaction itself takes away, by content id: what a rename may bring to another path."""
+
+    def take_away(self, path: str) -> None:
+        """Note a removal that is done."""
+        found = self.existing.get(path)
+        if found is not None:
+            self.removed.add(path)
+            if found.content_id is not None:
+                self.moved[found.content_id] = found
 
 
 def normalised(operations: Sequence[Operation]) -> list[Operation]:
     """The operations with checked entries.
 
     Raises:
-        InvalidInput: a path twice (but for remove and put, which re-adds), a content id twice, or a bad entry.
+        InvalidInput: something that is no operation, a path twice (but for remove and put, which re-adds), a content id
+            twice, or a bad entry.
     """
-    paths = Counter(operation.path for operation in operations)
-    for path, count in paths.items():
-        kinds = [type(operation) for operation in operations if count > 1 and operation.path == path]
-        if count > 1 and (count > 2 or set(kinds) != {Put, Remove}):
-            raise InvalidInput(f"transaction: duplicate key {path!r}", path=path)
     checked = [_normalised(operation) for operation in operations]
+    kinds: dict[str, list[type[Operation]]] = defaultdict(list)
+    for operation in checked:
+        kinds[operation.path].append(type(operation))
+    for path, named in kinds.items():
+        if len(named) > 1 and (len(named) > 2 or set(named) != {Put, Remove}):
+            raise InvalidInput(f"transaction: duplicate key {path!r}", path=path)
     ids = Counter(o.entry.content_id for o in checked if isinstance(o, Put) and o.entry.content_id is not None)
     for content_id, count in ids.items():
         if count > 1:
@@ -74,26 +86,27 @@ def validate(
     Raises:
         Conflict: (`TransactionConflict`) `details["conflicts"]` lists all operations that cannot be done.
     """
-    removed = {o.path: existing[o.path] for o in operations if isinstance(o, Remove) and o.path in existing}
-    moved = {entry.content_id: entry for entry in removed.values() if entry.content_id is not None}
-    ground = _Ground(existing, removed, moved)
+    ground = _Ground(existing)
     refused: list[OperationConflict] = []
     outcome: dict[bytes, Entry | None] = {}
-    # Removes first: a re-add of the same path then stands over them.
+    # Removes first: a re-add of the same path then stands over them, and a rename knows what is free to move.
     for operation in sorted(operations, key=lambda o: not isinstance(o, Remove)):
         conflict = _conflict(operation, ground)
-        resolution = Resolution.APPLY if conflict is None else arbiter(conflict)
+        resolution = Resolution.APPLY if conflict is None else _resolved(conflict, arbiter)
         if conflict is not None and resolution is Resolution.CONFLICT:
             refused.append(conflict)
         elif resolution is Resolution.APPLY and isinstance(operation, Put | Remove):
             outcome[path_key(operation.path)] = operation.entry if isinstance(operation, Put) else None
+        # One that is left out takes nothing away; one that is refused hides no conflict of its own making.
+        if isinstance(operation, Remove) and resolution is not Resolution.DROP:
+            ground.take_away(operation.path)
     if refused:
-        first = refused[0]
+        listed = sorted(refused, key=lambda conflict: path_key(conflict.path))
         raise Conflict(
-            f"transaction: {len(refused)} of {len(operations)} operations conflict, the first at {first.path!r}: "
-            f"{first.kind.replace('_', ' ')}",
+            f"transaction: {len(listed)} of {len(operations)} operations conflict, the first at {listed[0].path!r}: "
+            f"{listed[0].kind.replace('_', ' ')}",
             kind=Kind.TransactionConflict,
-            conflicts=sorted(refused, key=lambda conflict: path_key(conflict.path)),
+            conflicts=listed,
         )
     return sorted(outcome.items())
 
@@ -111,11 +124,27 @@ def with_content_ids(
 
 
 def _normalised(operation: Operation) -> Operation:
+    if not isinstance(operation, Put | Remove | Unchanged):
+        raise InvalidInput(f"transaction: {operation!r} is no Put, Remove or Unchanged")
     path_key(operation.path)
-    expected = None if operation.expected is None else normalise_entry(operation.path, operation.expected)
+    expected = None if operation.expected is None else _checked(operation.path, operation.expected)
     if not isinstance(operation, Put):
         return type(operation)(operation.path, expected)
-    return Put(operation.path, normalise_entry(operation.path, operation.entry), expected)
+    return Put(operation.path, _checked(operation.path, operation.entry), expected)
+
+
+def _checked(path: str, entry: Entry) -> Entry:
+    if not isinstance(entry, Entry):
+        raise InvalidInput(f"transaction: {entry!r} at {path!r} is no Entry", path=path)
+    return normalise_entry(path, entry)
+
+
+def _resolved(conflict: OperationConflict, arbiter: Arbiter) -> Resolution:
+    answer = arbiter(conflict)
+    try:
+        return Resolution(answer)
+    except ValueError:
+        raise InvalidInput(f"transaction: on_conflict gave {answer!r}, which is no Resolution") from None
 
 
 def _conflict(operation: Operation, ground: _Ground) -> OperationConflict | None:
@@ -125,7 +154,7 @@ def _conflict(operation: Operation, ground: _Ground) -> OperationConflict | None
     elif found is None:
         kind = ConflictKind.KEY_DOES_NOT_EXIST
     else:
-        kind = None if operation.expected is None else _differs(operation.expected, found)
+        kind = None if operation.expected is None else _first(_differences(operation.expected, found))
     return None if kind is None else OperationConflict(operation.path, kind, operation, found)
 
 
@@ -138,7 +167,7 @@ def _put(operation: Put, found: Entry | None, ground: _Ground) -> tuple[Conflict
     if expected is not None:
         if base is None:
             return ConflictKind.KEY_DOES_NOT_EXIST, found
-        return _differs(operation.entry, base, value=False) or _differs(expected, base), base
+        return _first(_differences(operation.entry, base, value=False) | _differences(expected, base)), base
     if base is not None:
         return ConflictKind.KEY_EXISTS, base
     # A new entry gets a content id of its own; one that is given names something that would have to be there.
@@ -146,10 +175,16 @@ def _put(operation: Put, found: Entry | None, ground: _Ground) -> tuple[Conflict
     return (ConflictKind.KEY_DOES_NOT_EXIST if unknown else None), found
 
 
-def _differs(claimed: Entry, found: Entry, *, value: bool = True) -> ConflictKind | None:
+def _differences(claimed: Entry, found: Entry, *, value: bool = True) -> set[ConflictKind]:
     """In what a claimed entry differs from the one that is there."""
-    if claimed.payload != found.payload:
-        return ConflictKind.PAYLOAD_DIFFERS
-    if claimed.content_id != found.content_id:
-        return ConflictKind.CONTENT_ID_DIFFERS
-    return ConflictKind.VALUE_DIFFERS if value and claimed.identity != found.identity else None
+    differs = {
+        ConflictKind.PAYLOAD_DIFFERS: claimed.payload != found.payload,
+        ConflictKind.CONTENT_ID_DIFFERS: claimed.content_id != found.content_id,
+        ConflictKind.VALUE_DIFFERS: value and claimed.identity != found.identity,
+    }
+    return {kind for kind, different in differs.items() if different}
+
+
+def _first(kinds: set[ConflictKind]) -> ConflictKind | None:
+    """The one to report: kinds are declared in that order."""
+    return next((kind for kind in ConflictKind if kind in kinds), None)
