@@ -8,7 +8,7 @@ it, and no reset since: it did not. Anything else is unknown, and said so with t
 from __future__ import annotations
 
 from graveler_core.engine.view import commit_of
-from graveler_core.errors import OutcomeUnknown, PredicateFailed
+from graveler_core.errors import OutcomeUnknown, PredicateFailed, SlowDown, Unavailable
 from graveler_core.model.entities import Branch, Commit
 from graveler_core.model.ids import CommitId
 from graveler_core.objects.commits import StoredCommit
@@ -38,7 +38,7 @@ def advance(stores: Stores, registers: Registers, record: Branch, commit: Commit
         if _not_happened(stores, registers):
             return False
         raise OutcomeUnknown(
-            f"commit {commit}: the answer of its last step was lost and the branch moved on; look for it in the log",
+            f"commit {commit}: the answer of its last step was lost and history does not tell; look for it in the log",
             commit=commit,
         ) from lost
     stores.registers.keep(registers.repository.id, base.id, Registers(registers.repository, held))
@@ -58,10 +58,13 @@ def find_operation(stores: Stores, registers: Registers, key: str, base: CommitI
 def _not_happened(stores: Stores, registers: Registers) -> bool:
     """Whether the branch's chain reaches the base that was swapped from, without a reset since."""
     base = registers.branch
-    current = access.read(stores.kv, keys.branch(registers.repository, base.id))
-    if current is None or (current.value.uid, current.value.epoch) != (base.uid, base.epoch):
+    try:
+        current = access.read(stores.kv, keys.branch(registers.repository, base.id))
+        if current is None or (current.value.uid, current.value.epoch) != (base.uid, base.epoch):
+            return False
+        return base.commit_id in _chain(stores, registers, current.value.commit_id)
+    except (SlowDown, Unavailable):
         return False
-    return base.commit_id in _chain(stores, registers, current.value.commit_id)
 
 
 def _chain(stores: Stores, registers: Registers, head: CommitId) -> set[CommitId]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from graveler_core.codec.records import decode, encode
-from graveler_core.errors import OutcomeUnknown, PredicateFailed
+from graveler_core.errors import OutcomeUnknown, PredicateFailed, SlowDown, Unavailable
 from graveler_core.kv.bulk import get_many
 from graveler_core.kv.store import Predicate, Store
 from graveler_core.model.entities import Record
@@ -110,9 +110,12 @@ def _swap(
     try:
         return Held(record, kv.set_if(location.partition, location.key, encode(record), predicate))
     except OutcomeUnknown as lost:
-        current = read(kv, location)
-        if current is not None and mine(current.value):
-            return current
+        try:
+            current = read(kv, location)
+            if current is not None and mine(current.value):
+                return current
+        except (SlowDown, Unavailable) as unanswered:
+            raise lost from unanswered
         unchanged = current is None if predicate is None else current is not None and current.predicate == predicate
         if unchanged:
             raise PredicateFailed(f"{location.name}: the swap was lost on the way") from lost
