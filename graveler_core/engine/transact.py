@@ -15,16 +15,19 @@ A write of one of the paths that is acknowledged after the check orders after th
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
+from graveler_core.blobs.created_once import CreatedOnce
+from graveler_core.blobs.port import Blobs
 from graveler_core.codec.entry import entries, record_table
 from graveler_core.committed.apply import apply
 from graveler_core.committed.lookup import lookup_many
-from graveler_core.engine.advance import advance, find_operation
-from graveler_core.engine.draft import Content, Draft, begin_operation, build
+from graveler_core.engine.advance import advance
+from graveler_core.engine.draft import Content, Draft, build
+from graveler_core.engine.earlier import made_by_call, made_under_key
 from graveler_core.engine.registers import fresh
 from graveler_core.engine.retry import attempts
 from graveler_core.engine.swap import record_writes
@@ -32,9 +35,10 @@ from graveler_core.engine.validation import Arbiter, fail, normalised, validate,
 from graveler_core.engine.view import View, commit_of, view_of
 from graveler_core.errors import DirtyBranch, NoChanges
 from graveler_core.model.entry import Entry
-from graveler_core.model.ids import BranchId, MetarangeId, Nonce, RepositoryId
+from graveler_core.model.ids import BranchId, CommitId, MetarangeId, Nonce, RepositoryId, RepositoryUid
 from graveler_core.model.operations import Operation, Put
 from graveler_core.objects.commits import StoredCommit
+from graveler_core.records import layout as keys
 from graveler_core.staging import stack as staged
 from graveler_core.staging.prefixes import Source
 from graveler_core.stores import Registers, Stores
@@ -46,6 +50,28 @@ class Transaction:
 
     operations: Sequence[Operation]
     arbiter: Arbiter = fail
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """What stays the same over all attempts."""
+
+    operations: Sequence[Operation]
+    paths: Sequence[str]
+    arbiter: Arbiter
+    drawn: Mapping[str, uuid.UUID]
+    """Content ids for new entries, by path."""
+    nonce: Nonce
+    created: dict[RepositoryUid, Blobs] = field(default_factory=dict)
+    """Blobs that write nothing twice."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Built:
+    """What one attempt would make visible."""
+
+    commit: StoredCommit
+    compacted: MetarangeId | None
 
 
 def transact(
@@ -66,33 +92,51 @@ def transact(
 def _transact(
     stores: Stores, repo: RepositoryId, branch: BranchId, transaction: Transaction, draft: Draft
 ) -> StoredCommit:
-    operations = normalised(transaction.operations)
-    drawn = {o.path: uuid.UUID(stores.ids.fresh()) for o in operations if isinstance(o, Put) and o.expected is None}
-    nonce = Nonce(stores.ids.fresh())
+    call = _call(stores, transaction)
+    began: CommitId | None = None
     for _ in attempts(stores, f"transaction on {repo}/{branch}"):
         registers = fresh(stores, repo, branch)
-        if draft.idempotency_key:
-            floor = begin_operation(stores, registers, draft.idempotency_key)
-            made = find_operation(stores, registers, draft.idempotency_key, floor)
-            if made is not None:
-                return made
-        view = view_of(stores, registers)
-        paths = sorted({operation.path for operation in operations})
-        existing = _existing(view, view.head, paths)
-        _require_unstaged(view, paths, existing)
-        outcome = validate(operations, existing, transaction.arbiter)
-        changes = record_table(with_content_ids(outcome, drawn))
-        applied = apply(view.trees, view.head, changes, mapper=stores.executor.map)
-        if applied.metarange_id == view.head and not draft.allow_empty:
-            raise NoChanges(f"branch {branch!r}: the transaction changes nothing", commit=registers.branch.commit_id)
-        compacted = _compacted(stores, view, changes)
-        head = commit_of(stores, registers.repository, registers.branch.commit_id)
-        content = Content(applied.metarange_id, applied.operations, (head,), nonce)
-        commit, writes = build(stores, registers, draft, content)
-        record_writes(stores, writes)
-        if _advanced(stores, registers, commit, compacted):
-            return commit
+        began = began or registers.branch.commit_id
+        made = made_under_key(stores, registers, draft) or made_by_call(stores, registers, (call.nonce,), began)
+        if made is not None:
+            return made
+        built = _build(stores, registers, call, draft)
+        record = registers.branch.model_copy(
+            update={"commit_id": built.commit.id, "compacted_metarange": built.compacted}
+        )
+        if advance(stores, registers, record, built.commit.id):
+            return built.commit
     raise AssertionError("attempts() raises when it ends")
+
+
+def _call(stores: Stores, transaction: Transaction) -> _Call:
+    operations = normalised(transaction.operations)
+    new = [operation.path for operation in operations if isinstance(operation, Put) and operation.expected is None]
+    drawn = {path: uuid.UUID(stores.ids.fresh()) for path in new}
+    paths = sorted({operation.path for operation in operations})
+    return _Call(operations, paths, transaction.arbiter, drawn, Nonce(stores.ids.fresh()))
+
+
+def _build(stores: Stores, registers: Registers, call: _Call, draft: Draft) -> _Built:
+    """Check the operations against one branch record, and write all that the swap will make visible."""
+    view = view_of(stores, registers)
+    created = call.created.setdefault(registers.repository.uid, CreatedOnce(view.trees.blobs))
+    view = replace(view, trees=replace(view.trees, blobs=created))
+    existing = _existing(view, view.head, call.paths)
+    _require_unstaged(view, call.paths, existing)
+    changes = record_table(with_content_ids(validate(call.operations, existing, call.arbiter), call.drawn))
+    applied = apply(view.trees, view.head, changes, mapper=stores.executor.map)
+    if applied.metarange_id == view.head and not draft.allow_empty:
+        branch = registers.branch
+        raise NoChanges(f"branch {branch.id!r}: the transaction changes nothing", commit=branch.commit_id)
+    compacted = _compacted(stores, view, changes)
+    head = commit_of(stores, registers.repository, registers.branch.commit_id)
+    commit, writes = build(
+        stores, registers, draft, Content(applied.metarange_id, applied.operations, (head,), call.nonce)
+    )
+    record_writes(stores, writes)
+    stores.commits.keep(keys.partition(registers.repository), commit)
+    return _Built(commit, compacted)
 
 
 def _existing(view: View, tree: MetarangeId, paths: Sequence[str]) -> dict[str, Entry]:
@@ -125,8 +169,3 @@ def _compacted(stores: Stores, view: View, changes: pa.Table) -> MetarangeId | N
     if view.compacted is None:
         return None
     return apply(view.trees, view.compacted, changes, mapper=stores.executor.map).metarange_id
-
-
-def _advanced(stores: Stores, registers: Registers, commit: StoredCommit, compacted: MetarangeId | None) -> bool:
-    record = registers.branch.model_copy(update={"commit_id": commit.id, "compacted_metarange": compacted})
-    return advance(stores, registers, record, commit.id)

@@ -16,10 +16,11 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from graveler_core.committed.three_way import MergeInputs
-from graveler_core.engine.advance import advance, find_operation
+from graveler_core.engine.advance import advance
 from graveler_core.engine.clean_branch import require_clean
 from graveler_core.engine.combine import combine
-from graveler_core.engine.draft import Content, Draft, begin_operation, build
+from graveler_core.engine.draft import Content, Draft, build
+from graveler_core.engine.earlier import made_by_call, made_under_key
 from graveler_core.engine.registers import fresh
 from graveler_core.engine.resolve import resolve_commit
 from graveler_core.engine.retry import attempts
@@ -28,9 +29,13 @@ from graveler_core.engine.view import commit_of
 from graveler_core.errors import InvalidInput, NoChanges
 from graveler_core.model.changes import MergeStrategy
 from graveler_core.model.entities import Repository
-from graveler_core.model.ids import BranchId, MetarangeId, Nonce, RepositoryId
+from graveler_core.model.ids import BranchId, CommitId, MetarangeId, Nonce, RepositoryId
 from graveler_core.objects.commits import StoredCommit
+from graveler_core.records import layout as keys
 from graveler_core.stores import Registers, Stores
+
+MAX_SUBJECT = 200
+"""Characters of a commit's first line in the message of its revert."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +54,7 @@ class Replay:
 class _Step:
     """What one commit does: from one tree to another, and the words of the commit that repeats it."""
 
+    commit: StoredCommit
     base: MetarangeId
     source: MetarangeId
     draft: Draft
@@ -72,45 +78,60 @@ def transplant(stores: Stores, repo: RepositoryId, onto: BranchId, replay: Repla
 
 def _transplant(stores: Stores, repo: RepositoryId, onto: BranchId, replay: Replay, draft: Draft) -> StoredCommit:
     nonces = [Nonce(stores.ids.fresh()) for _ in replay.refs]
+    began: CommitId | None = None
+    steps: list[_Step] = []
     for _ in attempts(stores, f"transplant onto {repo}/{onto}"):
         registers = fresh(stores, repo, onto)
-        if draft.idempotency_key:
-            floor = begin_operation(stores, registers, draft.idempotency_key)
-            made = find_operation(stores, registers, draft.idempotency_key, floor)
-            if made is not None:
-                return made
+        began = began or registers.branch.commit_id
+        made = made_under_key(stores, registers, draft) or made_by_call(stores, registers, nonces, began)
+        if made is not None:
+            return made
         require_clean(stores, registers, "commits are replayed on it")
-        commits = [resolve_commit(stores, registers.repository, ref) for ref in replay.refs]
-        if not replay.backwards:
-            _require_chain(commits)
-        head = commit_of(stores, registers.repository, registers.branch.commit_id)
-        if _is_fast_forward(commits, head, replay, draft):
-            made, writes = commits[-1], list[Write]()
-        else:
-            steps = [_step(stores, registers.repository, commit, replay, draft) for commit in commits]
-            made, writes = _replayed(stores, registers, head, list(zip(steps, nonces, strict=True)), replay.strategy)
-        if made.id == head.id:
-            raise NoChanges(f"branch {onto!r}: the commits change nothing here", commit=head.id)
-        record_writes(stores, writes)
+        # Once: a name means what it meant when the call began, also where the lost race was about that very branch.
+        steps = steps or _steps(stores, registers.repository, replay, draft)
+        made = _build(stores, registers, list(zip(steps, nonces, strict=True)), replay, draft)
         record = registers.branch.model_copy(update={"commit_id": made.id, "compacted_metarange": None})
         if advance(stores, registers, record, made.id):
             return made
     raise AssertionError("attempts() raises when it ends")
 
 
-def _require_chain(commits: Sequence[StoredCommit]) -> None:
-    if not commits:
-        raise InvalidInput("transplant: no commits are named")
-    for older, newer in pairwise(commits):
-        if older.id not in newer.header.parents:
-            raise InvalidInput(
-                f"transplant: commit {older.id[:12]} is not a parent of {newer.id[:12]}; name them oldest first"
-            )
+def _steps(stores: Stores, repo: Repository, replay: Replay, draft: Draft) -> list[_Step]:
+    if isinstance(replay.refs, str) or not replay.refs:
+        raise InvalidInput(f"transplant: {replay.refs!r} is no list of one commit or more")
+    commits = [resolve_commit(stores, repo, ref) for ref in replay.refs]
+    if not replay.backwards:
+        for older, newer in pairwise(commits):
+            if older.id not in newer.header.parents:
+                raise InvalidInput(
+                    f"transplant: commit {older.id[:12]} is not a parent of {newer.id[:12]}; name them oldest first"
+                )
+    return [_step(stores, repo, commit, replay, draft) for commit in commits]
+
+
+def _build(
+    stores: Stores, registers: Registers, steps: Sequence[tuple[_Step, Nonce]], replay: Replay, draft: Draft
+) -> StoredCommit:
+    """Write all that the swap will make visible; gives the new head."""
+    head = commit_of(stores, registers.repository, registers.branch.commit_id)
+    if _is_fast_forward([step.commit for step, _ in steps], head, replay, draft):
+        return steps[-1][0].commit
+    made, writes = _replayed(stores, registers, head, steps, replay.strategy)
+    if made.id == head.id:
+        raise NoChanges(f"branch {registers.branch.id!r}: the commits change nothing here", commit=head.id)
+    record_writes(stores, writes)
+    stores.commits.keep(keys.partition(registers.repository), made)
+    return made
 
 
 def _is_fast_forward(commits: Sequence[StoredCommit], head: StoredCommit, replay: Replay, draft: Draft) -> bool:
-    in_place = not replay.backwards and commits[0].header.parents == (head.id,)
-    return in_place and not draft.message and not draft.idempotency_key
+    """Whether the commits would be repeated word for word: on their own base, nothing said anew.
+
+    A merge commit is repeated: as it stands it would bring the history of its other side. So is what a call with an
+    idempotency key replays: its commits carry the key.
+    """
+    chained = all(commit.header.parents == (before.id,) for before, commit in pairwise([head, *commits]))
+    return chained and draft == Draft("") and replay.mainline == 1 and not replay.backwards
 
 
 def _step(stores: Stores, repo: Repository, commit: StoredCommit, replay: Replay, draft: Draft) -> _Step:
@@ -120,8 +141,8 @@ def _step(stores: Stores, repo: Repository, commit: StoredCommit, replay: Replay
     before = commit_of(stores, repo, parents[replay.mainline - 1]).layout.metarange_id
     after = commit.layout.metarange_id
     if replay.backwards:
-        message = draft.message or f"Revert {commit.header.message!r}"
-        return _Step(after, before, replace(draft, message=message))
+        message = draft.message or _reverting(commit)
+        return _Step(commit, after, before, replace(draft, message=message))
     header = commit.header
     words = replace(
         draft,
@@ -129,7 +150,12 @@ def _step(stores: Stores, repo: Repository, commit: StoredCommit, replay: Replay
         committer=draft.committer or header.committer,
         metadata={**header.metadata, **draft.metadata},
     )
-    return _Step(before, after, words)
+    return _Step(commit, before, after, words)
+
+
+def _reverting(commit: StoredCommit) -> str:
+    subject = commit.header.message.partition("\n")[0][:MAX_SUBJECT]
+    return f'Revert "{subject}"\n\nThis reverts commit {commit.id}.'
 
 
 def _replayed(

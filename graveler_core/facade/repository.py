@@ -171,20 +171,29 @@ class Repository:
         draft = Draft(message, committer, metadata or {}, idempotency_key=idempotency_key)
         return commit_record(merge.merge(self._stores, self.id, request, draft))
 
-    def cherry_pick(
-        self, commit: str, onto: str, *, message: str = "", committer: str = "", mainline: int = 1
+    def cherry_pick(  # noqa: PLR0913 - one call, all of it optional
+        self,
+        commit: str,
+        onto: str,
+        *,
+        message: str = "",
+        committer: str = "",
+        mainline: int = 1,
+        idempotency_key: str = "",
     ) -> CommitRecord:
         """Repeat what one commit changed on a branch.
 
         Args:
             mainline: For a merge commit: which parent it is compared with, from 1.
+            idempotency_key: Names this call; a later call of the same key gives the commit that this one made.
 
         Raises:
             Conflict: (`MergeConflict`) the branch changed the same paths.
             DirtyBranch: the branch has uncommitted changes.
             NoChanges: the commit changes nothing here.
         """
-        return self._replay(onto, Replay([commit], mainline=mainline), Draft(message, committer))
+        draft = Draft(message, committer, idempotency_key=idempotency_key)
+        return self._replay(onto, Replay([commit], mainline=mainline), draft)
 
     def transplant(
         self, commits: Sequence[str], onto: str, *, strategy: str | None = None, idempotency_key: str = ""
@@ -196,12 +205,19 @@ class Repository:
         replay = Replay(commits, _strategy(strategy))
         return self._replay(onto, replay, Draft("", idempotency_key=idempotency_key))
 
-    def revert(
-        self, commit: str, onto: str, *, message: str = "", committer: str = "", mainline: int = 1
+    def revert(  # noqa: PLR0913 - one call, all of it optional
+        self,
+        commit: str,
+        onto: str,
+        *,
+        message: str = "",
+        committer: str = "",
+        mainline: int = 1,
+        idempotency_key: str = "",
     ) -> CommitRecord:
         """Undo on a branch what one commit changed. Arguments and errors as `cherry_pick`."""
         replay = Replay([commit], mainline=mainline, backwards=True)
-        return self._replay(onto, replay, Draft(message, committer))
+        return self._replay(onto, replay, Draft(message, committer, idempotency_key=idempotency_key))
 
     def _replay(self, onto: str, replay: Replay, draft: Draft) -> CommitRecord:
         return commit_record(transplant.transplant(self._stores, self.id, branch_id(onto), replay, draft))
