@@ -16,7 +16,7 @@ from graveler_core.committed.trees import Trees
 from graveler_core.model.changes import Change, ChangeKind, MergeConflict
 from graveler_core.model.entry import ENTRY_SCHEMA, RECORD_SCHEMA, TOMBSTONE, Entry
 from graveler_core.model.ids import MetarangeId
-from graveler_core.segments.merge import as_entries
+from graveler_core.segments.merge import as_entries, identities, paired
 from graveler_core.segments.sorted_keys import KEY
 
 
@@ -36,6 +36,14 @@ def compare(trees: Trees, tree: MetarangeId, records: pa.Table) -> Differences:
     """How some records, sorted, differ from what a tree holds at their keys."""
     before = lookup_many(trees, tree, records.column(KEY).to_pylist())
     return differences(before, live(records))
+
+
+def unchanged(before: pa.Table, after: pa.Table) -> pa.Table:
+    """The entries before, of two sorted tables, that are equal by identity to those after at their keys."""
+    pairs = paired(before, after)
+    both = np.flatnonzero((pairs.left >= 0) & (pairs.right >= 0))
+    same = (identities(before)[pairs.left[both]] == identities(after)[pairs.right[both]]).all(axis=1)
+    return before.combine_chunks().take(pa.array(pairs.left[both[same]]))
 
 
 def changes_of(found: Differences) -> Iterator[Change]:

@@ -14,14 +14,16 @@ import pyarrow as pa
 from graveler_core.codec.entry import entry_from_row
 from graveler_core.committed.diff import Differences, as_changes, diff
 from graveler_core.committed.lookup import lookup as lookup_committed
+from graveler_core.committed.lookup import lookup_many
 from graveler_core.committed.scan import scan as scan_committed
 from graveler_core.committed.trees import Trees
-from graveler_core.engine.rows import compare, live, tombstones
+from graveler_core.engine.rows import compare, live, tombstones, unchanged
 from graveler_core.model.entities import Repository
 from graveler_core.model.entry import Entry
 from graveler_core.model.ids import CommitId, MetarangeId
 from graveler_core.objects.commits import StoredCommit, read_commit
-from graveler_core.segments.merge import as_records
+from graveler_core.segments.merge import as_records, newest_wins
+from graveler_core.segments.sorted_keys import KEY
 from graveler_core.staging import stack as staged
 from graveler_core.staging.prefixes import Source, Span, spans, within
 from graveler_core.staging.stack import Stack, Staged, layers_of
@@ -87,7 +89,8 @@ def changes(view: View) -> Iterator[pa.Table]:
     restoration above a compacted tree becomes what leads from the compacted tree back to the head.
     """
     for span in spans(view.stack.layers):
-        yield from _changes_in(view, span)
+        found = _changes_in(view, span)
+        yield from found if view.base == view.head else (_as_in_head(view, page) for page in found)
 
 
 def against_head(view: View, *, start: bytes = b"", end: bytes | None = None) -> Iterator[Differences]:
@@ -114,6 +117,17 @@ def _changes_in(view: View, span: Span) -> Iterator[pa.Table]:
     if span.source is Source.HEAD and view.base != view.head:
         return merge([records, _tree_changes(view, view.base, view.head, span)])
     return records
+
+
+def _as_in_head(view: View, page: pa.Table) -> pa.Table:
+    """The records, those equal to the head's entry by identity replaced by it.
+
+    Over the head itself `apply` drops them. Over a compacted tree that holds something else they count, and would
+    bring their own mtime: a commit that differs from its parent and changes nothing.
+    """
+    known = lookup_many(view.trees, view.head, page.column(KEY).to_pylist())
+    equal = as_records(unchanged(known, live(page)))
+    return newest_wins([equal, page]) if equal.num_rows else page
 
 
 def _records_over_head(view: View, start: bytes, end: bytes | None) -> Iterator[pa.Table]:

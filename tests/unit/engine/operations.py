@@ -46,7 +46,7 @@ def entries() -> st.SearchStrategy[Entry]:
 def trees() -> st.SearchStrategy[Tree]:
     """Trees whose content ids are unique, as transactions keep them."""
     held = st.dictionaries(st.sampled_from(PATHS), entries())
-    return held.map(lambda found: tree(**found)).filter(_unique)
+    return held.map(lambda found: tree(**found)).filter(unique)
 
 
 @st.composite
@@ -116,6 +116,7 @@ def _worst(claims: list[Entry], there: Entry, expected: Entry) -> ConflictKind |
     return None if alike else ConflictKind.VALUE_DIFFERS
 
 
-def _unique(found: Tree) -> bool:
+def unique(found: Tree) -> bool:
+    """Whether no content id is at two paths. A re-add may name one that is in use: nothing finds that out cheaply."""
     ids = [held.content_id for held in found.values() if held.content_id is not None]
     return len(ids) == len(set(ids))
