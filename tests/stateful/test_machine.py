@@ -136,6 +136,14 @@ class Machine(RuleBasedStateMachine):
         self.stage(name, path, number, 0)
         self.compact(name)
 
+    @rule(name=NAMES, path=PATHS, number=NUMBERS)
+    def there_and_back(self, name: str, path: str, number: int) -> None:
+        """To another entry and, over the compacted tree that holds it, back to one equal but for its mtime."""
+        self.commit_one(name, path, number)
+        self.compact_one(name, path, number + 1)
+        self.stage(name, path, number, 1)
+        self.commit(name, allow_empty=False)
+
     # Moving heads
 
     @rule(name=NAMES, allow_empty=st.booleans())
@@ -181,6 +189,14 @@ class Machine(RuleBasedStateMachine):
             made = call()
             self.model.add(made, result.content, parents)
             self.model.begin(ours, made)
+
+    @rule(source=NAMES, into=NAMES, path=PATHS, number=NUMBERS)
+    def publish(self, source: str, into: str, path: str, number: int) -> None:
+        """Onto a branch whose compacted tree is its head."""
+        self.reset(into)
+        self.compact(into)
+        self.commit_one(source, path, number)
+        self.merge(source, into, "source")
 
     @rule(name=NAMES)
     def reset(self, name: str) -> None:
