@@ -26,9 +26,9 @@ from graveler_core.engine.install import Decision, Verdict, decide, without_tail
 from graveler_core.engine.registers import fresh
 from graveler_core.engine.retry import attempts
 from graveler_core.engine.seal import seal
-from graveler_core.engine.swap import cleanups, record_writes, retire, swap
+from graveler_core.engine.swap import cleanups, record_writes, retire, swap, without_layer
 from graveler_core.engine.view import View, changes, commit_of
-from graveler_core.errors import Conflict, Kind, NoChanges
+from graveler_core.errors import Conflict, CorruptData, Kind, NoChanges
 from graveler_core.model.entities import Branch
 from graveler_core.model.ids import BranchId, Nonce, RepositoryId
 from graveler_core.model.layers import Layer
@@ -63,23 +63,33 @@ def commit(stores: Stores, repo: RepositoryId, branch: BranchId, draft: Draft) -
 
 def _commit(stores: Stores, repo: RepositoryId, branch: BranchId, draft: Draft) -> StoredCommit:
     nonce = Nonce(stores.ids.fresh())
-    made = _made_before(stores, fresh(stores, repo, branch), draft)
-    if made is not None:
-        return made
+    if draft.idempotency_key:
+        made = _made_before(stores, fresh(stores, repo, branch), draft)
+        if made is not None:
+            return made
     registers = seal(stores, repo, branch, allow_empty=draft.allow_empty)
     layers = registers.branch.sealed_tokens
     for _ in attempts(stores, f"commit on {repo}/{branch}"):
         made = _made_before(stores, registers, draft)
         if made is not None:
             return made
-        built = _build(stores, registers, layers, draft, nonce)
-        registers, decision = _install(stores, registers, built)
-        if decision.verdict is Verdict.INSTALL:
-            if built.commit is None:
-                raise NoChanges(f"branch {branch!r}: what is staged changes nothing", commit=built.base.commit_id)
-            return built.commit
+        try:
+            built = _build(stores, registers, layers, draft, nonce)
+        except CorruptData as missing:
+            now = without_layer(stores, registers, missing)
+            registers, decision = now, decide(registers.branch, layers, now.branch)
+        else:
+            registers, decision = _install(stores, registers, built)
+            if decision.verdict is Verdict.INSTALL:
+                return _made(built)
         layers = _layers_left(registers, decision)
     raise AssertionError("attempts() raises when it ends")
+
+
+def _made(built: _Built) -> StoredCommit:
+    if built.commit is None:
+        raise NoChanges(f"branch {built.base.id!r}: what is staged changes nothing", commit=built.base.commit_id)
+    return built.commit
 
 
 def _made_before(stores: Stores, registers: Registers, draft: Draft) -> StoredCommit | None:

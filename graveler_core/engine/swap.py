@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from graveler_core.codec.records import encode
-from graveler_core.errors import PredicateFailed
+from graveler_core.engine.registers import fresh
+from graveler_core.errors import CorruptData, Kind, PredicateFailed
 from graveler_core.kv.bulk import set_many
 from graveler_core.model.entities import Branch, Cleanup
 from graveler_core.model.layers import Layer, SealedToken, SegmentLayer
@@ -39,6 +40,20 @@ def swap(
 def lists(branch: Branch, layer_id: str) -> bool:
     """Whether a branch record names this token or layer."""
     return layer_id == branch.staging_token or any(layer.id == layer_id for layer in branch.sealed_tokens)
+
+
+def without_layer(stores: Stores, used: Registers, missing: CorruptData) -> Registers:
+    """The registers now, after a layer was found missing; raises the finding if it stands, or is of another kind.
+
+    Layers are dropped after they have left the record, so a layer that is missing and not listed any more was taken by
+    somebody else, and what was read is out of date, not corrupt.
+    """
+    if missing.kind is not Kind.CorruptLayer:
+        raise missing
+    now = fresh(stores, used.repository.id, used.branch.id)
+    if now.branch.uid == used.branch.uid and lists(now.branch, missing.details["layer"]):
+        raise missing
+    return now
 
 
 def cleanups(stores: Stores, now: Registers, layers: Sequence[Layer]) -> list[Write]:

@@ -1,0 +1,132 @@
+"""Compaction: the layers of a branch become its compacted tree, without a commit. Source: seed 004.
+
+1. Records, fresh. No layer says anything: `NoChanges`. A compaction that began a short while ago goes on: `SlowDown`.
+2. Seal ✓: the staging token goes on top of `sealed_tokens` if it holds a record, and the start time is set in the same
+   swap. A crash after it leaves sealed layers that readers see and the next commit or compaction takes.
+3. Build: all sealed layers onto the compacted tree or the head, as a commit does. Blobs and cleanup records, none of
+   them reachable. A crash leaves unreferenced blobs, and records of layers that are still listed, which the cleaner
+   spares.
+4. Install ✓: compacted tree := the new one, no layers. Stricter than a commit: if the layers are not exactly those
+   that were sealed, or the base has moved, somebody else is at work, and this compaction gives way (`CompactionLost`).
+5. Drop the layers' data.
+
+What readers see does not change: the new tree is what the layers showed over the old one. Concurrent compactors are
+harmless, since only one of them finds what it sealed; the start time merely spares them the work.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from graveler_core.committed.apply import apply
+from graveler_core.engine.install import Verdict, decide
+from graveler_core.engine.registers import fresh, same_content
+from graveler_core.engine.retry import attempts
+from graveler_core.engine.swap import cleanups, lists, record_writes, retire, swap, without_layer
+from graveler_core.engine.view import View, changes, commit_of
+from graveler_core.errors import Conflict, CorruptData, Kind, NoChanges, SlowDown
+from graveler_core.model.entities import Branch
+from graveler_core.model.ids import BranchId, MetarangeId, RepositoryId
+from graveler_core.model.layers import Layer, SealedToken
+from graveler_core.records import layout as keys
+from graveler_core.staging import area
+from graveler_core.staging.stack import Stack, is_dirty
+from graveler_core.stores import Registers, Stores
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    """What a compaction did."""
+
+    metarange_id: MetarangeId
+    layers: int
+    added: int
+    changed: int
+    removed: int
+
+
+def compact(stores: Stores, repo: RepositoryId, branch: BranchId, every: timedelta = timedelta(0)) -> Compacted:
+    """Compact everything staged on a branch.
+
+    Args:
+        every: Give way to a compaction that began less than this long ago.
+
+    Raises:
+        NoChanges: nothing is staged.
+        SlowDown: another compaction has just begun.
+        Conflict: (`CompactionLost`) a commit, a reset or a bulk write came in between; nothing was changed.
+    """
+    sealed = _seal(stores, repo, branch, every)
+    base, layers = sealed.branch, sealed.branch.sealed_tokens
+    trees = stores.trees(sealed.repository)
+    head = commit_of(stores, sealed.repository, base.commit_id).layout.metarange_id
+    view = View(Stack(stores.kv, trees.blobs, layers), trees, head, base.compacted_metarange)
+    try:
+        applied = apply(trees, view.base, changes(view), mapper=stores.executor.map)
+    except CorruptData as missing:
+        without_layer(stores, sealed, missing)
+        raise _lost(branch) from missing
+    record_writes(stores, cleanups(stores, sealed, layers))
+    _install(stores, sealed, applied.metarange_id)
+    retire(stores, sealed, layers)
+    return Compacted(applied.metarange_id, len(layers), applied.added, applied.changed, applied.removed)
+
+
+def _seal(stores: Stores, repo: RepositoryId, branch: BranchId, every: timedelta) -> Registers:
+    for _ in attempts(stores, f"compaction of {repo}/{branch}"):
+        now = fresh(stores, repo, branch)
+        begun = now.branch.compaction_start_time
+        if begun is not None and stores.clock.now() - begun < every:
+            raise SlowDown(f"branch {branch!r}: a compaction began at {begun}", branch=branch)
+        filled = not area.is_empty(stores.kv, now.branch.staging_token)
+        if filled or _any_records(stores, now, now.branch.sealed_tokens):
+            sealed = _sealed(stores, now, filled=filled)
+            if sealed is not None:
+                return sealed
+        elif same_content(now, fresh(stores, repo, branch)):
+            raise NoChanges(f"branch {branch!r}: nothing to compact", branch=branch)
+    raise AssertionError("attempts() raises when it ends")
+
+
+def _sealed(stores: Stores, now: Registers, *, filled: bool) -> Registers | None:
+    update: dict[str, object] = {"compaction_start_time": stores.clock.now()}
+    if not filled:
+        return swap(stores, now, now.branch.model_copy(update=update))
+    token = keys.staging_token(now.repository, now.branch.id, stores.ids.fresh())
+    update["staging_token"] = token
+    update["sealed_tokens"] = (SealedToken(token=now.branch.staging_token), *now.branch.sealed_tokens)
+    return swap(stores, now, now.branch.model_copy(update=update), mine=lambda current: lists(current, token))
+
+
+def _any_records(stores: Stores, now: Registers, layers: tuple[Layer, ...]) -> bool:
+    blobs = stores.blobs.at(now.repository.storage_namespace)
+    return is_dirty(Stack(stores.kv, blobs, layers))
+
+
+def _install(stores: Stores, sealed: Registers, metarange: MetarangeId) -> None:
+    layers = sealed.branch.sealed_tokens
+    for _ in attempts(stores, f"compaction of {sealed.repository.id}/{sealed.branch.id}"):
+        now = fresh(stores, sealed.repository.id, sealed.branch.id)
+        if (
+            decide(sealed.branch, layers, now.branch).verdict is not Verdict.INSTALL
+            or now.branch.sealed_tokens != layers
+        ):
+            raise _lost(now.branch.id)
+        update = {"compacted_metarange": metarange, "sealed_tokens": ()}
+        record = now.branch.model_copy(update=update)
+
+        def happened(current: Branch) -> bool:
+            return current.compacted_metarange == metarange
+
+        if swap(stores, now, record, mine=happened) is not None:
+            return
+    raise AssertionError("attempts() raises when it ends")
+
+
+def _lost(branch: BranchId) -> Conflict:
+    return Conflict(
+        f"branch {branch!r}: its layers changed while they were being compacted",
+        kind=Kind.CompactionLost,
+        branch=branch,
+    )

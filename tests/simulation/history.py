@@ -1,0 +1,119 @@
+"""What actors did, when it began and ended, and what it came to: the evidence that the checker judges."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from enum import Enum
+
+from graveler_core.errors import (
+    Conflict,
+    DirtyBranch,
+    GravelerError,
+    InvalidInput,
+    NoChanges,
+    NotFound,
+    NotUnique,
+    OutcomeUnknown,
+    SlowDown,
+    Unavailable,
+)
+
+NEVER = 1 << 60
+Value = int | None
+"""What a path holds: the number of the entry, or None for nothing."""
+
+
+class Outcome(Enum):
+    """What an operation came to."""
+
+    PENDING = "pending"
+    """It has not ended: it runs, or it crashed. It may have happened, and may still."""
+    DONE = "done"
+    NOTHING = "nothing"
+    """It did not happen, and said so."""
+    UNKNOWN = "unknown"
+    """It may have happened."""
+
+
+REFUSALS = (NoChanges, Conflict, DirtyBranch, InvalidInput, NotFound, NotUnique)
+"""Errors after which nothing was changed by the call that raised them."""
+
+
+@dataclass(eq=False)
+class Operation:
+    """One call: its interval in steps, and its effect on paths."""
+
+    kind: str
+    actor: str
+    start: int
+    end: int = NEVER
+    outcome: Outcome = Outcome.PENDING
+    sets: Mapping[str, Value] = field(default_factory=dict)
+    """What it surely gives each path, if it happened."""
+    may_set: frozenset[tuple[str, Value]] = frozenset()
+    """What it may give a path while its outcome is open (a merge whose commit nobody has seen)."""
+    expected: Mapping[str, Value] = field(default_factory=dict)
+    """What it insisted that the head held."""
+    discards: str | None = None
+    """The prefix under which it throws staged changes away."""
+    answer: object = None
+    error: GravelerError | None = None
+
+    @property
+    def may_have_happened(self) -> bool:
+        return self.outcome is not Outcome.NOTHING
+
+    def gives(self, path: str, value: Value) -> bool:
+        """Whether it may be what gave a path a value."""
+        return (path in self.sets and self.sets[path] == value) or (path, value) in self.may_set
+
+    def throws_away(self, path: str) -> bool:
+        return self.discards is not None and path.startswith(self.discards)
+
+    def __str__(self) -> str:
+        end = "…" if self.end == NEVER else str(self.end)
+        effect = (
+            f" sets {dict(self.sets)}"
+            if self.sets
+            else f" discards {self.discards!r}"
+            if self.discards is not None
+            else ""
+        )
+        told = (
+            f" answered {self.answer!r}" if self.answer is not None else f" failed: {self.error}" if self.error else ""
+        )
+        return f"[{self.start}, {end}] {self.actor}: {self.kind}{effect} {self.outcome.value}{told}"
+
+
+@dataclass
+class History:
+    """All operations of a run, in the order in which they began."""
+
+    now: Callable[[], int]
+    operations: list[Operation] = field(default_factory=list)
+
+    @contextmanager
+    def operation(self, kind: str, actor: str, **effect: object) -> Iterator[Operation]:
+        """Record a call. What the block raises of graveler's errors is recorded, not raised on."""
+        operation = Operation(kind, actor, self.now(), **effect)  # type: ignore[arg-type]
+        self.operations.append(operation)
+        try:
+            yield operation
+        except GravelerError as error:
+            operation.error = error
+            operation.outcome = _outcome(operation, error)
+            if operation.outcome is Outcome.NOTHING:
+                operation.end = self.now()
+            if not isinstance(error, (*REFUSALS, OutcomeUnknown, SlowDown, Unavailable)):
+                raise
+        else:
+            operation.outcome = Outcome.DONE
+            operation.end = self.now()
+
+
+def _outcome(operation: Operation, error: GravelerError) -> Outcome:
+    # A single write may be seen before its author learns that it does not count; all else is one swap.
+    refused = isinstance(error, REFUSALS) and operation.kind not in ("put", "remove")
+    return Outcome.NOTHING if refused else Outcome.UNKNOWN

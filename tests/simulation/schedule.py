@@ -1,0 +1,125 @@
+"""Who runs next, and what befalls them: one seeded generator decides both, so a seed replays its history exactly.
+
+Actors are greenlets that run real engine code. Before each call to a store they give way to the scheduler, which may
+let them do the call, fail it, or stop them for ever.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import Enum
+
+import greenlet
+
+MAX_STEPS = 200_000
+
+
+class Fate(Enum):
+    """What befalls a call."""
+
+    DONE = "done"
+    REFUSED = "refused"
+    """Not done, and the caller knows: slow down."""
+    LOST_REQUEST = "lost request"
+    """Not done, and nobody knows."""
+    LOST_ANSWER = "lost answer"
+    """Done, and nobody knows."""
+    CRASH_BEFORE = "crash before"
+    CRASH_AFTER = "crash after"
+
+
+FAULTS = (Fate.REFUSED, Fate.LOST_REQUEST, Fate.LOST_ANSWER, Fate.CRASH_BEFORE, Fate.CRASH_AFTER)
+
+
+class Hang(Exception):
+    """The history does not end: no actor makes progress."""
+
+
+@dataclass(slots=True)
+class Actor:
+    """One process: its greenlet, and how urgent it is in a priority schedule."""
+
+    name: str
+    greenlet: greenlet.greenlet
+    priority: float
+    dead: bool = False
+
+
+@dataclass
+class Scheduler:
+    """Runs actors to their ends.
+
+    Half of all seeds draw uniformly among the runnable actors; the other half run the most urgent one and change
+    priorities at a few random steps, which finds rare orders far sooner (Burckhardt et al., 2010).
+    """
+
+    chance: random.Random
+    fault_rate: float = 0.0
+    changes: int = 3
+    step: int = 0
+    actors: list[Actor] = field(default_factory=list)
+    trace: list[str] | None = None
+
+    def __post_init__(self) -> None:
+        self._hub = greenlet.getcurrent()
+        self._uniform = self.chance.random() < 0.5
+        self._change_at = {self.chance.randrange(1, 400) for _ in range(self.changes)}
+        self._current: Actor | None = None
+
+    def spawn(self, name: str, body: Callable[[], None]) -> None:
+        """Add an actor. It begins when it is first chosen."""
+        self.actors.append(Actor(name, greenlet.greenlet(body, self._hub), self.chance.random()))
+
+    def give_way(self, what: str, *, writes: bool) -> Fate:
+        """Called by an actor before a call to a store; comes back with what befalls the call.
+
+        Outside of actors (setting up, looking at the end) nothing is scheduled.
+        """
+        actor = self._current
+        if actor is None:
+            return Fate.DONE
+        if actor.dead:
+            raise greenlet.GreenletExit
+        self._hub.switch()
+        self.step += 1
+        fate = self._fate(writes)
+        if self.trace is not None:
+            self.trace.append(f"{self.step:5d} {actor.name:14s} {what} {'' if fate is Fate.DONE else fate.value}")
+        if fate in (Fate.CRASH_BEFORE, Fate.CRASH_AFTER):
+            actor.dead = True
+        if fate is Fate.CRASH_BEFORE:
+            raise greenlet.GreenletExit
+        return fate
+
+    def run(self) -> None:
+        """Until all actors have ended or crashed."""
+        alive = list(self.actors)
+        while alive:
+            actor = self._choose(alive)
+            self._current = actor
+            actor.greenlet.switch()
+            self._current = None
+            if actor.greenlet.dead:
+                alive.remove(actor)
+            if self.step > MAX_STEPS:
+                raise Hang(f"{self.step} steps, and {[a.name for a in alive]} still run")
+
+    def _choose(self, alive: list[Actor]) -> Actor:
+        if self._uniform:
+            return self.chance.choice(alive)
+        if self.step in self._change_at:
+            self._change_at.discard(self.step)
+            self.chance.choice(alive).priority = self.chance.random() - 1
+        # A little noise, or two actors that wait for each other would be watched for ever.
+        if self.chance.random() < 0.02:
+            return self.chance.choice(alive)
+        return max(alive, key=lambda actor: actor.priority)
+
+    def _fate(self, writes: bool) -> Fate:
+        if self.fault_rate == 0 or self.chance.random() >= self.fault_rate:
+            return Fate.DONE
+        fate = self.chance.choice(FAULTS)
+        # A read that is lost is a read that is asked again: refused says it all.
+        return fate if writes or fate not in (Fate.LOST_REQUEST, Fate.LOST_ANSWER) else Fate.REFUSED
