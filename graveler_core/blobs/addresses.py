@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from graveler_core.errors import InvalidInput, LimitExceeded
 from graveler_core.model.address import Namespace, relative_address
 
@@ -11,6 +13,7 @@ MAX_ADDRESS_BYTES = 800
 """Leaves room for the namespace's own path within the 1,024 bytes of S3's keys."""
 MAX_SEGMENT_BYTES = 255
 """Longest file name of common file systems."""
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 def checked_address(address: str) -> str:
@@ -25,7 +28,7 @@ def checked_address(address: str) -> str:
     segments = encoded.split(b"/")
     if segments[0] == TEMPORARY.encode():
         raise InvalidInput(f"address {address!r}: {TEMPORARY} is kept for unfinished writes", address=address)
-    if any(ord(c) < 0x20 or ord(c) == 0x7F for c in address):
+    if _CONTROL.search(address):
         raise InvalidInput(f"address {address!r}: must not contain control characters", address=address)
     if len(encoded) > MAX_ADDRESS_BYTES or max(map(len, segments)) > MAX_SEGMENT_BYTES:
         raise LimitExceeded(

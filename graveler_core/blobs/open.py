@@ -12,6 +12,7 @@ import threading
 import uuid
 from collections.abc import Mapping
 from datetime import timedelta
+from functools import lru_cache
 from typing import Any
 
 from obstore.exceptions import BaseError, UnknownConfigurationKeyError
@@ -111,7 +112,7 @@ class OpenedBlobs:
 
     def at(self, namespace_uri: str) -> Blobs:
         """The objects of a storage namespace, opened at the first call."""
-        place = namespace(namespace_uri)
+        place = _parsed(namespace_uri)
         if place.scheme == "memory" and self._process != _this_process():
             raise Unavailable(f"{place.uri}: a storage namespace in memory cannot be used from another process")
         with self._lock:
@@ -128,6 +129,7 @@ class OpenedBlobs:
             self._opened.clear()
 
 
+_parsed = lru_cache(maxsize=1_024)(namespace)
 _process_ids: dict[int, str] = {}
 
 

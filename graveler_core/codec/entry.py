@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import timedelta
 from typing import Any
 
@@ -27,6 +27,8 @@ from graveler_core.codec.staged_record import encode_entry
 from graveler_core.codec.tail import CONTENT_ID_BYTES
 from graveler_core.errors import InvalidInput
 from graveler_core.model.entry import ENTRY_SCHEMA, MAX_RECORD_BYTES, RECORD_SCHEMA, TOMBSTONE, AddressType, Entry
+
+_FIELDS = tuple("key" if field.name == "path" else field.name for field in fields(Entry))
 
 
 def normalise(table: pa.Table) -> pa.Table:
@@ -77,8 +79,17 @@ def record_table(entries: Sequence[tuple[bytes, Entry | None]]) -> pa.Table:
 
 def entry_from_row(table: pa.Table | pa.RecordBatch, i: int) -> Entry:
     """The entry in row `i` of a table that has the columns of `ENTRY_SCHEMA`; the row must not be a tombstone."""
-    cells = [table.column(name)[i] for name in ENTRY_SCHEMA.names]
-    return _entry(*(cell.value if isinstance(cell, pa.TimestampScalar) else cell.as_py() for cell in cells))
+    row = {name: table.column(name)[i] for name in ENTRY_SCHEMA.names}
+    mtime = row.pop("mtime").value
+    cells = {name: cell.as_py() for name, cell in row.items()}
+    return Entry(
+        path=cells.pop("key").decode(),
+        mtime=None if mtime is None else EPOCH + timedelta(0, 0, mtime),
+        metadata=dict(cells.pop("metadata") or ()),
+        content_id=_uuid(cells.pop("content_id")),
+        address_type=ADDRESS_TYPES[cells.pop("address_type")],
+        **cells,
+    )
 
 
 def entries(table: pa.Table | pa.RecordBatch) -> Iterator[Entry]:
@@ -86,10 +97,20 @@ def entries(table: pa.Table | pa.RecordBatch) -> Iterator[Entry]:
     for batch in slices(table, rows=1_024):
         if TOMBSTONE in batch.schema.names:
             batch = batch.filter(pc.invert(batch.column(TOMBSTONE)))  # noqa: PLW2901
-        columns = {name: batch.column(name) for name in ENTRY_SCHEMA.names}
-        columns["mtime"] = columns["mtime"].cast(pa.int64())
-        for row in zip(*(column.to_pylist() for column in columns.values()), strict=True):
-            yield _entry(*row)
+        yield from map(Entry, *_fields(batch))
+
+
+def _fields(batch: pa.RecordBatch) -> list[list[Any]]:
+    """The fields of all rows, field by field in the order of `Entry`."""
+    cells = {name: batch.column(name) for name in ENTRY_SCHEMA.names}
+    kinds = {"key": pa.string(), "identity": pa.binary(), "content_id": pa.binary(), "mtime": pa.int64()}
+    cells |= {name: cells[name].cast(kind) for name, kind in kinds.items()}
+    of = {name: cells[name].to_pylist() for name in cells}
+    of["mtime"] = [None if mtime is None else EPOCH + timedelta(0, 0, mtime) for mtime in of["mtime"]]
+    of["metadata"] = [dict(pairs or ()) for pairs in of["metadata"]]
+    of["content_id"] = [_uuid(own) for own in of["content_id"]]
+    of["address_type"] = [ADDRESS_TYPES[kind] for kind in of["address_type"]]
+    return [of[name] for name in _FIELDS]
 
 
 def _normal(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -144,31 +165,5 @@ def _row(key: bytes, entry: Entry | None) -> dict[str, Any]:
     }
 
 
-def _entry(  # noqa: PLR0913, PLR0917
-    key: bytes,
-    own: bytes,
-    address: str | None,
-    address_type: int,
-    size: int,
-    checksum: str | None,
-    mtime: int | None,
-    content_type: str | None,
-    metadata: list[tuple[str, str]] | None,
-    data: bytes | None,
-    payload: int,
-    content_id: bytes | None,
-) -> Entry:
-    return Entry(
-        address=address,
-        size=size,
-        checksum=checksum,
-        mtime=None if mtime is None else EPOCH + timedelta(microseconds=mtime),
-        content_type=content_type,
-        metadata=dict(metadata or ()),
-        data=data,
-        payload=payload,
-        content_id=None if content_id is None else uuid.UUID(bytes=content_id),
-        address_type=ADDRESS_TYPES[address_type],
-        path=key.decode(),
-        identity=own,
-    )
+def _uuid(content_id: bytes | None) -> uuid.UUID | None:
+    return None if content_id is None else uuid.UUID(bytes=content_id)

@@ -12,6 +12,7 @@ and created anew. Why never the cache: two stale copies that agree prove nothing
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import attrgetter
 from typing import TypeVar
 
 from graveler_core.engine.retry import attempts
@@ -23,6 +24,7 @@ from graveler_core.refs import branches, repositories
 from graveler_core.stores import Registers, Stores
 
 T = TypeVar("T")
+_content = attrgetter("staging_token", "sealed_tokens", "compacted_metarange", "commit_id")
 
 
 def fresh(stores: Stores, repo: RepositoryId, branch: BranchId) -> Registers:
@@ -78,8 +80,7 @@ def same_token(used: Registers, now: Registers) -> bool:
 
 def same_content(used: Registers, now: Registers) -> bool:
     """What a read used: all layers, the compacted tree and the head."""
-    fields = ("staging_token", "sealed_tokens", "compacted_metarange", "commit_id")
-    return _same_place(used, now) and all(getattr(used.branch, f) == getattr(now.branch, f) for f in fields)
+    return _same_place(used, now) and _content(used.branch) == _content(now.branch)
 
 
 def _same_place(used: Registers, now: Registers) -> bool:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import BinaryIO
 
 import pyarrow as pa
 
 from graveler_core.codec.entry import normalise, record_table
-from graveler_core.engine import bulk, commit, read, reset, transact, write
+from graveler_core.engine import bulk, commit, content, read, reset, transact, write
 from graveler_core.engine.draft import Draft
 from graveler_core.engine.listing import PAGE_ROWS
 from graveler_core.engine.rows import changes_of
 from graveler_core.engine.validation import Arbiter, fail
 from graveler_core.facade.history import CommitRecord, commit_record
 from graveler_core.facade.listing import Listing
-from graveler_core.facade.snapshot import Snapshot
+from graveler_core.facade.snapshot import listed, required
 from graveler_core.model.changes import Change
 from graveler_core.model.entities import Branch as BranchRecord
 from graveler_core.model.entities import Repository as RepositoryRecord
@@ -24,7 +25,6 @@ from graveler_core.model.ids import BranchId
 from graveler_core.model.names import path_key, prefix_key
 from graveler_core.model.operations import Operation
 from graveler_core.refs import branches
-from graveler_core.refs.expression import Resolved
 from graveler_core.segments.sorted_keys import prefix_end
 from graveler_core.stores import Stores
 
@@ -59,8 +59,8 @@ class Branch:
         metadata: Mapping[str, str] | None = None,
     ) -> Entry:
         """Upload content, then stage its entry. Gives the entry."""
-        content = data if isinstance(data, bytes) else data.read()
-        return write.put(*self._at, path, write.Content(content, content_type, metadata))
+        uploaded = data if isinstance(data, bytes) else data.read()
+        return write.put(*self._at, path, write.Content(uploaded, content_type, metadata))
 
     def stage(self, path: str, entry: Entry) -> Entry:
         """Stage an entry whose content is already in an object store. Gives it with its path and identity."""
@@ -94,17 +94,18 @@ class Branch:
 
     def get(self, path: str) -> Entry:
         """The entry at a path, staged changes included. Raises `NotFound` (`PathNotFound`)."""
-        return self._live().get(path)
+        path_key(path)
+        return required(read.get(*self._at, path), path, self.name)
 
     def read(self, path: str) -> bytes:
         """The content at a path, staged changes included."""
-        return self._live().read(path)
+        return content.read_content(self._stores, self._record, self.get(path))
 
     def list(
         self, prefix: str = "", after: str = "", delimiter: str = "", limit: int | None = None
     ) -> Listing[Entry | CommonPrefix]:
         """Entries under a prefix, staged changes included; see `Snapshot.list`."""
-        return self._live().list(prefix, after, delimiter, limit)
+        return listed(partial(read.entries_page, *self._at), prefix, after, delimiter, limit)
 
     def uncommitted(self, prefix: str = "", after: str = "", limit: int | None = None) -> Listing[Change]:
         """What is staged and differs from the branch's head, in order of the paths, lazily."""
@@ -164,10 +165,6 @@ class Branch:
     def hard_reset(self, ref: str) -> CommitRecord:
         """Move the head to the commit that a ref names. Raises `DirtyBranch` if anything is staged."""
         return commit_record(reset.hard_reset(*self._at, ref))
-
-    def _live(self) -> Snapshot:
-        resolved = Resolved(self.record().commit_id, self.name, staged=True)
-        return Snapshot(self._stores, self._record, self.name, resolved)
 
     def _changes(self, prefix: bytes, after: bytes) -> Iterator[Change]:
         start, end = max(prefix, after + b"\0" if after else b""), prefix_end(prefix)

@@ -50,9 +50,7 @@ class Snapshot:
             found = read.get(self._stores, repo, resolved.branch, path)
         else:
             found = snapshot.get(self._stores, repo, resolved.commit_id, path)
-        if found is None:
-            raise NotFound(f"path {path!r} does not exist at {self.ref!r}", kind=Kind.PathNotFound, path=path)
-        return found
+        return required(found, path, self.ref)
 
     def read(self, path: str) -> bytes:
         """The content at a path. Raises `NotFound` for a path, or an object, that does not exist."""
@@ -68,8 +66,7 @@ class Snapshot:
             delimiter: Show what shares its path up to the next delimiter behind the prefix as one `CommonPrefix`.
             limit: At most so many items.
         """
-        window = _window(prefix, after, delimiter, limit)
-        return Listing(listing.items(self._source(), window), lambda item: item.path, limit)
+        return listed(self._source(), prefix, after, delimiter, limit)
 
     def to_arrow(self, prefix: str = "") -> pa.RecordBatchReader:
         """The entries under a prefix as a stream of record batches in `ENTRY_SCHEMA`, sorted by key."""
@@ -89,6 +86,21 @@ class Snapshot:
         if resolved.staged and resolved.branch is not None:
             return partial(read.entries_page, self._stores, repo, resolved.branch)
         return partial(snapshot.entries_page, self._stores, repo, resolved.commit_id)
+
+
+def required(found: Entry | None, path: str, ref: str) -> Entry:
+    """The entry, or `NotFound` where there is none."""
+    if found is None:
+        raise NotFound(f"path {path!r} does not exist at {ref!r}", kind=Kind.PathNotFound, path=path)
+    return found
+
+
+def listed(
+    source: PageSource, prefix: str, after: str, delimiter: str, limit: int | None
+) -> Listing[Entry | CommonPrefix]:
+    """A listing of what a source gives; see `Snapshot.list`."""
+    window = _window(prefix, after, delimiter, limit)
+    return Listing(listing.items(source, window), lambda item: item.path, limit)
 
 
 def _window(prefix: str, after: str, delimiter: str, limit: int | None) -> Window:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cache
 from itertools import islice
+from typing import Any
 
 import pyarrow as pa
 
@@ -24,8 +26,9 @@ def get_many(store: Store, keys: Sequence[tuple[bytes, bytes]]) -> list[Stored |
         check_key(partition, key)
     if not keys:
         return []
-    if isinstance(store, GetsMany):
-        return store.get_many(keys)
+    able: GetsMany | None = _able(store, GetsMany)
+    if able is not None:
+        return able.get_many(keys)
     return [store.get(partition, key) for partition, key in keys]
 
 
@@ -39,8 +42,9 @@ def set_many(store: Store, items: Sequence[Item]) -> None:
         check_value(key, value)
     if not items:
         return
-    if isinstance(store, SetsMany):
-        store.set_many(items)
+    able: SetsMany | None = _able(store, SetsMany)
+    if able is not None:
+        able.set_many(items)
         return
     for partition, key, value in items:
         store.set(partition, key, value)
@@ -71,8 +75,9 @@ def scan_arrow(
     """A scan as columns (key: binary, value: binary), in key order; no empty batches, no snapshot, as `Store.scan`."""
     check_partition(partition)
     keys = interval(prefix, start, end)
-    if isinstance(store, ScansArrow):
-        return store.scan_arrow(partition, keys)
+    able: ScansArrow | None = _able(store, ScansArrow)
+    if able is not None:
+        return able.scan_arrow(partition, keys)
     return batches(store.scan(partition, prefix=prefix, start=start, end=end))
 
 
@@ -83,8 +88,9 @@ def drop_partition(store: Store, partition: bytes) -> int:
     others see a part of them.
     """
     check_partition(partition)
-    if isinstance(store, DropsPartitions):
-        return store.drop_partition(partition)
+    able: DropsPartitions | None = _able(store, DropsPartitions)
+    if able is not None:
+        return able.drop_partition(partition)
     return drop_one_by_one(store, partition)
 
 
@@ -130,6 +136,17 @@ def batches(rows: Iterator[KeyValue]) -> Iterator[pa.RecordBatch]:
     """The fallback of `scan_arrow`: rows of a scan, gathered into pages."""
     while page := list(_one_page(rows)):
         yield batch_of_rows(page)
+
+
+def _able(store: Store, ability: Any) -> Any:
+    """The store if it has an ability, else None."""
+    return store if _has(type(store), ability) else None
+
+
+@cache
+def _has(kind: type, ability: type) -> bool:
+    """Asked once for each class of stores: to ask a protocol takes longer than to read a row."""
+    return issubclass(kind, ability)
 
 
 def _one_page(rows: Iterator[KeyValue]) -> Iterator[tuple[bytes, bytes]]:

@@ -73,8 +73,9 @@ def namespace(uri: str) -> Namespace:
 
 def relative_address(address: str) -> str:
     """Check an address below a storage namespace: no way out of it, one spelling."""
-    segments = unquote(address).split("/")
-    bad = not address or address.startswith("/") or "\0" in address or "\\" in address or unquote(address) != address
+    plain = unquote(address)
+    segments = plain.split("/")
+    bad = not address or address.startswith("/") or "\0" in address or "\\" in address or plain != address
     if bad or any(s in ("", ".", "..") for s in segments):
         raise InvalidInput(
             f"address {address!r}: must be a relative path of plain segments "

@@ -28,7 +28,10 @@ class Threads:
         self._lock = threading.Lock()
 
     def map(self, work: Callable[[T], U], items: Iterable[T]) -> Iterator[U]:
+        work_items = list(items)
+        if len(work_items) < 2:
+            return map(work, work_items)
         with self._lock:
             if self._pool is None:
                 self._pool = ThreadPoolExecutor(self._workers, thread_name_prefix="graveler")
-        return self._pool.map(work, items)
+        return self._pool.map(work, work_items)

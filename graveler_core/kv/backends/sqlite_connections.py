@@ -12,7 +12,7 @@ import os
 import sqlite3
 import weakref
 from collections.abc import Callable
-from threading import Condition, Lock
+from threading import Condition, Lock, RLock
 
 from graveler_core.errors import Unavailable
 
@@ -26,7 +26,9 @@ class Connections:
         self._idle: list[sqlite3.Connection] = []
         self._in_use = 0
         self._closed = False
-        self._gate = Condition()
+        self._forking = False
+        self._lock = RLock()
+        self._all_back = Condition(self._lock)
         _POOLS.add(self)
 
     def take(self) -> sqlite3.Connection:
@@ -36,7 +38,7 @@ class Connections:
             Unavailable: The store was closed.
             sqlite3.Error: A new connection could not be made.
         """
-        with self._gate:
+        with self._lock:
             if self._closed:
                 raise Unavailable(f"the store {self._path} was closed", path=self._path)
             self._in_use += 1
@@ -61,30 +63,32 @@ class Connections:
 
     def close(self) -> None:
         """Closes idle connections now and the others when they come back."""
-        with self._gate:
+        with self._lock:
             self._closed = True
             self._close_idle()
 
     def before_fork(self) -> None:
         """Waits until no connection is in use, closes all, and lets nobody take one until `after_fork`."""
-        self._gate.acquire()
+        self._lock.acquire()
+        self._forking = True
         while self._in_use:
-            self._gate.wait()
+            self._all_back.wait()
         self._close_idle()
 
     def after_fork(self) -> None:
         """Ends what `before_fork` began, in the parent and in the child."""
-        self._gate.release()
+        self._forking = False
+        self._lock.release()
 
     def _leave(self, connection: sqlite3.Connection | None) -> None:
-        with self._gate:
+        with self._lock:
             self._in_use -= 1
             if connection is not None:
                 self._idle.append(connection)
                 if self._closed:
                     self._close_idle()
-            if not self._in_use:
-                self._gate.notify_all()
+            if self._forking and not self._in_use:
+                self._all_back.notify_all()
 
     def _close_idle(self) -> None:
         while self._idle:
