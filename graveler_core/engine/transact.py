@@ -124,11 +124,13 @@ def _build(stores: Stores, registers: Registers, call: _Call, draft: Draft) -> _
     view = replace(view, trees=replace(view.trees, blobs=created))
     existing = _existing(view, view.head, call.paths)
     _require_unstaged(view, call.paths, existing)
-    changes = record_table(with_content_ids(validate(call.operations, existing, call.arbiter), call.drawn))
-    applied = apply(view.trees, view.head, changes, mapper=stores.executor.map)
-    if applied.metarange_id == view.head and not draft.allow_empty:
+    outcome = with_content_ids(validate(call.operations, existing, call.arbiter), call.drawn)
+    effective = [(key, entry) for key, entry in outcome if _identity(existing.get(key.decode())) != _identity(entry)]
+    if not effective and not draft.allow_empty:
         branch = registers.branch
         raise NoChanges(f"branch {branch.id!r}: the transaction changes nothing", commit=branch.commit_id)
+    changes = record_table(effective)
+    applied = apply(view.trees, view.head, changes, mapper=stores.executor.map)
     compacted = _compacted(stores, view, changes)
     head = commit_of(stores, registers.repository, registers.branch.commit_id)
     commit, writes = build(
@@ -150,7 +152,8 @@ def _require_unstaged(view: View, paths: Sequence[str], existing: dict[str, Entr
     dirty = [
         path
         for path, answer in zip(paths, answers, strict=True)
-        if answer not in (Source.BASE, Source.HEAD) or (answer is Source.BASE and _differs(path, existing, compacted))
+        if answer not in (Source.BASE, Source.HEAD)
+        or (answer is Source.BASE and _identity(existing.get(path)) != _identity(compacted.get(path)))
     ]
     if dirty:
         raise DirtyBranch(
@@ -160,9 +163,8 @@ def _require_unstaged(view: View, paths: Sequence[str], existing: dict[str, Entr
         )
 
 
-def _differs(path: str, head: dict[str, Entry], compacted: dict[str, Entry]) -> bool:
-    identities = [tree[path].identity if path in tree else None for tree in (head, compacted)]
-    return identities[0] != identities[1]
+def _identity(entry: Entry | None) -> bytes:
+    return b"" if entry is None else entry.identity
 
 
 def _compacted(stores: Stores, view: View, changes: pa.Table) -> MetarangeId | None:

@@ -1,0 +1,65 @@
+"""What other people do, and what the store does to them, at one moment inside a flow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from graveler_core.blobs.counting import CountingBlobs
+from graveler_core.blobs.port import BlobStores
+from graveler_core.kv.store import Store
+from graveler_core.kv.wrappers.faults import Fault, Faulty
+from graveler_core.kv.wrappers.passing import Call, Passing
+
+T = TypeVar("T")
+
+
+def swaps_branch(call: Call) -> bool:
+    """Whether a call is the swap of a branch record."""
+    return call.verb == "set_if" and call.key.startswith(b"branches/")
+
+
+class Interrupted(Passing):
+    """Lets others work just before calls of a kind: the first piece of work before the first, and so on."""
+
+    def __init__(
+        self, inner: Store, *work: Callable[[], object], before: Callable[[Call], bool] = swaps_branch
+    ) -> None:
+        super().__init__(inner)
+        self._work = list(work)
+        self._before = before
+        self.met = 0
+        """Calls of that kind so far."""
+
+    def step(self, call: Call, work: Callable[[], T]) -> T:
+        if self._before(call):
+            self.met += 1
+            if self._work:
+                self._work.pop(0)()
+        return work()
+
+
+def failing_swap(kv: Store, *faults: Fault | None) -> Faulty:
+    """A store whose first swaps of a branch record fail so; None passes one."""
+    left = list(faults)
+    return Faulty(kv, lambda call, _: left.pop(0) if left and swaps_branch(call) else None)
+
+
+@dataclass
+class WatchedBlobs:
+    """Storage namespaces that remember what was created in them, in order."""
+
+    inner: BlobStores
+    created: list[str] = field(default_factory=list)
+    _opened: dict[str, CountingBlobs] = field(default_factory=dict)
+
+    def at(self, namespace: str) -> CountingBlobs:
+        """The objects of a storage namespace."""
+        if namespace not in self._opened:
+            self._opened[namespace] = CountingBlobs(self.inner.at(namespace), self._note)
+        return self._opened[namespace]
+
+    def _note(self, verb: str, address: str) -> None:
+        if verb == "create":
+            self.created.append(address)
