@@ -73,6 +73,7 @@ class Kind(StrEnum):
     CorruptCommit = "CorruptCommit"
     CorruptLayer = "CorruptLayer"
     TransactionConflict = "TransactionConflict"
+    NewerSchema = "NewerSchema"
 
 
 class GravelerError(Exception):

@@ -8,8 +8,9 @@ from sqlalchemy import Column, Engine, Integer, LargeBinary, MetaData, Table, in
 from sqlalchemy.engine import Connection
 
 from graveler_core.errors import Kind, Unavailable
+from graveler_core.kv.schema_versions import Migrations, newest, pending
 
-SCHEMA_VERSION: Final = 1
+MIGRATIONS: Final[Migrations] = ()
 
 _METADATA: Final = MetaData()
 _KV: Final = Table(
@@ -25,33 +26,39 @@ _LOCK: Final = int.from_bytes(b"graveler", "big") >> 1
 """The advisory lock that lets one process at a time make the tables: CREATE IF NOT EXISTS alone races with itself."""
 
 
-def prepare(engine: Engine, shown: str) -> None:
-    """Makes the tables in the first schema of the search path if there are none, and checks their version.
+def prepare(engine: Engine, shown: str, migrations: Migrations = MIGRATIONS) -> None:
+    """Makes the tables in the first schema of the search path if there are none, and leads them to the newest version.
 
     Raises:
-        Unavailable: Kind NotAGravelerStore: the tables are of another version, or not graveler's.
+        Unavailable: Kind NotAGravelerStore: the tables are not graveler's; kind NewerSchema.
         sqlalchemy.exc.DBAPIError: To be mapped by the caller.
     """
     with engine.connect() as connection:
-        if _is_store(connection, shown):
+        found = _version(connection, shown)
+        if found is not None and not pending(found, migrations, shown):
             return
     with engine.begin() as connection:
         connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
-        if not _is_store(connection, shown):
+        found = _version(connection, shown)
+        if found is None:
             _METADATA.create_all(connection)
-            connection.execute(_META.insert().values(schema_version=SCHEMA_VERSION))
+            connection.execute(_META.insert().values(schema_version=1))
+        for statement in pending(found or 1, migrations, shown):
+            connection.exec_driver_sql(statement)
+        connection.execute(_META.update().values(schema_version=newest(migrations)))
 
 
-def _is_store(connection: Connection, shown: str) -> bool:
+def _version(connection: Connection, shown: str) -> int | None:
+    """The version of the store's schema; None where its tables are not."""
     tables = set(inspect(connection).get_table_names()) & set(_METADATA.tables)
     if not tables:
-        return False
+        return None
     if tables != set(_METADATA.tables):
         raise _not_a_store(shown, f"of its tables only {', '.join(sorted(tables))} is there")
     versions = list(connection.execute(select(_META.c.schema_version)).scalars())
-    if versions != [SCHEMA_VERSION]:
-        raise _not_a_store(shown, f"its schema version is {versions}; this library knows {SCHEMA_VERSION}")
-    return True
+    if len(versions) != 1 or versions[0] < 1:
+        raise _not_a_store(shown, f"its schema version is {versions}")
+    return int(versions[0])
 
 
 def _not_a_store(shown: str, why: str) -> Unavailable:

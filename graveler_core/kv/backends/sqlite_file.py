@@ -16,13 +16,14 @@ from urllib.parse import parse_qsl, quote, unquote
 
 from graveler_core.errors import InvalidInput, Kind, SlowDown, Unavailable
 from graveler_core.kv.backends.sqlite_errors import mapped, not_a_store
+from graveler_core.kv.schema_versions import Migrations, newest, pending
 
 APPLICATION_ID: Final = int.from_bytes(b"grav", "big")
-SCHEMA_VERSION: Final = 1
+MIGRATIONS: Final[Migrations] = ()
 BUSY_SECONDS: Final = 10.0
 """How long a statement waits for another process's write before it is SlowDown."""
 
-_SCHEMA: Final = """
+_VERSION_1: Final = """
     CREATE TABLE kv (
         partition BLOB NOT NULL,
         key BLOB NOT NULL,
@@ -56,11 +57,11 @@ class SQLiteFile:
             raise
         return connection
 
-    def prepare(self) -> None:
-        """Makes the file and its table if there are none, and checks that they are graveler's; changes no other file.
+    def prepare(self, migrations: Migrations = MIGRATIONS) -> None:
+        """Makes the file and its table if there are none, and leads them to the newest version; changes no other file.
 
         Raises:
-            Unavailable: Kind NotAGravelerStore; or the file cannot be made, read or written.
+            Unavailable: Kind NotAGravelerStore or NewerSchema; or the file cannot be made, read or written.
             SlowDown: Others are making it, for longer than the busy timeout.
         """
         try:
@@ -70,38 +71,41 @@ class SQLiteFile:
         deadline = time.monotonic() + BUSY_SECONDS
         while True:
             try:
-                return self._prepare()
+                return self._prepare(migrations)
             except sqlite3.Error as error:
                 answer = mapped(error, self.path, writing=False)
                 if not isinstance(answer, SlowDown) or time.monotonic() > deadline:
                     raise answer from error
                 time.sleep(0.01)
 
-    def _prepare(self) -> None:
+    def _prepare(self, migrations: Migrations) -> None:
         connection = self.connect("rwc")
         try:
-            if self._is_store(connection):
+            found = self._version(connection)
+            if found is not None and not pending(found, migrations, self.path):
                 return
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute("BEGIN IMMEDIATE")
-            if not self._is_store(connection):
-                connection.execute(_SCHEMA)
+            found = self._version(connection)
+            if found is None:
+                connection.execute(_VERSION_1)
                 connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
-                connection.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
+            for statement in pending(found or 1, migrations, self.path):
+                connection.execute(statement)
+            connection.execute(f"PRAGMA user_version={newest(migrations)}")
             connection.execute("COMMIT")
         finally:
             connection.close()
 
-    def _is_store(self, connection: sqlite3.Connection) -> bool:
+    def _version(self, connection: sqlite3.Connection) -> int | None:
+        """The version of the store's schema; None for an empty file."""
         [application] = connection.execute("PRAGMA application_id").fetchone()
         [version] = connection.execute("PRAGMA user_version").fetchone()
-        if application == APPLICATION_ID:
-            if version != SCHEMA_VERSION:
-                raise not_a_store(self.path, f"its schema version is {version}; this library knows {SCHEMA_VERSION}")
-            return True
+        if application == APPLICATION_ID and version > 0:
+            return int(version)
         if application or version or connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall():
             raise not_a_store(self.path, "it is a SQLite database of another application")
-        return False
+        return None
 
 
 def parse_url(url: str) -> SQLiteFile:
