@@ -150,7 +150,7 @@ class Judge:
                 continue
             if path in later.sets and later.sets[path] != value and not self._given_back(later, path, value, moment):
                 return False
-            if later.throws_away(path) and not self._in_head(path, value, giver.start, moment.step):
+            if later.throws_away(path) and not self._in_head(path, value, giver.start, later.end):
                 return False
         return True
 
