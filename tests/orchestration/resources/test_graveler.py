@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import dagster as dg
+import pytest
+
+from graveler_core.errors import InvalidInput
+from orchestration.resources.graveler import GravelerResource
+
+
+def test_it_connects_when_first_used_and_once(tmp_path: Path) -> None:
+    resource = GravelerResource(url=f"sqlite:///{tmp_path / 'meta.db'}")
+    assert not (tmp_path / "meta.db").exists()
+    with resource.graveler() as graveler:
+        assert (tmp_path / "meta.db").exists()
+        assert resource.graveler() is graveler
+
+
+def test_a_url_of_no_store_is_one_clear_error() -> None:
+    with pytest.raises(InvalidInput, match="gopher"):
+        GravelerResource(url="gopher://hole").graveler()
+
+
+def test_a_secret_url_comes_from_the_environment_and_stays_out_of_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GRAVELER_STORE", f"sqlite:///{tmp_path / 'canary.db'}")
+    used = []
+
+    @dg.asset
+    def uses(graveler: GravelerResource) -> None:
+        with graveler.graveler() as opened:
+            used.append(list(opened.list_repositories()))
+
+    with dg.DagsterInstance.ephemeral() as instance:
+        resources = {"graveler": GravelerResource(url=dg.EnvVar("GRAVELER_STORE"))}
+        result = dg.materialize([uses], instance=instance, resources=resources)
+        assert result.success
+        assert used == [[]]
+        assert (tmp_path / "canary.db").exists()
+        run = instance.get_run_by_id(result.run_id)
+        assert "canary" not in repr(run)
+        assert not any("canary" in repr(entry) for entry in instance.all_logs(result.run_id))

@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import dagster as dg
+import pytest
+
+from graveler_core.errors import InvalidInput, Kind, NotUnique
+from graveler_core.facade.graveler import Graveler
+from orchestration.local import Installation
+from orchestration.resources.graveler import GravelerResource
+from orchestration.resources.run_branch import RunBranch
+
+
+def target(installation: Installation, branch: str = "run-{run}") -> RunBranch:
+    graveler = GravelerResource(url=installation.store)
+    return RunBranch(graveler=graveler, repository="lake", storage_root=installation.data, branch=branch)
+
+
+def run(instance: dg.DagsterInstance, branch: RunBranch, tags: dict[str, str] | None = None) -> tuple[str, str, str]:
+    """What a run sees: its id, its branch, and what it reads from."""
+    seen = []
+
+    @dg.op
+    def look(branch: RunBranch) -> None:
+        before = branch.open_for_reading().ref
+        branch.open_for_writing().put("a", b"1")
+        seen.append((branch.name, before, branch.open_for_reading().ref))
+
+    @dg.job(resource_defs={"branch": branch})
+    def looking() -> None:
+        look()
+
+    result = looking.execute_in_process(instance=instance, tags=tags)
+    ((name, before, after),) = seen
+    assert after == name
+    return result.run_id, name, before
+
+
+def test_each_run_has_a_branch_of_its_own(
+    installation: Installation, instance: dg.DagsterInstance, graveler: Graveler
+) -> None:
+    first, name, before = run(instance, target(installation))
+    assert name == f"run-{first[:13]}"
+    assert before == "main"
+    second, other, _ = run(instance, target(installation))
+    assert other == f"run-{second[:13]}" != name
+    repository = graveler.repository("lake")
+    assert {branch.id for branch in repository.branches()} == {"main", name, other}
+    assert list(repository.at("main").list()) == []
+    assert repository.storage_namespace == f"{installation.data}/lake"
+
+
+@pytest.mark.parametrize(
+    ("template", "tags", "expected"),
+    [
+        ("dev", {}, "dev"),
+        ("month-{partition}", {"dagster/partition": "2013-01"}, "month-2013-01"),
+        ("dev", {"graveler/branch": "mine"}, "mine"),
+        ("run-{run}", {"graveler/branch": "mine"}, "mine"),
+    ],
+)
+def test_the_branch_can_be_named(
+    installation: Installation, instance: dg.DagsterInstance, template: str, tags: dict[str, str], expected: str
+) -> None:
+    assert run(instance, target(installation, template), tags)[1] == expected
+    _, name, before = run(instance, target(installation, template), tags)
+    assert (name, before) == (expected, expected)
+
+
+def test_outside_of_a_run_it_is_the_published_branch(installation: Installation) -> None:
+    assert target(installation).name == "main"
+    assert target(installation).open_for_reading().ref == "main"
+
+
+def test_a_branch_name_that_breaks_the_rules_is_refused(
+    installation: Installation, instance: dg.DagsterInstance
+) -> None:
+    with pytest.raises(InvalidInput, match="a/b"):
+        run(instance, target(installation), {"graveler/branch": "a/b"})
+
+
+def test_a_namespace_in_use_is_said_so(installation: Installation, graveler: Graveler) -> None:
+    graveler.create_repository("other", f"{installation.data}/lake")
+    with pytest.raises(NotUnique) as caught:
+        target(installation).open_repository()
+    assert caught.value.kind is Kind.NamespaceInUse

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import dagster as dg
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+LOADED = """
+import json, sys
+opened, watched = [], {"sqlite3.connect", "socket.connect", "socket.bind"}
+sys.addaudithook(lambda event, args: opened.append(event) if event in watched else None)
+import orchestration.definitions
+from pyspark import SparkContext
+print(json.dumps([opened, SparkContext._active_spark_context is not None, sorted(sys.modules)]))
+"""
+
+
+def test_importing_connects_to_nothing_and_stays_light() -> None:
+    ran = subprocess.run([sys.executable, "-W", "error", "-c", LOADED], capture_output=True, text=True, check=True)
+    opened, started, modules = json.loads(ran.stdout)
+    assert opened == []
+    assert not started
+    assert not {"graveler_core.wiring", "graveler_core.kv.backends.sqlite", "matplotlib", "pandas", "polars"} & set(
+        modules
+    )
+
+
+def test_the_definitions_can_be_loaded() -> None:
+    from orchestration.definitions import defs
+
+    dg.Definitions.validate_loadable(defs)
+    job = defs.resolve_job_def("flights_pipeline")
+    assert {"flights__main.commit_branch", "raw_flights", "cleaned_flights_checks"} <= {
+        str(handle).replace("/", ".") for handle in ["flights__main.commit_branch", *(n.name for n in job.nodes)]
+    }
+    assert job.partitions_def is not None
+    assert job.partitions_def.get_partition_keys() == [f"2013-{month:02}" for month in range(1, 13)]
+
+
+def test_commit_and_merge_retry_with_backoff_and_jitter() -> None:
+    from orchestration.ops.publish import commit_branch, merge_branch
+
+    for op in (commit_branch, merge_branch):
+        policy = op.retry_policy
+        assert policy is not None
+        assert (policy.backoff, policy.jitter) == (dg.Backoff.EXPONENTIAL, dg.Jitter.FULL)
+
+
+def test_every_check_blocks() -> None:
+    from orchestration.definitions import defs
+
+    specs = [spec for checks in defs.asset_checks or () for spec in checks.check_specs]  # type: ignore[union-attr]
+    assert len(specs) == 9
+    assert all(spec.blocking for spec in specs)
+
+
+def test_the_workspace_names_what_exists() -> None:
+    module, file = yaml.safe_load((ROOT / "workspace.yaml").read_text())["load_from"]
+    assert module["python_module"]["module_name"] == "orchestration.definitions"
+    assert (ROOT / file["python_file"]["relative_path"]).is_file()
