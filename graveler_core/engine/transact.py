@@ -30,10 +30,10 @@ from graveler_core.engine.draft import Content, Draft, build
 from graveler_core.engine.earlier import made_by_call, made_under_key
 from graveler_core.engine.registers import fresh
 from graveler_core.engine.retry import attempts
-from graveler_core.engine.swap import record_writes
+from graveler_core.engine.swap import record_writes, without_layer
 from graveler_core.engine.validation import Arbiter, fail, normalised, validate, with_content_ids
 from graveler_core.engine.view import View, commit_of, view_of
-from graveler_core.errors import DirtyBranch, NoChanges
+from graveler_core.errors import CorruptData, DirtyBranch, NoChanges
 from graveler_core.model.entry import Entry
 from graveler_core.model.ids import BranchId, CommitId, MetarangeId, Nonce, RepositoryId, RepositoryUid
 from graveler_core.model.operations import Operation, Put
@@ -100,7 +100,11 @@ def _transact(
         made = made_under_key(stores, registers, draft) or made_by_call(stores, registers, (call.nonce,), began)
         if made is not None:
             return made
-        built = _build(stores, registers, call, draft)
+        try:
+            built = _build(stores, registers, call, draft)
+        except CorruptData as missing:
+            without_layer(stores, registers, missing)
+            continue
         record = registers.branch.model_copy(
             update={"commit_id": built.commit.id, "compacted_metarange": built.compacted}
         )

@@ -4,11 +4,14 @@ from collections.abc import Callable
 
 import pytest
 
+from graveler_core.codec.entry import normalise_entry, record_table
+from graveler_core.engine import bulk
 from graveler_core.errors import Conflict, DirtyBranch, InvalidInput, Kind, OutcomeUnknown, SlowDown
 from graveler_core.facade.branch import Branch
 from graveler_core.kv.wrappers.faults import Faulty, Late, LoseRequest
 from graveler_core.kv.wrappers.passing import Call
 from graveler_core.model.operations import Operation, OperationConflict, Put, Remove, Resolution, Unchanged
+from graveler_core.records.layout import STAGED
 from tests.unit.engine.compaction import compact
 from tests.unit.engine.races import Interrupted, swaps_branch
 from tests.unit.engine.ten_keys import at_head, messages, shown, ten_keys, update
@@ -74,6 +77,17 @@ class TestRaces:
         assert messages(world) == ["mine", "theirs", "begin"]
         assert at_head(world) == shown(world.branch())
         assert (at_head(world)["k2"], "k1" in at_head(world)) == (20, False)
+
+    def test_a_commit_that_took_a_segment(self, world: World) -> None:
+        """The files of a layer are gone when they are asked about its keys: that is news, not damage."""
+        rows = [(f"many/{n:05}".encode(), normalise_entry(f"many/{n:05}", entry(n))) for n in range(bulk.SEGMENT_ROWS)]
+        bulk.stage_records(*world.branch()._at, record_table(rows))
+        kv = Interrupted(
+            world.kv, lambda: world.branch().commit("theirs"), before=lambda call: call.key.startswith(STAGED)
+        )
+        world.branch(kv).transact([Remove("many/00007")], message="mine")
+        assert messages(world) == ["mine", "theirs", "begin"]
+        assert len(at_head(world)) == bulk.SEGMENT_ROWS + 9
 
     def test_a_merge_of_its_own_key(self, world: World) -> None:
         repo = world.graveler().repository("repo")
