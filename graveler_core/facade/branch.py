@@ -9,7 +9,8 @@ from typing import BinaryIO
 import pyarrow as pa
 
 from graveler_core.codec.entry import normalise, record_table
-from graveler_core.engine import bulk, commit, content, read, reset, transact, write
+from graveler_core.engine import bulk, commit, compaction, content, read, reset, transact, write
+from graveler_core.engine.compaction import Compacted
 from graveler_core.engine.draft import Draft
 from graveler_core.engine.listing import PAGE_ROWS
 from graveler_core.engine.rows import changes_of
@@ -165,6 +166,15 @@ class Branch:
     def hard_reset(self, ref: str) -> CommitRecord:
         """Move the head to the commit that a ref names. Raises `DirtyBranch` if anything is staged."""
         return commit_record(reset.hard_reset(*self._at, ref))
+
+    def compact(self) -> Compacted:
+        """Fold what is staged into one tree, uncommitted as before, so that reading the branch is fast again.
+
+        Raises:
+            NoChanges: nothing is staged.
+            Conflict: (`CompactionLost`) a commit, reset or bulk write came in between; nothing was changed.
+        """
+        return compaction.compact(*self._at)
 
     def _changes(self, prefix: bytes, after: bytes) -> Iterator[Change]:
         start, end = max(prefix, after + b"\0" if after else b""), prefix_end(prefix)
