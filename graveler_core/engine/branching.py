@@ -8,6 +8,8 @@ spares. The fresh uid keeps a late writer or committer of a former branch of the
 
 from __future__ import annotations
 
+from functools import partial
+
 from graveler_core.engine.registers import fresh
 from graveler_core.engine.resolve import resolve_commit
 from graveler_core.engine.retry import attempts
@@ -44,9 +46,10 @@ def create_branch(stores: Stores, repo: RepositoryId, name: BranchId, source: st
     _require_free(stores, repository, tag=TagId(name))
     record = new_branch(stores, repository, name, commit.id)
     try:
-        return access.create(stores.kv, keys.branch(repository, name), record).value
+        made = access.create(stores.kv, keys.branch(repository, name), record, mine=partial(_bears, record.uid))
     except PredicateFailed as e:
         raise _exists(repository, Kind.BranchExists, "branch", name) from e
+    return made.value
 
 
 def delete_branch(stores: Stores, repo: RepositoryId, name: BranchId) -> None:
@@ -66,7 +69,9 @@ def delete_branch(stores: Stores, repo: RepositoryId, name: BranchId) -> None:
             )
         layers = layers_of(now.branch)
         record_writes(stores, cleanups(stores, now, layers))
-        if access.remove(stores.kv, keys.branch(now.repository, name), now.held):
+        uid = now.branch.uid
+        where = keys.branch(now.repository, name)
+        if access.remove(stores.kv, where, now.held, lives_on=partial(_bears, uid)):
             stores.registers.forget(repo, name)
             retire(stores, now, layers)
             return
@@ -98,6 +103,10 @@ def delete_tag(stores: Stores, repo: RepositoryId, name: TagId) -> None:
         if access.remove(stores.kv, keys.tag(repository, name), held):
             return
     raise AssertionError("attempts() raises when it ends")
+
+
+def _bears(uid: BranchUid, current: Branch) -> bool:
+    return current.uid == uid
 
 
 def _require_free(

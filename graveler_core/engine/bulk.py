@@ -16,6 +16,7 @@ from collections.abc import Callable
 
 import pyarrow as pa
 
+from graveler_core.codec.records import encode
 from graveler_core.engine.registers import fresh
 from graveler_core.engine.retry import attempts
 from graveler_core.engine.swap import lists, swap
@@ -28,6 +29,8 @@ from graveler_core.stores import Registers, Stores
 
 SEGMENT_ROWS = 1_000
 """From this many records on, a bulk write becomes files instead of key-value rows."""
+MAX_LAYER_BYTES = 64 * 1024
+"""A larger branch record takes no further layer, so that a commit can always add the token that it seals."""
 
 
 def stage_records(stores: Stores, repo: RepositoryId, branch: BranchId, records: pa.Table) -> None:
@@ -71,10 +74,13 @@ def _push(
     built: tuple[str, Layer] | None = None
     for _ in attempts(stores, f"bulk write on {repo}/{branch}"):
         now = fresh(stores, repo, branch)
-        if len(now.branch.sealed_tokens) + 2 > MAX_LAYERS:
+        if built is not None and lists(now.branch, built[1].id):
+            # A swap that was taken for lost came through late. A layer is never listed twice.
+            return
+        if len(now.branch.sealed_tokens) + 2 > MAX_LAYERS or len(encode(now.branch)) > MAX_LAYER_BYTES:
             raise SlowDown(
-                f"branch {branch!r}: has {len(now.branch.sealed_tokens)} layers of staged changes, "
-                f"may have at most {MAX_LAYERS}; commit or compact it",
+                f"branch {branch!r}: has {len(now.branch.sealed_tokens)} layers of staged changes, may have at most "
+                f"{MAX_LAYERS} in {MAX_LAYER_BYTES:,} bytes of prefixes; commit or compact it",
                 kind=Kind.TooManyLayers,
                 branch=branch,
             )

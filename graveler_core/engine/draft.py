@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -14,6 +15,7 @@ from graveler_core.records import layout as keys
 from graveler_core.stores import Registers, Stores
 
 MAX_TEXT_BYTES = 32 * 1024
+"""Of all texts as they are stored, control characters escaped: header and layers must fit into one value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +33,7 @@ class Draft:
         if not all(isinstance(text, str) for text in texts):
             raise InvalidInput("commit: message, committer and metadata must be text")
         try:
-            size = sum(len(text.encode()) for text in texts)
+            size = sum(len(json.dumps(text, ensure_ascii=False).encode()) for text in texts)
         except UnicodeEncodeError as e:
             raise InvalidInput(f"commit: message and metadata must be valid Unicode ({e.reason})") from e
         if size > MAX_TEXT_BYTES:
@@ -65,7 +67,10 @@ def build(
         operations=content.operations,
         idempotency_key=draft.idempotency_key,
     )
-    return prepare(registers.repository, header, Layout(metarange_id=content.metarange_id))
+    commit, writes = prepare(registers.repository, header, Layout(metarange_id=content.metarange_id))
+    # Nobody knows the id before the commit is stored and its branch moved; then the next flow needs it first.
+    stores.commits.keep(keys.partition(registers.repository), commit)
+    return commit, writes
 
 
 def begin_operation(stores: Stores, registers: Registers, key: str) -> CommitId:

@@ -63,7 +63,8 @@ def decide(base: Branch, layers: Sequence[Layer], current: Branch | None) -> Dec
             return Decision(Verdict.REBASE, listed)
         return Decision(Verdict.INSTALL)
     left = [layer for layer in layers if layer.id in {other.id for other in listed}]
-    if left:
+    if left or (not layers and base.compacted_metarange is None):
+        # Without layers nothing can have been taken: an empty commit is built again on what stands.
         restored = any(isinstance(layer, PrefixRestoration) for layer in listed[: len(listed) - len(left)])
         return Decision(Verdict.REBASE, listed if restored else tuple(left))
     if current.compacted_metarange is not None:

@@ -17,8 +17,10 @@ from dataclasses import dataclass
 
 from graveler_core.committed.apply import Applied, apply
 from graveler_core.engine.branching import new_branch
+from graveler_core.engine.draft import Draft
+from graveler_core.engine.swap import record_writes
 from graveler_core.errors import Conflict, GravelerError, Kind, NotUnique, PredicateFailed
-from graveler_core.kv.bulk import set_many
+from graveler_core.kv.limits import check_key
 from graveler_core.model.address import Namespace, namespace
 from graveler_core.model.entities import (
     Commit,
@@ -56,9 +58,14 @@ def create_repository(stores: Stores, wanted: NewRepository) -> Repository:
     Raises:
         NotUnique: (`RepositoryExists`) the name is taken; (`NamespaceInUse`) another repository owns the storage
             namespace, a place above it or a place inside it.
+        InvalidInput, LimitExceeded: the namespace or the committer breaks a rule.
+        Unavailable: the namespace cannot be written.
         NotFound: (`RepositoryDeleting`) an earlier repository of the name is still being deleted.
     """
     place = namespace(wanted.storage_namespace)
+    claim_at = keys.namespace_claim(place.uri)
+    check_key(claim_at.partition, claim_at.key)
+    Draft("", wanted.committer)
     held = _begin(stores, wanted, place)
     try:
         claim = _claim(stores, held.value, place)
@@ -208,7 +215,7 @@ def _first_commit(stores: Stores, repo: Repository, root: Applied, committer: st
         operations=root.operations,
     )
     commit, writes = prepare(repo, header, Layout(metarange_id=root.metarange_id))
-    set_many(stores.kv, writes)
+    record_writes(stores, writes)
     access.create(
         stores.kv, keys.branch(repo, repo.default_branch), new_branch(stores, repo, repo.default_branch, commit.id)
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from graveler_core.engine.registers import fresh, same_content
 from graveler_core.engine.retry import attempts
 from graveler_core.engine.swap import lists, swap
-from graveler_core.errors import NoChanges
+from graveler_core.errors import NoChanges, OutcomeUnknown
 from graveler_core.model.ids import BranchId, RepositoryId
 from graveler_core.model.layers import SealedToken
 from graveler_core.records import layout as keys
@@ -41,7 +41,11 @@ def _sealed(stores: Stores, now: Registers) -> Registers | None:
     token = keys.staging_token(now.repository, now.branch.id, stores.ids.fresh())
     layers = (SealedToken(token=now.branch.staging_token), *now.branch.sealed_tokens)
     record = now.branch.model_copy(update={"staging_token": token, "sealed_tokens": layers})
-    return swap(stores, now, record, mine=lambda current: lists(current, token))
+    try:
+        return swap(stores, now, record, mine=lambda current: lists(current, token))
+    except OutcomeUnknown:
+        # Sealed or not, nothing is lost by looking again: what a token of mine held has been taken by another commit.
+        return None
 
 
 def _says_something(stores: Stores, now: Registers) -> bool:

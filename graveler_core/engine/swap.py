@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 from graveler_core.codec.records import encode
 from graveler_core.engine.registers import fresh
-from graveler_core.errors import CorruptData, Kind, PredicateFailed
+from graveler_core.engine.retry import attempts
+from graveler_core.errors import CorruptData, GravelerError, Kind, OutcomeUnknown, PredicateFailed
 from graveler_core.kv.bulk import set_many
 from graveler_core.model.entities import Branch, Cleanup
 from graveler_core.model.layers import Layer, SealedToken, SegmentLayer
@@ -68,11 +70,22 @@ def cleanups(stores: Stores, now: Registers, layers: Sequence[Layer]) -> list[Wr
 
 
 def record_writes(stores: Stores, writes: Sequence[Write]) -> None:
-    """Write what must stand before a swap, in one round trip where the store can."""
-    set_many(stores.kv, list(writes))
+    """Write what must stand before a swap, in one round trip where the store can.
+
+    Plain sets of what nobody else writes: after a lost answer they are sent again.
+    """
+    for _ in attempts(stores, "records before a swap"):
+        with suppress(OutcomeUnknown):
+            set_many(stores.kv, list(writes))
+            return
 
 
 def retire(stores: Stores, now: Registers, layers: Sequence[Layer]) -> None:
-    """Empty layers that a swap has taken out of the record. What a crash leaves here is in the cleanup records."""
+    """Empty layers that a swap has taken out of the record.
+
+    The flow has succeeded by then, so no failure here becomes its answer: what is left, as after a crash, is in the
+    cleanup records.
+    """
     blobs = stores.blobs.at(now.repository.storage_namespace)
-    stack.drop(stack.Stack(stores.kv, blobs, tuple(layers)))
+    with suppress(GravelerError):
+        stack.drop(stack.Stack(stores.kv, blobs, tuple(layers)))

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from graveler_core.codec.entry import normalise_entry
 from graveler_core.codec.staged_record import encode_entry, encode_tombstone
 from graveler_core.engine.registers import same_token, settled
+from graveler_core.errors import OutcomeUnknown, SlowDown, Unavailable
 from graveler_core.kv.bulk import set_many
 from graveler_core.model.entry import AddressType, Entry
 from graveler_core.model.ids import BranchId, RepositoryId
@@ -84,8 +85,19 @@ def _set(
     branch: BranchId,
     records: Callable[[Registers], Sequence[tuple[bytes, bytes]]],
 ) -> None:
+    written: list[str] = []
+
     def attempt(registers: Registers) -> None:
         partition = keys.staging(registers.branch.staging_token)
         set_many(stores.kv, [(partition, keys.staged(path), record) for path, record in records(registers)])
+        written.append(registers.branch.staging_token)
 
-    settled(stores, repo, branch, attempt, same=same_token)
+    try:
+        settled(stores, repo, branch, attempt, same=same_token)
+    except (SlowDown, Unavailable) as e:
+        if not written:
+            raise
+        raise OutcomeUnknown(
+            f"branch {branch!r}: written, but whether the branch still takes it could not be read ({e.message})",
+            branch=branch,
+        ) from e

@@ -18,6 +18,8 @@ from graveler_core.model.entities import Record
 from graveler_core.records.layout import Folder, Location
 
 R = TypeVar("R", bound=Record)
+LOST_ANSWERS = 3
+"""How often a swap is sent whose answers are lost in a row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +50,17 @@ def write(kv: Store, location: Location[R], record: R) -> None:
     kv.set(location.partition, location.key, encode(record))
 
 
-def create(kv: Store, location: Location[R], record: R) -> Held[R]:
-    """Create a record. Raises `PredicateFailed` where one exists, unless it is exactly this one after a lost answer."""
-    return _swap(kv, location, record, None, lambda current: current == record)
+def create(kv: Store, location: Location[R], record: R, *, mine: Callable[[R], bool] | None = None) -> Held[R]:
+    """Create a record.
+
+    Args:
+        mine: Recognises this very record, perhaps changed since, after a lost answer; equality when not given.
+
+    Raises:
+        PredicateFailed: one exists; nothing was written by this call.
+        OutcomeUnknown: the answer was lost, and what stands there now proves neither.
+    """
+    return _swap(kv, location, record, None, mine or (lambda current: current == record))
 
 
 def write_if_absent(kv: Store, location: Location[R], record: R) -> bool:
@@ -79,14 +89,25 @@ def replace(
     return _swap(kv, location, record, held.predicate, mine or (lambda current: current == record))
 
 
-def remove(kv: Store, location: Location[R], held: Held[R]) -> bool:
-    """Delete exactly the record that was read; False where something else, or nothing, stands there now."""
+def remove(kv: Store, location: Location[R], held: Held[R], *, lives_on: Callable[[R], bool] | None = None) -> bool:
+    """Delete exactly the record that was read; False where another one, or none, stood there.
+
+    Args:
+        lives_on: Whether a record found after a lost answer is a later state of the one that was read (it bears its
+            uid), so that nothing was deleted. To be given where such records are replaced: what hangs on a record must
+            not be torn down while it stands.
+
+    Raises:
+        OutcomeUnknown: the answer was lost, and so was that of the look after it.
+    """
     try:
         kv.delete_if(location.partition, location.key, held.predicate)
     except PredicateFailed:
         return False
-    except OutcomeUnknown:
-        return read(kv, location) != held
+    except OutcomeUnknown as lost:
+        current = _look(kv, location, lost)
+        stands = current is not None and (current == held or (lives_on is not None and lives_on(current.value)))
+        return not stands
     return True
 
 
@@ -107,16 +128,40 @@ def scan(kv: Store, folder: Folder[R], *, prefix: str = "", after: str = "") -> 
 def _swap(
     kv: Store, location: Location[R], record: R, predicate: Predicate | None, mine: Callable[[R], bool]
 ) -> Held[R]:
-    try:
-        return Held(record, kv.set_if(location.partition, location.key, encode(record), predicate))
-    except OutcomeUnknown as lost:
+    """The swap, sent again while its answers are lost and what it expects still stands."""
+    lost: OutcomeUnknown | None = None
+    for _ in range(LOST_ANSWERS):
         try:
-            current = read(kv, location)
-            if current is not None and mine(current.value):
+            return Held(record, kv.set_if(location.partition, location.key, encode(record), predicate))
+        except PredicateFailed:
+            if lost is None:
+                raise
+            # An earlier sending of it may have come through late.
+            return _found(kv, location, mine, lost)
+        except OutcomeUnknown as e:
+            lost = e
+            current = _look(kv, location, lost)
+            stands = current is None if predicate is None else current is not None and current.predicate == predicate
+            if not stands:
+                return _found(kv, location, mine, lost)
+    assert lost is not None  # noqa: S101 - the loop ends here only by lost answers
+    raise lost
+
+
+def _found(kv: Store, location: Location[R], mine: Callable[[R], bool], lost: OutcomeUnknown) -> Held[R]:
+    """The record, if it proves that the swap of which the answer was lost has happened."""
+    current = _look(kv, location, lost)
+    if current is not None:
+        try:
+            if mine(current.value):
                 return current
         except (SlowDown, Unavailable) as unanswered:
             raise lost from unanswered
-        unchanged = current is None if predicate is None else current is not None and current.predicate == predicate
-        if unchanged:
-            raise PredicateFailed(f"{location.name}: the swap was lost on the way") from lost
-        raise
+    raise lost
+
+
+def _look(kv: Store, location: Location[R], lost: OutcomeUnknown) -> Held[R] | None:
+    try:
+        return read(kv, location)
+    except (SlowDown, Unavailable) as unanswered:
+        raise lost from unanswered

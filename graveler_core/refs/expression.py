@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 
 from graveler_core.errors import InvalidInput, Kind, NotFound
 from graveler_core.kv.store import Store
@@ -23,8 +24,8 @@ from graveler_core.records import access
 from graveler_core.records import layout as keys
 
 MIN_COMMIT_PREFIX = 4
-_EXPRESSION = re.compile(r"(?P<name>[A-Za-z0-9_][A-Za-z0-9_.-]*)(?P<steps>(?:[~^]\d{0,9})*)(?P<view>[$@]?)")
-_STEP = re.compile(r"([~^])(\d*)")
+_EXPRESSION = re.compile(r"(?P<name>[A-Za-z0-9_][A-Za-z0-9_.-]*)(?P<steps>(?:[~^][0-9]{0,9})*)(?P<view>[$@]?)")
+_STEP = re.compile(r"([~^])([0-9]*)")
 _COMMIT = re.compile(r"[0-9a-f]{1,64}")
 
 ReadParents = Callable[[CommitId], Sequence[CommitId]]
@@ -122,7 +123,7 @@ def _commit(kv: Store, repo: Repository, expression: Expression) -> CommitId:
 
 
 def _step(parents: ReadParents, expression: Expression, at: CommitId, sign: str, count: int) -> CommitId:
-    hops = [0] * count if sign == "~" else [count - 1] if count else []
+    hops = repeat(0, count) if sign == "~" else repeat(count - 1, min(count, 1))
     for hop in hops:
         above = parents(at)
         if hop >= len(above):

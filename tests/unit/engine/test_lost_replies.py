@@ -1,0 +1,57 @@
+"""A reply is lost at each writing call of each flow, the write done or not: what is answered is true."""
+
+from __future__ import annotations
+
+import pytest
+
+from graveler_core.errors import NoChanges, NotFound, NotUnique, OutcomeUnknown, SlowDown
+from tests.unit.engine.flows import FLOWS, prepared, run, seen
+from tests.unit.engine.interposed import WRITES, Interposed
+
+MAY_BE_UNKNOWN = {"stage", "put", "remove", "stage few"}
+"""Their data is one plain write, which nobody repeats for them; all others find out, or never needed it."""
+
+
+@pytest.mark.parametrize("happened", [True, False], ids=["done", "not done"])
+@pytest.mark.parametrize("flow", FLOWS)
+def test_one_lost_reply(flow: str, happened: bool) -> None:
+    untouched = prepared()
+    before = seen(untouched)
+    kv = Interposed(untouched.kv)
+    run(flow, untouched, kv)
+    after = seen(untouched)
+    writes = [number for number, verb in enumerate(kv.verbs) if verb in WRITES]
+    assert writes
+    for number in writes:
+        world = prepared()
+        kv = Interposed(world.kv)
+        kv.lose[number] = happened
+        try:
+            run(flow, world, kv)
+        except OutcomeUnknown:
+            assert flow in MAY_BE_UNKNOWN, f"{flow}: unknown after call {number}, {kv.verbs}"
+            assert seen(world) in (before, after)
+            run(flow, world)
+        assert seen(world) == after, f"{flow}: reply of call {number} lost, {kv.verbs}"
+
+
+@pytest.mark.parametrize("flow", FLOWS)
+def test_all_replies_are_lost(flow: str) -> None:
+    """The store does all it is told and never says so: nothing is half done, and another try ends it."""
+    world = prepared()
+    before = seen(world)
+    run(flow, world)
+    after = seen(world)
+    world = prepared()
+    kv = Interposed(world.kv)
+    kv.lose = dict.fromkeys(range(100), True)
+    kv.lose[100] = False
+    try:
+        run(flow, world, kv)
+    except (OutcomeUnknown, NotFound, SlowDown):
+        assert seen(world) in (before, after)
+    try:
+        run(flow, world)
+    except (NoChanges, NotUnique, NotFound):
+        # A creation that went under half-way holds its name until it is declared failed.
+        assert seen(world) == (before if flow == "create repository" else after)
