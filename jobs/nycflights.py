@@ -11,6 +11,7 @@ import importlib.metadata
 import os
 import tempfile
 import zipfile
+import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -73,9 +74,17 @@ def _located(name: str) -> Path:
 def _unpacked(archive: Path, workdir: Path) -> Path:
     """The one file of a zip archive, below `workdir`. Safe against other processes and kills: renamed when whole."""
     target = workdir / f"{PACKAGE}-{importlib.metadata.version(PACKAGE)}" / archive.stem
-    if target.exists():
-        return target
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=target.parent) as scratch, zipfile.ZipFile(archive) as packed:
-        os.replace(packed.extract(archive.stem, scratch), target)
+    with zipfile.ZipFile(archive) as packed:
+        if _is_whole(target, packed.getinfo(archive.stem)):
+            return target
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
+            os.replace(packed.extract(archive.stem, scratch), target)
     return target
+
+
+def _is_whole(target: Path, info: zipfile.ZipInfo) -> bool:
+    """Whether the file is what the archive holds: a directory for temporary files is no safe place."""
+    if not target.is_file() or target.stat().st_size != info.file_size:
+        return False
+    return zlib.crc32(target.read_bytes()) == info.CRC

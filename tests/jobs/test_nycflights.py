@@ -33,6 +33,16 @@ def test_the_archive_is_unpacked_once(spark: SparkSession, tmp_path: Path) -> No
     assert [p.name for p in unpacked.parent.iterdir()] == ["flights.csv"]
 
 
+def test_a_file_that_somebody_changed_is_unpacked_again(spark: SparkSession, tmp_path: Path) -> None:
+    read_flights(spark, tmp_path)
+    (unpacked,) = tmp_path.rglob("flights.csv")
+    whole = unpacked.read_bytes()
+    for broken in (whole[:1000], whole.replace(b"JFK", b"LGA")):
+        unpacked.write_bytes(broken)
+        read_flights(spark, tmp_path)
+        assert unpacked.read_bytes() == whole
+
+
 def test_the_real_weather_is_all_there(spark: SparkSession) -> None:
     weather = read_weather(spark)
     assert weather.count() == 26_115
