@@ -1,3 +1,5 @@
+"""The transformations, on a little made-up input, against values worked out by hand."""
+
 from __future__ import annotations
 
 from datetime import date

@@ -1,3 +1,5 @@
+"""The real input: found, unpacked, checked."""
+
 from __future__ import annotations
 
 from pathlib import Path

@@ -1,3 +1,5 @@
+"""What the checks measure, and how they judge it."""
+
 from __future__ import annotations
 
 import pytest

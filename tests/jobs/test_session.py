@@ -1,3 +1,5 @@
+"""Settings of a Spark session, as values."""
+
 from __future__ import annotations
 
 import os

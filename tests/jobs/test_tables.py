@@ -1,3 +1,5 @@
+"""Tables written and read by Spark: files, keys, checksums, what is refused."""
+
 from __future__ import annotations
 
 import hashlib

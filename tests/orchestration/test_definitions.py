@@ -1,3 +1,5 @@
+"""The code location: light to import, whole, wired as promised."""
+
 from __future__ import annotations
 
 import json

@@ -1,3 +1,5 @@
+"""`.graveler/`: the demo, the UI and the command line agree on it."""
+
 from __future__ import annotations
 
 import os

@@ -1,3 +1,5 @@
+"""Which publication a run belongs to."""
+
 from __future__ import annotations
 
 import uuid

@@ -47,17 +47,12 @@ class Server:
 
     def locations(self) -> dict[str, str]:
         """Which code locations are loaded, and how that went; empty while nobody listens."""
-        query = (
-            "{ workspaceOrError { ... on Workspace { locationEntries { name locationOrLoadError { __typename } } } } }"
-        )
         with suppress(OSError):
             entries = self.ask(LOCATIONS)["workspaceOrError"]["locationEntries"]
             return {e["name"]: (e["locationOrLoadError"] or {}).get("__typename", "") for e in entries}
         return {}
 
-    def run(
-        self, location: str, job: str, *, assets: list[list[str]] | None = None, tags: dict[str, str]
-    ) -> dg.DagsterRun:
+    def run(self, location: str, job: str, tags: dict[str, str], assets: Sequence[list[str]] = ()) -> dg.DagsterRun:
         """Queue a run; wait until the daemon has taken it and it has ended."""
         selector = {"repositoryLocationName": location, "repositoryName": "__repository__", "jobName": job}
         selection = {"assetSelection": [{"path": path} for path in assets]} if assets else {}

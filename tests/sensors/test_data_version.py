@@ -1,3 +1,5 @@
+"""The commit that Dagster knows a branch's asset by."""
+
 from __future__ import annotations
 
 import dagster as dg

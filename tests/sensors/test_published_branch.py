@@ -1,3 +1,5 @@
+"""The sensor of a published branch: what it reports, what it knows already, which cursors it survives."""
+
 from __future__ import annotations
 
 import json

@@ -1,3 +1,5 @@
+"""Diffs as tables and markdown: counted, bounded, escaped."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator

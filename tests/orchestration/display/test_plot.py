@@ -1,3 +1,5 @@
+"""The plot: a picture that needs no server."""
+
 from __future__ import annotations
 
 import base64

@@ -1,3 +1,5 @@
+"""Schemas as Dagster shows them."""
+
 from __future__ import annotations
 
 from pyspark.sql.types import IntegerType, MapType, StringType, StructField, StructType

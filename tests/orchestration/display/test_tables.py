@@ -1,3 +1,5 @@
+"""Small tables read without Spark."""
+
 from __future__ import annotations
 
 import io

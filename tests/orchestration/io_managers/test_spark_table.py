@@ -1,3 +1,5 @@
+"""Assets to and from tables: branch, partitions, replacement, what falls through."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence

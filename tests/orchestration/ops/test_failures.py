@@ -1,3 +1,5 @@
+"""Every error is tried again, given up, or left to the policy."""
+
 from __future__ import annotations
 
 import dagster as dg

@@ -1,3 +1,5 @@
+"""The real source, in the one session."""
+
 from __future__ import annotations
 
 from pathlib import Path

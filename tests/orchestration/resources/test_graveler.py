@@ -1,3 +1,5 @@
+"""The connection: lazy, one, and silent about its secret."""
+
 from __future__ import annotations
 
 from pathlib import Path

@@ -1,3 +1,5 @@
+"""Which branch a run works on, and when it comes to be."""
+
 from __future__ import annotations
 
 import dagster as dg
