@@ -4,32 +4,50 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from itertools import count
 
 import pyarrow as pa
 
 from graveler_core.codec.entry import record_table
-from graveler_core.engine import branching, bulk, commit, compaction, merge, read, reset, transact, write
+from graveler_core.engine import (
+    branching,
+    bulk,
+    commit,
+    compaction,
+    merge,
+    read,
+    repository,
+    reset,
+    transact,
+    transplant,
+    write,
+)
 from graveler_core.engine.draft import Draft
 from graveler_core.engine.listing import Window, items
 from graveler_core.engine.snapshot import get as get_committed
 from graveler_core.errors import NoChanges
 from graveler_core.model.changes import MergeStrategy
 from graveler_core.model.entry import Entry
-from graveler_core.model.ids import BranchId, CommitId, RepositoryId
+from graveler_core.model.ids import BranchId, RepositoryId
 from graveler_core.model.operations import Put
+from graveler_core.objects.commits import StoredCommit
 from graveler_core.refs.branches import get_branch
 from graveler_core.refs.repositories import get as get_repository
 from graveler_core.stores import Stores
-from tests.simulation.history import History, Operation
+from tests.simulation.history import REPO, History, Operation, Value
 from tests.simulation.observe import Observer
+from tests.simulation.schedule import Scheduler
 
-REPO = RepositoryId("repo")
 WORK = BranchId("work")
 SIDE = BranchId("side")
 PATHS = ("a/1", "a/2", "b/1")
 PREFIXES = ("a/", "b/")
+MAIN = BranchId("main")
+OTHER = RepositoryId("other")
+SHARED_KEY = "the job"
+"""An idempotency key that several processes use at once, as a job does that was given up and runs on."""
 
 
 @dataclass
@@ -38,14 +56,23 @@ class Cast:
 
     history: History
     observer: Observer
-    chance: random.Random
-    numbers: count[int]
-    side_values: set[tuple[str, int | None]]
+    scheduler: Scheduler
+    numbers: count[int] = field(default_factory=lambda: count(100))
+    side_values: set[tuple[str, Value]] = field(default_factory=set)
+    """All that anyone may have merged from the side branch."""
+
+    @property
+    def chance(self) -> random.Random:
+        return self.scheduler.chance
 
     def entry(self) -> Entry:
         """An entry that no one has written before."""
         number = next(self.numbers)
         return Entry(address=f"data/{number}", size=number, checksum=str(number))
+
+    def mark(self) -> str:
+        """A text that no one has written before."""
+        return f"mark {next(self.numbers)}"
 
 
 Act = Callable[[Cast, Stores, str], None]
@@ -92,9 +119,10 @@ def reset_all(cast: Cast, stores: Stores, name: str) -> None:
 
 
 def hard_reset(cast: Cast, stores: Stores, name: str) -> None:
-    heads = [s.record.commit_id for s in cast.observer.states if s.record is not None]
-    target = CommitId(cast.chance.choice(heads))
-    content = cast.observer.content(cast.observer.repo(), target)
+    targets = cast.observer.targets()
+    if not targets:
+        return
+    target, content = cast.chance.choice(targets)
     sets = {path: content.get(path) for path in PATHS}
     with cast.history.operation("hard reset", name, sets=sets, answer=target):
         reset.hard_reset(stores, REPO, WORK, target)
@@ -117,22 +145,18 @@ def listing(cast: Cast, stores: Stores, name: str) -> None:
 
 
 def commit_all(cast: Cast, stores: Stores, name: str) -> None:
-    key = f"key-{next(cast.numbers)}" if cast.chance.random() < 0.5 else ""
-    with cast.history.operation("commit", name) as operation:
-        _commit(stores, operation, Draft("commit", name, idempotency_key=key))
-    if key and operation.error is not None and cast.chance.random() < 0.5:
-        # A retry that cannot know whether the first call did its work.
-        with cast.history.operation("commit", name) as again:
-            again.start = operation.start
-            _commit(stores, again, Draft("commit", name, idempotency_key=key))
-
-
-def _commit(stores: Stores, operation: Operation, draft: Draft) -> None:
-    try:
-        operation.answer = commit.commit(stores, REPO, WORK, draft).id
-    except NoChanges:
-        operation.answer = "no changes"
-        raise
+    key = cast.chance.choice(["", "", f"key-{next(cast.numbers)}", SHARED_KEY])
+    for _ in range(2 if key else 1):
+        mark = cast.mark()
+        with cast.history.operation("commit", name, mark=mark, key=key) as operation:
+            try:
+                operation.answer = commit.commit(stores, REPO, WORK, Draft(mark, name, idempotency_key=key)).id
+            except NoChanges:
+                operation.answer = "no changes"
+                raise
+        # With a key, a call that failed is repeated, by one who cannot know whether the first did its work.
+        if operation.error is None or cast.chance.random() < 0.5:
+            return
 
 
 def merge_side(cast: Cast, stores: Stores, name: str) -> None:
@@ -141,31 +165,57 @@ def merge_side(cast: Cast, stores: Stores, name: str) -> None:
     with cast.history.operation("on the side", name):
         write.stage(stores, REPO, SIDE, path, entry)
         commit.commit(stores, REPO, SIDE, Draft("side", name))
-    message = f"merge {next(cast.numbers)}"
-    with cast.history.operation("merge", name) as operation:
+    mark = cast.mark()
+    with cast.history.operation("merge", name, mark=mark) as operation:
         request = merge.MergeRequest(SIDE, WORK, cast.chance.choice([None, MergeStrategy.SOURCE]))
-        made = merge.merge(stores, REPO, request, Draft(message, name))
-        if made.header.message == message:
-            operation.answer = made.id
-            operation.sets = _changed(cast.observer, made.id, made.header.parents[0])
+        made = merge.merge(stores, REPO, request, Draft(mark, name))
+        if made.header.message == mark:
+            _changed(cast.observer, operation, made)
 
 
-def _changed(observer: Observer, commit_id: CommitId, parent: CommitId) -> dict[str, int | None]:
-    before, after = (observer.content(observer.repo(), c) for c in (parent, commit_id))
-    return {path: after.get(path) for path in PATHS if before.get(path) != after.get(path)}
+def cherry_pick(cast: Cast, stores: Stores, name: str) -> None:
+    with cast.history.operation("replay", name, mark=cast.mark()) as operation:
+        replay = transplant.Replay([SIDE], cast.chance.choice([None, MergeStrategy.SOURCE]))
+        _changed(cast.observer, operation, transplant.transplant(stores, REPO, WORK, replay, Draft(operation.mark)))
+
+
+def revert(cast: Cast, stores: Stores, name: str) -> None:
+    targets = cast.observer.targets()
+    if len(targets) < 2:
+        return
+    (_, before), (target, _) = targets[-2:]
+    # What a revert brings back is what the commit's parent held.
+    may_set = frozenset((path, before.get(path)) for path in PATHS)
+    with cast.history.operation("replay", name, mark=cast.mark(), may_set=may_set) as operation:
+        replay = transplant.Replay([target], MergeStrategy.SOURCE, backwards=True)
+        _changed(cast.observer, operation, transplant.transplant(stores, REPO, WORK, replay, Draft(operation.mark)))
+        operation.may_set = frozenset()
+
+
+def _changed(observer: Observer, operation: Operation, made: StoredCommit) -> None:
+    """What a commit changed, once it is made: before, nobody knows."""
+    operation.answer = made.id
+    repo = observer.heads[made.id][0] if made.id in observer.heads else observer.repo()
+    if repo is not None:
+        before, after = (observer.content(repo, c) for c in (made.header.parents[0], made.id))
+        operation.sets = {path: after.get(path) for path in PATHS if before.get(path) != after.get(path)}
 
 
 def transact_one(cast: Cast, stores: Stores, name: str) -> None:
     path, entry = cast.chance.choice(PATHS), cast.entry()
-    with cast.history.operation("transact", name, sets={path: entry.size}) as operation:
-        repository = get_repository(stores.kv, stores.clock, stores.ids, REPO)
-        head = get_branch(stores.kv, repository, WORK).value.commit_id
-        found = get_committed(stores, REPO, head, path)
-        operation.expected = {path: found and found.size}
-        new = entry if found is None else replace(entry, content_id=found.content_id)
-        operations = [Put(path, new, found)]
-        made = transact.transact(stores, REPO, WORK, transact.Transaction(operations), Draft("transact", name))
-        operation.answer = made.id
+    key = cast.chance.choice(["", f"key-{next(cast.numbers)}"])
+    for _ in range(2 if key else 1):
+        with cast.history.operation("transact", name, mark=cast.mark(), key=key, sets={path: entry.size}) as operation:
+            repo = get_repository(stores.kv, stores.clock, stores.ids, REPO)
+            head = get_branch(stores.kv, repo, WORK).value.commit_id
+            found = get_committed(stores, REPO, head, path)
+            operation.expected = {path: found and found.size}
+            new = entry if found is None else replace(entry, content_id=found.content_id)
+            draft = Draft(operation.mark, name, idempotency_key=key)
+            transaction = transact.Transaction([Put(path, new, found)])
+            operation.answer = transact.transact(stores, REPO, WORK, transaction, draft).id
+        if operation.error is None or cast.chance.random() < 0.5:
+            return
 
 
 def compact(cast: Cast, stores: Stores, name: str) -> None:
@@ -174,13 +224,46 @@ def compact(cast: Cast, stores: Stores, name: str) -> None:
 
 
 def recreate_branch(cast: Cast, stores: Stores, name: str) -> None:
-    heads = [s.record.commit_id for s in cast.observer.states if s.record is not None]
-    target = cast.chance.choice(heads)
-    content = cast.observer.content(cast.observer.repo(), CommitId(target))
+    targets = cast.observer.targets()
+    if not targets:
+        return
+    target, content = cast.chance.choice(targets)
     with cast.history.operation("delete branch", name):
         branching.delete_branch(stores, REPO, WORK)
     with cast.history.operation("create branch", name, sets={path: content.get(path) for path in PATHS}):
         branching.create_branch(stores, REPO, WORK, target)
+
+
+def recreate_repository(cast: Cast, stores: Stores, name: str) -> None:
+    if cast.chance.random() < 0.8:
+        with cast.history.operation("delete repository", name):
+            repository.delete_repository(stores, REPO)
+    _create(cast, stores, name, REPO)
+    for branch in (WORK, SIDE):
+        sets: dict[str, Value] = dict.fromkeys(PATHS) if branch is WORK else {}
+        with cast.history.operation("create branch", name, sets=sets):
+            branching.create_branch(stores, REPO, branch, MAIN)
+
+
+def other_repository(cast: Cast, stores: Stores, name: str) -> None:
+    _create(cast, stores, name, OTHER)
+    if cast.chance.random() < 0.5:
+        with cast.history.operation("delete repository", name, repository=OTHER):
+            repository.delete_repository(stores, OTHER)
+
+
+def time_passes(cast: Cast, stores: Stores, name: str) -> None:
+    cast.scheduler.ahead += timedelta(minutes=3)
+    repo = cast.chance.choice([REPO, OTHER])
+    with cast.history.operation("look", name, repository=repo):
+        get_repository(stores.kv, stores.clock, stores.ids, repo)
+
+
+def _create(cast: Cast, stores: Stores, name: str, repo: RepositoryId) -> None:
+    place = f"memory://bucket/{cast.chance.randrange(3)}{cast.chance.choice(['', '/in'])}"
+    with cast.history.operation("create repository", name, repository=repo, mark=cast.mark()) as operation:
+        wanted = repository.NewRepository(repo, place, MAIN, committer=operation.mark)
+        repository.create_repository(stores, wanted)
 
 
 ACTS: dict[Act, int] = {
@@ -195,10 +278,15 @@ ACTS: dict[Act, int] = {
     listing: 3,
     commit_all: 8,
     merge_side: 2,
+    cherry_pick: 1,
+    revert: 1,
     transact_one: 3,
     compact: 3,
     recreate_branch: 1,
 }
+"""How often each is drawn."""
+LIFECYCLE: dict[Act, int] = {recreate_repository: 6, other_repository: 4, time_passes: 2}
+"""Only in some histories: little else survives them."""
 
 
 def life(cast: Cast, stores: Stores, name: str, acts: Sequence[Act]) -> Callable[[], None]:

@@ -19,8 +19,10 @@ from graveler_core.errors import (
     SlowDown,
     Unavailable,
 )
+from graveler_core.model.ids import RepositoryId
 
 NEVER = 1 << 60
+REPO = RepositoryId("repo")
 Value = int | None
 """What a path holds: the number of the entry, or None for nothing."""
 
@@ -56,6 +58,11 @@ class Operation:
     """What it may give a path while its outcome is open (a merge whose commit nobody has seen)."""
     expected: Mapping[str, Value] = field(default_factory=dict)
     """What it insisted that the head held."""
+    repository: RepositoryId = REPO
+    mark: str = ""
+    """What only this call writes into a commit or a repository, so that its work is known where it is found."""
+    key: str = ""
+    """Its idempotency key."""
     discards: str | None = None
     """The prefix under which it throws staged changes away."""
     answer: object = None

@@ -9,23 +9,29 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TypeVar
 
 from graveler_core.codec.entry import entries
 from graveler_core.codec.records import decode
 from graveler_core.codec.staged_record import decode_record
+from graveler_core.committed.cache import TreeCache
 from graveler_core.committed.scan import scan
 from graveler_core.committed.trees import Trees
 from graveler_core.kv.store import Store
-from graveler_core.model.entities import Branch, Commit, Layout, Repository
-from graveler_core.model.ids import BranchId, CommitId, RepositoryId
-from graveler_core.model.layers import PrefixRemoval, PrefixRestoration, SealedToken, SegmentLayer
+from graveler_core.model.entities import Branch, Commit, Layout, Record, Repository
+from graveler_core.model.ids import BranchId, CommitId, MetarangeId, RepositoryId
+from graveler_core.model.layers import Layer, PrefixRemoval, PrefixRestoration, SealedToken, SegmentLayer
 from graveler_core.records import layout as keys
+from graveler_core.records.layout import Location
 from graveler_core.staging import segment_layer
 from tests.simulation.history import Value
 from tests.simulation.schedule import Fate
 from tests.simulation.world import TINY, SimBlobs
 
+R = TypeVar("R", bound=Record)
 Tree = dict[str, Value]
+Rows = list[tuple[bytes, bytes]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +39,28 @@ class State:
     """What stood from a step on, until the next state."""
 
     step: int
+    actor: str
+    """Whose call brought it about."""
+    repository: Repository | None
     record: Branch | None
     shown: Tree | None
     """What each path held, staged changes included; None while there was no branch."""
     head: Tree | None
 
 
-class _Unscheduled:
+@dataclass(frozen=True, slots=True)
+class Retired:
+    """A layer that a swap took out of the branch record."""
+
+    step: int
+    layer: Layer
+    named: bool
+    """Whether a cleanup record stood at that moment."""
+    rows: Rows
+    """What it held. Of a token only entries, whose values are never written again."""
+
+
+class Unscheduled:
     """Lets the observer read without anyone else taking a step."""
 
     def give_way(self, what: str, *, writes: bool) -> Fate:
@@ -56,17 +77,21 @@ class Observer:
     repository: RepositoryId
     branch: BranchId
     states: list[State] = field(default_factory=list)
-    parents: dict[CommitId, CommitId | None] = field(default_factory=dict)
-    """The first parent of each head."""
+    heads: dict[CommitId, tuple[Repository, Commit]] = field(default_factory=dict)
+    """Every commit that was the head, in the order in which they came."""
+    retired: list[Retired] = field(default_factory=list)
     _trees: dict[str, Tree] = field(default_factory=dict)
     _segments: dict[str, Tree] = field(default_factory=dict)
+    _decoded: dict[bytes, Branch] = field(default_factory=dict)
 
-    def look(self, step: int) -> None:
+    def look(self, step: int, actor: str) -> None:
         """Note what stands now, if it differs from what stood."""
-        state = self._state(step)
+        state = self._state(step, actor)
         last = self.states[-1] if self.states else None
         if last is None or (last.record, last.shown, last.head) != (state.record, state.shown, state.head):
             self.states.append(state)
+            if last is not None and last.record is not state.record:
+                self._note_retired(last, state)
 
     def between(self, start: int, end: int) -> Iterator[State]:
         """The states that stood at any time from `start` to `end`."""
@@ -78,51 +103,75 @@ class Observer:
 
     def content(self, repo: Repository, commit: CommitId) -> Tree:
         """What a commit holds."""
-        return self._tree(repo, self._layout(repo, commit).metarange_id)
+        return self._tree(repo, self.layout(repo, commit).metarange_id)
 
     def header(self, repo: Repository, commit: CommitId) -> Commit:
         """The header of a commit."""
-        where = keys.commit(repo, commit)
-        stored = self.kv.get(where.partition, where.key)
-        assert stored is not None, f"the head {commit} has no header"
-        return decode(Commit, stored.value, where.name)
+        return self._stored(keys.commit(repo, commit))
 
-    def repo(self) -> Repository:
+    def layout(self, repo: Repository, commit: CommitId) -> Layout:
+        """The layout of a commit."""
+        return self._stored(keys.commit_layout(repo, commit))
+
+    def repo(self) -> Repository | None:
         """The repository's record."""
-        where = keys.repository(self.repository)
-        stored = self.kv.get(where.partition, where.key)
-        assert stored is not None
-        return decode(Repository, stored.value, where.name)
+        return self.read(keys.repository(self.repository))
 
-    def has_cleanup(self, layer_id: str) -> bool:
-        """Whether a cleanup record names a layer."""
-        where = keys.cleanup(self.repo(), layer_id)
-        return self.kv.get(where.partition, where.key) is not None
+    def targets(self) -> list[tuple[CommitId, Tree]]:
+        """Heads of the repository that stands now, oldest first, and what they hold."""
+        now = self.repo()
+        same = [c for c, (repo, _) in self.heads.items() if now is not None and repo.uid == now.uid]
+        return [] if now is None else [(c, self.content(now, c)) for c in same]
 
-    def _layout(self, repo: Repository, commit: CommitId) -> Layout:
-        where = keys.commit_layout(repo, commit)
-        stored = self.kv.get(where.partition, where.key)
-        assert stored is not None, f"the head {commit} has no layout"
-        return decode(Layout, stored.value, where.name)
+    def rows_left(self, retired: Retired) -> Rows:
+        """What is still there of a retired layer."""
+        match retired.layer:
+            case SealedToken(token=token):
+                partition = keys.staging(token)
+                stored = [(key, self.kv.get(partition, key)) for key, _ in retired.rows]
+                now = [(key, found.value) for key, found in stored if found is not None]
+            case _:
+                now = [(at.encode(), b"") for at in self.held]
+        return [row for row in retired.rows if row in now]
 
-    def _state(self, step: int) -> State:
-        where = keys.repository(self.repository)
+    def trees(self, repo: Repository) -> Trees:
+        """The committed trees of a repository, read beside the engine."""
+        blobs = SimBlobs(self.held, Unscheduled()).at(repo.storage_namespace)
+        return Trees(blobs, repo.boundary_seed, TINY, self._cache)  # type: ignore[arg-type]
+
+    @cached_property
+    def _cache(self) -> TreeCache:
+        return TreeCache()
+
+    def read(self, where: Location[R]) -> R | None:
+        """A record, or None."""
         stored = self.kv.get(where.partition, where.key)
-        repo = None if stored is None else decode(Repository, stored.value, where.name)
+        return None if stored is None else decode(where.model, stored.value, where.name)
+
+    def _stored(self, where: Location[R]) -> R:
+        found = self.read(where)
+        assert found is not None, f"{where.name} is missing"
+        return found
+
+    def _state(self, step: int, actor: str) -> State:
+        repo = self.repo()
         if repo is None or repo.state != "active":
-            return State(step, None, None, None)
+            return State(step, actor, None, None, None, None)
         at = keys.branch(repo, self.branch)
         stored = self.kv.get(at.partition, at.key)
         if stored is None:
-            return State(step, None, None, None)
-        record = decode(Branch, stored.value, at.name)
+            return State(step, actor, repo, None, None, None)
+        if stored.value not in self._decoded:
+            self._decoded[stored.value] = decode(Branch, stored.value, at.name)
+        record = self._decoded[stored.value]
+        if record.commit_id not in self.heads:
+            self.heads[record.commit_id] = (repo, self.header(repo, record.commit_id))
         head = self.content(repo, record.commit_id)
-        self.parents[record.commit_id] = next(iter(self.header(repo, record.commit_id).parents), None)
         base = head if record.compacted_metarange is None else self._tree(repo, record.compacted_metarange)
-        shown = {path: self._shown(record, path, head, base) for path in self.paths}
-        return State(step, record, shown, {path: head.get(path) for path in self.paths})
+        shown = {path: self._shown(repo, record, path, head, base) for path in self.paths}
+        return State(step, actor, repo, record, shown, {path: head.get(path) for path in self.paths})
 
-    def _shown(self, record: Branch, path: str, head: Tree, base: Tree) -> Value:
+    def _shown(self, repo: Repository, record: Branch, path: str, head: Tree, base: Tree) -> Value:
         for layer in (SealedToken(token=record.staging_token), *record.sealed_tokens):
             match layer:
                 case SealedToken():
@@ -131,7 +180,7 @@ class Observer:
                         entry = decode_record(path, found.value)
                         return None if entry is None else entry.size
                 case SegmentLayer():
-                    segment = self._segment(layer)
+                    segment = self._segment(repo, layer)
                     if path in segment:
                         return segment[path]
                 case PrefixRemoval() if path.startswith(layer.prefix):
@@ -140,18 +189,40 @@ class Observer:
                     return head.get(path)
         return base.get(path)
 
-    def _segment(self, layer: SegmentLayer) -> Tree:
+    def _note_retired(self, before: State, after: State) -> None:
+        repo = before.repository
+        if repo is None or before.record is None or after.repository is None or repo.uid != after.repository.uid:
+            return
+        listed = {layer.id for layer in layers(after.record)}
+        for layer in layers(before.record):
+            if layer.id not in listed and isinstance(layer, SealedToken | SegmentLayer):
+                named = self.read(keys.cleanup(repo, layer.id)) is not None
+                self.retired.append(Retired(after.step, layer, named, self._rows(repo, layer)))
+
+    def _rows(self, repo: Repository, layer: SealedToken | SegmentLayer) -> Rows:
+        if isinstance(layer, SegmentLayer):
+            place = f"{repo.storage_namespace.rstrip('/')}/_graveler/staging/{layer.id}/"
+            return [(at.encode(), b"") for at in self.held if at.startswith(place)]
+        found = [(row.key, row.value) for row in self.kv.scan(keys.staging(layer.token))]
+        return [(key, value) for key, value in found if decode_record("", value) is not None]
+
+    def _segment(self, repo: Repository, layer: SegmentLayer) -> Tree:
         if layer.id not in self._segments:
             found: Tree = {}
-            for table in segment_layer.scan(SimBlobs(self.held, _Unscheduled()), layer.id):  # type: ignore[arg-type]
+            blobs = SimBlobs(self.held, Unscheduled()).at(repo.storage_namespace)
+            for table in segment_layer.scan(blobs, layer.id):  # type: ignore[arg-type]
                 for key, size, gone in zip(*(table[c].to_pylist() for c in ("key", "size", "tombstone")), strict=True):
                     found[key.decode()] = None if gone else size
             self._segments[layer.id] = found
         return self._segments[layer.id]
 
-    def _tree(self, repo: Repository, metarange: str) -> Tree:
+    def _tree(self, repo: Repository, metarange: MetarangeId) -> Tree:
         if metarange not in self._trees:
-            trees = Trees(SimBlobs(self.held, _Unscheduled()), repo.boundary_seed, TINY)  # type: ignore[arg-type]
-            pages = scan(trees, metarange)  # type: ignore[arg-type]
+            pages = scan(self.trees(repo), metarange)
             self._trees[metarange] = {entry.path: entry.size for page in pages for entry in entries(page)}
         return self._trees[metarange]
+
+
+def layers(record: Branch | None) -> tuple[Layer, ...]:
+    """All layers of a record, the staging token first."""
+    return () if record is None else (SealedToken(token=record.staging_token), *record.sealed_tokens)

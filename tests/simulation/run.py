@@ -10,9 +10,9 @@ import argparse
 import random
 import sys
 import time
-from collections.abc import Sequence
+import traceback
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import count
 from unittest.mock import patch
 
 from graveler_core.engine import bulk, commit, repository
@@ -21,16 +21,16 @@ from graveler_core.engine.draft import Draft
 from graveler_core.engine.read import get
 from graveler_core.engine.repository import NewRepository
 from graveler_core.errors import NoChanges, NotFound
-from graveler_core.model.ids import BranchId
 from graveler_core.stores import Stores
-from tests.simulation.actors import ACTS, PATHS, REPO, SIDE, WORK, Act, Cast, life
+from tests.simulation import commits, repositories, retirement
+from tests.simulation.actors import ACTS, LIFECYCLE, MAIN, PATHS, SIDE, WORK, Act, Cast, life
 from tests.simulation.checker import Judge
-from tests.simulation.history import History, Outcome
+from tests.simulation.history import REPO, History, Outcome
 from tests.simulation.observe import Observer
-from tests.simulation.schedule import Scheduler
+from tests.simulation.repositories import Registers
+from tests.simulation.schedule import FAULTS, Fate, Scheduler
+from tests.simulation.substitutes import substituted
 from tests.simulation.world import World
-
-MAIN = BranchId("main")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,51 +49,89 @@ class Verdict:
 
 
 def simulate(seed: int, acts: Sequence[Act] | None = None, *, trace: bool = False) -> Verdict:
-    """The history of a seed, judged."""
+    """The history of a seed, judged.
+
+    Args:
+        acts: What each actor does, instead of what the seed draws.
+    """
     chance = random.Random(seed)
     scheduler = Scheduler(chance, trace=[] if trace else None)
     world = World(scheduler)
     history = History(lambda: scheduler.step)
     observer = Observer(world.kv, world.held, PATHS, REPO, WORK)
-    with patch.object(bulk, "SEGMENT_ROWS", chance.choice([1, 1_000])):
-        _set_up(world)
-        observer.look(0)
-        world.changed = lambda: observer.look(scheduler.step)
-        cast = Cast(history, observer, chance, count(100), set())
-        _people(world, cast, acts)
-        scheduler.fault_rate = chance.choice([0.0, 0.0, 0.01, 0.05])
-        scheduler.run()
-        _settle(world, history)
-    for operation in history.operations:
-        if operation.kind == "merge" and operation.outcome in (Outcome.PENDING, Outcome.UNKNOWN):
-            operation.may_set = frozenset(cast.side_values)
-    violations = list(Judge(history, observer).violations())
+    cast = Cast(history, observer, scheduler)
+    registers = Registers(world.kv, observer)
+
+    def changed() -> None:
+        registers.look(scheduler.step, scheduler.current)
+        observer.look(scheduler.step, scheduler.current)
+
+    with substituted(scheduler), patch.object(bulk, "SEGMENT_ROWS", chance.choice([1, 1_000])):
+        violations = []
+        try:
+            _set_up(world)
+            changed()
+            world.changed = changed
+            _people(world, cast, acts)
+            _weather(scheduler)
+            scheduler.run()
+            faultless, scheduler.fault_rate = scheduler.fault_rate == 0, 0
+            _settle(world, history)
+        except Exception as e:
+            violations = ["".join(traceback.format_exception(e))]
+        else:
+            violations = list(_judged(cast, registers, faultless=faultless))
     return Verdict(seed, violations, history, scheduler.trace or [], scheduler.step)
+
+
+def _judged(cast: Cast, registers: Registers, *, faultless: bool) -> Iterator[str]:
+    history, observer = cast.history, cast.observer
+    for operation in history.operations:
+        open_end = operation.outcome in (Outcome.PENDING, Outcome.UNKNOWN)
+        if operation.kind in ("merge", "replay") and open_end:
+            operation.may_set |= cast.side_values
+    yield from Judge(history, observer).violations()
+    yield from commits.violations(history, observer)
+    yield from retirement.violations(observer, faultless=faultless)
+    yield from repositories.violations(history, registers)
 
 
 def _set_up(world: World) -> None:
     """A repository with a branch that has some history and nothing staged, and a side branch."""
     stores = world.process()
-    repository.create_repository(stores, NewRepository(REPO, "memory://simulation/repo", MAIN))
+    repository.create_repository(stores, NewRepository(REPO, "memory://bucket/first", MAIN))
     create_branch(stores, REPO, SIDE, "main")
     create_branch(stores, REPO, WORK, "main")
 
 
 def _people(world: World, cast: Cast, acts: Sequence[Act] | None) -> None:
-    """Actors of random kinds; some processes have read the branch before, and hold an old record of it."""
-    kinds, weights = list(ACTS), list(ACTS.values())
-    for number in range(cast.chance.randint(3, 6)):
-        plan = acts or cast.chance.choices(kinds, weights, k=cast.chance.randint(1, 4))
-        stores = world.process()
-        if cast.chance.random() < 0.7:
-            get(stores, REPO, WORK, PATHS[0])
+    """Actors of random kinds; some processes have read the branch before, and hold an old record of it; some have two
+    threads. Half of the histories know few kinds of acts, which meet all the more often (Groce et al., 2012).
+    """
+    chance = cast.chance
+    known = ACTS | LIFECYCLE if chance.random() < 0.15 else ACTS
+    kinds = chance.sample(list(known), chance.randint(3, 6)) if chance.random() < 0.5 else list(known)
+    weights = [known[kind] for kind in kinds]
+    process, stores = 0, world.process()
+    for number in range(chance.randint(3, 6)):
+        plan = acts or chance.choices(kinds, weights, k=chance.randint(1, 4))
+        if chance.random() < 0.75:
+            process, stores = number, world.process()
+            if chance.random() < 0.7:
+                get(stores, REPO, WORK, PATHS[0])
         name = f"{number}-{plan[0].__name__}"
-        world.scheduler.spawn(name, life(cast, stores, name, plan))
+        world.scheduler.spawn(name, process, life(cast, stores, name, plan))
+
+
+def _weather(scheduler: Scheduler) -> None:
+    """How many faults strike, and of which kinds."""
+    chance = scheduler.chance
+    scheduler.fault_rate = chance.choice([0.0, 0.0, 0.01, 0.05])
+    scheduler.faults = chance.choice([FAULTS, FAULTS, (Fate.LOST_ANSWER,), (Fate.CRASH_BEFORE, Fate.CRASH_AFTER)])
 
 
 def _settle(world: World, history: History) -> None:
     """After the storm, a new process reads and commits: whatever crashed, the next try completes."""
-    world.scheduler.fault_rate = 0
     stores = world.process()
     for act in (_read_all, _commit_rest, _read_all):
         try:

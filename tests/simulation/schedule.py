@@ -7,13 +7,14 @@ let them do the call, fail it, or stop them for ever.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from enum import Enum
 
 import greenlet
 
-MAX_STEPS = 200_000
+MAX_STEPS = 20_000
 
 
 class Fate(Enum):
@@ -39,12 +40,15 @@ class Hang(Exception):
 
 @dataclass(slots=True)
 class Actor:
-    """One process: its greenlet, and how urgent it is in a priority schedule."""
+    """One thread of a process: its greenlet, and how urgent it is in a priority schedule."""
 
     name: str
     greenlet: greenlet.greenlet
     priority: float
+    process: int
     dead: bool = False
+    until: Callable[[], bool] | None = None
+    """What it waits for."""
 
 
 @dataclass
@@ -57,8 +61,11 @@ class Scheduler:
 
     chance: random.Random
     fault_rate: float = 0.0
+    faults: Sequence[Fate] = FAULTS
     changes: int = 3
     step: int = 0
+    ahead: timedelta = timedelta(0)
+    """How far the wall clock has jumped."""
     actors: list[Actor] = field(default_factory=list)
     trace: list[str] | None = None
 
@@ -68,9 +75,14 @@ class Scheduler:
         self._change_at = {self.chance.randrange(1, 400) for _ in range(self.changes)}
         self._current: Actor | None = None
 
-    def spawn(self, name: str, body: Callable[[], None]) -> None:
+    def spawn(self, name: str, process: int, body: Callable[[], None]) -> None:
         """Add an actor. It begins when it is first chosen."""
-        self.actors.append(Actor(name, greenlet.greenlet(body, self._hub), self.chance.random()))
+        self.actors.append(Actor(name, greenlet.greenlet(body, self._hub), self.chance.random(), process))
+
+    @property
+    def current(self) -> str:
+        """The name of the actor that runs."""
+        return "" if self._current is None else self._current.name
 
     def give_way(self, what: str, *, writes: bool) -> Fate:
         """Called by an actor before a call to a store; comes back with what befalls the call.
@@ -83,6 +95,8 @@ class Scheduler:
         if actor.dead:
             raise greenlet.GreenletExit
         self._hub.switch()
+        if actor.dead:
+            raise greenlet.GreenletExit
         self.step += 1
         fate = self._fate(writes)
         if self.trace is not None:
@@ -93,18 +107,42 @@ class Scheduler:
             raise greenlet.GreenletExit
         return fate
 
+    def wait(self, until: Callable[[], bool]) -> None:
+        """Called by an actor that waits for another thread of its process."""
+        actor = self._current
+        while actor is not None and not until():
+            actor.until = until
+            self._hub.switch()
+            if actor.dead:
+                raise greenlet.GreenletExit
+            actor.until = None
+
     def run(self) -> None:
-        """Until all actors have ended or crashed."""
+        """Until all actors have ended or crashed. A crash ends all threads of its process."""
         alive = list(self.actors)
-        while alive:
-            actor = self._choose(alive)
+        try:
+            while alive:
+                ready = [actor for actor in alive if actor.until is None or actor.until()]
+                if not ready or self.step > MAX_STEPS:
+                    raise Hang(f"{self.step} steps, and {[a.name for a in alive]} still run or wait")
+                actor = self._choose(ready)
+                self._current = actor
+                actor.greenlet.switch()
+                self._current = None
+                if actor.dead:
+                    self._kill([other for other in alive if other.process == actor.process])
+                if actor.greenlet.dead:
+                    alive = [other for other in alive if not other.greenlet.dead]
+        finally:
+            self._kill(alive)
+
+    def _kill(self, actors: Sequence[Actor]) -> None:
+        for actor in actors:
+            actor.dead = True
+        for actor in actors:
             self._current = actor
-            actor.greenlet.switch()
-            self._current = None
-            if actor.greenlet.dead:
-                alive.remove(actor)
-            if self.step > MAX_STEPS:
-                raise Hang(f"{self.step} steps, and {[a.name for a in alive]} still run")
+            actor.greenlet.throw(greenlet.GreenletExit)
+        self._current = None
 
     def _choose(self, alive: list[Actor]) -> Actor:
         if self._uniform:
@@ -120,6 +158,6 @@ class Scheduler:
     def _fate(self, writes: bool) -> Fate:
         if self.fault_rate == 0 or self.chance.random() >= self.fault_rate:
             return Fate.DONE
-        fate = self.chance.choice(FAULTS)
+        fate = self.chance.choice(self.faults)
         # A read that is lost is a read that is asked again: refused says it all.
         return fate if writes or fate not in (Fate.LOST_REQUEST, Fate.LOST_ANSWER) else Fate.REFUSED

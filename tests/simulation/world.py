@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import greenlet
 
@@ -28,10 +28,16 @@ TINY = Cutting(mean_entries=2, max_bytes=1_500, fan_out=2)
 SCAN_ROWS = 2
 
 
+class Steps(Protocol):
+    """What decides about each call: the scheduler, or something simpler."""
+
+    def give_way(self, what: str, *, writes: bool) -> Fate: ...
+
+
 class SimStore(Passing):
     """A key-value store of one process: the shared one, each call scheduled, each change observed."""
 
-    def __init__(self, inner: Store, scheduler: Scheduler, changed: Callable[[], None]) -> None:
+    def __init__(self, inner: Store, scheduler: Steps, changed: Callable[[], None]) -> None:
         super().__init__(inner)
         self._scheduler = scheduler
         self._changed = changed
@@ -66,7 +72,7 @@ class SimStore(Passing):
         return list(self.inner.scan(partition, prefix=prefix, start=start, end=end, limit=rows))
 
 
-def befall(scheduler: Scheduler, what: str, writes: bool, work: Callable[[], T], changed: Callable[[], None]) -> T:
+def befall(scheduler: Steps, what: str, writes: bool, work: Callable[[], T], changed: Callable[[], None]) -> T:
     """Do a call, or let it meet its fate."""
     fate = scheduler.give_way(what, writes=writes)
     if fate is Fate.REFUSED:
@@ -88,17 +94,18 @@ def befall(scheduler: Scheduler, what: str, writes: bool, work: Callable[[], T],
 class SimBlobs:
     """An object store in a dictionary, each call scheduled."""
 
-    def __init__(self, held: dict[str, bytes], scheduler: Scheduler) -> None:
+    def __init__(self, held: dict[str, bytes], scheduler: Steps, namespace: str = "") -> None:
         self._held = held
         self._scheduler = scheduler
+        self._namespace = namespace
 
     def at(self, namespace: str) -> SimBlobs:
-        """There is one namespace."""
-        return self
+        """One storage namespace."""
+        return SimBlobs(self._held, self._scheduler, namespace.rstrip("/") + "/")
 
     def create(self, address: str, data: Data) -> bool:
         relative_address(address)
-        return self._do(f"create {address}", lambda: self._create(address, bytes(data)), writes=True)
+        return self._do(f"create {address}", lambda: self._create(self._namespace + address, bytes(data)), writes=True)
 
     def read(self, address: str) -> bytes:
         return self._do(f"read {address}", lambda: self._read(address))
@@ -107,20 +114,20 @@ class SimBlobs:
         return self.read(address)[start : start + length]
 
     def head(self, address: str) -> BlobInfo | None:
-        return self._do(f"head {address}", lambda: self._info(address) if address in self._held else None)
+        at = self._namespace + address
+        return self._do(f"head {address}", lambda: self._info(address) if at in self._held else None)
 
     def list(self, prefix: str = "", after: str = "") -> Iterator[BlobInfo]:
-        found = self._do(f"list {prefix}", lambda: sorted(a for a in self._held if a.startswith(prefix) and a > after))
-        return (self._info(address) for address in found if address in self._held)
+        return iter(self._do(f"list {prefix}", lambda: self._list(prefix, after)))
 
     def delete(self, address: str) -> None:
-        self._do(f"delete {address}", lambda: self._held.pop(address, None), writes=True)
+        self._do(f"delete {address}", lambda: self._held.pop(self._namespace + address, None), writes=True)
 
     def renew(self, address: str) -> bool:
-        return self._do(f"renew {address}", lambda: address in self._held, writes=True)
+        return self._do(f"renew {address}", lambda: self._namespace + address in self._held, writes=True)
 
     def uri(self, address: str) -> str:
-        return f"memory://simulation/{address}"
+        return self._namespace + address
 
     def close(self) -> None:
         """Nothing is open."""
@@ -128,19 +135,25 @@ class SimBlobs:
     def _do(self, what: str, work: Callable[[], T], *, writes: bool = False) -> T:
         return befall(self._scheduler, what, writes, work, lambda: None)
 
-    def _create(self, address: str, data: bytes) -> bool:
-        if address in self._held:
+    def _create(self, at: str, data: bytes) -> bool:
+        if at in self._held:
             return False
-        self._held[address] = data
+        self._held[at] = data
         return True
 
     def _read(self, address: str) -> bytes:
-        if address not in self._held:
+        found = self._held.get(self._namespace + address)
+        if found is None:
             raise NotFound(f"object {address}: does not exist", kind=Kind.ObjectNotFound)
-        return self._held[address]
+        return found
+
+    def _list(self, prefix: str, after: str) -> Sequence[BlobInfo]:
+        skip = len(self._namespace)
+        found = sorted(at[skip:] for at in self._held if at.startswith(self._namespace + prefix))
+        return [self._info(address) for address in found if address > after]
 
     def _info(self, address: str) -> BlobInfo:
-        return BlobInfo(address, len(self._held[address]), None, START)
+        return BlobInfo(address, len(self._held[self._namespace + address]), None, START)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +163,7 @@ class SimClock:
     scheduler: Scheduler
 
     def now(self) -> datetime:
-        return START + timedelta(milliseconds=self.scheduler.step)
+        return START + self.scheduler.ahead + timedelta(milliseconds=self.scheduler.step)
 
     def monotonic(self) -> float:
         return self.scheduler.step / 1_000
@@ -200,7 +213,7 @@ class World:
     def process(self) -> Stores:
         """The stores of a new process: nothing cached."""
         return Stores(
-            kv=SimStore(self._inner, self.scheduler, lambda: self.changed()),
+            kv=SimStore(self._inner, self.scheduler, self._note),
             blobs=SimBlobs(self.held, self.scheduler),
             clock=SimClock(self.scheduler),
             ids=self._ids,
@@ -208,3 +221,7 @@ class World:
             cutting=TINY,
             retry_budget=RetryBudget(total=1e9),
         )
+
+    def _note(self) -> None:
+        # Looked up anew: processes are older than whoever watches.
+        self.changed()

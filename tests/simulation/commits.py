@@ -1,0 +1,142 @@
+"""Judging heads as what they are, a register under compare-and-swap: chains, answers, digests, who took what."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import pairwise
+
+from graveler_core.committed.operations import operations_between
+from graveler_core.errors import Kind
+from graveler_core.model.entities import Repository
+from graveler_core.model.ids import CommitId
+from tests.simulation.history import History, Operation, Outcome
+from tests.simulation.observe import Observer, State, layers
+
+MAKES_COMMITS = ("commit", "merge", "transact", "replay")
+MOVES_BY_NAME = ("hard reset", "create branch", "delete branch", "create repository", "delete repository")
+
+
+def violations(history: History, observer: Observer) -> Iterator[str]:
+    """What breaks promises 3, 4 and 5 at the heads."""
+    yield from _children(history, observer)
+    yield from _answers(history, observer)
+    yield from _contents(observer)
+    yield from _chains(observer)
+    yield from _absorbed(history, observer)
+    yield from _present(history, observer)
+
+
+def _children(history: History, observer: Observer) -> Iterator[str]:
+    """Each head's first parents lead to the head before it, unless somebody moved it by name."""
+    for before, after in pairwise(observer.states):
+        if before.record is None or after.record is None or before.record.commit_id == after.record.commit_id:
+            continue
+        by = _at_work(history, after)
+        if by is not None and by.kind in MOVES_BY_NAME:
+            continue
+        old, new = before.record.commit_id, after.record.commit_id
+        if old not in _first_parents(observer, new):
+            yield f"at step {after.step}, the head went from {old[:8]} to {new[:8]}, which is no child of it"
+
+
+def _answers(history: History, observer: Observer) -> Iterator[str]:
+    """Who was told of a commit finds it, and who was told that nothing happened finds nothing."""
+    made: dict[str, list[CommitId]] = {}
+    for commit, (_, header) in observer.heads.items():
+        made.setdefault(header.message, []).append(commit)
+    seen = {s.record.commit_id: s.step for s in reversed(observer.states) if s.record is not None}
+    for operation in history.operations:
+        if operation.kind == "hard reset" and operation.outcome is Outcome.DONE:
+            stood = [s.record.commit_id for s in observer.between(operation.start, operation.end) if s.record]
+            if operation.answer not in stood:
+                yield f"{operation}: the head was never there"
+        if operation.kind not in MAKES_COMMITS or not operation.mark:
+            continue
+        mine = made.get(operation.mark, [])
+        if operation.outcome is Outcome.NOTHING and mine:
+            yield f"{operation}: has happened, as {mine[0][:8]}"
+        if operation.outcome is Outcome.DONE and operation.answer is not None:
+            assert isinstance(operation.answer, str)
+            step = seen.get(CommitId(operation.answer))
+            if step is None or step > operation.end or (step < operation.start and not operation.key):
+                yield f"{operation}: the commit was not made visible by this call"
+
+
+def _contents(observer: Observer) -> Iterator[str]:
+    """The operations digest says what leads from the parent's tree to the commit's."""
+    for repo, commit in _all_commits(observer):
+        header = observer.header(repo, commit)
+        if not header.parents:
+            continue
+        before, after = (observer.layout(repo, c).metarange_id for c in (header.parents[0], commit))
+        if operations_between(observer.trees(repo), before, after) != header.operations:
+            yield f"commit {commit[:8]} ({header.message}): its digest is not that of what it changed"
+
+
+def _chains(observer: Observer) -> Iterator[str]:
+    """Along no chain is a layer consumed twice, a call's commit repeated, an idempotency key used twice."""
+    parents = {header.parents[0] for _, header in observer.heads.values() if header.parents}
+    for tip in observer.heads.keys() - parents:
+        repo, _ = observer.heads[tip]
+        headers = [observer.header(repo, commit) for commit in _first_parents(observer, tip)]
+        for what, found in (
+            ("layer", [layer for header in headers for layer in header.consumed]),
+            ("call", [header.message for header in headers]),
+            ("idempotency key", [header.idempotency_key for header in headers if header.idempotency_key]),
+        ):
+            for one, times in Counter(found).items():
+                if times > 1:
+                    yield f"{what} {one} is on the chain of {tip[:8]} {times} times"
+
+
+def _absorbed(history: History, observer: Observer) -> Iterator[str]:
+    """Whoever was told that another commit took the changes was not told so of changes that a reset threw away."""
+    for operation in history.operations:
+        if operation.kind != "commit" or "another commit took" not in str(operation.error):
+            continue
+        during = list(observer.between(operation.start, operation.end))
+        sealed = [s for s in during if s.actor == operation.actor and s.step > operation.start]
+        mine = {layer.id for layer in layers(sealed[0].record)[1:]} if sealed else set()
+        for before, after in pairwise(during):
+            if before.record is None or after.record is None or before.record.uid != after.record.uid:
+                continue
+            left = {layer.id for layer in layers(before.record)} - {layer.id for layer in layers(after.record)}
+            if sealed and before.step >= sealed[0].step and left & mine and before.record.epoch != after.record.epoch:
+                yield f"{operation}: it was a reset, at step {after.step}"
+
+
+def _present(history: History, observer: Observer) -> Iterator[str]:
+    """A branch that was there all the time is never said not to exist."""
+    for operation in history.operations:
+        if operation.error is None or operation.error.kind is not Kind.BranchNotFound:
+            continue
+        stood = {s.record and s.record.uid for s in observer.between(operation.start, operation.end)}
+        if operation.error.details.get("branch") == observer.branch and len(stood) == 1 and None not in stood:
+            yield f"{operation}: the branch was there all the time"
+
+
+def _at_work(history: History, state: State) -> Operation | None:
+    """The call that brought a state about."""
+    for operation in history.operations:
+        if operation.actor == state.actor and operation.start <= state.step <= operation.end:
+            return operation
+    return None
+
+
+def _first_parents(observer: Observer, head: CommitId) -> list[CommitId]:
+    repo, header = observer.heads[head]
+    chain = [head]
+    while header.parents:
+        chain.append(header.parents[0])
+        header = observer.header(repo, chain[-1])
+    return chain
+
+
+def _all_commits(observer: Observer) -> Iterator[tuple[Repository, CommitId]]:
+    seen: set[CommitId] = set()
+    for head, (repo, _) in observer.heads.items():
+        for commit in _first_parents(observer, head):
+            if commit not in seen:
+                seen.add(commit)
+                yield repo, commit

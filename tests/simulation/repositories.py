@@ -1,0 +1,148 @@
+"""Promise 7, watched at the registers: what stands under the names of repositories, who changed it, and whether it is
+whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import combinations, pairwise
+
+from graveler_core.codec.records import decode
+from graveler_core.errors import Kind
+from graveler_core.kv.store import Store
+from graveler_core.model.entities import Repository, RepositoryState
+from graveler_core.model.ids import RepositoryId, RepositoryUid
+from graveler_core.records import layout as keys
+from tests.simulation.history import History, Operation, Outcome
+from tests.simulation.observe import Observer
+
+ACTIVE, INITIAL, DELETING = RepositoryState.ACTIVE, RepositoryState.INITIAL, RepositoryState.DELETING
+
+
+@dataclass(frozen=True, slots=True)
+class Register:
+    """What stood under a name from a step on."""
+
+    step: int
+    actor: str
+    record: Repository | None
+
+    @property
+    def active(self) -> bool:
+        return self.record is not None and self.record.state is ACTIVE
+
+
+@dataclass
+class Registers:
+    """Watches the records of all repositories."""
+
+    kv: Store
+    observer: Observer
+    names: dict[RepositoryId, list[Register]] = field(default_factory=dict)
+    marks: dict[str, RepositoryUid] = field(default_factory=dict)
+    """Which repository that became visible has the first commit of which creation."""
+    broken: list[str] = field(default_factory=list)
+    """What was wrong at the moment when it was looked at."""
+    _raw: dict[RepositoryId, bytes] = field(default_factory=dict)
+
+    def look(self, step: int, actor: str) -> None:
+        """Note what stands now, if it differs from what stood."""
+        rows = {row.key: row.value for row in self.kv.scan(keys.GRAVELER, prefix=keys.REPOSITORIES.prefix)}
+        found = {RepositoryId(key[len(keys.REPOSITORIES.prefix) :].decode()): value for key, value in rows.items()}
+        if found == self._raw:
+            return
+        for name in sorted(found.keys() | self._raw.keys()):
+            if found.get(name) != self._raw.get(name):
+                record = None if name not in found else decode(Repository, found[name], name)
+                before = self.names.setdefault(name, [Register(-1, "", None)])[-1]
+                self.names[name].append(Register(step, actor, record))
+                if step > 0:
+                    self._judge(before, self.names[name][-1])
+        self._raw = found
+
+    def between(self, name: RepositoryId, start: int, end: int) -> Iterator[Register]:
+        """What stood under a name at any time from `start` to `end`."""
+        states = self.names.get(name, [Register(-1, "", None)])
+        for state, following in zip(states, [*states[1:], None], strict=True):
+            if state.step <= end and (following is None or following.step > start):
+                yield state
+
+    def _judge(self, before: Register, now: Register) -> None:
+        where = f"at step {now.step}, {now.actor}:"
+        old, new = before.record, now.record
+        allowed = {
+            None: {INITIAL},
+            INITIAL: {ACTIVE, DELETING, None},
+            ACTIVE: {DELETING},
+            DELETING: {None},
+        }
+        if (new and new.state) not in allowed[old and old.state] or (old and new and old.uid != new.uid):
+            self.broken.append(f"{where} {_words(old)} became {_words(new)}")
+        if new is not None and new.state is ACTIVE:
+            self._judge_active(where, new)
+        if new is None and old is not None and old.state is DELETING:
+            self._judge_removed(where, old, now.actor)
+
+    def _judge_active(self, where: str, repo: Repository) -> None:
+        claim = self.observer.read(keys.namespace_claim(repo.storage_namespace))
+        if claim is None or claim.owner != repo.uid:
+            self.broken.append(f"{where} {_words(repo)} does not own {repo.storage_namespace}")
+        branch = self.observer.read(keys.branch(repo, repo.default_branch))
+        if branch is None:
+            self.broken.append(f"{where} {_words(repo)} has no default branch")
+            return
+        self.marks[self.observer.header(repo, branch.commit_id).committer] = repo.uid
+        self.observer.content(repo, branch.commit_id)
+        standing = [s[-1].record for s in self.names.values() if s[-1].active]
+        for one, other in combinations([r for r in standing if r is not None], 2):
+            if f"{other.storage_namespace}/".startswith(f"{one.storage_namespace}/") or (
+                f"{one.storage_namespace}/".startswith(f"{other.storage_namespace}/")
+            ):
+                self.broken.append(f"{where} {_words(one)} and {_words(other)} share a namespace")
+
+    def _judge_removed(self, where: str, repo: Repository, actor: str) -> None:
+        entry = self.observer.read(keys.deleted_repository(repo.id, repo.uid))
+        creator = next(s.actor for s in self.names[repo.id] if s.record is not None and s.record.uid == repo.uid)
+        # A creation that was refused takes its record back, and owns nothing else.
+        if entry is None and creator != actor:
+            self.broken.append(f"{where} {_words(repo)} is gone, and nothing tells the cleaner")
+
+
+def violations(history: History, registers: Registers) -> Iterator[str]:
+    """What breaks promise 7."""
+    yield from registers.broken
+    for name, states in registers.names.items():
+        yield from _vanished(history, name, states)
+    for operation in history.operations:
+        yield from _answered(operation, registers)
+
+
+def _vanished(history: History, name: RepositoryId, states: list[Register]) -> Iterator[str]:
+    deletions = [o for o in history.operations if o.kind == "delete repository" and o.repository == name]
+    for before, after in pairwise(states):
+        by = [o for o in deletions if o.actor == after.actor and o.start <= after.step <= o.end]
+        if before.active and not by:
+            yield f"at step {after.step}, {_words(before.record)} was taken away by {after.actor}, who deletes nothing"
+
+
+def _answered(operation: Operation, registers: Registers) -> Iterator[str]:
+    stood = list(registers.between(operation.repository, operation.start, operation.end))
+    error = operation.error
+    missed = error is not None and error.kind in (Kind.RepositoryNotFound, Kind.RepositoryDeleting)
+    if missed and len(stood) == 1 and stood[0].active:
+        yield f"{operation}: the repository was there all the time"
+    if operation.kind == "create repository":
+        made = registers.marks.get(operation.mark)
+        if operation.outcome is Outcome.NOTHING and made is not None:
+            yield f"{operation}: has happened"
+        if operation.outcome is Outcome.DONE and not any(s.active and s.record.uid == made for s in stood if s.record):
+            yield f"{operation}: was never there"
+    if operation.kind == "delete repository" and operation.outcome is Outcome.DONE:
+        first, last = stood[0], stood[-1]
+        if first.active and last.active and first.record == last.record:
+            yield f"{operation}: it is still there"
+
+
+def _words(repo: Repository | None) -> str:
+    return "nothing" if repo is None else f"repository {repo.id} {repo.uid[:8]} ({repo.state})"
