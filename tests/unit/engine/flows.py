@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
+from functools import cache
 
 import pyarrow as pa
 
@@ -16,7 +17,8 @@ from tests.unit.engine.world import World, entry
 Flow = Callable[[World, Graveler], object]
 
 
-def prepared() -> World:
+@cache
+def _first() -> World:
     """Two branches that diverged, `main` with staged changes, `clean` without, a tag; another repository."""
     world = World()
     repo = world.repository()
@@ -34,6 +36,11 @@ def prepared() -> World:
     main.stage("s", entry(3))
     world.repository("other")
     return world
+
+
+def prepared() -> World:
+    """A world of its own with two branches that diverged, `main` with staged changes, `clean` without, and a tag."""
+    return _first().fork()
 
 
 def table(rows: dict[str, int]) -> pa.Table:

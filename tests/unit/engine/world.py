@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
 
 from graveler_core.blobs.open import OpenedBlobs
+from graveler_core.committed.cache import TreeCache
 from graveler_core.facade.branch import Branch
 from graveler_core.facade.graveler import Graveler
 from graveler_core.facade.repository import Repository
-from graveler_core.kv.backends.memory import open_memory
+from graveler_core.kv.backends.memory import MemoryStore, open_memory
 from graveler_core.kv.store import Store
 from graveler_core.model.entry import Entry
 from graveler_core.segments.boundary import Cutting
@@ -62,11 +64,21 @@ class World:
     clock: FakeClock = field(default_factory=FakeClock)
     ids: CountedIds = field(default_factory=CountedIds)
     blobs: OpenedBlobs = field(default_factory=OpenedBlobs)
+    ranges: TreeCache = field(default_factory=TreeCache)
+    """Shared by all processes of the world, to be quick: what it holds is immutable."""
     name: str = field(default_factory=lambda: f"world-{next(_worlds)}")
 
+    def fork(self) -> World:
+        """A copy of the records as they stand, over the same objects; only of a world in memory."""
+        assert isinstance(self.kv, MemoryStore)
+        copied = MemoryStore(type(self.kv._memory)(deepcopy(self.kv._memory.partitions)))
+        return replace(self, kv=copied)
+
     def stores(self, kv: Store | None = None) -> Stores:
-        """Another process on the same data: nothing cached, perhaps on a wrapper of the store."""
-        return Stores(kv=kv or self.kv, blobs=self.blobs, clock=self.clock, ids=self.ids, cutting=TINY)
+        """Another process on the same data: no record cached, perhaps on a wrapper of the store."""
+        return Stores(
+            kv=kv or self.kv, blobs=self.blobs, clock=self.clock, ids=self.ids, cutting=TINY, ranges=self.ranges
+        )
 
     def graveler(self, kv: Store | None = None) -> Graveler:
         """A handle of another process."""
