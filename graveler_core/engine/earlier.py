@@ -12,7 +12,7 @@ from collections.abc import Container
 from graveler_core.engine.advance import find_operation
 from graveler_core.engine.draft import Draft, begin_operation
 from graveler_core.engine.view import commit_of
-from graveler_core.model.ids import CommitId, Nonce
+from graveler_core.model.ids import CommitId
 from graveler_core.objects.commits import StoredCommit
 from graveler_core.refs.ancestry import first_parents
 from graveler_core.stores import Registers, Stores
@@ -27,13 +27,13 @@ def made_under_key(stores: Stores, registers: Registers, draft: Draft) -> Stored
 
 
 def made_by_call(
-    stores: Stores, registers: Registers, nonces: Container[Nonce], began: CommitId
+    stores: Stores, registers: Registers, tried: Container[CommitId], began: CommitId
 ) -> StoredCommit | None:
-    """The newest commit of this call's own nonces between the head and the commit that the call began on."""
+    """The newest commit that this call tried to make the head, between the head and the commit that it began on."""
     floor = commit_of(stores, registers.repository, began).header.generation
     for commit in first_parents(lambda c: commit_of(stores, registers.repository, c), registers.branch.commit_id):
         if commit.header.generation <= floor:
             return None
-        if commit.header.nonce in nonces:
+        if commit.id in tried:
             return commit
     return None

@@ -38,7 +38,6 @@ from graveler_core.model.entry import Entry
 from graveler_core.model.ids import BranchId, CommitId, MetarangeId, Nonce, RepositoryId, RepositoryUid
 from graveler_core.model.operations import Operation, Put
 from graveler_core.objects.commits import StoredCommit
-from graveler_core.records import layout as keys
 from graveler_core.staging import stack as staged
 from graveler_core.staging.prefixes import Source
 from graveler_core.stores import Registers, Stores
@@ -94,10 +93,11 @@ def _transact(
 ) -> StoredCommit:
     call = _call(stores, transaction)
     began: CommitId | None = None
+    tried: set[CommitId] = set()
     for _ in attempts(stores, f"transaction on {repo}/{branch}"):
         registers = fresh(stores, repo, branch)
         began = began or registers.branch.commit_id
-        made = made_under_key(stores, registers, draft) or made_by_call(stores, registers, (call.nonce,), began)
+        made = made_under_key(stores, registers, draft) or made_by_call(stores, registers, tried, began)
         if made is not None:
             return made
         try:
@@ -108,6 +108,7 @@ def _transact(
         record = registers.branch.model_copy(
             update={"commit_id": built.commit.id, "compacted_metarange": built.compacted}
         )
+        tried.add(built.commit.id)
         if advance(stores, registers, record, built.commit.id):
             return built.commit
     raise AssertionError("attempts() raises when it ends")
@@ -141,7 +142,6 @@ def _build(stores: Stores, registers: Registers, call: _Call, draft: Draft) -> _
         stores, registers, draft, Content(applied.metarange_id, applied.operations, (head,), call.nonce)
     )
     record_writes(stores, writes)
-    stores.commits.keep(keys.partition(registers.repository), commit)
     return _Built(commit, compacted)
 
 

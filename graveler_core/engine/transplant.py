@@ -31,7 +31,6 @@ from graveler_core.model.changes import MergeStrategy
 from graveler_core.model.entities import Repository
 from graveler_core.model.ids import BranchId, CommitId, MetarangeId, Nonce, RepositoryId
 from graveler_core.objects.commits import StoredCommit
-from graveler_core.records import layout as keys
 from graveler_core.stores import Registers, Stores
 
 MAX_SUBJECT = 200
@@ -79,11 +78,12 @@ def transplant(stores: Stores, repo: RepositoryId, onto: BranchId, replay: Repla
 def _transplant(stores: Stores, repo: RepositoryId, onto: BranchId, replay: Replay, draft: Draft) -> StoredCommit:
     nonces = [Nonce(stores.ids.fresh()) for _ in replay.refs]
     began: CommitId | None = None
+    tried: set[CommitId] = set()
     steps: list[_Step] = []
     for _ in attempts(stores, f"transplant onto {repo}/{onto}"):
         registers = fresh(stores, repo, onto)
         began = began or registers.branch.commit_id
-        made = made_under_key(stores, registers, draft) or made_by_call(stores, registers, nonces, began)
+        made = made_under_key(stores, registers, draft) or made_by_call(stores, registers, tried, began)
         if made is not None:
             return made
         require_clean(stores, registers, "commits are replayed on it")
@@ -91,6 +91,7 @@ def _transplant(stores: Stores, repo: RepositoryId, onto: BranchId, replay: Repl
         steps = steps or _steps(stores, registers.repository, replay, draft)
         made = _build(stores, registers, list(zip(steps, nonces, strict=True)), replay, draft)
         record = registers.branch.model_copy(update={"commit_id": made.id, "compacted_metarange": None})
+        tried.add(made.id)
         if advance(stores, registers, record, made.id):
             return made
     raise AssertionError("attempts() raises when it ends")
@@ -120,7 +121,6 @@ def _build(
     if made.id == head.id:
         raise NoChanges(f"branch {registers.branch.id!r}: the commits change nothing here", commit=head.id)
     record_writes(stores, writes)
-    stores.commits.keep(keys.partition(registers.repository), made)
     return made
 
 
@@ -131,7 +131,7 @@ def _is_fast_forward(commits: Sequence[StoredCommit], head: StoredCommit, replay
     idempotency key replays: its commits carry the key.
     """
     chained = all(commit.header.parents == (before.id,) for before, commit in pairwise([head, *commits]))
-    return chained and draft == Draft("") and replay.mainline == 1 and not replay.backwards
+    return chained and draft == Draft("") and not replay.backwards
 
 
 def _step(stores: Stores, repo: Repository, commit: StoredCommit, replay: Replay, draft: Draft) -> _Step:

@@ -11,6 +11,7 @@ from graveler_core.blobs.port import BlobStores
 from graveler_core.kv.store import Store
 from graveler_core.kv.wrappers.faults import Fault, Faulty
 from graveler_core.kv.wrappers.passing import Call, Passing
+from graveler_core.records.access import LOST_ANSWERS
 
 T = TypeVar("T")
 
@@ -44,6 +45,14 @@ def failing_swap(kv: Store, *faults: Fault | None) -> Faulty:
     """A store whose first swaps of a branch record fail so; None passes one."""
     left = list(faults)
     return Faulty(kv, lambda call, _: left.pop(0) if left and swaps_branch(call) else None)
+
+
+def late_swaps() -> list[tuple[int, int]]:
+    """After how many calls a swap comes through that nobody waits for, and how many sendings of it get no answer.
+
+    One: while it is sent again. As many as are tried: from there on through the whole next attempt.
+    """
+    return [(calls, 1) for calls in range(1, 4)] + [(calls, LOST_ANSWERS) for calls in range(5, 14)]
 
 
 @dataclass

@@ -8,7 +8,7 @@ from graveler_core.errors import OutcomeUnknown, SlowDown
 from graveler_core.kv.wrappers.faults import Delay, Fault, Faulty, Late, LoseAnswer, LoseRequest, Refuse
 from graveler_core.kv.wrappers.passing import Call
 from graveler_core.model.operations import Put, Remove
-from tests.unit.engine.races import Interrupted, failing_swap, swaps_branch
+from tests.unit.engine.races import Interrupted, failing_swap, late_swaps, swaps_branch
 from tests.unit.engine.ten_keys import messages, ten_keys
 from tests.unit.engine.world import World, entry
 
@@ -55,11 +55,10 @@ class TestLostAnswers:
         world.branch(looks).transact([Put("new", entry(1))], message="m")
         assert messages(world) == ["m", "theirs", "begin"]
 
-    @pytest.mark.parametrize("calls", range(1, 8))
-    def test_the_swap_happens_late(self, world: World, calls: int) -> None:
+    @pytest.mark.parametrize(("calls", "sent"), late_swaps())
+    def test_the_swap_happens_late(self, world: World, calls: int, sent: int) -> None:
         """After the record was read again and stood unchanged: the retry finds it, or it loses against the retry."""
-        late: list[Late | None] = [Late(calls)]
-        kv = Faulty(world.kv, lambda call, _: late.pop(0) if late and swaps_branch(call) else None)
+        kv = failing_swap(world.kv, Late(calls), *[LoseRequest()] * (sent - 1))
         commit = world.branch(kv).transact([Put("new", entry(1)), Remove("k1")], message="m")
         for _ in range(calls):
             kv.get(b"nothing", b"waits")

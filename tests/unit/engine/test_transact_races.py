@@ -1,6 +1,7 @@
 """Transactions against others that come in between, and called again. Source: behaviour 81, promises 4 and 5."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -8,10 +9,12 @@ from graveler_core.codec.entry import normalise_entry, record_table
 from graveler_core.engine import bulk
 from graveler_core.errors import Conflict, DirtyBranch, InvalidInput, Kind, OutcomeUnknown, SlowDown
 from graveler_core.facade.branch import Branch
+from graveler_core.facade.graveler import Graveler
 from graveler_core.kv.wrappers.faults import Faulty, Late, LoseRequest
 from graveler_core.kv.wrappers.passing import Call
 from graveler_core.model.operations import Operation, OperationConflict, Put, Remove, Resolution, Unchanged
 from graveler_core.records.layout import STAGED
+from graveler_core.stores import RetryBudget
 from tests.unit.engine.compaction import compact
 from tests.unit.engine.races import Interrupted, swaps_branch
 from tests.unit.engine.ten_keys import at_head, messages, shown, ten_keys, update
@@ -130,10 +133,10 @@ class TestRaces:
 
     def test_too_many_others(self, world: World) -> None:
         """It ends, and says that nothing was changed."""
-        others = [lambda n=n: world.branch().transact([Put(f"t{n}", entry(n))], message="t") for n in range(100)]
-        kv = Interrupted(world.kv, *others)
+        others = [lambda n=n: world.branch().transact([Put(f"t{n}", entry(n))], message="t") for n in range(20)]
+        stores = replace(world.stores(Interrupted(world.kv, *others)), retry_budget=RetryBudget(total=3.0))
         with pytest.raises(SlowDown) as raised:
-            world.branch(kv).transact([Remove("k1")], message="mine")
+            Graveler(stores).repository("repo").branch("main").transact([Remove("k1")], message="mine")
         assert raised.value.kind is Kind.RetriesExhausted
         assert "k1" in at_head(world)
 

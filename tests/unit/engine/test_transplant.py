@@ -15,8 +15,9 @@ from graveler_core.facade.repository import Repository
 from graveler_core.kv.wrappers.faults import Fault, Faulty, Late, LoseAnswer, LoseRequest
 from graveler_core.kv.wrappers.passing import Call
 from graveler_core.model.operations import Put, Remove
+from graveler_core.records.access import LOST_ANSWERS
 from tests.unit.engine.compaction import compact
-from tests.unit.engine.races import Interrupted, failing_swap, swaps_branch
+from tests.unit.engine.races import Interrupted, failing_swap, late_swaps, swaps_branch
 from tests.unit.engine.ten_keys import at_head, messages, shown, ten_keys, update
 from tests.unit.engine.world import World, entry
 
@@ -48,6 +49,7 @@ def compact_a_change(branch: Branch) -> None:
     compact(branch)
 
 
+FAULTS = [(LoseAnswer(), 1), (LoseRequest(), 1), *[(Late(calls), sent) for calls, sent in late_swaps()]]
 TRANSPLANTED = {f"k{n}": n for n in range(10) if n not in (1, 2)} | {"a": 20, "b": 21}
 THREE = ("dev~2", "dev~1", "dev")
 
@@ -230,21 +232,24 @@ class TestRaces:
         assert at_head(world) == TRANSPLANTED | {"theirs": 90, "k1": 60}
 
     @pytest.mark.parametrize("forward", [False, True])
-    @pytest.mark.parametrize("fault", [LoseAnswer(), LoseRequest(), *[Late(calls) for calls in range(1, 6)]])
-    def test_the_answer_is_lost(self, world: World, fault: Fault, forward: bool) -> None:
+    @pytest.mark.parametrize(
+        ("fault", "sent"),
+        [(LoseAnswer(), 1), (LoseRequest(), 1), *[(Late(calls), sent) for calls, sent in late_swaps()]],
+    )
+    def test_the_answer_is_lost(self, world: World, fault: Fault, sent: int, forward: bool) -> None:
         """One replay, whether the swap had happened, had not, or happens while it is tried again."""
         if not forward:
             elsewhere(world)
-        kv = failing_swap(world.kv, fault)
+        kv = failing_swap(world.kv, fault, *[LoseRequest()] * (sent - 1))
         head = repository(world, kv).transplant(THREE, "main")
-        for _ in range(5):
+        for _ in range(15):
             kv.get(b"nothing", b"waits")
         assert repository(world).commit("main").id == head.id
         assert messages(world) == ["three", "two", "one", *([] if forward else ["theirs"]), "begin"]
 
     def test_a_revert_whose_answer_is_lost_is_done_once(self, world: World) -> None:
         """Else it would be reverted itself, or find nothing to change."""
-        kv = failing_swap(world.kv, Late(4))
+        kv = failing_swap(world.kv, Late(4 * LOST_ANSWERS - 3), *[LoseRequest()] * (LOST_ANSWERS - 1))
         repository(world, kv).revert("dev", "dev", message="undo")
         assert [c.message for c in repository(world).log("dev", limit=3)] == ["undo", "three", "two"]
 

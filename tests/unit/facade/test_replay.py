@@ -129,6 +129,13 @@ class TestRevert:
         with pytest.raises(NoChanges):
             repo.revert("main~1", "main")
 
+    def test_what_was_never_done_here(self, repo: Repository) -> None:
+        """A commit that would be next on the branch is neither undone nor brought in."""
+        branch = repo.create_branch("base", "dev~1")
+        with pytest.raises(NoChanges):
+            repo.revert("dev", "base")
+        assert branch.record().commit_id == repo.commit("dev~1").id
+
     def test_a_root_commit(self, repo: Repository) -> None:
         root = list(repo.log("main"))[-1]
         with pytest.raises(InvalidInput, match="has 0 parents"):
