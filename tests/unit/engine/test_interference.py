@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
+from itertools import product
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from graveler_core.engine import bulk
 from graveler_core.errors import Conflict, GravelerError, NoChanges, NotFound, NotUnique
@@ -123,15 +125,17 @@ LATER |= {("branch off", other) for other in OTHERS}
 
 
 NEED_CLEAN = {"merge", "hard reset"}
-CASES = [
-    pytest.param(flow, name, marks=() if (name == "clean") == (flow in NEED_CLEAN) else pytest.mark.slow)
-    for flow in ON_A_BRANCH
-    for name in ("main", "clean")
-]
+USUAL = {"stage", "reset prefix", "commit", "compact", "repository again"}
 
 
-@pytest.mark.parametrize("other", OTHERS)
-@pytest.mark.parametrize(("flow", "name"), CASES)
+def cases() -> Iterator[ParameterSet]:
+    """Every flow with every other on two branches; the telling ones always, the rest where there is time."""
+    for flow, name, other in product(ON_A_BRANCH, ("main", "clean"), OTHERS):
+        usual = other in USUAL and (name == "clean") == (flow in NEED_CLEAN) and flow != "keyed commit"
+        yield pytest.param(flow, name, other, marks=() if usual else pytest.mark.slow)
+
+
+@pytest.mark.parametrize(("flow", "name", "other"), cases())
 def test_as_if_one_after_the_other(flow: str, name: str, other: str) -> None:
     if name == "main" and other == "branch again":
         name = "dev"

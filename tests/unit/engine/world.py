@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
+from typing import TypeVar
 
 from graveler_core.blobs.open import OpenedBlobs
 from graveler_core.committed.cache import TreeCache
@@ -21,6 +23,8 @@ from graveler_core.stores import Stores
 TINY = Cutting(mean_entries=3, max_bytes=1_500, fan_out=2)
 START = datetime(2026, 1, 1, tzinfo=UTC)
 _worlds = count()
+T = TypeVar("T")
+U = TypeVar("U")
 
 
 class FakeClock:
@@ -56,6 +60,13 @@ class CountedIds:
         return 0.5
 
 
+class AtOnce:
+    """An executor without threads: work is done where it is asked for, in its order."""
+
+    def map(self, work: Callable[[T], U], items: Iterable[T]) -> Iterator[U]:
+        return map(work, items)
+
+
 @dataclass(frozen=True)
 class World:
     """Stores on a key-value store, a handle on them, and the clock that they read."""
@@ -77,7 +88,13 @@ class World:
     def stores(self, kv: Store | None = None) -> Stores:
         """Another process on the same data: no record cached, perhaps on a wrapper of the store."""
         return Stores(
-            kv=kv or self.kv, blobs=self.blobs, clock=self.clock, ids=self.ids, cutting=TINY, ranges=self.ranges
+            kv=kv or self.kv,
+            blobs=self.blobs,
+            clock=self.clock,
+            ids=self.ids,
+            executor=AtOnce(),
+            cutting=TINY,
+            ranges=self.ranges,
         )
 
     def graveler(self, kv: Store | None = None) -> Graveler:
