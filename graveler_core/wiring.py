@@ -30,7 +30,8 @@ def connect(url: str, *, storage_options: Mapping[str, str] | None = None) -> Gr
     from graveler_core.blobs.open import OpenedBlobs
     from graveler_core.facade.graveler import Graveler
     from graveler_core.kv.registry import open_store
-    from graveler_core.stores import Stores
+    from graveler_core.stores import Aside, Stores
 
     durable = "durability=process" not in url
-    return Graveler(Stores(kv=open_store(url), blobs=OpenedBlobs(storage_options, durable=durable)))
+    blobs = OpenedBlobs(storage_options, durable=durable)
+    return Graveler(Stores(kv=open_store(url), blobs=blobs, background=Aside()))

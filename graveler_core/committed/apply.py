@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -22,7 +22,7 @@ from graveler_core.committed.build import TreeBuilder
 from graveler_core.committed.change_stream import ChangeStream
 from graveler_core.committed.node import Row
 from graveler_core.committed.plan import Keep, Rewrite, plan
-from graveler_core.committed.trees import Trees, range_row, read_range, write_range
+from graveler_core.committed.trees import Trees, hold_range, range_row, read_range, write_range
 from graveler_core.model.entry import ENTRY_SCHEMA, RECORD_SCHEMA, TOMBSTONE
 from graveler_core.model.ids import MetarangeId
 from graveler_core.segments.boundary import cut, key_hash, key_hashes, under
@@ -47,6 +47,8 @@ class Applied:
     added: int
     changed: int
     removed: int
+    given: int = field(default=0, compare=False)
+    """Changes that were asked for, whether they changed something or not: of the way there, not of the result."""
 
     @property
     def effective(self) -> int:
@@ -87,7 +89,8 @@ def apply(
     builder = TreeBuilder(trees)
     operations = ContentHash(OPERATIONS_TAG, RECORD_SCHEMA)
     totals = np.zeros(3, np.int64)
-    for step in _executed(plan(trees, base, ChangeStream(changes)), partial(rewrite, trees), mapper):
+    stream = ChangeStream(changes)
+    for step in _executed(plan(trees, base, stream), partial(rewrite, trees), mapper):
         if isinstance(step, Keep):
             builder.push(step.level, step.row)
             continue
@@ -96,7 +99,7 @@ def apply(
         operations.update(step.effective)
         totals += (step.added, step.changed, step.removed)
     added, changed, removed = totals.tolist()
-    return Applied(builder.finish(), operations.hexdigest(), added, changed, removed)
+    return Applied(builder.finish(), operations.hexdigest(), added, changed, removed, stream.taken)
 
 
 def rewrite(trees: Trees, work: Rewrite) -> Rewritten:
@@ -113,6 +116,8 @@ def rewrite(trees: Trees, work: Rewrite) -> Rewritten:
         row = range_row(entries)
         if row.id not in present:
             write_range(trees, row, entries)
+            if work.rows:  # what was changed once is likely to be read again; a first import would only fill memory
+                hold_range(trees, row, entries)
         rows.append(row)
         start = end
     return Rewritten(tuple(rows), applied.effective, applied.added, applied.changed, applied.removed)

@@ -25,6 +25,8 @@ class ChangeStream:
         self._tables: Iterator[pa.Table | pa.RecordBatch] = iter(tables)
         self._table: pa.Table = RECORD_SCHEMA.empty_table()
         self._last: bytes | None = None
+        self.taken = 0
+        """Changes taken so far."""
         self._fill()
 
     def peek(self) -> bytes | None:
@@ -42,6 +44,7 @@ class ChangeStream:
             part = self._table.slice(0, max(1, min(within, limit, MAX_TAKE_BYTES // row_bytes)))
             limit -= max(part.num_rows, limit * part.nbytes // MAX_TAKE_BYTES)
             taken.append(part)
+            self.taken += part.num_rows
             self._table = self._table.slice(part.num_rows)
             self._fill()
         return taken

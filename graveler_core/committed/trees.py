@@ -76,8 +76,13 @@ def read_range(trees: Trees, row: Row) -> pa.Table:
     right = entries.num_rows == row.entries > 0 and (keys[0].as_py(), keys[-1].as_py()) == (row.min_key, row.max_key)
     if not right or (trees.verify and range_id(entries) != row.id):
         raise CorruptData(f"segment {name}: holds other entries than its id says", kind=Kind.CorruptRange, address=name)
-    trees.cache.put(row.id, entries, entries.nbytes)
+    hold_range(trees, row, entries)
     return entries
+
+
+def hold_range(trees: Trees, row: Row, entries: pa.Table) -> None:
+    """Have the entries of a range at hand for readers to come."""
+    trees.cache.put(row.id, entries, entries.nbytes)
 
 
 def write_node(trees: Trees, id: str, data: bytes, node: Node) -> None:

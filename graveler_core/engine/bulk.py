@@ -45,7 +45,7 @@ def stage_records(stores: Stores, repo: RepositoryId, branch: BranchId, records:
             area.put_table(stores.kv, token, records)
             return SealedToken(token=token)
         layer = LayerId(stores.ids.fresh())
-        segment_layer.write(stores.blobs.at(now.repository.storage_namespace), layer, records)
+        segment_layer.write(stores.blobs.at(now.repository.storage_namespace), layer, records, stores.executor.map)
         return SegmentLayer(id=layer, count=records.num_rows)
 
     _push(stores, repo, branch, build)

@@ -46,6 +46,8 @@ class _Built:
     layers: tuple[Layer, ...]
     commit: StoredCommit | None
     """None where the layers change nothing: they leave, and the head stays."""
+    records: int
+    """How many the layers showed."""
 
 
 def commit(stores: Stores, repo: RepositoryId, branch: BranchId, draft: Draft) -> StoredCommit:
@@ -110,13 +112,13 @@ def _build(stores: Stores, registers: Registers, layers: tuple[Layer, ...], draf
     writes = cleanups(stores, registers, layers)
     if applied.metarange_id == head and not draft.allow_empty:
         record_writes(stores, writes)
-        return _Built(branch, layers, None)
+        return _Built(branch, layers, None, applied.given)
     operations = applied.operations if view.base == head else operations_between(trees, head, applied.metarange_id)
     consumed = tuple(layer.id for layer in layers)
     content = Content(applied.metarange_id, operations, (parent,), nonce, consumed)
     commit, stored = build(stores, registers, draft, content)
     record_writes(stores, [*stored, *writes])
-    return _Built(branch, layers, commit)
+    return _Built(branch, layers, commit, applied.given)
 
 
 def _install(stores: Stores, registers: Registers, built: _Built) -> tuple[Registers, Decision]:
@@ -125,7 +127,7 @@ def _install(stores: Stores, registers: Registers, built: _Built) -> tuple[Regis
         decision = decide(built.base, built.layers, registers.branch)
         if decision.verdict is not Verdict.INSTALL or _swapped(stores, registers, built):
             if decision.verdict is Verdict.INSTALL:
-                retire(stores, registers, built.layers)
+                retire(stores, registers, built.layers, built.records)
             return registers, decision
         registers = fresh(stores, registers.repository.id, built.base.id)
     raise AssertionError("attempts() raises when it ends")

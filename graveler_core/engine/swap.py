@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 
 from graveler_core.codec.records import encode
 from graveler_core.engine.registers import fresh
@@ -18,6 +19,8 @@ from graveler_core.staging import stack
 from graveler_core.stores import Registers, Stores
 
 Write = tuple[bytes, bytes, bytes]
+FEW_RECORDS = 5_000
+"""What stores drop in one transaction."""
 
 
 def swap(
@@ -80,12 +83,23 @@ def record_writes(stores: Stores, writes: Sequence[Write]) -> None:
             return
 
 
-def retire(stores: Stores, now: Registers, layers: Sequence[Layer]) -> None:
+def retire(stores: Stores, now: Registers, layers: Sequence[Layer], records: int | None = None) -> None:
     """Empty layers that a swap has taken out of the record.
 
     The flow has succeeded by then, so no failure here becomes its answer: what is left, as after a crash, is in the
     cleanup records.
+
+    Args:
+        records: How many the layers hold, where known. Unless they are few, nobody waits until they are gone.
     """
     blobs = stores.blobs.at(now.repository.storage_namespace)
+    drop = partial(_drop, stack.Stack(stores.kv, blobs, tuple(layers)))
+    if records is not None and records <= FEW_RECORDS:
+        drop()
+    else:
+        stores.background.start(drop)
+
+
+def _drop(layers: stack.Stack) -> None:
     with suppress(GravelerError):
-        stack.drop(stack.Stack(stores.kv, blobs, tuple(layers)))
+        stack.drop(layers)

@@ -9,7 +9,8 @@ uses a name of its own, so attempts never meet; what the manifest does not list 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 
@@ -24,6 +25,8 @@ from graveler_core.segments.format import encode as encode_segment
 from graveler_core.segments.sorted_keys import KEY, between
 
 PIECE_ROWS = 131_072
+Mapper: TypeAlias = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
+"""`map`, or an executor's `map`."""
 
 
 class Piece(Record):
@@ -41,15 +44,21 @@ class Manifest(Record):
     pieces: tuple[Piece, ...]
 
 
-def write(blobs: Blobs, layer: LayerId, records: pa.Table) -> None:
-    """Write a sorted table in `RECORD_SCHEMA` as a layer that no record lists yet."""
-    pieces: list[Piece] = []
-    for start in range(0, records.num_rows, PIECE_ROWS):
-        part = records.slice(start, PIECE_ROWS)
-        name = f"{len(pieces):06d}.parquet"
+def write(blobs: Blobs, layer: LayerId, records: pa.Table, mapper: Mapper = map) -> None:
+    """Write a sorted table in `RECORD_SCHEMA` as a layer that no record lists yet.
+
+    Args:
+        mapper: `map`, or the `map` of an executor of threads: pieces are written side by side.
+    """
+
+    def written(number: int) -> Piece:
+        part = records.slice(number * PIECE_ROWS, PIECE_ROWS)
+        name = f"{number:06d}.parquet"
         blobs.create(_address(layer, name), encode_segment(part))
         first, last = part[KEY][0].as_py(), part[KEY][-1].as_py()
-        pieces.append(Piece(name=name, min_key=first, max_key=last, count=part.num_rows))
+        return Piece(name=name, min_key=first, max_key=last, count=part.num_rows)
+
+    pieces = mapper(written, range(-(-records.num_rows // PIECE_ROWS)))
     blobs.create(_address(layer, "manifest"), encode(Manifest(pieces=tuple(pieces))))
 
 

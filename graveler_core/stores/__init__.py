@@ -3,10 +3,23 @@
 Use cases are functions `f(stores, …)`. `wiring` makes the one of production; tests and the simulator make theirs.
 """
 
+from graveler_core.stores.background import Aside, AtOnce, Background
 from graveler_core.stores.executor import Executor, Threads
 from graveler_core.stores.registers import RegisterCache, Registers
 from graveler_core.stores.shared_reads import SharedReads
 from graveler_core.stores.stores import RetryBudget, Stores
 from graveler_core.stores.turns import Turns
 
-__all__ = ["Executor", "RegisterCache", "Registers", "RetryBudget", "SharedReads", "Stores", "Threads", "Turns"]
+__all__ = [
+    "Aside",
+    "AtOnce",
+    "Background",
+    "Executor",
+    "RegisterCache",
+    "Registers",
+    "RetryBudget",
+    "SharedReads",
+    "Stores",
+    "Threads",
+    "Turns",
+]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -25,6 +26,7 @@ class Threads:
     def __init__(self, workers: int = 2) -> None:
         self._workers = workers
         self._pool: ThreadPoolExecutor | None = None
+        self._process = os.getpid()
         self._lock = threading.Lock()
 
     def map(self, work: Callable[[T], U], items: Iterable[T]) -> Iterator[U]:
@@ -32,6 +34,7 @@ class Threads:
         if len(work_items) < 2:
             return map(work, work_items)
         with self._lock:
-            if self._pool is None:
+            if self._pool is None or self._process != os.getpid():  # no thread lives on in a forked child
                 self._pool = ThreadPoolExecutor(self._workers, thread_name_prefix="graveler")
-        return self._pool.map(work, work_items)
+                self._process = os.getpid()
+            return self._pool.map(work, work_items)

@@ -12,6 +12,7 @@ from graveler_core.model.clock import Clock, IdSource, RandomIds, SystemClock
 from graveler_core.model.entities import Repository
 from graveler_core.objects.commits import CommitCache
 from graveler_core.segments.boundary import Cutting
+from graveler_core.stores.background import AtOnce, Background
 from graveler_core.stores.executor import Executor, Threads
 from graveler_core.stores.registers import RegisterCache, Registers
 from graveler_core.stores.shared_reads import SharedReads
@@ -36,6 +37,7 @@ class Stores:
     clock: Clock = field(default_factory=SystemClock)
     ids: IdSource = field(default_factory=RandomIds)
     executor: Executor = field(default_factory=Threads)
+    background: Background = field(default_factory=AtOnce)
     cutting: Cutting = field(default_factory=Cutting)
     retry_budget: RetryBudget = field(default_factory=RetryBudget)
     commits: CommitCache = field(default_factory=CommitCache)
@@ -54,5 +56,6 @@ class Stores:
         )
 
     def close(self) -> None:
-        """Give back connections. Any call afterwards raises `Unavailable`."""
+        """End what runs in the background, and give back connections. Any call afterwards raises `Unavailable`."""
+        self.background.close()
         self.kv.close()

@@ -10,6 +10,7 @@ write.
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from operator import itemgetter
@@ -59,6 +60,10 @@ _COUNT: Final = "SELECT count(*) FROM kv WHERE partition=?"
 _STEP: Final = "SELECT key FROM kv WHERE partition=? AND key>=? ORDER BY key LIMIT 1 OFFSET ?"
 _FETCH_ROWS: Final = 40
 """Rows fetched between two looks at the size of a page: at most 40 values of 96 KiB beyond it."""
+
+
+_LONGEST_PAUSE: Final = 0.1
+"""Seconds between two transactions that drop a partition."""
 
 
 def open_sqlite(url: str) -> Store:
@@ -160,11 +165,15 @@ class SQLiteStore:
         )
 
     def drop_partition(self, partition: bytes) -> int:
-        dropped = chunk = self._write(_DROP, (partition, CHUNK_ROWS))
-        while chunk == CHUNK_ROWS:
+        dropped = 0
+        while True:
+            begun = time.monotonic()
             chunk = self._write(_DROP, (partition, CHUNK_ROWS))
             dropped += chunk
-        return dropped
+            if chunk < CHUNK_ROWS:
+                return dropped
+            # Others wait for the file too, and no lock here is fair: who comes again at once gets it again.
+            time.sleep(min(time.monotonic() - begun, _LONGEST_PAUSE))
 
     def split_points(self, partition: bytes, pieces: int) -> list[bytes]:
         return self._run(lambda connection: _split(connection, partition, pieces))
