@@ -7,6 +7,7 @@ function of its seed and of the rules in force.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from random import Random
 
 from tests.model.checker import check
@@ -18,6 +19,7 @@ from tests.model.world import Broken, World
 
 RULES = Former()
 _CHANGES = 0.06
+_MOST_STEPS = 200
 
 
 def violation(seed: int, former: Former = RULES, theme: str = "") -> str | None:
@@ -106,3 +108,26 @@ def _step(w: World, number: int, op: Operation, steps: Steps) -> bool:
             op.end = now
         return False
     return True
+
+
+def directed(
+    begin: Callable[[World], list[tuple[Operation, Steps]]], order: Sequence[int], former: Former = RULES
+) -> tuple[str | None, list[Operation], World]:
+    """Run calls, counted from 1, in a given order of steps; what is left of them then runs one after the other.
+
+    Caches hold the last record, and a swap whose reply is lost happens if it can.
+    """
+    w = World(Random(0), former)
+    w.random = lambda: 0.0
+    calls = begin(w)
+    ops = [op for op, _ in calls]
+    try:
+        running = dict(enumerate(calls, 1))
+        for number in [*order, *(n for n in sorted(running) for _ in range(_MOST_STEPS))]:
+            if number in running and not _step(w, number, *running[number]):
+                del running[number]
+        w.now += 1
+        check(w, ops)
+    except Broken as e:
+        return str(e), ops, w
+    return None, ops, w

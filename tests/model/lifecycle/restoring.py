@@ -1,0 +1,72 @@
+"""Undelete: claim the entry, see that everything is left, `initial`, the entry away, `active`."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+
+from tests.model.lifecycle.registers import (
+    ACTIVE,
+    DELETED,
+    INITIAL,
+    RESTORING,
+    WHOLE,
+    Claim,
+    Entry,
+    Flow,
+    Registers,
+)
+
+
+def undelete(r: Registers, uid: str, by: str) -> Flow:
+    """Bring a deleted repository back under its name."""
+    yield None
+    entry = r.entries.get(uid)
+    if entry is None or entry.state != DELETED or not (entry.repository.finished or r.former.restore_unfinished):
+        return "not found"
+    claimed = entry
+    if not r.former.restore_unclaimed:
+        claimed = entry._replace(state=RESTORING, nonce=r.nonce(f"{by}{entry.nonce}"))
+        yield None
+        if not r.swap_entry(uid, entry, claimed):
+            return "lost race"
+    if not (yield from _left(r, uid, claimed, by)):
+        return (yield from _back(r, uid, claimed, by))
+    initial = claimed.repository._replace(state=INITIAL, nonce=r.nonce(f"{by}1{entry.nonce}"))
+    active = initial._replace(state=ACTIVE, nonce=r.nonce(f"{by}2{entry.nonce}"))
+    yield None
+    if not r.swap_repository(claimed.name, None, initial):
+        return (yield from _back(r, uid, claimed, by))
+    if not r.former.restore_entry_last:
+        yield None
+        if r.former.entry_removed_unconditionally:
+            r.swap_entry(uid, r.entries.get(uid), None)
+        elif not r.swap_entry(uid, claimed, None):
+            return "lost race"
+    yield None
+    restored = r.swap_repository(claimed.name, initial, active)
+    if r.former.restore_entry_last:
+        yield None
+        r.swap_entry(uid, claimed, None)
+    return "restored" if restored else "lost race"
+
+
+def _left(r: Registers, uid: str, claimed: Entry, by: str) -> Generator[None, None, bool]:
+    """Whether the repository is whole and its namespace its own; the claim is renewed."""
+    repository = claimed.repository
+    if r.former.restore_unchecked:
+        return True
+    yield None
+    if not repository.bare and r.content.get(uid) != WHOLE:
+        return False
+    yield None
+    owner = r.claims.get(repository.place)
+    if owner is None or owner.uid != uid:
+        return False
+    yield None
+    return r.swap_claim(repository.place, owner, Claim(uid, r.nonce(f"{by}{owner.nonce}")))
+
+
+def _back(r: Registers, uid: str, claimed: Entry, by: str) -> Flow:
+    yield None
+    r.swap_entry(uid, claimed, claimed._replace(state=DELETED, nonce=r.nonce(f"{by}3{claimed.nonce}")))
+    return "refused"

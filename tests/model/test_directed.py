@@ -1,0 +1,92 @@
+"""Histories written out step by step: those that chance finds once in a million, and those that taught a rule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.model.flows import branching, committing, moving, reading, writing
+from tests.model.former import Former
+from tests.model.mutants import BY_HAND, former
+from tests.model.operation import Operation, Outcome
+from tests.model.schedule import directed
+from tests.model.state import Steps
+from tests.model.world import World
+
+Calls = Callable[[World], list[tuple[Operation, Steps]]]
+
+
+def _calls(*begun: tuple[str, Callable[[World, Operation], Steps]]) -> Calls:
+    def begin(w: World) -> list[tuple[Operation, Steps]]:
+        return [(op := Operation(kind), flow(w, op)) for kind, flow in begun]
+
+    return begin
+
+
+_CHEAP = (
+    ("transact", lambda w, op: moving.transact(w, op, {"b1": w.fresh()})),
+    ("remove", lambda w, op: writing.remove_cheaply(w, op, "b1")),
+    ("read", lambda w, op: reading.read(w, op, "b1")),
+)
+_WRITES = [("write", lambda w, op: writing.write(w, op, "b1", w.fresh()))] * 2
+_REMOVALS = [("remove", lambda w, op: writing.write(w, op, "b1", None))] * 2
+# The transact has checked its key; something is staged, and the removal has read it and the record; the transact
+# swaps; the same is staged again and acknowledged, and the removal deletes that; the reader sees the transact's value.
+_ORDER = [1] * 3 + [4] * 3 + [2] * 3 + [1] + [5] * 3 + [2] + [3] * 3
+
+
+@pytest.mark.parametrize(
+    ("rule", "staged"), [("cheap_delete_unconditional", _WRITES), ("tombstone_deleted", _REMOVALS)]
+)
+def test_a_cheap_delete_takes_only_the_entry_that_it_read(
+    rule: str, staged: list[tuple[str, Callable[[World, Operation], Steps]]]
+) -> None:
+    calls = _calls(*_CHEAP, *staged)
+    assert rule in BY_HAND
+    assert directed(calls, _ORDER)[0] is None
+    broken, ops, _ = directed(calls, _ORDER, former(rule))
+    assert ops[0].outcome is ops[2].outcome is Outcome.DONE
+    assert broken is not None
+    assert broken.startswith("read b1")
+
+
+def _losing(flow: Callable[[World, Operation], Steps]) -> Callable[[World, Operation], Steps]:
+    def begin(w: World, op: Operation) -> Steps:
+        op.lost_at = 1
+        return flow(w, op)
+
+    return begin
+
+
+def test_a_lost_deletion_of_a_branch_is_no_deletion_because_the_record_changed() -> None:
+    """A write; a deletion about to be sent; a commit seals; the deletion is lost, and fails; what is sealed stays."""
+    calls = _calls(
+        ("write", lambda w, op: writing.write(w, op, "a1", w.fresh())),
+        ("delete branch", _losing(branching.delete_branch)),
+        ("commit", committing.commit),
+    )
+    order = [1] * 3 + [2] * 3 + [3] * 6 + [2] * 4
+    assert directed(calls, order)[0] is None
+    broken = directed(calls, order, Former(record_changed_means_deleted=True))[0]
+    assert broken is not None
+    assert "was dropped and is listed" in broken
+
+
+def test_a_lost_removal_of_layers_is_not_proved_by_their_absence() -> None:
+    """Another commit takes the layers and empties them; a slow one then builds from nothing, and loses its reply."""
+
+    def slow(w: World, op: Operation) -> Steps:
+        op.lost_at = 2
+        return committing.commit(w, op)
+
+    calls = _calls(
+        ("write", lambda w, op: writing.write(w, op, "a1", w.fresh())),
+        ("commit", slow),
+        ("commit", committing.commit),
+    )
+    order = [1] * 3 + [2] * 6 + [3] * 20 + [2] * 20
+    assert directed(calls, order)[0] is None
+    broken = directed(calls, order, Former(lost_removal_by_absence=True))[0]
+    assert broken is not None
+    assert broken.startswith("tree of commit")
