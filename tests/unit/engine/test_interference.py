@@ -135,7 +135,7 @@ def cases() -> Iterator[ParameterSet]:
         yield pytest.param(flow, name, other, marks=() if usual else pytest.mark.slow)
 
 
-@pytest.mark.parametrize(("flow", "name", "other"), cases())
+@pytest.mark.parametrize(("flow", "name", "other"), list(cases()))
 def test_as_if_one_after_the_other(flow: str, name: str, other: str) -> None:
     if name == "main" and other == "branch again":
         name = "dev"
