@@ -14,6 +14,7 @@ from graveler_core.engine.compaction import Compacted
 from graveler_core.engine.draft import Draft
 from graveler_core.engine.listing import PAGE_ROWS
 from graveler_core.engine.rows import changes_of
+from graveler_core.engine.snapshot import readable
 from graveler_core.engine.validation import Arbiter, fail
 from graveler_core.facade.history import CommitRecord, commit_record
 from graveler_core.facade.listing import Listing
@@ -49,7 +50,7 @@ class Branch:
 
     def record(self) -> BranchRecord:
         """The branch's record as it stands: head, staging token, layers."""
-        return branches.get_branch(self._stores.kv, self._record, self.name).value
+        return branches.get_branch(self._stores.kv, readable(self._stores, self._record.id), self.name).value
 
     def put(
         self,
@@ -100,7 +101,7 @@ class Branch:
 
     def read(self, path: str) -> bytes:
         """The content at a path, staged changes included."""
-        return content.read_content(self._stores, self._record, self.get(path))
+        return content.read_content(self._stores, readable(self._stores, self._record.id), self.get(path))
 
     def list(
         self, prefix: str = "", after: str = "", delimiter: str = "", limit: int | None = None

@@ -8,7 +8,7 @@ from graveler_core.engine import repository as lifecycle
 from graveler_core.engine.snapshot import readable
 from graveler_core.facade.listing import Listing
 from graveler_core.facade.repository import Repository
-from graveler_core.model.names import branch_id, repository_id
+from graveler_core.model.names import branch_id, prefix_key, repository_id
 from graveler_core.refs import repositories
 from graveler_core.stores import Stores
 
@@ -59,6 +59,8 @@ class Graveler:
 
     def list_repositories(self, prefix: str = "", after: str = "", limit: int | None = None) -> Listing[Repository]:
         """The repositories in order of their names, lazily."""
+        prefix_key(prefix)
+        prefix_key(after)
         found = repositories.active(self._stores.kv, prefix=prefix, after=after)
         return Listing((Repository(self._stores, record) for record in found), lambda repo: repo.id, limit)
 

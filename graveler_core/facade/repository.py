@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from itertools import dropwhile, islice
+from functools import partial
 from typing import Literal
 
 from graveler_core.engine import branching, merge, snapshot, transplant
@@ -73,6 +73,8 @@ class Repository:
         """The branches, ordered by name, lazily; or ordered by head, which reads all of them first."""
         if order_by not in ("id", "commit_id"):
             raise InvalidInput(f"order_by {order_by!r}: must be 'id' or 'commit_id'")
+        prefix_key(prefix)
+        prefix_key(after)
         if order_by == "id":
             found = branches.list_branches(self._stores.kv, self._active(), prefix=prefix, after=after)
             return Listing(found, lambda branch: branch.id, limit)
@@ -90,6 +92,8 @@ class Repository:
 
     def tags(self, prefix: str = "", after: str = "", limit: int | None = None) -> Listing[Tag]:
         """The tags, ordered by name, lazily."""
+        prefix_key(prefix)
+        prefix_key(after)
         found = branches.list_tags(self._stores.kv, self._active(), prefix=prefix, after=after)
         return Listing(found, lambda tag: tag.id, limit)
 
@@ -225,21 +229,17 @@ class Repository:
     def _active(self) -> RepositoryRecord:
         return snapshot.readable(self._stores, self.id)
 
-    def _read(self, commit: CommitId) -> StoredCommit:
-        return commit_of(self._stores, self._record, commit)
-
     def _log(self, ref: str, first_parent: bool, after: str | None) -> Iterator[CommitRecord]:
-        start = resolve_commit(self._stores, self._active(), ref)
-        found: Iterator[StoredCommit] = ancestry.log(self._read, start.id, first_parent=first_parent)
-        if after is not None:
-            found = islice(dropwhile(lambda commit: commit.id != after, found), 1, None)
-        return map(commit_record, found)
+        repository = self._active()
+        start = resolve_commit(self._stores, repository, ref)
+        found = ancestry.log(partial(commit_of, self._stores, repository), start.id, first_parent=first_parent)
+        return map(commit_record, found if after is None else _behind(found, ref, after))
 
     def _diff(self, sides: tuple[str, str], prefix: bytes, after: bytes, since_merge_base: bool) -> Iterator[Change]:
         repository = self._active()
         left, right = (resolve_commit(self._stores, repository, side) for side in sides)
         if since_merge_base:
-            left = self._merge_base(*sides)
+            left = self._base(repository, left, right)
         start = after + b"\0" if after else b""
         for found in snapshot.diff(self._stores, repository, (left.id, right.id), prefix=prefix, start=start):
             yield from changes_of(found)
@@ -247,15 +247,27 @@ class Repository:
     def _merge_base(self, left: str, right: str) -> StoredCommit:
         repository = self._active()
         ours, theirs = (resolve_commit(self._stores, repository, ref) for ref in (left, right))
-        base = ancestry.merge_base(self._read, ours.id, theirs.id)
+        return self._base(repository, ours, theirs)
+
+    def _base(self, repository: RepositoryRecord, left: StoredCommit, right: StoredCommit) -> StoredCommit:
+        read = partial(commit_of, self._stores, repository)
+        base = ancestry.merge_base(read, left.id, right.id)
         if base is None:
-            raise NotFound(f"{left!r} and {right!r} have no common ancestor", kind=Kind.NoMergeBase)
-        return self._read(base)
+            raise NotFound(f"{left.id[:12]} and {right.id[:12]} have no common ancestor", kind=Kind.NoMergeBase)
+        return read(base)
 
     def _by_head(self, prefix: str, after: str) -> Iterator[BranchRecord]:
         found = branches.list_branches(self._stores.kv, self._active(), prefix=prefix)
         ordered = sorted(found, key=lambda branch: (branch.commit_id, branch.id))
         return iter([branch for branch in ordered if _head_token(branch) > after])
+
+
+def _behind(found: Iterator[StoredCommit], ref: str, after: str) -> Iterator[StoredCommit]:
+    for commit in found:
+        if commit.id == after:
+            yield from found
+            return
+    raise NotFound(f"log of {ref!r}: has no commit {after!r} to go on behind", kind=Kind.CommitNotFound, commit=after)
 
 
 def _strategy(name: str | None) -> MergeStrategy | None:

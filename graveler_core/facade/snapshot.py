@@ -54,7 +54,7 @@ class Snapshot:
 
     def read(self, path: str) -> bytes:
         """The content at a path. Raises `NotFound` for a path, or an object, that does not exist."""
-        return content.read_content(self._stores, self._record, self.get(path))
+        return content.read_content(self._stores, snapshot.readable(self._stores, self._record.id), self.get(path))
 
     def list(
         self, prefix: str = "", after: str = "", delimiter: str = "", limit: int | None = None
@@ -104,7 +104,7 @@ def listed(
 
 
 def _window(prefix: str, after: str, delimiter: str, limit: int | None) -> Window:
-    prefix_key(prefix)
-    prefix_key(after)
+    for text in (prefix, after, delimiter):
+        prefix_key(text)
     page = PAGE_ROWS if limit is None or delimiter else max(1, min(limit, PAGE_ROWS))
     return Window(prefix, after, delimiter, page)
