@@ -22,6 +22,7 @@ from graveler_core.committed.apply import apply
 from graveler_core.committed.operations import operations_between
 from graveler_core.engine.advance import advance, find_operation
 from graveler_core.engine.draft import Content, Draft, begin_operation, build
+from graveler_core.engine.earlier import made_by_call
 from graveler_core.engine.install import Decision, Verdict, decide, without_tail
 from graveler_core.engine.registers import fresh
 from graveler_core.engine.retry import attempts
@@ -30,7 +31,7 @@ from graveler_core.engine.swap import cleanups, record_writes, retire, swap, wit
 from graveler_core.engine.view import View, changes, commit_of
 from graveler_core.errors import Conflict, CorruptData, Kind, NoChanges
 from graveler_core.model.entities import Branch
-from graveler_core.model.ids import BranchId, Nonce, RepositoryId
+from graveler_core.model.ids import BranchId, CommitId, Nonce, RepositoryId
 from graveler_core.model.layers import Layer
 from graveler_core.objects.commits import StoredCommit
 from graveler_core.refs.branches import branch_missing
@@ -70,7 +71,8 @@ def _commit(stores: Stores, repo: RepositoryId, branch: BranchId, draft: Draft) 
         if made is not None:
             return made
     registers = seal(stores, repo, branch, allow_empty=draft.allow_empty)
-    layers = registers.branch.sealed_tokens
+    layers, began = registers.branch.sealed_tokens, registers.branch.commit_id
+    tried: set[CommitId] = set()
     for _ in attempts(stores, f"commit on {repo}/{branch}"):
         made = _made_before(stores, registers, draft)
         if made is not None:
@@ -81,9 +83,14 @@ def _commit(stores: Stores, repo: RepositoryId, branch: BranchId, draft: Draft) 
             now = without_layer(stores, registers, missing)
             registers, decision = now, decide(registers.branch, layers, now.branch)
         else:
+            tried |= {built.commit.id} if built.commit is not None else set()
             registers, decision = _install(stores, registers, built)
             if decision.verdict is Verdict.INSTALL:
                 return _made(built)
+            # A swap that was taken for lost may have come through late: then it was this call that took the layers.
+            late = None if decision.verdict is Verdict.GONE else made_by_call(stores, registers, tried, began)
+            if late is not None:
+                return late
         layers = _layers_left(registers, decision)
     raise AssertionError("attempts() raises when it ends")
 

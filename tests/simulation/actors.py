@@ -209,7 +209,7 @@ def transact_one(cast: Cast, stores: Stores, name: str) -> None:
             repo = get_repository(stores.kv, stores.clock, stores.ids, REPO)
             head = get_branch(stores.kv, repo, WORK).value.commit_id
             found = get_committed(stores, REPO, head, path)
-            operation.expected = {path: found and found.size}
+            operation.expected = {path: None if found is None else found.size}
             new = entry if found is None else replace(entry, content_id=found.content_id)
             draft = Draft(operation.mark, name, idempotency_key=key)
             transaction = transact.Transaction([Put(path, new, found)])

@@ -32,8 +32,7 @@ def _children(history: History, observer: Observer) -> Iterator[str]:
     for before, after in pairwise(observer.states):
         if before.record is None or after.record is None or before.record.commit_id == after.record.commit_id:
             continue
-        by = _at_work(history, after)
-        if by is not None and by.kind in MOVES_BY_NAME:
+        if any(operation.kind in MOVES_BY_NAME for operation in _at_work(history, after)):
             continue
         old, new = before.record.commit_id, after.record.commit_id
         if old not in _first_parents(observer, new):
@@ -47,10 +46,13 @@ def _answers(history: History, observer: Observer) -> Iterator[str]:
         made.setdefault(header.message, []).append(commit)
     seen = {s.record.commit_id: s.step for s in reversed(observer.states) if s.record is not None}
     for operation in history.operations:
-        if operation.kind == "hard reset" and operation.outcome is Outcome.DONE:
-            stood = [s.record.commit_id for s in observer.between(operation.start, operation.end) if s.record]
-            if operation.answer not in stood:
-                yield f"{operation}: the head was never there"
+        during = list(observer.between(operation.start, operation.end))
+        if any(state.repository is None for state in during):
+            # What ends in a swap was done before the deletion of the repository, as if nobody had seen it.
+            continue
+        stood = [state.record.commit_id for state in during if state.record]
+        if operation.kind == "hard reset" and operation.outcome is Outcome.DONE and operation.answer not in stood:
+            yield f"{operation}: the head was never there"
         if operation.kind not in MAKES_COMMITS or not operation.mark:
             continue
         mine = made.get(operation.mark, [])
@@ -116,12 +118,9 @@ def _present(history: History, observer: Observer) -> Iterator[str]:
             yield f"{operation}: the branch was there all the time"
 
 
-def _at_work(history: History, state: State) -> Operation | None:
-    """The call that brought a state about."""
-    for operation in history.operations:
-        if operation.actor == state.actor and operation.start <= state.step <= operation.end:
-            return operation
-    return None
+def _at_work(history: History, state: State) -> list[Operation]:
+    """The call that brought a state about, and those of the same actor whose outcome was open."""
+    return [o for o in history.operations if o.actor == state.actor and o.start <= state.step <= o.end]
 
 
 def _first_parents(observer: Observer, head: CommitId) -> list[CommitId]:

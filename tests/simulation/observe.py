@@ -7,7 +7,7 @@ would otherwise believe a reader's bug.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeVar
@@ -65,6 +65,9 @@ class Unscheduled:
 
     def give_way(self, what: str, *, writes: bool) -> Fate:
         return Fate.DONE
+
+    def later(self, what: str, work: Callable[[], object]) -> None:
+        raise AssertionError(what)
 
 
 @dataclass
@@ -137,7 +140,7 @@ class Observer:
     def trees(self, repo: Repository) -> Trees:
         """The committed trees of a repository, read beside the engine."""
         blobs = SimBlobs(self.held, Unscheduled()).at(repo.storage_namespace)
-        return Trees(blobs, repo.boundary_seed, TINY, self._cache)  # type: ignore[arg-type]
+        return Trees(blobs, repo.boundary_seed, TINY, self._cache)
 
     @cached_property
     def _cache(self) -> TreeCache:
@@ -210,7 +213,7 @@ class Observer:
         if layer.id not in self._segments:
             found: Tree = {}
             blobs = SimBlobs(self.held, Unscheduled()).at(repo.storage_namespace)
-            for table in segment_layer.scan(blobs, layer.id):  # type: ignore[arg-type]
+            for table in segment_layer.scan(blobs, layer.id):
                 for key, size, gone in zip(*(table[c].to_pylist() for c in ("key", "size", "tombstone")), strict=True):
                     found[key.decode()] = None if gone else size
             self._segments[layer.id] = found

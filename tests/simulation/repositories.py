@@ -18,6 +18,15 @@ from tests.simulation.history import History, Operation, Outcome
 from tests.simulation.observe import Observer
 
 ACTIVE, INITIAL, DELETING = RepositoryState.ACTIVE, RepositoryState.INITIAL, RepositoryState.DELETING
+ALLOWED = {
+    (None, INITIAL),
+    (INITIAL, ACTIVE),
+    (INITIAL, DELETING),
+    (INITIAL, None),
+    (ACTIVE, DELETING),
+    (DELETING, None),
+}
+"""What a register may become."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +80,8 @@ class Registers:
     def _judge(self, before: Register, now: Register) -> None:
         where = f"at step {now.step}, {now.actor}:"
         old, new = before.record, now.record
-        allowed = {
-            None: {INITIAL},
-            INITIAL: {ACTIVE, DELETING, None},
-            ACTIVE: {DELETING},
-            DELETING: {None},
-        }
-        if (new and new.state) not in allowed[old and old.state] or (old and new and old.uid != new.uid):
+        became = old.state if old else None, new.state if new else None
+        if became not in ALLOWED or (old and new and old.uid != new.uid):
             self.broken.append(f"{where} {_words(old)} became {_words(new)}")
         if new is not None and new.state is ACTIVE:
             self._judge_active(where, new)

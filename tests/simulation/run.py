@@ -127,7 +127,9 @@ def _weather(scheduler: Scheduler) -> None:
     """How many faults strike, and of which kinds."""
     chance = scheduler.chance
     scheduler.fault_rate = chance.choice([0.0, 0.0, 0.01, 0.05])
-    scheduler.faults = chance.choice([FAULTS, FAULTS, (Fate.LOST_ANSWER,), (Fate.CRASH_BEFORE, Fate.CRASH_AFTER)])
+    scheduler.faults = chance.choice(
+        [FAULTS, FAULTS, (Fate.LOST_ANSWER, Fate.LATE), (Fate.CRASH_BEFORE, Fate.CRASH_AFTER)]
+    )
 
 
 def _settle(world: World, history: History) -> None:

@@ -8,13 +8,18 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import Enum
 
 import greenlet
 
+from graveler_core.errors import GravelerError
+
 MAX_STEPS = 20_000
+NOBODY = -1
+"""The process of a late call."""
 
 
 class Fate(Enum):
@@ -27,11 +32,13 @@ class Fate(Enum):
     """Not done, and nobody knows."""
     LOST_ANSWER = "lost answer"
     """Done, and nobody knows."""
+    LATE = "late"
+    """Done later, when nobody waits for it any more."""
     CRASH_BEFORE = "crash before"
     CRASH_AFTER = "crash after"
 
 
-FAULTS = (Fate.REFUSED, Fate.LOST_REQUEST, Fate.LOST_ANSWER, Fate.CRASH_BEFORE, Fate.CRASH_AFTER)
+FAULTS = (Fate.REFUSED, Fate.LOST_REQUEST, Fate.LOST_ANSWER, Fate.LATE, Fate.CRASH_BEFORE, Fate.CRASH_AFTER)
 
 
 class Hang(Exception):
@@ -49,6 +56,8 @@ class Actor:
     dead: bool = False
     until: Callable[[], bool] | None = None
     """What it waits for."""
+    sure: bool = False
+    """Whether no fault strikes it."""
 
 
 @dataclass
@@ -74,10 +83,25 @@ class Scheduler:
         self._uniform = self.chance.random() < 0.5
         self._change_at = {self.chance.randrange(1, 400) for _ in range(self.changes)}
         self._current: Actor | None = None
+        self._alive: list[Actor] = []
 
     def spawn(self, name: str, process: int, body: Callable[[], None]) -> None:
         """Add an actor. It begins when it is first chosen."""
         self.actors.append(Actor(name, greenlet.greenlet(body, self._hub), self.chance.random(), process))
+
+    def later(self, what: str, work: Callable[[], object]) -> None:
+        """Have a call done that its actor does not wait for any more, at any time, even after the actor's end."""
+        actor = self._current
+        assert actor is not None
+
+        def body() -> None:
+            self.give_way(f"late: {what}", writes=True)
+            # Nobody hears of a failure.
+            with suppress(GravelerError):
+                work()
+
+        late = Actor(actor.name, greenlet.greenlet(body, self._hub), self.chance.random(), NOBODY, sure=True)
+        self._alive.append(late)
 
     @property
     def current(self) -> str:
@@ -98,7 +122,7 @@ class Scheduler:
         if actor.dead:
             raise greenlet.GreenletExit
         self.step += 1
-        fate = self._fate(writes)
+        fate = Fate.DONE if actor.sure else self._fate(writes)
         if self.trace is not None:
             self.trace.append(f"{self.step:5d} {actor.name:14s} {what} {'' if fate is Fate.DONE else fate.value}")
         if fate in (Fate.CRASH_BEFORE, Fate.CRASH_AFTER):
@@ -119,22 +143,22 @@ class Scheduler:
 
     def run(self) -> None:
         """Until all actors have ended or crashed. A crash ends all threads of its process."""
-        alive = list(self.actors)
+        self._alive = list(self.actors)
         try:
-            while alive:
-                ready = [actor for actor in alive if actor.until is None or actor.until()]
+            while self._alive:
+                ready = [actor for actor in self._alive if actor.until is None or actor.until()]
                 if not ready or self.step > MAX_STEPS:
-                    raise Hang(f"{self.step} steps, and {[a.name for a in alive]} still run or wait")
+                    raise Hang(f"{self.step} steps, and {[a.name for a in self._alive]} still run or wait")
                 actor = self._choose(ready)
                 self._current = actor
                 actor.greenlet.switch()
                 self._current = None
                 if actor.dead:
-                    self._kill([other for other in alive if other.process == actor.process])
+                    self._kill([other for other in self._alive if other.process == actor.process])
                 if actor.greenlet.dead:
-                    alive = [other for other in alive if not other.greenlet.dead]
+                    self._alive = [other for other in self._alive if not other.greenlet.dead]
         finally:
-            self._kill(alive)
+            self._kill(self._alive)
 
     def _kill(self, actors: Sequence[Actor]) -> None:
         for actor in actors:
@@ -160,4 +184,4 @@ class Scheduler:
             return Fate.DONE
         fate = self.chance.choice(self.faults)
         # A read that is lost is a read that is asked again: refused says it all.
-        return fate if writes or fate not in (Fate.LOST_REQUEST, Fate.LOST_ANSWER) else Fate.REFUSED
+        return fate if writes or fate in (Fate.CRASH_BEFORE, Fate.CRASH_AFTER) else Fate.REFUSED

@@ -6,6 +6,7 @@ import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Protocol, TypeVar
 
 import greenlet
@@ -13,7 +14,7 @@ import greenlet
 from graveler_core.blobs.port import BlobInfo, Data
 from graveler_core.errors import Kind, NotFound, OutcomeUnknown, SlowDown
 from graveler_core.kv.backends.memory import open_memory
-from graveler_core.kv.store import KeyValue, Store
+from graveler_core.kv.store import KeyValue, Predicate, Store
 from graveler_core.kv.wrappers.passing import Call, Passing
 from graveler_core.model.address import relative_address
 from graveler_core.segments.boundary import Cutting
@@ -33,6 +34,8 @@ class Steps(Protocol):
 
     def give_way(self, what: str, *, writes: bool) -> Fate: ...
 
+    def later(self, what: str, work: Callable[[], object]) -> None: ...
+
 
 class SimStore(Passing):
     """A key-value store of one process: the shared one, each call scheduled, each change observed."""
@@ -41,6 +44,14 @@ class SimStore(Passing):
         super().__init__(inner)
         self._scheduler = scheduler
         self._changed = changed
+
+    def set_if(self, partition: bytes, key: bytes, value: bytes, predicate: Predicate | None) -> Predicate:
+        """As ever; but a creation is never late. Late after a deletion it would bring back what was deleted, and no
+        protocol can tell it from one that is on time.
+        """
+        what = f"{'create' if predicate is None else 'set_if'} {partition.decode()} {key.decode()}"
+        work = partial(self.inner.set_if, partition, key, value, predicate)
+        return befall(self._scheduler, what, True, work, self._changed)
 
     def step(self, call: Call, work: Callable[[], T]) -> T:
         what = f"{call.verb} {call.partition.decode()} {call.key.decode()}"
@@ -59,9 +70,8 @@ class SimStore(Passing):
         at, left = max(prefix, start), limit
         while left is None or left > 0:
             wanted = SCAN_ROWS if left is None else min(SCAN_ROWS, left)
-            page = self.step(
-                Call("scan", partition, at), lambda at=at, n=wanted: self._page(partition, prefix, at, end, n)
-            )
+            read = partial(self._page, partition, prefix, at, end, wanted)
+            page = self.step(Call("scan", partition, at), read)
             yield from page
             if len(page) < wanted:
                 return
@@ -77,18 +87,23 @@ def befall(scheduler: Steps, what: str, writes: bool, work: Callable[[], T], cha
     fate = scheduler.give_way(what, writes=writes)
     if fate is Fate.REFUSED:
         raise SlowDown(f"{what}: refused")
-    if fate is Fate.LOST_REQUEST:
+    if fate is Fate.LATE and not what.startswith("create "):
+        scheduler.later(what, partial(_noted, work, changed))
+    if fate in (Fate.LOST_REQUEST, Fate.LATE):
         raise OutcomeUnknown(f"{what}: lost")
-    try:
-        result = work()
-    finally:
-        if writes:
-            changed()
+    result = _noted(work, changed) if writes else work()
     if fate is Fate.LOST_ANSWER:
         raise OutcomeUnknown(f"{what}: lost")
     if fate is Fate.CRASH_AFTER:
         raise greenlet.GreenletExit
     return result
+
+
+def _noted(work: Callable[[], T], changed: Callable[[], None]) -> T:
+    try:
+        return work()
+    finally:
+        changed()
 
 
 class SimBlobs:
