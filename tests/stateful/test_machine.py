@@ -32,7 +32,6 @@ from graveler_core.model.ids import CommitId
 from graveler_core.staging import segment_layer
 from graveler_core.testing.invariants import check_history, check_layers, check_listing
 from tests.stateful.model import BranchModel, CommitModel, Content, Model, changes, merged, ordered
-from tests.unit.engine.compaction import compact
 from tests.unit.engine.world import World, entry
 
 PATHS = st.one_of(
@@ -194,6 +193,7 @@ class Machine(RuleBasedStateMachine):
     def publish(self, source: str, into: str, path: str, number: int) -> None:
         """Onto a branch whose compacted tree is its head."""
         self.reset(into)
+        self.remove(into, "absent")
         self.compact(into)
         self.commit_one(source, path, number)
         self.merge(source, into, "source")
@@ -230,7 +230,11 @@ class Machine(RuleBasedStateMachine):
     @rule(name=NAMES)
     def compact(self, name: str) -> None:
         branch, model = self.on(name)
-        compact(branch)
+        if not model.touched:
+            with pytest.raises(NoChanges):
+                branch.compact()
+            return
+        branch.compact()
         model.compacted = self.model.settled(model)
         model.shown, model.touched = dict(model.compacted), False
 
