@@ -80,7 +80,7 @@ def _place(store: str, directory: str, size: int, durability: str) -> Place:
     if store == "sqlite":
         return Place(f"sqlite:///{directory}/meta.db?durability={durability}", data, name, size)
     if store == "memory":
-        return Place("memory://", f"memory://{name}/data", name, size)
+        return Place(f"memory://{name}", f"memory://{name}/data", name, size)
     return Place(store, data, name, size)
 
 

@@ -1,0 +1,61 @@
+"""Every scenario of every suite runs and gives its rows, at a size at which nothing is measured."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks.command import SUITES
+from benchmarks.peers import reference
+from benchmarks.run import Request, rows
+from benchmarks.scenario import suite
+
+SIZE = 2_000
+
+
+@pytest.mark.parametrize("name", SUITES)
+def test_each_scenario_gives_rows(name: str, tmp_path: Path) -> None:
+    """In memory: a process for each scenario."""
+    scenarios = list(suite(name).values())
+    request = Request(name, scenarios, "memory", ["-"], [SIZE], 1, tmp_path)
+    said: list[str] = []
+    found = list(rows(request, said.append))
+    assert len(said) == len(scenarios)
+    assert {row.scenario for row in found} == {scenario.name for scenario in scenarios}
+    assert len({(row.scenario, row.name, row.unit) for row in found}) == len(found)
+    for row in found:
+        assert (row.suite, row.size, row.store, row.durability) == (name, SIZE, "memory", "-")
+        assert 0 < row.least <= row.median <= row.most
+        assert row.repeats > 0
+        assert row.peak_mib > 1
+        assert json.loads(row.line())["name"] == row.name
+
+
+def test_the_command_prints_json_lines(tmp_path: Path) -> None:
+    """On SQLite and local files, set-up and measurement in processes of their own; nothing is left behind."""
+    command = [sys.executable, "-m", "benchmarks", "core", "--json", "--only", "small_commit", "--size", "500"]
+    options = ["--durability", "process", "--directory", str(tmp_path)]
+    done = subprocess.run([*command, *options], capture_output=True, text=True, check=True)
+    found = {row["name"]: row for row in map(json.loads, done.stdout.splitlines())}
+    assert {"commit of 10 random changes", "written by a commit of 10"} < set(found)
+    assert {(row["store"], row["durability"], row["size"]) for row in found.values()} == {("sqlite", "process", 500)}
+    assert "small_commit, 500 entries, process" in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_unknown_scenario_is_named() -> None:
+    command = [sys.executable, "-m", "benchmarks", "core", "--only", "fly"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "'fly'" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_references_are_for_the_size_they_were_taken_at() -> None:
+    assert "lakeFS" in reference("core", "commit, staged one by one", 1_000_000)
+    assert reference("core", "commit, staged one by one", SIZE) == ""
+    assert "aim" in reference("core", "create branch", SIZE)
