@@ -16,7 +16,6 @@ from graveler_core.facade.graveler import Graveler
 from graveler_core.kv.wrappers.counting import Counting
 from graveler_core.model.entry import Entry
 from graveler_core.model.operations import Operation, Put, Remove, Unchanged
-from tests.unit.engine.compaction import compact
 from tests.unit.engine.operations import Seen, Tree, content_id, judged, transactions, unique
 from tests.unit.engine.races import Interrupted, WatchedBlobs
 from tests.unit.engine.ten_keys import at_head, messages, shown, ten_keys, update
@@ -125,7 +124,7 @@ class TestCompactedBranch:
         branch.stage("k1", entry(21))
         branch.remove("k2")
         branch.stage("k_new", entry(22))
-        compact(branch)
+        branch.compact()
         branch.stage("k8", entry(28))
         return branch
 
@@ -151,7 +150,7 @@ class TestCompactedBranch:
 
     def test_a_second_transaction_and_a_second_compaction(self, world: World, compacted: Branch) -> None:
         compacted.transact([Remove("k5")], message="one")
-        compact(compacted)
+        compacted.compact()
         compacted.transact([Remove("k6")], message="two")
         assert "k8" not in {path for path, size in at_head(world).items() if size == 28}
         with pytest.raises(DirtyBranch):
@@ -213,7 +212,7 @@ class TestWork:
         """Over all attempts and both trees: what an attempt wrote, the next one only writes anew where it differs."""
         if compacting:
             world.branch().stage("k9", entry(19))
-            compact(world.branch())
+            world.branch().compact()
         others = [lambda n=n: world.branch().transact([Remove(f"k{n}")], message="t") for n in (6, 7, 8)]
         kv = Interrupted(world.kv, *others)
         blobs = WatchedBlobs(world.blobs)

@@ -15,7 +15,6 @@ from graveler_core.kv.wrappers.passing import Call
 from graveler_core.model.operations import Operation, OperationConflict, Put, Remove, Resolution, Unchanged
 from graveler_core.records.layout import STAGED
 from graveler_core.stores import RetryBudget
-from tests.unit.engine.compaction import compact
 from tests.unit.engine.races import Interrupted, swaps_branch
 from tests.unit.engine.ten_keys import at_head, messages, shown, ten_keys, update
 from tests.unit.engine.world import World, entry
@@ -104,7 +103,7 @@ class TestRaces:
 
         def theirs(branch: Branch) -> None:
             branch.stage("k1", entry(20))
-            compact(branch)
+            branch.compact()
 
         with pytest.raises(DirtyBranch):
             self.race(world, [Remove("k1")], theirs)

@@ -16,7 +16,6 @@ from graveler_core.kv.wrappers.faults import Fault, Faulty, Late, LoseAnswer, Lo
 from graveler_core.kv.wrappers.passing import Call
 from graveler_core.model.operations import Put, Remove
 from graveler_core.records.access import LOST_ANSWERS
-from tests.unit.engine.compaction import compact
 from tests.unit.engine.races import Interrupted, failing_swap, late_swaps, swaps_branch
 from tests.unit.engine.ten_keys import at_head, messages, shown, ten_keys, update
 from tests.unit.engine.world import World, entry
@@ -46,7 +45,7 @@ def elsewhere(world: World, path: str = "theirs") -> CommitRecord:
 def compact_a_change(branch: Branch) -> None:
     """Leave a compacted tree that differs from the head, and no layer."""
     branch.stage("beside", entry(1))
-    compact(branch)
+    branch.compact()
 
 
 FAULTS = [(LoseAnswer(), 1), (LoseRequest(), 1), *[(Late(calls), sent) for calls, sent in late_swaps()]]
@@ -186,7 +185,7 @@ class TestTransplant:
         """Is not dirty, and does not hide what was replayed."""
         branch = world.branch()
         branch.stage("k1", branch.get("k1"))
-        compact(branch)
+        branch.compact()
         assert branch.record().compacted_metarange is not None
         repository(world).transplant(THREE, "main")
         assert shown(branch) == at_head(world) == TRANSPLANTED
