@@ -16,6 +16,11 @@ def before_call(kv: Interposed, verb: str, nth: int) -> int:
     return [number for number, called in enumerate(kv.verbs) if called == verb][nth]
 
 
+def remove_prefixes(branch: Branch, prefixes: list[str]) -> None:
+    for prefix in prefixes:
+        branch.remove_prefix(prefix)
+
+
 def recorded(world: World, kv: Interposed) -> None:
     """What a commit calls, learned on a copy."""
     copied = Interposed(world.fork().kv)
@@ -229,12 +234,9 @@ def test_a_key_too_long_for_the_store_changes_nothing(main: Branch) -> None:
 
 def test_layers_are_bounded_and_a_commit_always_fits(main: Branch) -> None:
     """By number, and by bytes: long prefixes must not grow the record until no token can be sealed into it."""
-    for number in range(200):
-        try:
-            main.remove_prefix(f"{number:03}" + "\x01" * 900)
-        except SlowDown as e:
-            assert e.kind is Kind.TooManyLayers
-            break
+    with pytest.raises(SlowDown) as caught:
+        remove_prefixes(main, [f"{number:03}" + "\x01" * 900 for number in range(200)])
+    assert caught.value.kind is Kind.TooManyLayers
     assert 5 < len(main.record().sealed_tokens) < 100
     assert len(main.record().model_dump_json()) < MAX_LAYER_BYTES + 8_000
     main.stage("a", entry(1))
@@ -244,8 +246,7 @@ def test_layers_are_bounded_and_a_commit_always_fits(main: Branch) -> None:
 
 def test_too_many_layers(main: Branch) -> None:
     with pytest.raises(SlowDown) as caught:
-        for number in range(101):
-            main.remove_prefix(f"{number}/")
+        remove_prefixes(main, [f"{number}/" for number in range(101)])
     assert caught.value.kind is Kind.TooManyLayers
     assert len(main.record().sealed_tokens) == 99
     main.stage("a", entry(1))
