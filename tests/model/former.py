@@ -87,12 +87,17 @@ class Former:
     """A lost reply of an advance is judged by the head alone."""
     lost_removal_by_absence: bool = False
     """A commit that changes nothing takes the absence of its layers for its own swap, after a lost reply."""
+    compacted_by_content: bool = False
+    """A compaction knows its own swap, after a lost reply, by the compacted tree alone."""
     record_changed_means_deleted: bool = False
     """A lost reply of a deletion counts as deleted if the record is another one."""
     lost_once: bool = False
     """A swap that was found not to have happened is believed never to happen."""
     key_sought_once: bool = False
     """Only the first attempt looks for the idempotency key."""
+
+    key_not_sought_last: bool = False
+    """A commit that ends without one does not look for its key once more."""
 
     # Cheap deletes
     cheap_delete_repeated: bool = False

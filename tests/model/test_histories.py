@@ -50,4 +50,4 @@ def test_histories_exercise_every_flow_in_every_way() -> None:
             ended[op.outcome] += 1
             done[op.kind] += op.outcome is Outcome.DONE
     assert min(done[kind] for kind in KINDS if kind != "keyed commit") > 50
-    assert min(ended[outcome] for outcome in Outcome) > 100
+    assert min(ended[outcome] for outcome in Outcome) > 50

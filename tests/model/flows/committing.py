@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
+from functools import partial
 
 from graveler_core.engine.install import Decision, Verdict
 from graveler_core.model.layers import Layer
@@ -11,7 +12,7 @@ from tests.model.flows.registers import Registers, advanced, fresh, same_content
 from tests.model.flows.retiring import drop, record_cleanups
 from tests.model.operation import Lost, Made, NoChanges, NotFound, Operation, Refused, Unknown
 from tests.model.state import Commit, Record, Steps, Tree
-from tests.model.world import World, layered
+from tests.model.world import Broken, World, layered
 
 
 def commit(w: World, op: Operation, key: str = "") -> Steps:
@@ -51,11 +52,17 @@ def compact(w: World, op: Operation) -> Steps:
         if now.sealed_tokens != layers or (moved and not w.former.compaction_tokens_only):
             raise Refused("compaction lost")
         new = Record(now.uid, now.epoch, now.commit_id, now.staging_token, (), tree)
-        if (yield from swapped(w, op, used, new, lambda now: now.compacted_metarange is tree)):
+        if (yield from swapped(w, op, used, new, partial(_compacted, w, new, layers))):
             yield from drop(w, used[0], layers)
             return
         used = yield from fresh(w)
     raise spent()
+
+
+def _compacted(w: World, new: Record, layers: tuple[Layer, ...], at: Record) -> bool:
+    """Whether a record shows a compaction. The same tree may have stood there before: the layers must be gone too."""
+    same = at.uid == new.uid and at.compacted_metarange == new.compacted_metarange
+    return same and (w.former.compacted_by_content or not any(at.lists(layer) for layer in layers))
 
 
 def _seal(w: World, op: Operation) -> Generator[None, None, Registers]:
@@ -79,7 +86,9 @@ def _seal(w: World, op: Operation) -> Generator[None, None, Registers]:
         elif record.compacted_metarange is not None or (yield from _says_something(w, record)):
             return used
         elif same_content(used, (now := (yield from fresh(w)))):
-            raise (yield from _nothing(w, op, now))
+            yield from _last_look(w, op, now)
+            w.trees.append((op, w.now, now[1].commit_id.tree))
+            raise NoChanges
     raise spent()
 
 
@@ -170,20 +179,22 @@ def _layers_left(
     layers, decision = decided
     if decision.verdict in (Verdict.REBASE, Verdict.RESTART):
         return decision.layers
-    yield from _made_before(w, op, used, again=True)
     if decision.verdict is Verdict.GONE:
         raise NotFound
+    yield from _last_look(w, op, used)
     if decision.verdict is Verdict.DISCARDED:
         raise Refused("discarded")
     w.absorbed.append((op, layers))
-    raise (yield from _nothing(w, op, used))
-
-
-def _nothing(w: World, op: Operation, used: Registers) -> Generator[None, None, Exception]:
-    """Nothing is left to commit; under a key, because a former call may have committed it."""
-    yield from _made_before(w, op, used, again=True)
     w.trees.append((op, w.now, used[1].commit_id.tree))
-    return NoChanges()
+    raise NoChanges
+
+
+def _last_look(w: World, op: Operation, used: Registers) -> Steps:
+    """Before a commit ends without one: under its key, a former call may have committed what it came for."""
+    if not w.former.key_not_sought_last:
+        yield from _made_before(w, op, used, again=True)
+    if op.key and any(commit.key == op.key for commit in used[1].commit_id.chain()):
+        raise Broken("a commit under the call's key stands, and the call ends without one")
 
 
 def _made_before(w: World, op: Operation, used: Registers, *, again: bool = False) -> Steps:

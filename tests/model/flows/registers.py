@@ -88,7 +88,20 @@ def swapped(
     try:
         return w.swap(op, uid, old, new, writes)
     except Lost:
-        pass
+        return (yield from _looked(w, op, used, new, mine, writes=writes))
+
+
+def _looked(
+    w: World,
+    op: Operation,
+    used: Registers,
+    new: Record,
+    mine: Callable[[Record], bool],
+    *,
+    writes: dict[str, Value | bool] | None,
+) -> Generator[None, None, bool]:
+    """After a lost reply: sent again while the record stands, so that it cannot come through later."""
+    uid, old = used
     for _ in range(TRIES):
         yield
         now = w.branches.get(uid)
@@ -98,7 +111,6 @@ def swapped(
             raise Unknown
         if w.former.lost_once:
             return False
-        # Not happened yet, but it still may: the same swap again ends that, whoever wins.
         yield
         if w.swap(op, uid, old, new, writes):
             return True
