@@ -15,10 +15,10 @@ from graveler_core.model.entry import Entry
 class Put:
     """Give a path an entry.
 
-    Without `expected` the path must be free, or freed by a `Remove` of the same transaction (a re-add). The entry gets a
-    content id of its own; only a re-add may name one. With `expected` the path must hold exactly that entry, and payload
-    and content id stay what they are; or, for a rename, the path is free and a `Remove` of the same transaction takes
-    away what held that entry under that content id.
+    Without `expected` the path must be free, or freed by a `Remove` of the same transaction (a re-add). The entry gets
+    a content id of its own; only a re-add may name one. With `expected` the path must hold exactly that entry, and
+    payload and content id stay what they are; or, for a rename, the path is free and a `Remove` of the same
+    transaction takes away what held that entry under that content id.
     """
 
     path: str
