@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -127,7 +129,7 @@ def test_what_does_not_exist(repo: Repository, ref: str) -> None:
 
 @pytest.mark.parametrize("call", ["log", "diff", "merge", "tag", "commit", "branch"])
 def test_what_is_staged_is_no_commit(repo: Repository, call: str) -> None:
-    calls = {
+    calls: dict[str, Callable[[], object]] = {
         "log": lambda: repo.log("main$"),
         "diff": lambda: list(repo.diff("dev", "main$")),
         "merge": lambda: repo.merge("main$", into="dev"),

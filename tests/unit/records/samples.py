@@ -1,0 +1,94 @@
+"""One record of each kind, with every field filled."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from graveler_core.model.entities import (
+    Branch,
+    Cleanup,
+    Commit,
+    DeletedRepository,
+    DeletedState,
+    Layout,
+    NamespaceClaim,
+    Operation,
+    Record,
+    Repository,
+    RepositoryState,
+    Superseded,
+    Tag,
+)
+from graveler_core.model.ids import (
+    BranchId,
+    BranchUid,
+    CommitId,
+    LayerId,
+    MetarangeId,
+    Nonce,
+    ObjectId,
+    RepositoryId,
+    RepositoryUid,
+    StagingToken,
+    TagId,
+)
+from graveler_core.model.layers import PrefixRemoval, PrefixRestoration, SealedToken, SegmentLayer
+
+SINCE = datetime(2026, 1, 2, 3, 4, 5, 678, tzinfo=UTC)
+REPOSITORY = Repository(
+    id=RepositoryId("repo"),
+    uid=RepositoryUid("u1"),
+    storage_namespace="s3://bucket/data",
+    creation_date=SINCE,
+    default_branch=BranchId("main"),
+    state=RepositoryState.ACTIVE,
+    boundary_seed=(1 << 64) - 1,
+    nonce=Nonce("n1"),
+    since=SINCE,
+)
+TOKEN = SealedToken(token=StagingToken("repo/main:t1"))
+RECORDS: dict[str, Record] = {
+    "repository": REPOSITORY,
+    "branch": Branch(
+        id=BranchId("main"),
+        uid=BranchUid("b1"),
+        epoch=2,
+        commit_id=CommitId("c1"),
+        staging_token=StagingToken("repo/main:t2"),
+        sealed_tokens=(
+            TOKEN,
+            SegmentLayer(id=LayerId("l1"), count=3),
+            PrefixRemoval(id=LayerId("l2"), prefix="é/"),
+            PrefixRestoration(id=LayerId("l3"), prefix='"\x01'),
+        ),
+        compacted_metarange=MetarangeId("m1"),
+        compaction_start_time=SINCE,
+    ),
+    "tag": Tag(id=TagId("v1"), commit_id=CommitId("c1"), message="m", signature="s"),
+    "commit": Commit(
+        committer="me",
+        message="first\n\U0001f600",
+        creation_date=SINCE,
+        parents=(CommitId("c1"), CommitId("c2")),
+        metadata={"z": "1", "a": ""},
+        generation=7,
+        nonce=Nonce("n2"),
+        consumed=("repo/main:t1", "l1"),
+        operations="0f",
+        idempotency_key="run 1",
+    ),
+    "layout": Layout(
+        metarange_id=MetarangeId("m1"),
+        runs=(ObjectId("o1"),),
+        inline=b"\x00\xff",
+        superseded=(Superseded(metarange_id=MetarangeId("m0"), since=SINCE),),
+    ),
+    "deleted repository": DeletedRepository(
+        repository=REPOSITORY, state=DeletedState.PURGING, nonce=Nonce("n3"), since=SINCE
+    ),
+    "namespace claim": NamespaceClaim(
+        owner=RepositoryUid("u1"), repository=RepositoryId("repo"), nonce=Nonce("n4"), since=SINCE
+    ),
+    "cleanup": Cleanup(branch=BranchId("main"), layer=TOKEN, since=SINCE),
+    "operation": Operation(branch_uid=BranchUid("b1"), base=CommitId("c1"), since=SINCE),
+}

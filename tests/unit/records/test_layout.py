@@ -1,0 +1,49 @@
+"""Every key of the system, spelled out: a key that changes loses what is stored under it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from graveler_core.model.ids import BranchId, CommitId, RepositoryId, RepositoryUid, StagingToken, TagId
+from graveler_core.records import layout as keys
+from graveler_core.records.layout import Location
+from tests.unit.records.samples import RECORDS, REPOSITORY
+
+LOCATIONS: list[tuple[Location[Any], bytes, bytes, str]] = [
+    (keys.repository(RepositoryId("repo")), b"graveler", b"repos/repo", "repository"),
+    (keys.namespace_claim("s3://b/d"), b"graveler", b"namespaces/s3://b/d", "namespace claim"),
+    (
+        keys.deleted_repository(RepositoryId("repo"), RepositoryUid("u1")),
+        b"graveler_deleted",
+        b"repo/repo/u1",
+        "deleted repository",
+    ),
+    (keys.branch(REPOSITORY, BranchId("main")), b"repo-u1", b"branches/main", "branch"),
+    (keys.tag(REPOSITORY, TagId("v1")), b"repo-u1", b"tags/v1", "tag"),
+    (keys.commit(REPOSITORY, CommitId("c1")), b"repo-u1", b"commits/c1", "commit"),
+    (keys.commit_layout(REPOSITORY, CommitId("c1")), b"repo-u1", b"layouts/c1", "layout"),
+    (keys.cleanup(REPOSITORY, "repo/main:t1"), b"repo-u1", b"cleanup/repo/main:t1", "cleanup"),
+    (keys.operation(REPOSITORY, "run 1"), b"repo-u1", b"ops/run 1", "operation"),
+]
+
+
+@pytest.mark.parametrize("location", LOCATIONS, ids=lambda case: case[3])
+def test_where_records_are(location: tuple[Location[Any], bytes, bytes, str]) -> None:
+    where, partition, key, name = location
+    assert (where.partition, where.key) == (partition, key)
+    assert where.model is type(RECORDS[name])
+    assert where.name == f"{partition.decode()}/{key.decode()}"
+
+
+def test_every_kind_of_record_has_a_place() -> None:
+    assert {name for *_, name in LOCATIONS} == RECORDS.keys()
+
+
+def test_staging() -> None:
+    token = keys.staging_token(REPOSITORY, BranchId("main"), "f1")
+    assert token == "repo/main:f1"
+    assert keys.staging(token) == b"repo/main:f1"
+    assert keys.staged("é/\x01".encode()) == "key/é/\x01".encode()
+    assert keys.staging(StagingToken("x")) == b"x"
