@@ -1,0 +1,72 @@
+"""The one paging rule."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graveler_core.errors import InvalidInput
+from graveler_core.facade.listing import Listing
+
+
+def listing(size: int, limit: int | None = None, after: str = "") -> Listing[int]:
+    start = int(after) + 1 if after else 0
+    return Listing(iter(range(start, size)), str, limit)
+
+
+@given(st.integers(0, 12), st.integers(1, 5))
+def test_pages_are_the_listing(size: int, page: int) -> None:
+    pages = list(listing(size).pages(page))
+    assert [item for p in pages for item in p.items] == list(range(size))
+    assert all(len(p.items) == page for p in pages[:-1])
+    assert [p.next is None for p in pages] == [False] * (len(pages) - 1) + [True]
+
+
+@given(st.integers(0, 12), st.integers(1, 5))
+def test_every_token_resumes_behind_its_page(size: int, page: int) -> None:
+    seen = 0
+    for p in listing(size).pages(page):
+        seen += len(p.items)
+        if p.next is not None:
+            assert list(listing(size, after=p.next)) == list(range(seen, size))
+
+
+def test_limits() -> None:
+    assert list(listing(9, limit=3)) == [0, 1, 2]
+    assert list(listing(2, limit=3)) == [0, 1]
+    assert list(listing(9, limit=0)) == []
+    assert [p.items for p in listing(9, limit=3).pages(2)] == [[0, 1], [2]]
+
+
+def test_an_empty_listing_has_one_empty_page() -> None:
+    (page,) = listing(0).pages(5)
+    assert (page.items, page.next) == ([], None)
+
+
+def test_nothing_is_read_before_it_is_asked_for() -> None:
+    read: list[int] = []
+
+    def items() -> Iterator[int]:
+        for number in range(100):
+            read.append(number)
+            yield number
+
+    pages = Listing(items(), str).pages(10)
+    assert not read
+    assert next(pages).items == list(range(10))
+    assert len(read) == 20
+
+
+@pytest.mark.parametrize("limit", [-1, -100])
+def test_negative_limits(limit: int) -> None:
+    with pytest.raises(InvalidInput, match=str(limit)):
+        listing(3, limit)
+
+
+@pytest.mark.parametrize("size", [0, -1])
+def test_empty_pages(size: int) -> None:
+    with pytest.raises(InvalidInput, match=str(size)):
+        next(listing(3).pages(size))
