@@ -12,6 +12,7 @@ and created anew. Why never the cache: two stale copies that agree prove nothing
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from operator import attrgetter
 from typing import TypeVar
 
@@ -58,7 +59,9 @@ def settled(
         same: Whether two reads agree in the fields that the attempt used.
     """
     used = stores.registers.get(repo, branch) or fresh(stores, repo, branch)
-    for _ in attempts(stores, f"branch {repo}/{branch}"):
+    # A pause keeps out of the way of others' swaps; what swaps nothing is in nobody's way, and starves if it pauses.
+    at_once = replace(stores.retry_budget, most=stores.retry_budget.least)
+    for _ in attempts(stores, f"branch {repo}/{branch}", at_once):
         failure: GravelerError | None = None
         try:
             result = attempt(used)
