@@ -1,3 +1,5 @@
+"""Applying changes gives the tree of the resulting entries, whatever the base and the order."""
+
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor

@@ -1,3 +1,5 @@
+"""Diffs against dictionaries, and what they leave unread."""
+
 from __future__ import annotations
 
 from hypothesis import given

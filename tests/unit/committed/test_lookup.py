@@ -1,3 +1,5 @@
+"""Lookups against dictionaries, and how little they read."""
+
 from __future__ import annotations
 
 from hypothesis import given

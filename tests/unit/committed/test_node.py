@@ -1,3 +1,5 @@
+"""Nodes read back as they were written; damage is named."""
+
 from __future__ import annotations
 
 import pytest

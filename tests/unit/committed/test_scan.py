@@ -1,3 +1,5 @@
+"""Scans against sorted dictionaries, lazily."""
+
 from __future__ import annotations
 
 from hypothesis import given

@@ -1,3 +1,5 @@
+"""What a merge takes, leaves and cannot decide, against dictionaries."""
+
 from __future__ import annotations
 
 from hypothesis import given

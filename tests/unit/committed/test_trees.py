@@ -1,3 +1,5 @@
+"""Ranges and nodes in the store: written once, checked when read."""
+
 from __future__ import annotations
 
 from dataclasses import replace

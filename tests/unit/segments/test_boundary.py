@@ -1,3 +1,5 @@
+"""Where sorted entries are cut: by the entries alone, within the bounds."""
+
 from __future__ import annotations
 
 from typing import Any

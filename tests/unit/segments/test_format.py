@@ -1,3 +1,5 @@
+"""Segments read back as they were written; damage is named."""
+
 from __future__ import annotations
 
 import io

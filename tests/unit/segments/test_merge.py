@@ -1,3 +1,5 @@
+"""The kernels on sorted tables against dictionaries."""
+
 from __future__ import annotations
 
 import pyarrow as pa

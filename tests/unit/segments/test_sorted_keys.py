@@ -1,3 +1,5 @@
+"""Binary search in sorted keys, against lists."""
+
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
