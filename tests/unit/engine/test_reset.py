@@ -1,0 +1,82 @@
+"""Reset: of everything, of a prefix, of the head."""
+
+from __future__ import annotations
+
+import pytest
+
+from graveler_core.errors import NotFound
+from graveler_core.facade.branch import Branch
+from tests.unit.engine.world import World, entry
+
+
+@pytest.fixture
+def main(world: World) -> Branch:
+    """a, p/1 and p/2 committed; a changed, p/1 removed, p/3 added."""
+    branch = world.branch()
+    for path in ("a", "p/1", "p/2"):
+        branch.stage(path, entry(0))
+    branch.commit("base")
+    branch.stage("a", entry(1))
+    branch.remove("p/1")
+    branch.stage("p/3", entry(2))
+    return branch
+
+
+def content(branch: Branch) -> dict[str, int]:
+    return {item.path: getattr(item, "size", -1) for item in branch.list()}
+
+
+def test_everything(world: World, main: Branch) -> None:
+    before = main.record()
+    main.reset()
+    after = main.record()
+    assert content(main) == {"a": 0, "p/1": 0, "p/2": 0}
+    assert after.sealed_tokens == ()
+    assert after.epoch == before.epoch + 1
+    assert after.staging_token != before.staging_token
+    assert list(world.kv.scan(before.staging_token.encode())) == []
+    assert list(main.uncommitted()) == []
+
+
+@pytest.mark.parametrize("compacted", [False, True])
+def test_a_prefix_looks_through_to_the_head(main: Branch, compacted: bool) -> None:
+    if compacted:
+        main.compact()
+    main.reset("p/")
+    assert content(main) == {"a": 1, "p/1": 0, "p/2": 0}
+    assert [change.path for change in main.uncommitted()] == ["a"]
+    main.stage("p/4", entry(4))
+    assert content(main) == {"a": 1, "p/1": 0, "p/2": 0, "p/4": 4}
+    main.commit("after")
+    assert content(main) == {"a": 1, "p/1": 0, "p/2": 0, "p/4": 4}
+
+
+def test_removals_and_restorations_on_top_of_each_other(main: Branch) -> None:
+    main.remove_prefix("p/")
+    assert content(main) == {"a": 1}
+    main.reset("p/1")
+    assert content(main) == {"a": 1, "p/1": 0}
+    main.remove_prefix("")
+    main.reset("a")
+    assert content(main) == {"a": 0}
+    main.compact()
+    assert content(main) == {"a": 0}
+
+
+def test_the_head_moves_both_ways(main: Branch) -> None:
+    last = main.commit("second").id
+    epoch = main.record().epoch
+    assert main.hard_reset("main~1").message == "base"
+    assert content(main) == {"a": 0, "p/1": 0, "p/2": 0}
+    assert main.record().epoch == epoch + 1
+    assert main.hard_reset(last).id == last
+    assert content(main) == {"a": 1, "p/2": 0, "p/3": 2}
+
+
+def test_nowhere(main: Branch) -> None:
+    main.reset()
+    before = main.record()
+    for ref in ("main~7", "nobody", "abcd"):
+        with pytest.raises(NotFound):
+            main.hard_reset(ref)
+    assert main.record() == before
