@@ -11,7 +11,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from benchmarks import entries
-from benchmarks.scenario import Measured, Place, clocked, scenario
+from benchmarks.scenario import Clocked, Measured, Place, clocked, scenario
 from graveler_core.codec.entry import normalise
 from graveler_core.facade.repository import Repository
 from graveler_core.facade.snapshot import Snapshot
@@ -71,8 +71,9 @@ def stage(place: Place) -> Iterator[Measured]:
         main = place.repo(g).branch("main")
         wanted = [(entries.key(i), entries.one(i, 0)) for i in range(place.size)]
         main.stage(*wanted[0])
-        [taken] = clocked(lambda: [main.stage(path, entry) for path, entry in wanted])
-        yield Measured("stage one by one", "per s", (place.size / taken * 1e3,))
+        taken = clocked(lambda: [main.stage(path, entry) for path, entry in wanted])
+        yield Measured("stage one by one", "per s", (place.size / taken.wall[0] * 1e3,))
+        yield Clocked((taken.wall[0] / place.size,), (taken.cpu[0] / place.size,)).named("stage one")
 
 
 @scenario("core", empty_repository, sizes=_ALL_SIZES, runs=3)
@@ -83,9 +84,8 @@ def stage_and_commit(place: Place) -> Iterator[Measured]:
         table = entries.first(place.size)
         staged = clocked(lambda: main.stage_many(table))
         committed = clocked(lambda: main.commit("bulk"))
-        yield Measured("stage_many", "ms", staged)
-        yield Measured("commit, staged in bulk", "ms", committed)
-        yield Measured("stage_many and commit", "ms", (staged[0] + committed[0],))
+        yield staged.named("stage_many")
+        yield committed.named("commit, staged in bulk")
 
 
 @scenario("core", staged_entries, sizes=_ALL_SIZES, runs=3)
@@ -93,7 +93,7 @@ def commit_staged(place: Place) -> Iterator[Measured]:
     """What was staged one by one becomes a commit."""
     with place.connect() as g:
         main = place.repo(g).branch("main")
-        yield Measured("commit, staged one by one", "ms", clocked(lambda: main.commit("rows")))
+        yield clocked(lambda: main.commit("rows")).named("commit, staged one by one")
 
 
 @scenario("core", staged_in_bulk)
@@ -101,7 +101,7 @@ def commit_bulk(place: Place) -> Iterator[Measured]:
     """The commit alone, for its peak of memory."""
     with place.connect() as g:
         main = place.repo(g).branch("main")
-        yield Measured("commit alone, staged in bulk", "ms", clocked(lambda: main.commit("bulk")))
+        yield clocked(lambda: main.commit("bulk")).named("commit alone, staged in bulk")
 
 
 @scenario("core", committed_entries)
@@ -111,17 +111,17 @@ def read(place: Place) -> Iterator[Measured]:
         repo = place.repo(g)
         main, at = repo.branch("main"), repo.at("main@")
         middle = entries.key(place.size // 2)
-        yield Measured("get, committed, cold", "ms", clocked(partial(main.get, middle)))
-        yield Measured("get, committed, warm", "ms", clocked(partial(main.get, middle), 1_000))
-        yield Measured("get at a commit, warm", "ms", clocked(partial(at.get, middle), 1_000))
+        yield clocked(partial(main.get, middle)).named("get, committed, cold")
+        yield clocked(partial(main.get, middle), 1_000).named("get, committed, warm")
+        yield clocked(partial(at.get, middle), 1_000).named("get at a commit, warm")
         pages = clocked(partial(_page, main.list, entries.key(place.size // 4)), 101)
-        yield Measured("page of 1,000, cold", "ms", pages[:1])
-        yield Measured("page of 1,000, warm", "ms", pages[1:])
-        yield Measured("page of 1,000 as columns, warm", "ms", clocked(lambda: _columns(at, place.size // 4), 100))
-        yield Measured("scan of 200,000", "ms", clocked(lambda: list(main.list(limit=200_000)), 3))
+        yield pages[:1].named("page of 1,000, cold")
+        yield pages[1:].named("page of 1,000, warm")
+        yield clocked(lambda: _columns(at, place.size // 4), 100).named("page of 1,000 as columns, warm")
+        yield clocked(lambda: list(main.list(limit=200_000)), 3).named("scan of 200,000")
         main.stage(middle, entries.one(0, 5))
-        yield Measured("get, staged, warm", "ms", clocked(partial(main.get, middle), 1_000))
-        yield Measured("page of 1,000, one staged, warm", "ms", clocked(lambda: _page(main.list, middle), 100))
+        yield clocked(partial(main.get, middle), 1_000).named("get, staged, warm")
+        yield clocked(lambda: _page(main.list, middle), 100).named("page of 1,000, one staged, warm")
 
 
 @scenario("core", changed_branches)
@@ -131,8 +131,8 @@ def diff(place: Place) -> Iterator[Measured]:
         with place.connect() as g:
             repo = place.repo(g)
             taken = clocked(lambda: list(repo.diff("main", f"changed-{count}")), 6)  # noqa: B023
-            yield Measured(f"diff, {_changes(count)}, cold", "ms", taken[:1])
-            yield Measured(f"diff, {_changes(count)}, warm", "ms", taken[1:])
+            yield taken[:1].named(f"diff, {_changes(count)}, cold")
+            yield taken[1:].named(f"diff, {_changes(count)}, warm")
 
 
 @scenario("core", changed_branches)
@@ -141,9 +141,9 @@ def merge(place: Place) -> Iterator[Measured]:
     for count in _CHANGES:
         with place.connect() as g:
             repo = place.repo(g)
-            taken = [_merged(repo, f"changed-{count}", f"into-{count}-{i}") for i in range(6)]
-            yield Measured(f"merge, {count:,} against 1,000, cold", "ms", tuple(taken[:1]))
-            yield Measured(f"merge, {count:,} against 1,000, warm", "ms", tuple(taken[1:]))
+            taken = sum((_merged(repo, f"changed-{count}", f"into-{count}-{i}") for i in range(6)), Clocked())
+            yield taken[:1].named(f"merge, {count:,} against 1,000, cold")
+            yield taken[1:].named(f"merge, {count:,} against 1,000, warm")
 
 
 @scenario("core", committed_entries)
@@ -153,7 +153,7 @@ def small_commit(place: Place) -> Iterator[Measured]:
     with place.connect() as g:
         main = place.repo(g).branch("main")
         for count in (1, 10, 100):
-            times: list[float] = []
+            times = Clocked()
             written: list[float] = []
             for turn in range(_SMALL_COMMITS):
                 for number in random.sample(range(place.size), count):
@@ -161,7 +161,7 @@ def small_commit(place: Place) -> Iterator[Measured]:
                 before = _bytes_below(place.data)
                 times += clocked(lambda: main.commit("small"))
                 written.append((_bytes_below(place.data) - before) / 1e3)
-            yield Measured(f"commit of {count} random {'change' if count == 1 else 'changes'}", "ms", tuple(times[2:]))
+            yield times[2:].named(f"commit of {count} random {'change' if count == 1 else 'changes'}")
             if place.data.startswith("file:"):
                 yield Measured(f"written by a commit of {count}", "kB", tuple(written))
 
@@ -172,14 +172,14 @@ def branch(place: Place) -> Iterator[Measured]:
     with place.connect() as g:
         repo = place.repo(g)
         names = iter(f"branch-{i}" for i in range(1_000))
-        yield Measured("create branch", "ms", clocked(lambda: repo.create_branch(next(names), source="main"), 300))
+        yield clocked(lambda: repo.create_branch(next(names), source="main"), 300).named("create branch")
         small = repo.branch("main")
 
         def cycle() -> None:
             small.stage("one", entries.one(int.from_bytes(os.urandom(4), "big"), 1))
             small.commit("one")
 
-        yield Measured("stage 1 and commit, small repository", "ms", clocked(cycle, 200))
+        yield clocked(cycle, 200).named("stage 1 and commit, small repository")
 
 
 def _page(listing: Callable[..., Iterator[object]], after: str) -> int:
@@ -192,9 +192,9 @@ def _columns(at: Snapshot, number: int) -> int:
     return sum(batch.num_rows for batch in islice(at.to_arrow(prefix), 1))
 
 
-def _merged(repo: Repository, source: str, into: str) -> float:
+def _merged(repo: Repository, source: str, into: str) -> Clocked:
     repo.create_branch(into, source="other")
-    return clocked(lambda: repo.merge(source, into=into))[0]
+    return clocked(lambda: repo.merge(source, into=into))
 
 
 def _changes(count: int) -> str:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 _CORE: dict[str, str | dict[int, str]] = {
     "stage one by one": "aim 10,000 (process), 1,500 (power); lakeFS tuned 27,600, PostgreSQL 2,165",
-    "stage_many": {1_000_000: "lakeFS 7,700–11,000"},
-    "stage_many and commit": {1_000_000: "aim 1,000; lakeFS 10,000 + 3,000"},
+    "stage_many": {1_000_000: "aim 1,000 with its commit; lakeFS 7,700–11,000"},
+    "commit, staged in bulk": {1_000_000: "lakeFS 3,100"},
     "commit, staged one by one": {10_000: "lakeFS 49", 100_000: "lakeFS 280–464", 1_000_000: "aim 2,000; lakeFS 3,100"},
     "get, committed, warm": {1_000_000: "aim 0.05; lakeFS 3.4, tuned 0.088; Nessie 0.061 of 100 k"},
     "get, staged, warm": {1_000_000: "aim 0.05; lakeFS 3.2, tuned 0.010"},

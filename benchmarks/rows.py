@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import statistics
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 
@@ -26,6 +25,8 @@ class Row:
     least: float
     most: float
     repeats: int
+    cpu: float | None
+    """Median of the milliseconds of processor time, all threads together: what a busy machine changes least."""
     peak_mib: float
     """Resident memory of the measuring process at its highest, imports included."""
     reference: str = ""
@@ -36,21 +37,23 @@ class Row:
         return json.dumps(asdict(self))
 
 
-def summary(values: list[float]) -> dict[str, float | int]:
-    """What of repeated measurements a row shows, to four digits."""
-    shown = {"median": statistics.median(values), "least": min(values), "most": max(values)}
-    return {name: float(f"{value:.4g}") for name, value in shown.items()} | {"repeats": len(values)}
+def four_digits(value: float) -> float:
+    """What of a measurement is worth showing."""
+    return float(f"{value:.4g}")
 
 
 def print_table(rows: Iterable[Row], console: Console) -> None:
     """Rows as a table."""
-    table = Table("what", "entries", "durability", "unit", "median", "least", "most", "n", "peak MiB", "reference")
-    for column in (1, 4, 5, 6, 7, 8):
+    numbers = ("median", "least", "most", "n", "CPU ms", "peak MiB")
+    table = Table("what", "entries", "durability", "unit", *numbers, "reference")
+    for column in (1, 4, 5, 6, 7, 8, 9):
         table.columns[column].justify = "right"
     for row in rows:
-        numbers = [
-            f"{value:,.4g}" if value < 10_000 else f"{value:,.0f}" for value in (row.median, row.least, row.most)
-        ]
+        times = [_shown(value) for value in (row.median, row.least, row.most)]
         head = (row.name, f"{row.size:,}", row.durability, row.unit)
-        table.add_row(*head, *numbers, str(row.repeats), f"{row.peak_mib:,.0f}", row.reference)
+        table.add_row(*head, *times, str(row.repeats), _shown(row.cpu), f"{row.peak_mib:,.0f}", row.reference)
     console.print(table)
+
+
+def _shown(value: float | None) -> str:
+    return "" if value is None else f"{value:,.4g}" if value < 10_000 else f"{value:,.0f}"

@@ -10,10 +10,11 @@ import uuid
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from benchmarks.peers import reference
-from benchmarks.rows import Row, summary
+from benchmarks.rows import Row, four_digits
 from benchmarks.scenario import Measured, Place, Scenario
 
 
@@ -49,6 +50,7 @@ def rows(request: Request, say: Callable[[str], None]) -> Iterator[Row]:
 
 def _gathered(request: Request, scenario: Scenario, size: int, durability: str) -> Iterator[Row]:
     values: dict[tuple[str, str], list[float]] = {}
+    cpu: dict[tuple[str, str], list[float]] = {}
     peak = 0.0
     for _ in range(request.runs or scenario.runs):
         with tempfile.TemporaryDirectory(prefix="graveler-bench-", dir=request.directory) as directory:
@@ -58,6 +60,7 @@ def _gathered(request: Request, scenario: Scenario, size: int, durability: str) 
                 peak = max(peak, answer["peak_mib"] if "measure" in steps else 0.0)
                 for measured in map(Measured.of, answer["measured"]):
                     values.setdefault((measured.name, measured.unit), []).extend(measured.values)
+                    cpu.setdefault((measured.name, measured.unit), []).extend(measured.cpu)
     store = request.store.partition(":")[0]
     for (name, unit), found in values.items():
         yield Row(
@@ -68,9 +71,13 @@ def _gathered(request: Request, scenario: Scenario, size: int, durability: str) 
             store=store,
             durability=durability,
             unit=unit,
+            median=four_digits(median(found)),
+            least=four_digits(min(found)),
+            most=four_digits(max(found)),
+            repeats=len(found),
+            cpu=four_digits(median(cpu[name, unit])) if cpu[name, unit] else None,
             peak_mib=round(peak, 1),
             reference=reference(request.suite, name, size),
-            **summary(found),  # type: ignore[arg-type]
         )
 
 

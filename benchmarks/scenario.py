@@ -53,11 +53,13 @@ class Measured:
     name: str
     unit: str
     values: tuple[float, ...]
+    cpu: tuple[float, ...] = ()
+    """Milliseconds of processor time of each, all threads together; empty where it is not the time that counts."""
 
     @staticmethod
     def of(fields: dict[str, Any]) -> Measured:
         """Back from `asdict` and JSON."""
-        return Measured(fields["name"], fields["unit"], tuple(fields["values"]))
+        return Measured(fields["name"], fields["unit"], tuple(fields["values"]), tuple(fields["cpu"]))
 
     def fields(self) -> dict[str, Any]:
         return asdict(self)
@@ -107,11 +109,30 @@ def suite(name: str) -> dict[str, Scenario]:
     return SUITES[name]
 
 
-def clocked(work: Callable[[], object], repeats: int = 1) -> tuple[float, ...]:
-    """Milliseconds of each call."""
-    taken = []
+@dataclass(frozen=True, slots=True)
+class Clocked:
+    """Milliseconds of some calls, by the clock and of the processor."""
+
+    wall: tuple[float, ...] = ()
+    cpu: tuple[float, ...] = ()
+
+    def __getitem__(self, part: slice) -> Clocked:
+        return Clocked(self.wall[part], self.cpu[part])
+
+    def __add__(self, other: Clocked) -> Clocked:
+        return Clocked(self.wall + other.wall, self.cpu + other.cpu)
+
+    def named(self, name: str) -> Measured:
+        """As a measurement."""
+        return Measured(name, "ms", self.wall, self.cpu)
+
+
+def clocked(work: Callable[[], object], repeats: int = 1) -> Clocked:
+    """Call it so many times."""
+    wall, cpu = [], []
     for _ in range(repeats):
-        begun = time.perf_counter()
+        used, begun = time.process_time(), time.perf_counter()
         work()
-        taken.append((time.perf_counter() - begun) * 1e3)
-    return tuple(taken)
+        wall.append((time.perf_counter() - begun) * 1e3)
+        cpu.append((time.process_time() - used) * 1e3)
+    return Clocked(tuple(wall), tuple(cpu))
