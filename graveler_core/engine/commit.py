@@ -16,6 +16,7 @@ absorbed it.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 from graveler_core.committed.apply import apply
@@ -29,7 +30,7 @@ from graveler_core.engine.retry import attempts
 from graveler_core.engine.seal import seal
 from graveler_core.engine.swap import cleanups, record_writes, retire, swap, without_layer
 from graveler_core.engine.view import View, changes, commit_of
-from graveler_core.errors import Conflict, CorruptData, Kind, NoChanges
+from graveler_core.errors import Conflict, CorruptData, Kind, NoChanges, OutcomeUnknown
 from graveler_core.model.entities import Branch
 from graveler_core.model.ids import BranchId, CommitId, Nonce, RepositoryId
 from graveler_core.model.layers import Layer
@@ -61,7 +62,14 @@ def commit(stores: Stores, repo: RepositoryId, branch: BranchId, draft: Draft) -
         OutcomeUnknown: the answer of the last step was lost, and history does not tell; `details["commit"]` is its id.
     """
     with stores.turns.turn(repo, branch):
-        return _commit(stores, repo, branch, draft)
+        try:
+            return _commit(stores, repo, branch, draft)
+        except (NoChanges, Conflict):
+            # Who took the changes may have been this very call, made before under the same key by another process.
+            made = _made_before(stores, fresh(stores, repo, branch), draft) if draft.idempotency_key else None
+            if made is None:
+                raise
+            return made
 
 
 def _commit(stores: Stores, repo: RepositoryId, branch: BranchId, draft: Draft) -> StoredCommit:
@@ -146,13 +154,12 @@ def _swapped(stores: Stores, registers: Registers, built: _Built) -> bool:
     if built.commit is not None:
         record = registers.branch.model_copy(update=update | {"commit_id": built.commit.id})
         return advance(stores, registers, record, built.commit.id)
-    taken = {layer.id for layer in built.layers}
-    record = registers.branch.model_copy(update=update)
-
-    def happened(current: Branch) -> bool:
-        return current.compacted_metarange is None and not any(layer.id in taken for layer in current.sealed_tokens)
-
-    return swap(stores, registers, record, mine=happened) is not None
+    # Nothing in this record is fresh, so after a lost answer nothing proves the swap: that the layers are gone may be
+    # another commit's doing, with changes that this build came too late to see. The rule decides on what stands now.
+    with suppress(OutcomeUnknown):
+        record = registers.branch.model_copy(update=update)
+        return swap(stores, registers, record, mine=lambda current: False) is not None
+    return False
 
 
 def _layers_left(registers: Registers, decision: Decision) -> tuple[Layer, ...]:

@@ -117,7 +117,9 @@ def _install(stores: Stores, sealed: Registers, metarange: MetarangeId) -> None:
         record = now.branch.model_copy(update=update)
 
         def happened(current: Branch) -> bool:
-            return current.compacted_metarange == metarange
+            # The tree alone proves nothing: it is known by its content, and may have stood there before.
+            mine = current.uid == sealed.branch.uid and current.compacted_metarange == metarange
+            return mine and not any(lists(current, layer.id) for layer in layers)
 
         if swap(stores, now, record, mine=happened) is not None:
             return
