@@ -71,7 +71,7 @@ def read_commits(kv: Store, cache: CommitCache, repo: Repository, wanted: Sequen
     """Commits by id, in the order asked for; what is not cached takes one round trip where the store can.
 
     Raises:
-        NotFound: one of them does not exist.
+        NotFound: some of them do not exist; `details["commits"]` lists them.
         CorruptData: a stored header is not what its id says, or its layout is missing.
     """
     partition = keys.partition(repo)
@@ -80,15 +80,16 @@ def read_commits(kv: Store, cache: CommitCache, repo: Repository, wanted: Sequen
     if missing:
         locations = [where for c in missing for where in (keys.commit(repo, c), keys.commit_layout(repo, c))]
         stored = get_many(kv, [(where.partition, where.key) for where in locations])
-        for i, wanted_id in enumerate(missing):
-            header, content = stored[2 * i], stored[2 * i + 1]
-            if header is None:
-                raise NotFound(
-                    f"commit {wanted_id} does not exist in repository {repo.id}",
-                    kind=Kind.CommitNotFound,
-                    commit=wanted_id,
-                )
-            if commit_id(header.value) != wanted_id or content is None:
+        absent = [c for c, header in zip(missing, stored[::2], strict=True) if header is None]
+        if absent:
+            raise NotFound(
+                f"commit {', '.join(absent)} does not exist in repository {repo.id}",
+                kind=Kind.CommitNotFound,
+                commit=absent[0],
+                commits=absent,
+            )
+        for wanted_id, header, content in zip(missing, stored[::2], stored[1::2], strict=True):
+            if header is None or content is None or commit_id(header.value) != wanted_id:
                 what = "its layout is missing" if content is None else "its header is not what the id says"
                 raise CorruptData(f"commit {wanted_id}: {what}", kind=Kind.CorruptCommit, commit=wanted_id)
             name = f"commit {wanted_id}"
