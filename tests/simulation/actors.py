@@ -195,8 +195,9 @@ def revert(cast: Cast, stores: Stores, name: str) -> None:
 def _changed(observer: Observer, operation: Operation, made: StoredCommit) -> None:
     """What a commit changed, once it is made: before, nobody knows."""
     operation.answer = made.id
-    repo = observer.heads[made.id][0] if made.id in observer.heads else observer.repo()
-    if repo is not None:
+    # A head that nobody saw is that of a repository which was deleted meanwhile.
+    if made.id in observer.heads:
+        repo, _ = observer.heads[made.id]
         before, after = (observer.content(repo, c) for c in (made.header.parents[0], made.id))
         operation.sets = {path: after.get(path) for path in PATHS if before.get(path) != after.get(path)}
 

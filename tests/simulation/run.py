@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from unittest.mock import patch
 
-from graveler_core.engine import bulk, commit, repository
+from graveler_core.engine import bulk, commit, compaction, repository, write
 from graveler_core.engine.branching import create_branch
 from graveler_core.engine.draft import Draft
 from graveler_core.engine.read import get
@@ -80,16 +80,15 @@ def simulate(seed: int, acts: Sequence[Act] | None = None, *, trace: bool = Fals
         except Exception as e:
             violations = ["".join(traceback.format_exception(e))]
         else:
-            violations = list(_judged(cast, registers, faultless=faultless))
+            for operation in history.operations:
+                if operation.kind in ("merge", "replay") and operation.outcome in (Outcome.PENDING, Outcome.UNKNOWN):
+                    operation.may_set |= cast.side_values
+            violations = list(judged(history, observer, registers, faultless=faultless))
     return Verdict(seed, violations, history, scheduler.trace or [], scheduler.step)
 
 
-def _judged(cast: Cast, registers: Registers, *, faultless: bool) -> Iterator[str]:
-    history, observer = cast.history, cast.observer
-    for operation in history.operations:
-        open_end = operation.outcome in (Outcome.PENDING, Outcome.UNKNOWN)
-        if operation.kind in ("merge", "replay") and open_end:
-            operation.may_set |= cast.side_values
+def judged(history: History, observer: Observer, registers: Registers, *, faultless: bool) -> Iterator[str]:
+    """All that is wrong with a history."""
     yield from Judge(history, observer).violations()
     yield from commits.violations(history, observer)
     yield from retirement.violations(observer, faultless=faultless)
@@ -97,11 +96,16 @@ def _judged(cast: Cast, registers: Registers, *, faultless: bool) -> Iterator[st
 
 
 def _set_up(world: World) -> None:
-    """A repository with a branch that has some history and nothing staged, and a side branch."""
+    """A repository with a side branch, and a branch with nothing staged; perhaps with a compacted tree that is the
+    head's own, which only an operation that moves the head can show.
+    """
     stores = world.process()
     repository.create_repository(stores, NewRepository(REPO, "memory://bucket/first", MAIN))
     create_branch(stores, REPO, SIDE, "main")
     create_branch(stores, REPO, WORK, "main")
+    if world.scheduler.chance.random() < 0.3:
+        write.remove(stores, REPO, WORK, [PATHS[0]])
+        compaction.compact(stores, REPO, WORK)
 
 
 def _people(world: World, cast: Cast, acts: Sequence[Act] | None) -> None:
@@ -109,13 +113,13 @@ def _people(world: World, cast: Cast, acts: Sequence[Act] | None) -> None:
     threads. Half of the histories know few kinds of acts, which meet all the more often (Groce et al., 2012).
     """
     chance = cast.chance
-    known = ACTS | LIFECYCLE if chance.random() < 0.15 else ACTS
+    known = ACTS | LIFECYCLE if chance.random() < 0.2 else ACTS
     kinds = chance.sample(list(known), chance.randint(3, 6)) if chance.random() < 0.5 else list(known)
     weights = [known[kind] for kind in kinds]
     process, stores = 0, world.process()
     for number in range(chance.randint(3, 6)):
         plan = acts or chance.choices(kinds, weights, k=chance.randint(1, 4))
-        if chance.random() < 0.75:
+        if chance.random() < 0.65:
             process, stores = number, world.process()
             if chance.random() < 0.7:
                 get(stores, REPO, WORK, PATHS[0])
@@ -126,10 +130,11 @@ def _people(world: World, cast: Cast, acts: Sequence[Act] | None) -> None:
 def _weather(scheduler: Scheduler) -> None:
     """How many faults strike, and of which kinds."""
     chance = scheduler.chance
-    scheduler.fault_rate = chance.choice([0.0, 0.0, 0.01, 0.05])
-    scheduler.faults = chance.choice(
-        [FAULTS, FAULTS, (Fate.LOST_ANSWER, Fate.LATE), (Fate.CRASH_BEFORE, Fate.CRASH_AFTER)]
-    )
+    lost, crash = (Fate.LOST_REQUEST, Fate.LOST_ANSWER, Fate.LATE), (Fate.CRASH_BEFORE, Fate.CRASH_AFTER)
+    rates = {FAULTS: (0.01, 0.05), lost: (0.05, 0.15), crash: (0.01, 0.04)}
+    if chance.random() < 0.6:
+        scheduler.faults = chance.choice(list(rates))
+        scheduler.fault_rate = chance.choice(rates[scheduler.faults])
 
 
 def _settle(world: World, history: History) -> None:

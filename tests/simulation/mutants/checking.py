@@ -1,0 +1,64 @@
+"""Flows that do not look, or look at the wrong thing, before they move a head."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from graveler_core.engine import merge, reset, transact, transplant
+from graveler_core.engine.view import against_head, view_of
+from graveler_core.errors import DirtyBranch
+from graveler_core.stores import Registers, Stores
+from tests.simulation.mutants.plant import instead, mutant
+
+
+def _nothing(*_: Any) -> None:
+    """No check at all."""
+
+
+def _by_effect(stores: Stores, registers: Registers, what: str) -> None:
+    """A branch that shows what its head holds counts as clean."""
+    if any(len(page) for page in against_head(view_of(stores, registers))):
+        raise DirtyBranch(what)
+
+
+@mutant(seed=0)
+def merge_without_the_dirty_check() -> Iterator[None]:
+    with instead((merge, "require_clean", _nothing)):
+        yield
+
+
+@mutant(seed=0)
+def hard_reset_without_the_dirty_check() -> Iterator[None]:
+    with instead((reset, "require_clean", _nothing)):
+        yield
+
+
+@mutant(seed=0)
+def replay_without_the_dirty_check() -> Iterator[None]:
+    with instead((transplant, "require_clean", _nothing)):
+        yield
+
+
+@mutant(seed=0)
+def dirty_is_judged_by_effect() -> Iterator[None]:
+    checks = [(module, "require_clean", _by_effect) for module in (merge, reset, transplant)]
+    with instead(*checks):
+        yield
+
+
+@mutant(seed=0)
+def transact_ignores_staged_paths() -> Iterator[None]:
+    with instead((transact, "_require_unstaged", _nothing)):
+        yield
+
+
+@mutant(seed=0)
+def transact_ignores_what_the_paths_hold() -> Iterator[None]:
+    real = transact.validate
+
+    def validated(operations: Any, existing: Any, arbiter: Any) -> Any:
+        return real(operations, {o.path: o.expected for o in operations if o.expected is not None}, arbiter)
+
+    with instead((transact, "validate", validated)):
+        yield

@@ -1,0 +1,159 @@
+"""Other install rules than the one that holds: for commits, and for compactions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from graveler_core.engine import commit, compaction, install
+from graveler_core.engine.install import Decision, Verdict
+from graveler_core.engine.registers import fresh
+from graveler_core.engine.swap import swap
+from graveler_core.model.entities import Branch
+from graveler_core.model.ids import MetarangeId
+from graveler_core.model.layers import Layer
+from graveler_core.records.access import Held
+from graveler_core.stores import Registers, Stores
+from tests.simulation.mutants.plant import instead, mutant
+
+Decide = Callable[[Branch, Sequence[Layer], Branch | None], Decision]
+INSTALL = Decision(Verdict.INSTALL)
+
+
+def _based_on(base: Branch, current: Branch | None) -> Branch:
+    """A base that never moved."""
+    if current is None:
+        return base
+    update = {"commit_id": current.commit_id, "compacted_metarange": current.compacted_metarange}
+    return base.model_copy(update=update)
+
+
+def _regardless_of_the_base(base: Branch, layers: Sequence[Layer], current: Branch | None) -> Decision:
+    return install.decide(_based_on(base, current), layers, current)
+
+
+@mutant(seed=0)
+def commit_clears_all_sealed_layers() -> Iterator[None]:
+    with instead((commit, "without_tail", lambda current, layers: ())):
+        yield
+
+
+@mutant(seed=0)
+def commit_clears_the_newest_layers() -> Iterator[None]:
+    with instead((commit, "without_tail", lambda current, layers: current.sealed_tokens[len(layers) :])):
+        yield
+
+
+@mutant(seed=0)
+def commit_ignores_that_the_base_moved() -> Iterator[None]:
+    with instead((commit, "decide", _regardless_of_the_base)):
+        yield
+
+
+@mutant(seed=0)
+def commit_reads_the_rule_oldest_first() -> Iterator[None]:
+    """Seed 003's words taken literally, for lists that are newest first."""
+
+    def literally(base: Branch, layers: Sequence[Layer], current: Branch | None) -> Decision:
+        if current is None or current.uid != base.uid:
+            return Decision(Verdict.GONE)
+        listed, mine = current.sealed_tokens, tuple(layers)
+        same = (base.commit_id, base.compacted_metarange) == (current.commit_id, current.compacted_metarange)
+        if same and listed[: len(mine)] == mine:
+            return Decision(Verdict.INSTALL)
+        left = [mine[start:] for start in range(len(mine)) if listed[: len(mine) - start] == mine[start:]]
+        return Decision(Verdict.REBASE, left[0]) if left else Decision(Verdict.ABSORBED)
+
+    with instead((commit, "decide", literally)):
+        yield
+
+
+@mutant(seed=0)
+def restorations_do_not_block_commits() -> Iterator[None]:
+    with instead((install, "PrefixRestoration", type("Never", (), {}))):
+        yield
+
+
+@mutant(seed=0)
+def commit_uses_the_tree_of_a_lost_attempt() -> Iterator[None]:
+    real_build, real_apply = commit._build, commit.apply
+    trees: dict[tuple[str, ...], Any] = {}
+    mine: list[tuple[str, ...]] = [()]
+
+    def build(stores: Stores, registers: Registers, layers: tuple[Layer, ...], *rest: Any) -> Any:
+        mine[0] = tuple(layer.id for layer in layers)
+        return real_build(stores, registers, layers, *rest)
+
+    def apply(*arguments: Any, **options: Any) -> Any:
+        key = mine[0]
+        if key not in trees:
+            trees[key] = real_apply(*arguments, **options)
+        return trees[key]
+
+    with instead((commit, "_build", build), (commit, "apply", apply)):
+        yield
+
+
+@mutant(seed=0)
+def commit_takes_compacted_changes_for_committed() -> Iterator[None]:
+    def absorbed(base: Branch, layers: Sequence[Layer], current: Branch | None) -> Decision:
+        decision = install.decide(base, layers, current)
+        return Decision(Verdict.ABSORBED) if decision.verdict is Verdict.RESTART else decision
+
+    with instead((commit, "decide", absorbed)):
+        yield
+
+
+@mutant(seed=0)
+def commit_takes_discarded_changes_for_committed() -> Iterator[None]:
+    def absorbed(base: Branch, layers: Sequence[Layer], current: Branch | None) -> Decision:
+        decision = install.decide(base, layers, current)
+        return Decision(Verdict.ABSORBED) if decision.verdict is Verdict.DISCARDED else decision
+
+    with instead((commit, "decide", absorbed)):
+        yield
+
+
+@mutant(seed=0)
+def commit_ignores_the_compacted_tree() -> Iterator[None]:
+    real = commit._build
+
+    def build(stores: Stores, registers: Registers, *rest: Any) -> Any:
+        held = Held(registers.branch.model_copy(update={"compacted_metarange": None}), registers.held.predicate)
+        return replace(real(stores, Registers(registers.repository, held), *rest), base=registers.branch)
+
+    with instead((commit, "_build", build)):
+        yield
+
+
+@mutant(seed=0)
+def compaction_installs_whatever_came_between() -> Iterator[None]:
+    with instead((compaction, "_install", _installing(lambda base, layers, current: INSTALL, lambda current, n: ()))):
+        yield
+
+
+@mutant(seed=0)
+def compaction_checks_the_layers_only() -> Iterator[None]:
+    with instead((compaction, "decide", _regardless_of_the_base)):
+        yield
+
+
+@mutant(seed=0)
+def compaction_clears_later_layers() -> Iterator[None]:
+    with instead((compaction, "_install", _installing(install.decide, lambda current, n: ()))):
+        yield
+
+
+def _installing(decide: Decide, staying: Callable[[Branch, int], tuple[Layer, ...]]) -> Callable[..., None]:
+    def installed(stores: Stores, sealed: Registers, metarange: MetarangeId, *_: Any) -> None:
+        layers = sealed.branch.sealed_tokens
+        while True:
+            now = fresh(stores, sealed.repository.id, sealed.branch.id)
+            if decide(sealed.branch, layers, now.branch).verdict is not Verdict.INSTALL:
+                raise compaction._lost(now.branch.id)
+            update = {"compacted_metarange": metarange, "sealed_tokens": staying(now.branch, len(layers))}
+            if swap(stores, now, now.branch.model_copy(update=update)) is not None:
+                return
+
+    return installed

@@ -1,0 +1,108 @@
+"""Repositories that are created or deleted in another order, or without conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+from graveler_core.codec.records import encode
+from graveler_core.engine import repository
+from graveler_core.model.entities import RepositoryState
+from graveler_core.records import access
+from graveler_core.records.access import Held
+from graveler_core.refs import repositories
+from tests.simulation.mutants.plant import instead, mutant
+
+ACCESS = {name: getattr(access, name) for name in ("create", "read", "read_many", "remove", "replace", "scan")}
+ACCESS["write_if_absent"] = access.write_if_absent
+
+
+def _set(kv: Any, where: Any, held: Any, record: Any) -> Any:
+    kv.set(where.partition, where.key, encode(record))
+    return access.read(kv, where)
+
+
+@mutant(seed=0)
+def repository_record_is_deleted_whatever_stands_there() -> Iterator[None]:
+    def remove(kv: Any, where: Any, held: Any, **_: Any) -> bool:
+        kv.delete(where.partition, where.key)
+        return True
+
+    with instead((repository, "access", SimpleNamespace(**ACCESS | {"remove": remove}))):
+        yield
+
+
+@mutant(seed=0)
+def repository_is_deleted_without_an_entry() -> Iterator[None]:
+    with instead((repository, "access", SimpleNamespace(**ACCESS | {"write_if_absent": lambda *_: True}))):
+        yield
+
+
+@mutant(seed=0)
+def repository_record_is_removed_before_the_entry() -> Iterator[None]:
+    real = repository._hand_over
+
+    def removed_first(stores: Any, held: Any) -> None:
+        access.remove(stores.kv, repository.keys.repository(held.value.id), held)
+        real(stores, held)
+
+    with instead((repository, "_hand_over", removed_first)):
+        yield
+
+
+@mutant(seed=0)
+def repository_is_seen_before_it_is_whole() -> Iterator[None]:
+    real = repository._begin
+
+    def at_once(stores: Any, wanted: Any, place: Any) -> Any:
+        held = real(stores, wanted, place)
+        active = repositories.enter(held.value, RepositoryState.ACTIVE, stores.clock, stores.ids)
+        return access.replace(stores.kv, repository.keys.repository(wanted.id), held, active)
+
+    with instead((repository, "_begin", at_once)):
+        yield
+
+
+@mutant(seed=0)
+def activation_without_a_swap() -> Iterator[None]:
+    with instead((repository, "access", SimpleNamespace(**ACCESS | {"replace": _set}))):
+        yield
+
+
+@mutant(seed=0)
+def expiry_without_a_swap() -> Iterator[None]:
+    replaced = SimpleNamespace(read=access.read, scan=access.scan, replace=_set)
+    with instead((repositories, "access", replaced)):
+        yield
+
+
+@mutant(seed=0)
+def creation_over_another() -> Iterator[None]:
+    def create(kv: Any, where: Any, record: Any, **_: Any) -> Held[Any]:
+        kv.set(where.partition, where.key, encode(record))
+        found = access.read(kv, where)
+        assert found is not None
+        return found
+
+    with instead((repository, "access", SimpleNamespace(**ACCESS | {"create": create}))):
+        yield
+
+
+@mutant(seed=0)
+def namespaces_may_overlap() -> Iterator[None]:
+    with instead((repository, "_overlapping", lambda *_: None)):
+        yield
+
+
+@mutant(seed=0)
+def namespaces_are_looked_at_before_the_claim() -> Iterator[None]:
+    real_claim, real_look = repository._claim, repository._overlapping
+
+    def claim(stores: Any, repo: Any, place: Any) -> Any:
+        found = real_look(stores, place)
+        with instead((repository, "_overlapping", lambda *_: found)):
+            return real_claim(stores, repo, place)
+
+    with instead((repository, "_claim", claim)):
+        yield

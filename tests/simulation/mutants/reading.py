@@ -1,0 +1,78 @@
+"""Without parts of the closing re-read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from graveler_core.engine import read, registers, write
+from graveler_core.model.ids import BranchId, RepositoryId
+from graveler_core.refs import branches
+from graveler_core.stores import Registers, Stores
+from graveler_core.stores.shared_reads import SharedReads
+from tests.simulation.mutants.plant import instead, mutant
+
+
+def _once(stores: Stores, repo: RepositoryId, branch: BranchId, attempt: Callable[[Registers], Any], **_: Any) -> Any:
+    return attempt(stores.registers.get(repo, branch) or registers.fresh(stores, repo, branch))
+
+
+@mutant(seed=0)
+def writers_do_not_read_again() -> Iterator[None]:
+    with instead((write, "settled", _once)):
+        yield
+
+
+@mutant(seed=0)
+def readers_do_not_read_again() -> Iterator[None]:
+    with instead((read, "settled", _once)):
+        yield
+
+
+@mutant(seed=0)
+def reads_again_without_the_repository() -> Iterator[None]:
+    real = registers._read
+
+    def branch_only(stores: Stores, repo: RepositoryId, branch: BranchId) -> Registers:
+        known = stores.registers.get(repo, branch)
+        if known is None:
+            return real(stores, repo, branch)
+        return Registers(known.repository, branches.get_branch(stores.kv, known.repository, branch))
+
+    with instead((registers, "_read", branch_only)):
+        yield
+
+
+@mutant(seed=0)
+def reads_again_from_the_cache() -> Iterator[None]:
+    real = registers.fresh
+
+    def cached(stores: Stores, repo: RepositoryId, branch: BranchId) -> Registers:
+        return stores.registers.get(repo, branch) or real(stores, repo, branch)
+
+    with instead((registers, "fresh", cached)):
+        yield
+
+
+@mutant(seed=0)
+def readers_compare_the_token_only() -> Iterator[None]:
+    with instead((read, "same_content", registers.same_token)):
+        yield
+
+
+@mutant(seed=0)
+def writers_compare_no_token() -> Iterator[None]:
+    with instead((write, "same_token", registers._same_place)):
+        yield
+
+
+@mutant(seed=0)
+def joins_a_read_in_flight() -> Iterator[None]:
+    real = SharedReads.read
+
+    def joined(self: SharedReads[Any], repository: str, branch: str, fetch: Callable[[], Any]) -> Any:
+        line = self._lines.get((repository, branch))
+        return real(self, repository, branch, fetch) if line is None else line.flying.result()
+
+    with instead((SharedReads, "read", joined)):
+        yield

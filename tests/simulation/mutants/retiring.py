@@ -1,0 +1,55 @@
+"""Layers that are dropped too early, never, or without anyone knowing of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from graveler_core.engine import branching, commit, compaction, reset
+from graveler_core.engine.swap import cleanups as real_cleanups
+from graveler_core.engine.swap import record_writes
+from tests.simulation.mutants.plant import instead, mutant
+
+FLOWS = (commit, compaction, reset, branching)
+
+
+@mutant(seed=0)
+def layers_are_dropped_before_the_swap() -> Iterator[None]:
+    real = commit._install
+
+    def dropped_first(stores: Any, registers: Any, built: Any) -> Any:
+        commit.retire(stores, registers, built.layers)
+        return real(stores, registers, built)
+
+    with instead((commit, "_install", dropped_first)):
+        yield
+
+
+@mutant(seed=0)
+def layers_are_never_dropped() -> Iterator[None]:
+    with instead(*((flow, "retire", lambda *_: None) for flow in FLOWS)):
+        yield
+
+
+@mutant(seed=0)
+def cleanup_is_never_written() -> Iterator[None]:
+    with instead(*((flow, "cleanups", lambda *_: []) for flow in FLOWS)):
+        yield
+
+
+@mutant(seed=0)
+def cleanup_is_written_after_the_swap() -> Iterator[None]:
+    real = commit.retire
+
+    def late(stores: Any, now: Any, layers: Any, *rest: Any) -> None:
+        record_writes(stores, real_cleanups(stores, now, layers))
+        real(stores, now, layers, *rest)
+
+    with instead(*((flow, "cleanups", lambda *_: []) for flow in FLOWS), *((flow, "retire", late) for flow in FLOWS)):
+        yield
+
+
+@mutant(seed=0)
+def reset_does_not_name_the_staging_token() -> Iterator[None]:
+    with instead((reset, "layers_of", lambda record: record.sealed_tokens)):
+        yield
