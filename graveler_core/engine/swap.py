@@ -8,13 +8,13 @@ from functools import partial
 
 from graveler_core.codec.records import encode
 from graveler_core.engine.registers import fresh
-from graveler_core.engine.retry import attempts
 from graveler_core.errors import CorruptData, GravelerError, Kind, OutcomeUnknown, PredicateFailed
 from graveler_core.kv.bulk import set_many
 from graveler_core.model.entities import Branch, Cleanup
 from graveler_core.model.layers import Layer, SealedToken, SegmentLayer
 from graveler_core.records import access
 from graveler_core.records import layout as keys
+from graveler_core.records.access import LOST_ANSWERS
 from graveler_core.staging import stack
 from graveler_core.stores import Registers, Stores
 
@@ -75,12 +75,13 @@ def cleanups(stores: Stores, now: Registers, layers: Sequence[Layer]) -> list[Wr
 def record_writes(stores: Stores, writes: Sequence[Write]) -> None:
     """Write what must stand before a swap, in one round trip where the store can.
 
-    Plain sets of what nobody else writes: after a lost answer they are sent again.
+    Plain sets of what nobody else writes: after a lost answer they are sent again, a few times.
     """
-    for _ in attempts(stores, "records before a swap"):
+    for _ in range(LOST_ANSWERS - 1):
         with suppress(OutcomeUnknown):
             set_many(stores.kv, list(writes))
             return
+    set_many(stores.kv, list(writes))
 
 
 def retire(stores: Stores, now: Registers, layers: Sequence[Layer], records: int | None = None) -> None:
