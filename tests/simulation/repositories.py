@@ -61,12 +61,13 @@ class Registers:
         found = {RepositoryId(key[len(keys.REPOSITORIES.prefix) :].decode()): value for key, value in rows.items()}
         if found == self._raw:
             return
+        begun = bool(self.names)
         for name in sorted(found.keys() | self._raw.keys()):
             if found.get(name) != self._raw.get(name):
                 record = None if name not in found else decode(Repository, found[name], name)
                 before = self.names.setdefault(name, [Register(-1, "", None)])[-1]
                 self.names[name].append(Register(step, actor, record))
-                if step > 0:
+                if begun:
                     self._judge(before, self.names[name][-1])
         self._raw = found
 

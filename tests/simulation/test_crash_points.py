@@ -122,7 +122,6 @@ def _ready(flow: Flow, *, plain: bool) -> Place:
     for branch in (SIDE, WORK):
         create_branch(stores, REPO, branch, MAIN)
     flow.ready(stores)
-    place.steps.step = 0
     place.watch()
     return place
 
