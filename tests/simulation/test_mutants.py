@@ -9,6 +9,8 @@ from tests.simulation.mutants.find import hunted
 from tests.simulation.mutants.plant import Mutant
 from tests.simulation.run import simulate
 
+pytestmark = pytest.mark.slow
+
 PATIENCE = 1_000
 """Histories from a recorded seed on."""
 DEFAULT_RUN = 4_000
