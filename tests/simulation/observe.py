@@ -66,6 +66,9 @@ class Unscheduled:
     def give_way(self, what: str, *, writes: bool) -> Fate:
         return Fate.DONE
 
+    def answer(self) -> None:
+        """At once."""
+
     def later(self, what: str, work: Callable[[], object]) -> None:
         raise AssertionError(what)
 

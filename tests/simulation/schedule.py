@@ -18,6 +18,8 @@ import greenlet
 from graveler_core.errors import GravelerError
 
 MAX_STEPS = 20_000
+SLOW_ANSWERS = 0.15
+"""Of reads: how many give way once more when they are done."""
 NOBODY = -1
 """The process of a late call."""
 
@@ -130,6 +132,14 @@ class Scheduler:
         if fate is Fate.CRASH_BEFORE:
             raise greenlet.GreenletExit
         return fate
+
+    def answer(self) -> None:
+        """Called by an actor after a read: its answer may take a while, and be out of date when it comes."""
+        actor = self._current
+        if actor is not None and self.chance.random() < SLOW_ANSWERS:
+            self._hub.switch()
+            if actor.dead:
+                raise greenlet.GreenletExit
 
     def wait(self, until: Callable[[], bool]) -> None:
         """Called by an actor that waits for another thread of its process."""

@@ -34,6 +34,8 @@ class Steps(Protocol):
 
     def give_way(self, what: str, *, writes: bool) -> Fate: ...
 
+    def answer(self) -> None: ...
+
     def later(self, what: str, work: Callable[[], object]) -> None: ...
 
 
@@ -91,9 +93,17 @@ def befall(scheduler: Steps, what: str, writes: bool, work: Callable[[], T], cha
         scheduler.later(what, partial(_noted, work, changed))
     if fate in (Fate.LOST_REQUEST, Fate.LATE):
         raise OutcomeUnknown(f"{what}: lost")
-    result = _noted(work, changed) if writes else work()
+    if not writes:
+        result = work()
+        scheduler.answer()
+        return _unless_crashed(fate, result)
+    result = _noted(work, changed)
     if fate is Fate.LOST_ANSWER:
         raise OutcomeUnknown(f"{what}: lost")
+    return _unless_crashed(fate, result)
+
+
+def _unless_crashed(fate: Fate, result: T) -> T:
     if fate is Fate.CRASH_AFTER:
         raise greenlet.GreenletExit
     return result
