@@ -22,8 +22,9 @@ from graveler_core.errors import InvalidInput, Kind, NotFound
 from graveler_core.model.entry import AddressType, CommonPrefix, Entry
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
 
+CHECKSUM_PREFIX = "parquet-pages-sha256:"
 PARQUET = "application/vnd.apache.parquet"
 _ORDINAL = "__partition"
 _HADOOP_SCHEMES = {"s3": "s3a", "gs": "gs", "az": "abfss", "file": "file"}
@@ -65,7 +66,7 @@ def write_files(frame: DataFrame, namespace: str, path: str, split: Split | None
             their plain columns: equal rows give equal files, whatever else was written with them.
 
     Returns:
-        Columns key, address, address_type, size (bytes), checksum (SHA-256), mtime, content_type; sorted by key.
+        Columns key, address, address_type, size (bytes), checksum (of the content), mtime, content_type; sorted by key.
     """
     attempt = f"data/{uuid.uuid4().hex}"
     target = hadoop_uri(namespace, attempt)
@@ -73,7 +74,7 @@ def write_files(frame: DataFrame, namespace: str, path: str, split: Split | None
         frame.write.parquet(target)
     else:
         _write_split(frame, target, split)
-    return _entries(_written(frame.sparkSession, target), attempt, path, split)
+    return _entries(_written(frame, target), attempt, path, split)
 
 
 def read_files(spark: SparkSession, namespace: str, entries: Iterable[Entry | CommonPrefix]) -> DataFrame:
@@ -94,20 +95,33 @@ def _write_split(frame: DataFrame, target: str, split: Split) -> None:
     ranged.sortWithinPartitions(_ORDINAL, *plain).write.partitionBy(_ORDINAL).parquet(target)
 
 
-def _written(spark: SparkSession, target: str) -> pl.DataFrame:
+def _written(frame: DataFrame, target: str) -> pl.DataFrame:
     """What was written, hashed by Spark: columns path, size, mtime, checksum, number, part."""
-    files = spark.read.format("binaryFile").option("recursiveFileLookup", "true").option("pathGlobFilter", "*.parquet")
-    listed = files.load(target).select(
+    files = frame.sparkSession.read.format("binaryFile").option("recursiveFileLookup", "true")
+    listed = files.option("pathGlobFilter", "*.parquet").load(target)
+    listed = listed.select(
         "path",
         F.col("length").alias("size"),
         F.col("modificationTime").alias("mtime"),
-        F.concat(F.lit("sha256:"), F.sha2("content", 256)).alias("checksum"),
+        _checksum(frame.schema.simpleString()).alias("checksum"),
     )
     table = pl.DataFrame(pl.from_arrow(listed.toArrow()))
     return table.with_columns(
         number=pl.col("path").str.extract(rf"/{_ORDINAL}=(\d+)/").cast(pl.Int64),
         part=pl.col("path").str.extract(r"/(part-[^/]+)$"),
     ).sort("number", "part")
+
+
+def _checksum(schema: str) -> Column:
+    """SHA-256 of a Parquet file's pages (all before the footer) and of its schema, as `parquet-pages-sha256:<hex>`.
+
+    Not of the whole file: the JVM writes the sets of encodings in the footer in an order that changes from process to
+    process, so the same rows, written again by another run, would count as a change.
+    """
+    last_bytes = [F.expr(f"conv(hex(substring(content, length - {7 - n}, 1)), 16, 10)").cast("long") for n in range(4)]
+    footer = sum((byte * 256**n for n, byte in enumerate(last_bytes)), F.lit(0))  # little-endian, before the magic PAR1
+    pages = F.col("content").substr(F.lit(1), (F.col("length") - 8 - footer).cast("int"))
+    return F.concat(F.lit(CHECKSUM_PREFIX), F.sha2(F.concat(pages, F.lit(schema).cast("binary")), 256))
 
 
 def _entries(files: pl.DataFrame, attempt: str, path: str, split: Split | None) -> pa.Table:

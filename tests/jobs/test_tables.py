@@ -14,7 +14,7 @@ from graveler_core import connect
 from graveler_core.errors import InvalidInput, NotFound
 from graveler_core.model.entry import AddressType, CommonPrefix, Entry
 from jobs.flights import RAW_MONTH
-from jobs.tables import PARQUET, Split, directory, hadoop_uri, read_files, write_files
+from jobs.tables import CHECKSUM_PREFIX, PARQUET, Split, directory, hadoop_uri, read_files, write_files
 
 pytestmark = pytest.mark.xdist_group("spark")
 MONTHS = ("2013-01", "2013-02", "2013-03")
@@ -34,7 +34,9 @@ def test_a_split_table_is_written_a_directory_a_key(spark: SparkSession, deliver
     for row in written.to_pylist():
         content = local(namespace, row["address"]).read_bytes()
         assert row["size"] == len(content)
-        assert row["checksum"] == "sha256:" + hashlib.sha256(content).hexdigest()
+        footer = int.from_bytes(content[-8:-4], "little")
+        hashed = content[: -8 - footer] + delivered.schema.simpleString().encode()
+        assert row["checksum"] == CHECKSUM_PREFIX + hashlib.sha256(hashed).hexdigest()
         assert row["content_type"] == PARQUET
         assert row["address_type"] == AddressType.RELATIVE
     assert read_files(spark, namespace, entries(written)).exceptAll(delivered).isEmpty()
@@ -48,6 +50,17 @@ def test_equal_rows_give_equal_files_whatever_else_is_written(delivered: DataFra
     alone = write_files(shuffled, namespace, "raw", Split(RAW_MONTH, ["2013-02"])).to_pylist()
     assert [(r["key"], r["checksum"]) for r in alone] == [(whole[1]["key"], whole[1]["checksum"])]
     assert alone[0]["address"] != whole[1]["address"]
+
+
+def test_other_rows_or_another_schema_give_another_checksum(spark: SparkSession, namespace: str) -> None:
+    frames = [
+        spark.createDataFrame([(1,)], "n INT"),
+        spark.createDataFrame([(2,)], "n INT"),
+        spark.createDataFrame([(1,)], "m INT"),
+        spark.sql("SELECT date_from_unix_date(1) AS n"),  # the same four bytes
+    ]
+    checksums = [write_files(f.coalesce(1), namespace, "t").column("checksum").to_pylist()[-1] for f in frames]
+    assert len(set(checksums)) == len(frames)
 
 
 def test_a_table_that_is_not_split_keeps_its_files(spark: SparkSession, namespace: str) -> None:

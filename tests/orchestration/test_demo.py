@@ -34,6 +34,7 @@ def test_it_works_and_works_again(tmp_path: Path) -> None:
     second = tell(tmp_path, "--months", "2")
     assert "edition 3" in second
     assert "changed  raw_flights/" in second
+    assert "raw_weather" not in second.split("diff main~1 main")[1].split("Time travel")[0]  # equal rows: no change
     assert [path.name for path in tmp_path.iterdir()] == [".graveler"]
 
     with connect(Installation(tmp_path / ".graveler").store) as graveler:
