@@ -12,7 +12,7 @@ from benchmarks.rows import print_table
 from benchmarks.run import Failed, Request, rows
 from benchmarks.scenario import suite
 
-SUITES = ("core",)
+SUITES = ("core", "protocol", "simulation")
 DURABILITIES = ("process", "power")
 
 
@@ -23,12 +23,13 @@ def main() -> None:
     unknown = [name for name in asked.only or () if name not in known]
     if unknown:
         sys.exit(f"benchmarks: {asked.suite} has no scenario {unknown[0]!r}; it has {', '.join(known)}")
+    store = asked.store or ("memory" if asked.suite == "simulation" else "sqlite")
     request = Request(
         suite=asked.suite,
         scenarios=[known[name] for name in asked.only or known],
-        store=asked.store,
+        store=store,
         # Only SQLite and local files know the difference.
-        durabilities=asked.durability or (DURABILITIES if asked.store == "sqlite" else ("-",)),
+        durabilities=asked.durability or (DURABILITIES if store == "sqlite" else ("-",)),
         sizes=asked.size,
         runs=asked.runs,
         directory=asked.directory,
@@ -48,11 +49,18 @@ def main() -> None:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="./run bench", description="Measure graveler.")
     parser.add_argument("suite", choices=SUITES)
-    parser.add_argument("--size", type=int, action="append", help="entries, instead of each scenario's own; repeatable")
+    parser.add_argument(
+        "--size",
+        type=int,
+        action="append",
+        help="entries (or milliseconds, or histories), instead of each scenario's own; repeatable",
+    )
     parser.add_argument("--only", action="append", metavar="SCENARIO", help="run this one; repeatable")
     parser.add_argument("--runs", type=int, help="set-ups and measurements of each, instead of each scenario's own")
     parser.add_argument("--durability", choices=DURABILITIES, action="append", help="default: both")
-    parser.add_argument("--store", default="sqlite", help="sqlite (default), memory, or the URL of a store")
+    parser.add_argument(
+        "--store", help="sqlite (default), memory (default of simulation), postgresql (starts a server), or a URL"
+    )
     parser.add_argument("--directory", type=Path, help="where files go; default: the system's temporary directory")
     parser.add_argument("--json", action="store_true", help="one JSON line for each row")
     return parser

@@ -32,7 +32,21 @@ _CORE: dict[str, str | dict[int, str]] = {
     "written by a commit of 100": {1_000_000: "aim 20; lakeFS 89,000"},
     "create branch": "aim 0.3; lakeFS 13, tuned 0.13",
 }
-_SUITES = {"core": _CORE}
+_PROTOCOL: dict[str, str | dict[int, str]] = {
+    "1 committer: commits": "lakeFS 42, tuned 226–296, PostgreSQL 49; Nessie 4,500, PostgreSQL 800",
+    "8 threads, 1 branch: answered": "aim: as 1 committer; lakeFS 35–45, tuned 136–154, PostgreSQL 42; "
+    "Nessie 1,641, PostgreSQL 792",
+    "8 threads, 1 branch: commit": "slowest: lakeFS 2,500–4,600; Nessie 4,700, PostgreSQL 3,300",
+    "8 threads, 1 branch: least share": "aim 0.5; Nessie: up to 33 times between threads",
+    "8 threads, 1 branch: errors": "aim 0; lakeFS loses attempts",
+    "8 threads, 8 branches: commits": "lakeFS 143–158, tuned 201–224",
+    "8 processes, 1 branch: answered": "aim: as 1 committer",
+    "8 processes, 1 branch: least share": "aim 0.5",
+    "8 processes, 1 branch: errors": "aim 0",
+    "transact 1,000 beside 3 of 1, threads: kept": "aim 0.5; Nessie starves: 0–3 calls in 15 s",
+    "transact 1,000 beside 3 of 1, processes: kept": "aim 0.5",
+}
+_SUITES = {"core": _CORE, "protocol": _PROTOCOL}
 
 
 def reference(suite: str, name: str, size: int) -> str:

@@ -45,7 +45,7 @@ def four_digits(value: float) -> float:
 def print_table(rows: Iterable[Row], console: Console) -> None:
     """Rows as a table."""
     numbers = ("median", "least", "most", "n", "CPU ms", "peak MiB")
-    table = Table("what", "entries", "durability", "unit", *numbers, "reference")
+    table = Table("what", "size", "durability", "unit", *numbers, "reference")
     for column in (1, 4, 5, 6, 7, 8, 9):
         table.columns[column].justify = "right"
     for row in rows:

@@ -8,7 +8,8 @@ import sys
 import tempfile
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -16,6 +17,7 @@ from typing import Any
 from benchmarks.peers import reference
 from benchmarks.rows import Row, four_digits
 from benchmarks.scenario import Measured, Place, Scenario
+from tests.postgresql_server import own_server
 
 
 class Failed(Exception):
@@ -29,7 +31,7 @@ class Request:
     suite: str
     scenarios: Sequence[Scenario]
     store: str
-    """`sqlite`, `memory`, or the URL of a store."""
+    """`sqlite`, `memory`, `postgresql` (a server for this run), or the URL of a store."""
     durabilities: Sequence[str]
     sizes: Sequence[int] | None
     """In place of the scenarios' own."""
@@ -41,11 +43,22 @@ class Request:
 
 def rows(request: Request, say: Callable[[str], None]) -> Iterator[Row]:
     """All rows asked for, each when it is known."""
-    for scenario in request.scenarios:
-        for size in request.sizes or scenario.sizes:
-            for durability in request.durabilities:
-                say(f"{scenario.name}, {size:,} entries, {durability}")
-                yield from _gathered(request, scenario, size, durability)
+    with _running(request.store) as store:
+        for scenario in request.scenarios:
+            for size in request.sizes or scenario.sizes:
+                for durability in request.durabilities:
+                    say(f"{scenario.name}, {size:,} {scenario.counts}, {durability}")
+                    yield from _gathered(replace(request, store=store), scenario, size, durability)
+
+
+@contextmanager
+def _running(store: str) -> Iterator[str]:
+    """The store as asked for; `postgresql` becomes the URL of a server that runs meanwhile, as in the tests."""
+    if store != "postgresql":
+        yield store
+        return
+    with own_server() as server:
+        yield server.url
 
 
 def _gathered(request: Request, scenario: Scenario, size: int, durability: str) -> Iterator[Row]:

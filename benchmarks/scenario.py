@@ -31,7 +31,7 @@ class Place:
     repository: str
     """The repository's name; no other run has it."""
     size: int
-    """Entries."""
+    """Entries, or what else the scenario counts."""
 
     def connect(self) -> Graveler:
         """The store."""
@@ -78,26 +78,28 @@ class Scenario:
     measure: Measure
     sizes: tuple[int, ...]
     runs: int
+    counts: str
+    """What its sizes are numbers of."""
 
 
 SUITES: dict[str, dict[str, Scenario]] = {}
 
 
 def scenario(
-    suite: str, prepare: Prepare, *, sizes: tuple[int, ...] = (1_000_000,), runs: int = 1
+    suite: str, prepare: Prepare, *, sizes: tuple[int, ...] = (1_000_000,), runs: int = 1, counts: str = "entries"
 ) -> Callable[[Measure], Measure]:
     """Register a measurement under its function's name.
 
     Args:
         suite: The suite that it belongs to.
         prepare: Its set-up, run in a process before it; not measured.
-        sizes: Entries, one row of results each.
+        sizes: Entries, or what `counts` says: one row of results each.
         runs: Set-ups and measurements from the beginning; for what can be measured only once after its set-up.
     """
 
     def register(measure: Measure) -> Measure:
         name = measure.__name__
-        SUITES.setdefault(suite, {})[name] = Scenario(name, prepare, measure, sizes, runs)
+        SUITES.setdefault(suite, {})[name] = Scenario(name, prepare, measure, sizes, runs, counts)
         return measure
 
     return register

@@ -14,25 +14,38 @@ from benchmarks.peers import reference
 from benchmarks.run import Request, rows
 from benchmarks.scenario import suite
 
-SIZE = 2_000
+SIZES = {"core": 2_000, "protocol": 100, "simulation": 20}
+SIZE = SIZES["core"]
 
 
 @pytest.mark.parametrize("name", SUITES)
 def test_each_scenario_gives_rows(name: str, tmp_path: Path) -> None:
     """In memory: a process for each scenario."""
     scenarios = list(suite(name).values())
-    request = Request(name, scenarios, "memory", ["-"], [SIZE], 1, tmp_path)
+    request = Request(name, scenarios, "memory", ["-"], [SIZES[name]], 1, tmp_path)
     said: list[str] = []
     found = list(rows(request, said.append))
     assert len(said) == len(scenarios)
     assert {row.scenario for row in found} == {scenario.name for scenario in scenarios}
     assert len({(row.scenario, row.name, row.unit) for row in found}) == len(found)
     for row in found:
-        assert (row.suite, row.size, row.store, row.durability) == (name, SIZE, "memory", "-")
-        assert 0 < row.least <= row.median <= row.most
+        assert (row.suite, row.size, row.store, row.durability) == (name, SIZES[name], "memory", "-")
+        assert 0 <= row.least <= row.median <= row.most
+        assert row.unit != "calls" or row.most == 0, "no call fails"
         assert row.repeats > 0
         assert row.peak_mib > 1
         assert json.loads(row.line())["name"] == row.name
+
+
+@pytest.mark.parametrize(("store", "scenario"), [("sqlite", "long_commit"), ("postgresql", "committers")])
+def test_processes_work_together(store: str, scenario: str, tmp_path: Path) -> None:
+    """Each way of working gives the same rows, and no call fails."""
+    request = Request("protocol", [suite("protocol")[scenario]], store, ["process"], [SIZES["protocol"]], 1, tmp_path)
+    found = list(rows(request, lambda text: None))
+    ways = [{row.name.replace(by, "") for row in found if by in row.name} for by in ("threads", "processes")]
+    assert ways[0] == ways[1] != set()
+    assert {row.store for row in found} == {store}
+    assert {row.most for row in found if row.unit == "calls"} == {0}
 
 
 def test_the_command_prints_json_lines(tmp_path: Path) -> None:

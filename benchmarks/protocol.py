@@ -1,0 +1,222 @@
+"""The suite `protocol`: many at once on a branch: their rate, how fair it is, what a writer sees of a long commit.
+
+A committer stages one entry and commits. Where several share a branch, a commit may take what others have staged: such
+a call is answered with the commit that took its change, and counts as answered.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from statistics import median
+
+import numpy as np
+
+from benchmarks import entries
+from benchmarks.crowd import DONE, By, Call, Part, Shift, at_work
+from benchmarks.scenario import Measured, Place, clocked, scenario
+from graveler_core.codec.entry import normalise
+from graveler_core.facade.branch import Branch
+from graveler_core.facade.repository import Repository
+from graveler_core.kv.registry import open_store
+from graveler_core.model.entry import Entry
+from graveler_core.model.operations import Put
+from graveler_core.staging.area import put_table
+
+_CROWD = 8
+_SMALL = 3
+_PUTS = (10, 100, 1_000)
+_PATIENT = 10
+"""Times the latency that a lone committer sees: within it an answer is in time."""
+_PATHS = 100
+"""That a committer or a writer takes in turn: what is staged and committed stays small."""
+_MOMENT = 1.0
+"""Seconds of writing before a long commit, and after it."""
+
+
+def ways(place: Place) -> tuple[By, ...]:
+    """What can work together there: a store in memory is of one process."""
+    return ("threads",) if place.store.startswith("memory:") else ("threads", "processes")
+
+
+def branches(place: Place) -> None:
+    """An empty repository with a branch for each of the crowd."""
+    with place.connect() as g:
+        repo = place.create(g)
+        for number in range(_CROWD):
+            repo.create_branch(f"branch-{number}", source="main")
+
+
+def empty_repository(place: Place) -> None:
+    """Nothing but the first commit."""
+    with place.connect() as g:
+        place.create(g)
+
+
+def staged_in_bulk(place: Place) -> None:
+    """All entries staged by one `stage_many`, on a branch for each way of working."""
+    with place.connect() as g:
+        repo = place.create(g)
+        for by in ways(place):
+            repo.create_branch(by, source="main").stage_many(entries.first(place.size))
+
+
+def staged_one_by_one(place: Place) -> None:
+    """All entries staged as one key-value row each, on a branch for each way of working."""
+    with place.connect() as g:
+        repo = place.create(g)
+        store = open_store(place.store)
+        for by in ways(place):
+            token = repo.create_branch(by, source="main").record().staging_token
+            put_table(store, token, normalise(entries.first(place.size)))
+        store.close()
+
+
+@scenario("protocol", branches, sizes=(4_000,), counts="milliseconds")
+def committers(place: Place) -> Iterator[Measured]:
+    """One, eight on a branch, and eight on a branch each; `commit` alone is timed."""
+    with place.connect() as g:
+        repo = place.repo(g)
+        alone = _together(place, repo, _committers(1, ["main"]), "threads")
+        idle = median(call.took for call in _all(alone))
+        yield from _rates("1 committer", alone, idle)
+        for by in ways(place):
+            on_one = _together(place, repo, _committers(_CROWD, ["main"]), by)
+            yield from _rates(f"{_CROWD} {by}, 1 branch", on_one, idle)
+            names = [f"branch-{number}" for number in range(_CROWD)]
+            apart = _together(place, repo, _committers(_CROWD, names), by)
+            yield from _rates(f"{_CROWD} {by}, {_CROWD} branches", apart, idle)
+
+
+@scenario("protocol", empty_repository, sizes=(4_000,), counts="milliseconds")
+def large_transaction(place: Place) -> Iterator[Measured]:
+    """Transactions of many puts, alone and beside others of one put each, all of them of new paths."""
+    with place.connect() as g:
+        repo = place.repo(g)
+        for puts in _PUTS:
+            name = f"transact {puts:,}"
+            large = Part(name, "main", partial(_transaction, puts=puts))
+            small = [Part(f"small {number}", "main", partial(_transaction, puts=1)) for number in range(_SMALL)]
+            alone = _together(place, repo, [large], "threads")
+            before = _rate(alone, [name])
+            yield Measured(f"{name}, alone", "per s", (before,))
+            for by in ways(place):
+                beside = _together(place, repo, [large, *small], by)
+                what = f"{name} beside {_SMALL} of 1, {by}"
+                yield Measured(what, "per s", (_rate(beside, [name]),))
+                if before:
+                    yield Measured(f"{what}: kept", "of alone", (_rate(beside, [name]) / before,))
+                yield Measured(f"{what}: the others", "per s", (_rate(beside, [part.who for part in small]),))
+                yield _slowest(what, beside.calls[name])
+                yield from _errors(what, beside)
+
+
+@scenario("protocol", staged_in_bulk, sizes=(100_000, 1_000_000))
+def long_commit(place: Place) -> Iterator[Measured]:
+    """A writer before, during and after the commit of what was staged in bulk."""
+    yield from _beside_a_commit(place)
+
+
+@scenario("protocol", staged_one_by_one, sizes=(100_000,))
+def long_commit_of_rows(place: Place) -> Iterator[Measured]:
+    """The same where the entries were staged one by one; after it, their rows are dropped in the background."""
+    yield from _beside_a_commit(place)
+
+
+def _beside_a_commit(place: Place) -> Iterator[Measured]:
+    for by in ways(place):
+        with place.connect() as g:
+            repo = place.repo(g)
+            with at_work(place, repo, [Part("writer", by, _write)], by) as shift:
+                time.sleep(_MOMENT)
+                begun = time.monotonic()
+                commit = clocked(lambda: repo.branch(by).commit("long"))  # noqa: B023
+                ended = time.monotonic()
+                time.sleep(_MOMENT)
+        calls, what = shift.calls["writer"], f"{place.size:,}, {by}"
+        yield from _latencies(f"stage before a commit of {what}", [c for c in calls if c.ended <= begun])
+        yield from _latencies(
+            f"stage during a commit of {what}", [c for c in calls if c.ended > begun < ended > c.begun]
+        )
+        yield from _latencies(f"stage after a commit of {what}", [c for c in calls if c.begun >= ended])
+        yield commit.named(f"commit of {what}, beside a writer")
+        yield from _errors(f"stage beside a commit of {what}", shift)
+
+
+def _committers(count: int, names: Sequence[str]) -> list[Part]:
+    return [Part(f"committer {n}", names[n % len(names)], _commit) for n in range(count)]
+
+
+def _commit(branch: Branch, who: str, number: int) -> Callable[[], object]:
+    branch.stage(*_new(who, number))
+    return partial(branch.commit, who)
+
+
+def _transaction(branch: Branch, who: str, number: int, puts: int) -> Callable[[], object]:
+    place = f"{who}/{time.monotonic_ns()}"
+    operations = [Put(f"{place}/{n}", entries.one(n, number)) for n in range(puts)]
+    return partial(branch.transact, operations, message=who)
+
+
+def _write(branch: Branch, who: str, number: int) -> Callable[[], object]:
+    return partial(branch.stage, *_new(who, number))
+
+
+def _new(who: str, number: int) -> tuple[str, Entry]:
+    """One of somebody's paths, and content that it never had."""
+    return f"{who}/{number % _PATHS}", entries.one(number, time.monotonic_ns())
+
+
+def _together(place: Place, repo: Repository, parts: Sequence[Part], by: By) -> Shift:
+    with at_work(place, repo, parts, by) as shift:
+        time.sleep(place.size / 1e3)
+    return shift
+
+
+def _rates(name: str, shift: Shift, idle: float) -> Iterator[Measured]:
+    """How many commits, of whom, and how long they took."""
+    calls = _all(shift)
+    answered = {who: sum(call.answered for call in shift.within(who)) for who in shift.calls}
+    fair = sum(answered.values()) / len(answered)
+    in_time = sum(call.answered and call.took <= _PATIENT * idle for call in calls) / len(calls)
+    yield Measured(f"{name}: commits", "per s", (_rate(shift, shift.calls),))
+    yield Measured(f"{name}: answered", "per s", (sum(answered.values()) / shift.seconds,))
+    yield Measured(f"{name}: commit", "ms", tuple(call.took for call in calls))
+    yield Measured(f"{name}: commit, p99", "ms", (_p99(calls),))
+    yield Measured(f"{name}: answered within {_PATIENT} x idle", "%", (100 * in_time,))
+    if len(answered) > 1 and fair:
+        yield Measured(f"{name}: least share", "of fair", (min(answered.values()) / fair,))
+    yield from _errors(name, shift)
+
+
+def _rate(shift: Shift, whose: Sequence[str] | dict[str, list[Call]]) -> float:
+    """What they brought into the history themselves, a second."""
+    return sum(call.outcome == DONE for who in whose for call in shift.within(who)) / shift.seconds
+
+
+def _latencies(name: str, calls: Sequence[Call]) -> Iterator[Measured]:
+    if calls:
+        yield Measured(name, "ms", tuple(call.took for call in calls))
+        yield Measured(f"{name}, p99", "ms", (_p99(calls),))
+
+
+def _errors(name: str, shift: Shift) -> Iterator[Measured]:
+    """Calls that failed: in all, and of each kind."""
+    found = Counter(shift.errors())
+    yield Measured(f"{name}: errors", "calls", (found.total(),))
+    for outcome, count in found.items():
+        yield Measured(f"{name}: {outcome}", "calls", (count,))
+
+
+def _slowest(name: str, calls: Sequence[Call]) -> Measured:
+    return Measured(f"{name}: slowest", "ms", (max(call.took for call in calls),))
+
+
+def _p99(calls: Sequence[Call]) -> float:
+    return float(np.percentile([call.took for call in calls], 99))
+
+
+def _all(shift: Shift) -> list[Call]:
+    return [call for calls in shift.calls.values() for call in calls]
