@@ -30,7 +30,7 @@ from graveler_core.engine.retry import attempts
 from graveler_core.engine.seal import seal
 from graveler_core.engine.swap import cleanups, record_writes, retire, swap, without_layer
 from graveler_core.engine.view import View, changes, commit_of
-from graveler_core.errors import Conflict, CorruptData, Kind, NoChanges, OutcomeUnknown
+from graveler_core.errors import Conflict, CorruptData, InvalidInput, Kind, NoChanges, OutcomeUnknown
 from graveler_core.model.entities import Branch
 from graveler_core.model.ids import BranchId, CommitId, Nonce, RepositoryId
 from graveler_core.model.layers import Layer
@@ -66,7 +66,10 @@ def commit(stores: Stores, repo: RepositoryId, branch: BranchId, draft: Draft) -
             return _commit(stores, repo, branch, draft)
         except (NoChanges, Conflict):
             # Who took the changes may have been this very call, made before under the same key by another process.
-            made = _made_before(stores, fresh(stores, repo, branch), draft) if draft.idempotency_key else None
+            made = None
+            if draft.idempotency_key:
+                with suppress(InvalidInput):  # the branch was made anew since: nothing on it can be this call's
+                    made = _made_before(stores, fresh(stores, repo, branch), draft)
             if made is None:
                 raise
             return made
@@ -99,7 +102,7 @@ def _commit(stores: Stores, repo: RepositoryId, branch: BranchId, draft: Draft) 
             late = None if decision.verdict is Verdict.GONE else made_by_call(stores, registers, tried, began)
             if late is not None:
                 return late
-        layers = _layers_left(registers, decision)
+        layers = _layers_left(registers, decision, allow_empty=draft.allow_empty)
     raise AssertionError("attempts() raises when it ends")
 
 
@@ -162,12 +165,14 @@ def _swapped(stores: Stores, registers: Registers, built: _Built) -> bool:
     return False
 
 
-def _layers_left(registers: Registers, decision: Decision) -> tuple[Layer, ...]:
+def _layers_left(registers: Registers, decision: Decision, *, allow_empty: bool) -> tuple[Layer, ...]:
     """The layers to build from next, or the error that ends the commit."""
     branch = registers.branch
     if decision.verdict is Verdict.GONE:
         raise branch_missing(registers.repository, branch.id)
     if decision.verdict is Verdict.ABSORBED:
+        if allow_empty:
+            return branch.sealed_tokens
         raise NoChanges(
             f"branch {branch.id!r}: another commit took the changes, at or before {branch.commit_id[:12]}",
             commit=branch.commit_id,

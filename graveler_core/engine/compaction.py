@@ -16,8 +16,9 @@ harmless, since only one of them finds what it sealed; the start time merely spa
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from graveler_core.committed.apply import apply
 from graveler_core.engine.install import Verdict, decide
@@ -25,7 +26,7 @@ from graveler_core.engine.registers import fresh, same_content
 from graveler_core.engine.retry import attempts
 from graveler_core.engine.swap import cleanups, lists, record_writes, retire, swap, without_layer
 from graveler_core.engine.view import View, changes, commit_of
-from graveler_core.errors import Conflict, CorruptData, Kind, NoChanges, SlowDown
+from graveler_core.errors import Conflict, CorruptData, Kind, NoChanges, OutcomeUnknown, SlowDown
 from graveler_core.model.entities import Branch
 from graveler_core.model.ids import BranchId, MetarangeId, RepositoryId
 from graveler_core.model.layers import Layer, SealedToken
@@ -74,14 +75,16 @@ def compact(stores: Stores, repo: RepositoryId, branch: BranchId, every: timedel
 
 
 def _seal(stores: Stores, repo: RepositoryId, branch: BranchId, every: timedelta) -> Registers:
+    start = stores.clock.now()
     for _ in attempts(stores, f"compaction of {repo}/{branch}"):
         now = fresh(stores, repo, branch)
         begun = now.branch.compaction_start_time
-        if begun is not None and stores.clock.now() - begun < every:
+        # After a lost answer the start that stands there may be this compaction's own.
+        if begun is not None and begun != start and stores.clock.now() - begun < every:
             raise SlowDown(f"branch {branch!r}: a compaction began at {begun}", branch=branch)
         filled = not area.is_empty(stores.kv, now.branch.staging_token)
         if filled or _any_records(stores, now, now.branch.sealed_tokens):
-            sealed = _sealed(stores, now, filled=filled)
+            sealed = _sealed(stores, now, start, filled=filled)
             if sealed is not None:
                 return sealed
         elif same_content(now, fresh(stores, repo, branch)):
@@ -89,14 +92,19 @@ def _seal(stores: Stores, repo: RepositoryId, branch: BranchId, every: timedelta
     raise AssertionError("attempts() raises when it ends")
 
 
-def _sealed(stores: Stores, now: Registers, *, filled: bool) -> Registers | None:
-    update: dict[str, object] = {"compaction_start_time": stores.clock.now()}
-    if not filled:
-        return swap(stores, now, now.branch.model_copy(update=update))
-    token = keys.staging_token(now.repository, now.branch.id, stores.ids.fresh())
-    update["staging_token"] = token
-    update["sealed_tokens"] = (SealedToken(token=now.branch.staging_token), *now.branch.sealed_tokens)
-    return swap(stores, now, now.branch.model_copy(update=update), mine=lambda current: lists(current, token))
+def _sealed(stores: Stores, now: Registers, start: datetime, *, filled: bool) -> Registers | None:
+    update: dict[str, object] = {"compaction_start_time": start}
+    if filled:
+        update["staging_token"] = keys.staging_token(now.repository, now.branch.id, stores.ids.fresh())
+        update["sealed_tokens"] = (SealedToken(token=now.branch.staging_token), *now.branch.sealed_tokens)
+    record = now.branch.model_copy(update=update)
+
+    def happened(current: Branch) -> bool:
+        return lists(current, record.staging_token) if filled else current == record
+
+    with suppress(OutcomeUnknown):  # sealed or not, nothing is lost by looking again
+        return swap(stores, now, record, mine=happened)
+    return None
 
 
 def _any_records(stores: Stores, now: Registers, layers: tuple[Layer, ...]) -> bool:

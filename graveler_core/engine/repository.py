@@ -14,10 +14,12 @@ completes it. Every record carries a fresh nonce, so no swap succeeds on an equa
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from graveler_core.committed.apply import Applied, apply
 from graveler_core.engine.branching import new_branch
 from graveler_core.engine.draft import Draft
+from graveler_core.engine.retry import attempts
 from graveler_core.engine.swap import record_writes
 from graveler_core.errors import Conflict, GravelerError, Kind, NotUnique, PredicateFailed
 from graveler_core.kv.limits import check_key
@@ -107,20 +109,41 @@ def delete_repository(stores: Stores, repo: RepositoryId) -> None:
 
 def _hand_over(stores: Stores, held: Held[Repository]) -> None:
     """Leave the entry for the cleaner, then remove the record: in this order, so that nothing is ever forgotten."""
-    repo = held.value
+    where = keys.repository(held.value.id)
+    for _ in attempts(stores, f"deletion of repository {held.value.id}"):
+        try:
+            claimed = _enter_for_cleaner(stores, held.value)
+        except PredicateFailed:
+            continue
+        if not claimed:
+            access.remove(stores.kv, where, held)
+            return
+        # The cleaner that claimed the entry removes the record itself before it touches anything.
+        if access.read(stores.kv, where) != held:
+            return
+    raise AssertionError("attempts() raises when it ends")
+
+
+def _enter_for_cleaner(stores: Stores, repo: Repository) -> bool:
+    """See that the entry stands as `deleted`, or else (true) that a cleaner has claimed it.
+
+    Raises:
+        PredicateFailed: it changed meanwhile.
+    """
     where = keys.deleted_repository(repo.id, repo.uid)
     entry = DeletedRepository(
         repository=repo, state=DeletedState.DELETED, nonce=Nonce(stores.ids.fresh()), since=stores.clock.now()
     )
     known = access.read(stores.kv, where)
     if known is None:
-        access.write_if_absent(stores.kv, where, entry)
+        access.create(stores.kv, where, entry, mine=partial(_is_entry, entry.nonce))
     elif known.value.state is DeletedState.RESTORING:
-        access.replace(stores.kv, where, known, entry)
-    elif known.value.state is DeletedState.PURGING:
-        # The cleaner that claimed the entry removes the record itself before it touches anything.
-        return
-    access.remove(stores.kv, keys.repository(repo.id), held)
+        access.replace(stores.kv, where, known, entry, mine=partial(_is_entry, entry.nonce))
+    return known is not None and known.value.state is DeletedState.PURGING
+
+
+def _is_entry(nonce: Nonce, current: DeletedRepository) -> bool:
+    return current.nonce == nonce
 
 
 def _begin(stores: Stores, wanted: NewRepository, place: Namespace) -> Held[Repository]:

@@ -92,23 +92,33 @@ def replace(
 def remove(kv: Store, location: Location[R], held: Held[R], *, lives_on: Callable[[R], bool] | None = None) -> bool:
     """Delete exactly the record that was read; False where another one, or none, stood there.
 
+    Sent again while its answers are lost and the record still stands: a request that was taken for lost may still
+    arrive.
+
     Args:
         lives_on: Whether a record found after a lost answer is a later state of the one that was read (it bears its
             uid), so that nothing was deleted. To be given where such records are replaced: what hangs on a record must
             not be torn down while it stands.
 
     Raises:
-        OutcomeUnknown: the answer was lost, and so was that of the look after it.
+        OutcomeUnknown: the answers were lost and the record still stands, or it could not be looked at.
     """
-    try:
-        kv.delete_if(location.partition, location.key, held.predicate)
-    except PredicateFailed:
-        return False
-    except OutcomeUnknown as lost:
+    lost: OutcomeUnknown | None = None
+    for _ in range(LOST_ANSWERS):
+        try:
+            kv.delete_if(location.partition, location.key, held.predicate)
+        except PredicateFailed:
+            if lost is None:
+                return False
+        except OutcomeUnknown as e:
+            lost = e
+        else:
+            return True
         current = _look(kv, location, lost)
-        stands = current is not None and (current == held or (lives_on is not None and lives_on(current.value)))
-        return not stands
-    return True
+        if current != held:
+            return not (current is not None and lives_on is not None and lives_on(current.value))
+    assert lost is not None  # noqa: S101 - the loop ends here only by lost answers
+    raise lost
 
 
 def scan(kv: Store, folder: Folder[R], *, prefix: str = "", after: str = "") -> Iterator[tuple[str, Held[R]]]:

@@ -12,19 +12,19 @@ from graveler_core.model.entities import RepositoryState
 from graveler_core.records import access
 from graveler_core.records.access import Held
 from graveler_core.refs import repositories
-from tests.simulation.mutants.plant import instead, mutant
+from tests.simulation.mutants.plant import GARBAGE, instead, mutant
 
 ACCESS = {name: getattr(access, name) for name in ("create", "read", "read_many", "remove", "replace", "scan")}
-ACCESS["write_if_absent"] = access.write_if_absent
 
 
-def _set(kv: Any, where: Any, held: Any, record: Any) -> Any:
+def _set(kv: Any, where: Any, held: Any, record: Any, **_: Any) -> Any:
     kv.set(where.partition, where.key, encode(record))
     return access.read(kv, where)
 
 
-@mutant(seed=0)
+@mutant(seed=0, breaks="7")
 def repository_record_is_deleted_whatever_stands_there() -> Iterator[None]:
+    """The last step of a deletion removes the record of whatever repository bears the name."""
     def remove(kv: Any, where: Any, held: Any, **_: Any) -> bool:
         kv.delete(where.partition, where.key)
         return True
@@ -33,14 +33,16 @@ def repository_record_is_deleted_whatever_stands_there() -> Iterator[None]:
         yield
 
 
-@mutant(seed=0)
+@mutant(seed=0, breaks=GARBAGE)
 def repository_is_deleted_without_an_entry() -> Iterator[None]:
-    with instead((repository, "access", SimpleNamespace(**ACCESS | {"write_if_absent": lambda *_: True}))):
+    """A deletion leaves the cleaner no entry."""
+    with instead((repository, "_enter_for_cleaner", lambda *_: False)):
         yield
 
 
-@mutant(seed=0)
+@mutant(seed=0, breaks=GARBAGE)
 def repository_record_is_removed_before_the_entry() -> Iterator[None]:
+    """A deletion removes the record first, then leaves the cleaner's entry."""
     real = repository._hand_over
 
     def removed_first(stores: Any, held: Any) -> None:
@@ -51,8 +53,9 @@ def repository_record_is_removed_before_the_entry() -> Iterator[None]:
         yield
 
 
-@mutant(seed=0)
+@mutant(seed=0, breaks="7")
 def repository_is_seen_before_it_is_whole() -> Iterator[None]:
+    """A repository is active before it has a claim, a commit and a branch."""
     real = repository._begin
 
     def at_once(stores: Any, wanted: Any, place: Any) -> Any:
@@ -64,21 +67,24 @@ def repository_is_seen_before_it_is_whole() -> Iterator[None]:
         yield
 
 
-@mutant(seed=0)
+@mutant(seed=0, breaks="7")
 def activation_without_a_swap() -> Iterator[None]:
+    """A creation becomes active, and a deletion begins, by writing the record."""
     with instead((repository, "access", SimpleNamespace(**ACCESS | {"replace": _set}))):
         yield
 
 
-@mutant(seed=0)
+@mutant(seed=0, breaks="7")
 def expiry_without_a_swap() -> Iterator[None]:
+    """A creation that took too long is declared failed by writing its record."""
     replaced = SimpleNamespace(read=access.read, scan=access.scan, replace=_set)
     with instead((repositories, "access", replaced)):
         yield
 
 
-@mutant(seed=0)
+@mutant(seed=0, breaks="7")
 def creation_over_another() -> Iterator[None]:
+    """A repository is created by writing its record, whether or not one stands there."""
     def create(kv: Any, where: Any, record: Any, **_: Any) -> Held[Any]:
         kv.set(where.partition, where.key, encode(record))
         found = access.read(kv, where)
@@ -89,14 +95,16 @@ def creation_over_another() -> Iterator[None]:
         yield
 
 
-@mutant(seed=0)
+@mutant(seed=0, breaks="7")
 def namespaces_may_overlap() -> Iterator[None]:
+    """A creation does not look for claims above and below its own."""
     with instead((repository, "_overlapping", lambda *_: None)):
         yield
 
 
-@mutant(seed=0)
+@mutant(seed=0, breaks="7")
 def namespaces_are_looked_at_before_the_claim() -> Iterator[None]:
+    """A creation looks for other claims before it makes its own."""
     real_claim, real_look = repository._claim, repository._overlapping
     # By process: a patch of its own around the claim would outlive an actor that crashes in it.
     seen: dict[int, Any] = {}

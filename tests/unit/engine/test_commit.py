@@ -134,6 +134,22 @@ def test_another_commit_took_it(world: World, main: Branch) -> None:
     assert caught.value.details["commit"] == taken[0]
 
 
+def test_another_commit_took_it_and_empty_ones_are_allowed(world: World, main: Branch) -> None:
+    """Whoever asks for a commit whatever there is gets one, also when the changes went elsewhere."""
+    kv = Interposed(world.kv)
+    mine = world.branch(kv)
+    main.stage("a", entry(1))
+    recorded(world, kv)
+    advance = before_call(kv, "set_if", 1)
+    kv.reset()
+    kv.before[advance] = lambda: main.commit("other")
+    made = mine.commit("mine", allow_empty=True)
+    assert not kv.before
+    assert [c.message for c in world.graveler().repository("repo").log("main")][:2] == ["mine", "other"]
+    assert main.record().commit_id == made.id
+    assert main.get("a").size == 1
+
+
 def test_a_reset_took_it(world: World, main: Branch) -> None:
     kv = Interposed(world.kv)
     mine = world.branch(kv)

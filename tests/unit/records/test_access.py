@@ -58,7 +58,26 @@ def test_one_lost_answer_is_found_out(kv: Interposed, happened: bool) -> None:
     assert access.read(kv, WHERE) == second
     kv.reset()
     kv.lose[0] = happened
-    assert access.remove(kv, WHERE, second) == happened
+    assert access.remove(kv, WHERE, second)
+    assert access.read(kv, WHERE) is None
+
+
+def test_a_removal_that_comes_through_late_is_one(kv: Interposed) -> None:
+    """Taken for lost and sent again, it finds nothing."""
+    held = access.create(kv, WHERE, tag("c1"))
+    kv.reset()
+    kv.lose[0] = False
+    kv.before[2] = lambda: access.remove(kv, WHERE, held)
+    assert access.remove(kv, WHERE, held)
+
+
+def test_a_removal_lost_for_good(kv: Interposed) -> None:
+    held = access.create(kv, WHERE, tag("c1"))
+    kv.reset()
+    kv.lose = dict.fromkeys(range(100), False)
+    with pytest.raises(OutcomeUnknown):
+        access.remove(kv, WHERE, held)
+    assert kv.verbs.count("delete_if") == LOST_ANSWERS
 
 
 @pytest.mark.parametrize("verb", ["create", "replace"])
