@@ -33,7 +33,7 @@ def entries_page(
 ) -> pa.Table:
     """The first entries of a key span, at most `rows`; fewer only where the span ends."""
     start, end = span
-    return _settled(stores, repo, branch, lambda view: first_rows(scan(view, start=start, end=end), rows))
+    return _settled(stores, repo, branch, lambda view: first_rows(scan(view, start=start, end=end, few=rows), rows))
 
 
 def changes_page(
@@ -41,9 +41,11 @@ def changes_page(
 ) -> Differences:
     """The first uncommitted changes of a key span, at most `rows`; fewer only where the span ends."""
     start, end = span
-    return _settled(
-        stores, repo, branch, lambda view: first_differences(against_head(view, start=start, end=end), rows)
-    )
+
+    def first(view: View) -> Differences:
+        return first_differences(against_head(view, start=start, end=end, few=rows), rows)
+
+    return _settled(stores, repo, branch, first)
 
 
 def _settled(stores: Stores, repo: RepositoryId, branch: BranchId, answer: Callable[[View], T]) -> T:

@@ -60,7 +60,9 @@ def view_of(stores: Stores, registers: Registers) -> View:
     branch = registers.branch
     trees = stores.trees(registers.repository)
     head = commit_of(stores, registers.repository, branch.commit_id).layout.metarange_id
-    return View(Stack(stores.kv, trees.blobs, layers_of(branch)), trees, head, branch.compacted_metarange)
+    return View(
+        Stack(stores.kv, trees.blobs, layers_of(branch), stores.ranges), trees, head, branch.compacted_metarange
+    )
 
 
 def lookup(view: View, path: str) -> Entry | None:
@@ -73,10 +75,14 @@ def lookup(view: View, path: str) -> Entry | None:
     return None if row is None else entry_from_row(row, 0)
 
 
-def scan(view: View, *, start: bytes = b"", end: bytes | None = None) -> Iterator[pa.Table]:
-    """The visible entries from `start` to before `end`, as sorted tables in `ENTRY_SCHEMA`, lazily."""
+def scan(view: View, *, start: bytes = b"", end: bytes | None = None, few: int | None = None) -> Iterator[pa.Table]:
+    """The visible entries from `start` to before `end`, as sorted tables in `ENTRY_SCHEMA`, lazily.
+
+    Args:
+        few: How many are likely to be enough.
+    """
     below = (as_records(page) for page in _below(view, start, end))
-    for page in merge([staged.scan(view.stack, start=start, end=end), below]):
+    for page in merge([staged.scan(view.stack, start=start, end=end, few=few), below]):
         entries = live(page)
         if entries.num_rows:
             yield entries
@@ -93,9 +99,15 @@ def changes(view: View) -> Iterator[pa.Table]:
         yield from found if view.base == view.head else (_as_in_head(view, page) for page in found)
 
 
-def against_head(view: View, *, start: bytes = b"", end: bytes | None = None) -> Iterator[Differences]:
-    """What is uncommitted: the differences of the visible state from the head, sorted, lazily."""
-    for page in _records_over_head(view, start, end):
+def against_head(
+    view: View, *, start: bytes = b"", end: bytes | None = None, few: int | None = None
+) -> Iterator[Differences]:
+    """What is uncommitted: the differences of the visible state from the head, sorted, lazily.
+
+    Args:
+        few: How many are likely to be enough.
+    """
+    for page in _records_over_head(view, start, end, few):
         different = compare(view.trees, view.head, page)
         if len(different):
             yield different
@@ -109,8 +121,8 @@ def _below(view: View, start: bytes, end: bytes | None) -> Iterator[pa.Table]:
             yield from scan_committed(view.trees, tree, start=part.start, end=part.end)
 
 
-def _changes_in(view: View, span: Span) -> Iterator[pa.Table]:
-    records = staged.scan(view.stack, start=span.start, end=span.end)
+def _changes_in(view: View, span: Span, few: int | None = None) -> Iterator[pa.Table]:
+    records = staged.scan(view.stack, start=span.start, end=span.end, few=few)
     if span.source is Source.NOTHING:
         base = scan_committed(view.trees, view.base, start=span.start, end=span.end)
         return merge([records, (tombstones(page) for page in base)])
@@ -130,12 +142,12 @@ def _as_in_head(view: View, page: pa.Table) -> pa.Table:
     return newest_wins([equal, page]) if equal.num_rows else page
 
 
-def _records_over_head(view: View, start: bytes, end: bytes | None) -> Iterator[pa.Table]:
+def _records_over_head(view: View, start: bytes, end: bytes | None, few: int | None) -> Iterator[pa.Table]:
     for span in spans(view.stack.layers):
         part = within(span, start, end)
         if part is None:
             continue
-        streams = [_changes_in(view, part)]
+        streams = [_changes_in(view, part, few)]
         if view.base != view.head:
             streams.append(_tree_changes(view, view.head, view.base, part))
         yield from merge(streams)

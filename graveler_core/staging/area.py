@@ -13,9 +13,14 @@ import pyarrow.compute as pc
 from graveler_core.codec.columns import without_first
 from graveler_core.codec.staged_record import decode_records, encode_records
 from graveler_core.kv.bulk import drop_partition, load, scan_arrow
+from graveler_core.kv.columns import batch_of_rows
+from graveler_core.kv.paging import FIRST_PAGE_ROWS
 from graveler_core.kv.store import Store
 from graveler_core.model.ids import StagingToken
 from graveler_core.records import layout as keys
+
+_SMALL_PAGES = 2
+"""The second one makes up for what the first one held and nobody saw."""
 
 
 def put_table(kv: Store, token: StagingToken, records: pa.Table) -> None:
@@ -27,12 +32,27 @@ def put_table(kv: Store, token: StagingToken, records: pa.Table) -> None:
         load(kv, keys.staging(token), paths, encode_records(table))
 
 
-def scan(kv: Store, token: StagingToken, *, start: bytes = b"", end: bytes | None = None) -> Iterator[pa.Table]:
-    """The staged records from `start` to before `end` as sorted tables in `RECORD_SCHEMA`, page by page."""
+def scan(
+    kv: Store, token: StagingToken, *, start: bytes = b"", end: bytes | None = None, few: int | None = None
+) -> Iterator[pa.Table]:
+    """The staged records from `start` to before `end` as sorted tables in `RECORD_SCHEMA`, page by page.
+
+    Args:
+        few: How many are likely to be enough: the first pages are so small, where that is less than a store reads at
+            once.
+    """
+    partition, first = keys.staging(token), keys.staged(start)
     stop = keys.staged(end) if end is not None else None
-    for batch in scan_arrow(kv, keys.staging(token), prefix=keys.STAGED, start=keys.staged(start), end=stop):
-        if batch.num_rows:
-            yield decode_records(without_first(batch["key"], len(keys.STAGED)), batch["value"])
+    for _ in range(_SMALL_PAGES if few is not None and few <= FIRST_PAGE_ROWS else 0):
+        rows = [
+            (row.key, row.value) for row in kv.scan(partition, prefix=keys.STAGED, start=first, end=stop, limit=few)
+        ]
+        yield from _decoded(batch_of_rows(rows))
+        if len(rows) != few:
+            return
+        first = rows[-1][0] + b"\0"
+    for batch in scan_arrow(kv, partition, prefix=keys.STAGED, start=first, end=stop):
+        yield from _decoded(batch)
 
 
 def is_empty(kv: Store, token: StagingToken) -> bool:
@@ -43,3 +63,8 @@ def is_empty(kv: Store, token: StagingToken) -> bool:
 def drop(kv: Store, token: StagingToken) -> int:
     """Empty a token that has left its branch's record; gives the number of records removed."""
     return drop_partition(kv, keys.staging(token))
+
+
+def _decoded(batch: pa.RecordBatch) -> Iterator[pa.Table]:
+    if batch.num_rows:
+        yield decode_records(without_first(batch["key"], len(keys.STAGED)), batch["value"])

@@ -10,7 +10,7 @@ uses a name of its own, so attempts never meet; what the manifest does not list 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import pyarrow as pa
 
@@ -25,8 +25,18 @@ from graveler_core.segments.format import encode as encode_segment
 from graveler_core.segments.sorted_keys import KEY, between
 
 PIECE_ROWS = 131_072
+_PIECE_BYTES = 400
+"""What a decoded line of a manifest takes in memory besides its keys."""
 Mapper: TypeAlias = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
 """`map`, or an executor's `map`."""
+
+
+class Cache(Protocol):
+    """Keeps what was read of layers, by address: files of layers never change, and no address is used again."""
+
+    def get(self, id: str) -> Any | None: ...
+
+    def put(self, id: str, value: Any, size: int) -> None: ...
 
 
 class Piece(Record):
@@ -62,18 +72,20 @@ def write(blobs: Blobs, layer: LayerId, records: pa.Table, mapper: Mapper = map)
     blobs.create(_address(layer, "manifest"), encode(Manifest(pieces=tuple(pieces))))
 
 
-def scan(blobs: Blobs, layer: LayerId, *, start: bytes = b"", end: bytes | None = None) -> Iterator[pa.Table]:
+def scan(
+    blobs: Blobs, layer: LayerId, *, start: bytes = b"", end: bytes | None = None, cache: Cache | None = None
+) -> Iterator[pa.Table]:
     """The layer's records from `start` to before `end`, a piece at a time."""
-    for piece in _manifest(blobs, layer).pieces:
+    for piece in _manifest(blobs, layer, cache).pieces:
         if piece.max_key >= start and (end is None or piece.min_key < end):
-            yield between(_piece(blobs, layer, piece), start, end)
+            yield between(_piece(blobs, layer, piece, cache), start, end)
 
 
-def lookup(blobs: Blobs, layer: LayerId, key: bytes) -> pa.Table | None:
+def lookup(blobs: Blobs, layer: LayerId, key: bytes, cache: Cache | None = None) -> pa.Table | None:
     """The layer's record of a key as a table of one row, or None."""
-    for piece in _manifest(blobs, layer).pieces:
+    for piece in _manifest(blobs, layer, cache).pieces:
         if piece.min_key <= key <= piece.max_key:
-            row = between(_piece(blobs, layer, piece), key, key + b"\0")
+            row = between(_piece(blobs, layer, piece, cache), key, key + b"\0")
             return row if row.num_rows else None
     return None
 
@@ -90,15 +102,28 @@ def _address(layer: LayerId, name: str) -> str:
     return f"_graveler/staging/{layer}/{name}"
 
 
-def _manifest(blobs: Blobs, layer: LayerId) -> Manifest:
-    return decode(Manifest, _read(blobs, layer, "manifest"), f"manifest of layer {layer}")
+def _manifest(blobs: Blobs, layer: LayerId, cache: Cache | None) -> Manifest:
+    address = _address(layer, "manifest")
+    held: Manifest | None = None if cache is None else cache.get(address)
+    if held is not None:
+        return held
+    data = _read(blobs, layer, "manifest")
+    manifest = decode(Manifest, data, f"manifest of layer {layer}")
+    if cache is not None:
+        cache.put(address, manifest, _PIECE_BYTES * len(manifest.pieces) + 2 * len(data))
+    return manifest
 
 
-def _piece(blobs: Blobs, layer: LayerId, piece: Piece) -> pa.Table:
+def _piece(blobs: Blobs, layer: LayerId, piece: Piece, cache: Cache | None) -> pa.Table:
     address = _address(layer, piece.name)
+    held = None if cache is None else cache.get(address)
+    if held is not None:
+        return held
     table = decode_segment(_read(blobs, layer, piece.name), RECORD_SCHEMA, address)
     if table.num_rows != piece.count:
         raise CorruptData(f"{address}: has {table.num_rows} records, the manifest says {piece.count}", name=address)
+    if cache is not None:
+        cache.put(address, table, table.nbytes)
     return table
 
 

@@ -33,6 +33,8 @@ class Stack:
     kv: Store
     blobs: Blobs
     layers: tuple[Layer, ...]
+    cache: segment_layer.Cache | None = None
+    """For the files of segment layers, which never change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,7 @@ def _decide(stack: Stack, path: str, records: Mapping[str, Stored | None]) -> St
             if found is not None:
                 return Staged(decode_record(path, found.value))
         elif isinstance(layer, SegmentLayer):
-            row = segment_layer.lookup(stack.blobs, layer.id, key)
+            row = segment_layer.lookup(stack.blobs, layer.id, key, stack.cache)
             if row is not None:
                 return Staged(None if row[TOMBSTONE][0].as_py() else entry_from_row(row, 0))
         elif covers(layer, key):
@@ -78,13 +80,22 @@ def _decide(stack: Stack, path: str, records: Mapping[str, Stored | None]) -> St
     return Source.BASE
 
 
-def scan(stack: Stack, *, start: bytes = b"", end: bytes | None = None) -> Iterator[pa.Table]:
-    """The visible staged records from `start` to before `end`: sorted, each key once, tombstones among them."""
+def scan(stack: Stack, *, start: bytes = b"", end: bytes | None = None, few: int | None = None) -> Iterator[pa.Table]:
+    """The visible staged records from `start` to before `end`: sorted, each key once, tombstones among them.
+
+    Args:
+        few: How many are likely to be enough; see `area.scan`.
+    """
     streams = []
     for depth, layer in enumerate(stack.layers):
         if isinstance(layer, SealedToken | SegmentLayer):
             shadows = hidden(stack.layers[:depth])
-            streams.append(_unhidden(_layer(stack, layer, start, end), shadows))
+            found = (
+                area.scan(stack.kv, layer.token, start=start, end=end, few=few)
+                if isinstance(layer, SealedToken)
+                else segment_layer.scan(stack.blobs, layer.id, start=start, end=end, cache=stack.cache)
+            )
+            streams.append(_unhidden(found, shadows))
     return merge(streams) if streams else iter(())
 
 
@@ -107,12 +118,6 @@ def drop(stack: Stack) -> None:
             area.drop(stack.kv, layer.token)
         elif isinstance(layer, SegmentLayer):
             segment_layer.drop(stack.blobs, layer.id)
-
-
-def _layer(stack: Stack, layer: SealedToken | SegmentLayer, start: bytes, end: bytes | None) -> Iterator[pa.Table]:
-    if isinstance(layer, SealedToken):
-        return area.scan(stack.kv, layer.token, start=start, end=end)
-    return segment_layer.scan(stack.blobs, layer.id, start=start, end=end)
 
 
 def _unhidden(pages: Iterator[pa.Table], shadows: Sequence[tuple[bytes, bytes | None]]) -> Iterator[pa.Table]:

@@ -14,7 +14,8 @@ def merge(streams: Sequence[Iterator[pa.Table]]) -> Iterator[pa.Table]:
     """One sorted stream of what several sorted streams say, each key once.
 
     Args:
-        streams: Newest first; each yields sorted tables in `RECORD_SCHEMA` with growing, distinct keys.
+        streams: Newest first; each yields sorted tables in `RECORD_SCHEMA` with growing, distinct keys. One is asked
+            for its next page only when what follows is asked for.
 
     Only keys up to the smallest last key of the pages at hand are decided, so that no stream can still come up with a
     smaller one; memory is one page a stream.
@@ -25,15 +26,11 @@ def merge(streams: Sequence[Iterator[pa.Table]]) -> Iterator[pa.Table]:
     pages = {age: page for age, stream in enumerate(streams) if (page := _next(stream)) is not None}
     while pages:
         bound = min(_last_key(page) for page in pages.values())
-        decided = []
-        for age, page in sorted(pages.items()):
-            cut = upper_bound(page.column(KEY), bound)
-            decided.append(page.slice(0, cut))
-            rest = page.slice(cut) if cut < page.num_rows else _next(streams[age])
-            pages[age] = rest
-            if rest is None:
-                del pages[age]
-        yield newest_wins(decided)
+        cuts = {age: upper_bound(page.column(KEY), bound) for age, page in pages.items()}
+        yield newest_wins([page.slice(0, cuts[age]) for age, page in pages.items()])
+        rests = {age: page.slice(cuts[age]) for age, page in pages.items()}
+        following = {age: rest if rest.num_rows else _next(streams[age]) for age, rest in rests.items()}
+        pages = {age: page for age, page in following.items() if page is not None}
 
 
 def _next(stream: Iterator[pa.Table]) -> pa.Table | None:

@@ -39,6 +39,15 @@ def test_parts(kv: Store) -> None:
     assert keys(kv, b"a\x00", b"b") == []
 
 
+@pytest.mark.parametrize("few", [1, 2, 3, 4, 5, 6, 1_001])
+@pytest.mark.parametrize(("start", "end"), [(b"", None), (b"b", None), (b"a", b"e"), (b"x", None)])
+def test_small_pages_hold_the_same(kv: Store, few: int, start: bytes, end: bytes | None) -> None:
+    area.put_table(kv, TOKEN, table(dict.fromkeys("abcdef", 1)))
+    pages = list(area.scan(kv, TOKEN, start=start, end=end, few=few))
+    assert [key for page in pages for key in page.column(KEY).to_pylist()] == keys(kv, start, end)
+    assert all(page.num_rows <= few for page in pages[:2])
+
+
 def test_other_tokens_are_strangers(kv: Store) -> None:
     area.put_table(kv, StagingToken("repo/main:t10"), table({"x": 1}))
     assert area.is_empty(kv, TOKEN)

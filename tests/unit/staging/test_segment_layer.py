@@ -6,9 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
+from graveler_core.blobs.counting import CountingBlobs
 from graveler_core.blobs.open import open_blobs
 from graveler_core.blobs.port import Blobs
 from graveler_core.codec.records import encode
+from graveler_core.committed.cache import TreeCache
 from graveler_core.errors import CorruptData, Kind
 from graveler_core.model.ids import LayerId
 from graveler_core.segments.sorted_keys import KEY
@@ -54,6 +56,18 @@ def test_lookups(blobs: Blobs) -> None:
         row = segment_layer.lookup(blobs, LAYER, key)
         assert (row is not None) == there
         assert row is None or row.column(KEY).to_pylist() == [key]
+
+
+def test_files_are_read_once_where_there_is_a_cache(blobs: Blobs) -> None:
+    counted, cache = CountingBlobs(blobs), TreeCache()
+    for _ in range(2):
+        assert segment_layer.lookup(counted, LAYER, b"c", cache) is not None
+        assert counted.calls == {"read": 2}
+    for _ in range(2):
+        assert sum(page.num_rows for page in segment_layer.scan(counted, LAYER, cache=cache)) == 5
+        assert counted.calls == {"read": 4}
+    assert sum(page.num_rows for page in segment_layer.scan(counted, LAYER)) == 5
+    assert counted.calls == {"read": 8}
 
 
 def test_dropped(blobs: Blobs) -> None:
