@@ -32,6 +32,9 @@ from tests.simulation.schedule import FAULTS, Fate, Scheduler
 from tests.simulation.substitutes import substituted
 from tests.simulation.world import World
 
+AFTERWARDS = "afterwards"
+"""Who acts when all others have ended."""
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
@@ -42,6 +45,8 @@ class Verdict:
     history: History
     trace: list[str]
     steps: int
+    error: Exception | None = None
+    """What ended the history early."""
 
     def __str__(self) -> str:
         lines = [f"seed {self.seed}: {len(self.violations)} violations", *self.violations, "", *self.trace]
@@ -67,7 +72,7 @@ def simulate(seed: int, acts: Sequence[Act] | None = None, *, trace: bool = Fals
         observer.look(scheduler.step, scheduler.current)
 
     with substituted(scheduler), patch.object(bulk, "SEGMENT_ROWS", chance.choice([1, 1_000])):
-        violations = []
+        violations, error = list[str](), None
         try:
             _set_up(world)
             changed()
@@ -78,13 +83,13 @@ def simulate(seed: int, acts: Sequence[Act] | None = None, *, trace: bool = Fals
             faultless, scheduler.fault_rate = scheduler.fault_rate == 0, 0
             _settle(world, history)
         except Exception as e:
-            violations = ["".join(traceback.format_exception(e))]
+            violations, error = ["".join(traceback.format_exception(e))], e
         else:
             for operation in history.operations:
                 if operation.kind in ("merge", "replay") and operation.outcome in (Outcome.PENDING, Outcome.UNKNOWN):
                     operation.may_set |= cast.side_values
             violations = list(judged(history, observer, registers, faultless=faultless))
-    return Verdict(seed, violations, history, scheduler.trace or [], scheduler.step)
+    return Verdict(seed, violations, history, scheduler.trace or [], scheduler.step, error)
 
 
 def judged(history: History, observer: Observer, registers: Registers, *, faultless: bool) -> Iterator[str]:
@@ -93,6 +98,7 @@ def judged(history: History, observer: Observer, registers: Registers, *, faultl
     yield from commits.violations(history, observer)
     yield from retirement.violations(observer, faultless=faultless)
     yield from repositories.violations(history, registers)
+    yield from _undisturbed(history)
 
 
 def _set_up(world: World) -> None:
@@ -141,20 +147,25 @@ def _settle(world: World, history: History) -> None:
     """After the storm, a new process reads and commits: whatever crashed, the next try completes."""
     stores = world.process()
     for act in (_read_all, _commit_rest, _read_all):
-        try:
-            act(stores, history)
-        except NotFound:
-            return
+        act(stores, history)
+
+
+def _undisturbed(history: History) -> Iterator[str]:
+    """Promise 6: who is alone is in nobody's way, and nothing that crashed is in theirs."""
+    for operation in history.operations:
+        alone = operation.actor == AFTERWARDS
+        if alone and operation.error is not None and not isinstance(operation.error, NoChanges | NotFound):
+            yield f"{operation}: nobody was in its way"
 
 
 def _read_all(stores: Stores, history: History) -> None:
-    with history.operation("list", "afterwards") as operation:
+    with history.operation("list", AFTERWARDS) as operation:
         found = {path: get(stores, REPO, WORK, path) for path in PATHS}
         operation.answer = {path: entry and entry.size for path, entry in found.items()}
 
 
 def _commit_rest(stores: Stores, history: History) -> None:
-    with history.operation("commit", "afterwards") as operation:
+    with history.operation("commit", AFTERWARDS) as operation:
         try:
             operation.answer = commit.commit(stores, REPO, WORK, Draft("rest")).id
         except NoChanges:

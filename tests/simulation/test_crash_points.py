@@ -30,8 +30,6 @@ from tests.simulation.run import judged
 from tests.simulation.schedule import Fate
 from tests.simulation.world import START, TINY, Serial, SimBlobs, SimIds, SimStore
 
-pytestmark = pytest.mark.slow
-
 MAX_CALLS = 200
 
 

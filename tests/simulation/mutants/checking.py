@@ -22,39 +22,45 @@ def _by_effect(stores: Stores, registers: Registers, what: str) -> None:
         raise DirtyBranch(what)
 
 
-@mutant(seed=0)
+@mutant(seed=0, breaks="4")
 def merge_without_the_dirty_check() -> Iterator[None]:
+    """A merge does not ask whether anything is staged on its destination."""
     with instead((merge, "require_clean", _nothing)):
         yield
 
 
-@mutant(seed=0)
+@mutant(seed=0, breaks="4")
 def hard_reset_without_the_dirty_check() -> Iterator[None]:
+    """A hard reset does not ask whether anything is staged."""
     with instead((reset, "require_clean", _nothing)):
         yield
 
 
-@mutant(seed=0)
+@mutant(seed=0, breaks="4")
 def replay_without_the_dirty_check() -> Iterator[None]:
+    """A cherry-pick or revert does not ask whether anything is staged."""
     with instead((transplant, "require_clean", _nothing)):
         yield
 
 
-@mutant(seed=0)
+@mutant(seed=0, breaks="4")
 def dirty_is_judged_by_effect() -> Iterator[None]:
+    """A branch that shows what its head holds counts as clean, whatever is staged on it."""
     checks = [(module, "require_clean", _by_effect) for module in (merge, reset, transplant)]
     with instead(*checks):
         yield
 
 
-@mutant(seed=0)
+@mutant(seed=0, breaks="4")
 def transact_ignores_staged_paths() -> Iterator[None]:
+    """A transaction does not ask whether its paths are staged."""
     with instead((transact, "_require_unstaged", _nothing)):
         yield
 
 
-@mutant(seed=0)
+@mutant(seed=0, breaks="4")
 def transact_ignores_what_the_paths_hold() -> Iterator[None]:
+    """A transaction takes what it expects for what is there."""
     real = transact.validate
 
     def validated(operations: Any, existing: Any, arbiter: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.simulation.mutants import checking, installing, lifecycle, reading, retiring, swapping
+from tests.simulation.mutants import answers, checking, installing, lifecycle, reading, retiring, swapping, writing
 from tests.simulation.mutants.plant import MUTANTS
 
-__all__ = ["MUTANTS", "checking", "installing", "lifecycle", "reading", "retiring", "swapping"]
+__all__ = ["MUTANTS", "answers", "checking", "installing", "lifecycle", "reading", "retiring", "swapping", "writing"]

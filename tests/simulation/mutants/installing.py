@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+import greenlet
+
 from graveler_core.engine import commit, compaction, install
 from graveler_core.engine.install import Decision, Verdict
 from graveler_core.engine.registers import fresh
@@ -33,27 +35,30 @@ def _regardless_of_the_base(base: Branch, layers: Sequence[Layer], current: Bran
     return install.decide(_based_on(base, current), layers, current)
 
 
-@mutant(seed=0)
+@mutant(seed=0, breaks="3")
 def commit_clears_all_sealed_layers() -> Iterator[None]:
+    """A commit's swap takes out every sealed layer, not only those that it was built from."""
     with instead((commit, "without_tail", lambda current, layers: ())):
         yield
 
 
-@mutant(seed=0)
+@mutant(seed=0, breaks="3")
 def commit_clears_the_newest_layers() -> Iterator[None]:
+    """A commit's swap takes out as many layers as it was built from, from the wrong end."""
     with instead((commit, "without_tail", lambda current, layers: current.sealed_tokens[len(layers) :])):
         yield
 
 
-@mutant(seed=0)
+@mutant(seed=0, breaks="3")
 def commit_ignores_that_the_base_moved() -> Iterator[None]:
+    """A commit is installed on equal layers, though the head moved meanwhile."""
     with instead((commit, "decide", _regardless_of_the_base)):
         yield
 
 
-@mutant(seed=0)
+@mutant(seed=0, breaks="3")
 def commit_reads_the_rule_oldest_first() -> Iterator[None]:
-    """Seed 003's words taken literally, for lists that are newest first."""
+    """The install rule's words for lists that are oldest first are applied to ours, which are newest first."""
 
     def literally(base: Branch, layers: Sequence[Layer], current: Branch | None) -> Decision:
         if current is None or current.uid != base.uid:
@@ -69,24 +74,26 @@ def commit_reads_the_rule_oldest_first() -> Iterator[None]:
         yield
 
 
-@mutant(seed=0)
+@mutant(seed=0, breaks="3")
 def restorations_do_not_block_commits() -> Iterator[None]:
+    """A commit is installed under a prefix reset that came after its seal."""
     with instead((install, "PrefixRestoration", type("Never", (), {}))):
         yield
 
 
-@mutant(seed=0)
+@mutant(seed=0, breaks="3")
 def commit_uses_the_tree_of_a_lost_attempt() -> Iterator[None]:
+    """A commit that lost a swap keeps the tree that it built on the old base."""
     real_build, real_apply = commit._build, commit.apply
     trees: dict[tuple[str, ...], Any] = {}
-    mine: list[tuple[str, ...]] = [()]
+    mine: dict[object, tuple[str, ...]] = {}
 
     def build(stores: Stores, registers: Registers, layers: tuple[Layer, ...], *rest: Any) -> Any:
-        mine[0] = tuple(layer.id for layer in layers)
+        mine[greenlet.getcurrent()] = tuple(layer.id for layer in layers)
         return real_build(stores, registers, layers, *rest)
 
     def apply(*arguments: Any, **options: Any) -> Any:
-        key = mine[0]
+        key = mine[greenlet.getcurrent()]
         if key not in trees:
             trees[key] = real_apply(*arguments, **options)
         return trees[key]
@@ -95,8 +102,10 @@ def commit_uses_the_tree_of_a_lost_attempt() -> Iterator[None]:
         yield
 
 
-@mutant(seed=0)
+@mutant(seed=0, breaks="3")
 def commit_takes_compacted_changes_for_committed() -> Iterator[None]:
+    """A commit whose layers were compacted answers that another commit took them."""
+
     def absorbed(base: Branch, layers: Sequence[Layer], current: Branch | None) -> Decision:
         decision = install.decide(base, layers, current)
         return Decision(Verdict.ABSORBED) if decision.verdict is Verdict.RESTART else decision
@@ -105,8 +114,10 @@ def commit_takes_compacted_changes_for_committed() -> Iterator[None]:
         yield
 
 
-@mutant(seed=0)
+@mutant(seed=0, breaks="3")
 def commit_takes_discarded_changes_for_committed() -> Iterator[None]:
+    """A commit whose layers a reset threw away answers that another commit took them."""
+
     def absorbed(base: Branch, layers: Sequence[Layer], current: Branch | None) -> Decision:
         decision = install.decide(base, layers, current)
         return Decision(Verdict.ABSORBED) if decision.verdict is Verdict.DISCARDED else decision
@@ -115,8 +126,9 @@ def commit_takes_discarded_changes_for_committed() -> Iterator[None]:
         yield
 
 
-@mutant(seed=0)
+@mutant(seed=0, breaks="3")
 def commit_ignores_the_compacted_tree() -> Iterator[None]:
+    """A commit builds on the head where there is a compacted tree."""
     real = commit._build
 
     def build(stores: Stores, registers: Registers, *rest: Any) -> Any:
@@ -127,20 +139,23 @@ def commit_ignores_the_compacted_tree() -> Iterator[None]:
         yield
 
 
-@mutant(seed=0)
+@mutant(seed=0, breaks="8")
 def compaction_installs_whatever_came_between() -> Iterator[None]:
+    """A compaction is installed over any record of its branch."""
     with instead((compaction, "_install", _installing(lambda base, layers, current: INSTALL, lambda current, n: ()))):
         yield
 
 
-@mutant(seed=0)
+@mutant(seed=0, breaks="8")
 def compaction_checks_the_layers_only() -> Iterator[None]:
+    """A compaction is installed on equal layers, though the head moved meanwhile."""
     with instead((compaction, "decide", _regardless_of_the_base)):
         yield
 
 
-@mutant(seed=0)
+@mutant(seed=0, breaks="8")
 def compaction_clears_later_layers() -> Iterator[None]:
+    """A compaction's swap takes out layers that came after its seal."""
     with instead((compaction, "_install", _installing(install.decide, lambda current, n: ()))):
         yield
 

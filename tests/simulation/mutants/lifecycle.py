@@ -25,6 +25,7 @@ def _set(kv: Any, where: Any, held: Any, record: Any, **_: Any) -> Any:
 @mutant(seed=0, breaks="7")
 def repository_record_is_deleted_whatever_stands_there() -> Iterator[None]:
     """The last step of a deletion removes the record of whatever repository bears the name."""
+
     def remove(kv: Any, where: Any, held: Any, **_: Any) -> bool:
         kv.delete(where.partition, where.key)
         return True
@@ -85,6 +86,7 @@ def expiry_without_a_swap() -> Iterator[None]:
 @mutant(seed=0, breaks="7")
 def creation_over_another() -> Iterator[None]:
     """A repository is created by writing its record, whether or not one stands there."""
+
     def create(kv: Any, where: Any, record: Any, **_: Any) -> Held[Any]:
         kv.set(where.partition, where.key, encode(record))
         found = access.read(kv, where)

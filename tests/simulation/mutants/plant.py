@@ -13,13 +13,19 @@ from typing import Any
 from unittest.mock import patch
 
 Mutation = Callable[[], AbstractContextManager[None]]
+GARBAGE = "nothing is left for ever"
+"""What no reader sees: that every layer which leaves a record, and every repository, is named for the cleaner."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """One rule less, and the seed of the default run that shows it."""
+    """One rule less, and a seed that shows it."""
 
     name: str
+    what: str
+    """What is planted, in a sentence."""
+    breaks: str
+    """The promise of `docs/guarantees.md` that does not hold any more: its number, or its words."""
     seed: int
     planted: Mutation
 
@@ -27,13 +33,12 @@ class Mutant:
 MUTANTS: dict[str, Mutant] = {}
 
 
-def mutant(seed: int) -> Callable[[Callable[[], Iterator[None]]], Mutation]:
-    """Register a generator function, decorated or not, as a mutant under its own name."""
+def mutant(*, seed: int, breaks: str) -> Callable[[Callable[[], Iterator[None]]], Mutation]:
+    """Register a generator function as a mutant under its own name; its docstring says what it plants."""
 
     def register(planted: Callable[[], Iterator[None]]) -> Mutation:
-        name = planted.__name__
         manager = contextmanager(planted)
-        MUTANTS[name] = Mutant(name, seed, manager)
+        MUTANTS[planted.__name__] = Mutant(planted.__name__, planted.__doc__ or "", breaks, seed, manager)
         return manager
 
     return register

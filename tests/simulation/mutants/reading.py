@@ -17,20 +17,23 @@ def _once(stores: Stores, repo: RepositoryId, branch: BranchId, attempt: Callabl
     return attempt(stores.registers.get(repo, branch) or registers.fresh(stores, repo, branch))
 
 
-@mutant(seed=0)
+@mutant(seed=0, breaks="1")
 def writers_do_not_read_again() -> Iterator[None]:
+    """A write is acknowledged without the closing re-read."""
     with instead((write, "settled", _once)):
         yield
 
 
-@mutant(seed=0)
+@mutant(seed=0, breaks="2")
 def readers_do_not_read_again() -> Iterator[None]:
+    """An answer is given without the closing re-read."""
     with instead((read, "settled", _once)):
         yield
 
 
-@mutant(seed=0)
+@mutant(seed=0, breaks="7")
 def reads_again_without_the_repository() -> Iterator[None]:
+    """The closing re-read asks for the branch under the repository that the cache knows."""
     real = registers._read
 
     def branch_only(stores: Stores, repo: RepositoryId, branch: BranchId) -> Registers:
@@ -43,8 +46,9 @@ def reads_again_without_the_repository() -> Iterator[None]:
         yield
 
 
-@mutant(seed=0)
+@mutant(seed=0, breaks="1")
 def reads_again_from_the_cache() -> Iterator[None]:
+    """The closing re-read is answered by the cache."""
     real = registers.fresh
 
     def cached(stores: Stores, repo: RepositoryId, branch: BranchId) -> Registers:
@@ -54,20 +58,23 @@ def reads_again_from_the_cache() -> Iterator[None]:
         yield
 
 
-@mutant(seed=0)
+@mutant(seed=0, breaks="2")
 def readers_compare_the_token_only() -> Iterator[None]:
+    """A reader's closing re-read compares the staging token, not the layers below it."""
     with instead((read, "same_content", registers.same_token)):
         yield
 
 
-@mutant(seed=0)
+@mutant(seed=0, breaks="1")
 def writers_compare_no_token() -> Iterator[None]:
+    """A writer's closing re-read compares repository and branch, not the staging token."""
     with instead((write, "same_token", registers._same_place)):
         yield
 
 
-@mutant(seed=0)
+@mutant(seed=0, breaks="1")
 def joins_a_read_in_flight() -> Iterator[None]:
+    """A request takes the answer of a read that began before it."""
     real = SharedReads.read
 
     def joined(self: SharedReads[Any], repository: str, branch: str, fetch: Callable[[], Any]) -> Any:

@@ -8,13 +8,14 @@ from typing import Any
 from graveler_core.engine import branching, commit, compaction, reset
 from graveler_core.engine.swap import cleanups as real_cleanups
 from graveler_core.engine.swap import record_writes
-from tests.simulation.mutants.plant import instead, mutant
+from tests.simulation.mutants.plant import GARBAGE, instead, mutant
 
 FLOWS = (commit, compaction, reset, branching)
 
 
-@mutant(seed=0)
+@mutant(seed=0, breaks="3")
 def layers_are_dropped_before_the_swap() -> Iterator[None]:
+    """A commit drops the layers' data before the swap that takes them out."""
     real = commit._install
 
     def dropped_first(stores: Any, registers: Any, built: Any) -> Any:
@@ -25,20 +26,23 @@ def layers_are_dropped_before_the_swap() -> Iterator[None]:
         yield
 
 
-@mutant(seed=0)
+@mutant(seed=0, breaks=GARBAGE)
 def layers_are_never_dropped() -> Iterator[None]:
+    """What a swap takes out stays in the store."""
     with instead(*((flow, "retire", lambda *_: None) for flow in FLOWS)):
         yield
 
 
-@mutant(seed=0)
+@mutant(seed=0, breaks=GARBAGE)
 def cleanup_is_never_written() -> Iterator[None]:
+    """No cleanup record names what a swap takes out."""
     with instead(*((flow, "cleanups", lambda *_: []) for flow in FLOWS)):
         yield
 
 
-@mutant(seed=0)
+@mutant(seed=0, breaks=GARBAGE)
 def cleanup_is_written_after_the_swap() -> Iterator[None]:
+    """The cleanup records are written when the layers have left already."""
     real = commit.retire
 
     def late(stores: Any, now: Any, layers: Any, *rest: Any) -> None:
@@ -49,7 +53,8 @@ def cleanup_is_written_after_the_swap() -> Iterator[None]:
         yield
 
 
-@mutant(seed=0)
+@mutant(seed=0, breaks=GARBAGE)
 def reset_does_not_name_the_staging_token() -> Iterator[None]:
+    """A reset names the sealed layers for the cleaner, and forgets the staging token."""
     with instead((reset, "layers_of", lambda record: record.sealed_tokens)):
         yield

@@ -1,4 +1,4 @@
-"""Swaps that are none, that forget a field, and lost answers that are misread."""
+"""Swaps that are none, and swaps that forget a field."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from graveler_core.codec.records import encode
-from graveler_core.engine import advance, branching, bulk, commit, merge, reset, seal, transact, transplant
-from graveler_core.errors import OutcomeUnknown, PredicateFailed
+from graveler_core.engine import branching, bulk, commit, merge, reset, seal, transact, transplant
 from graveler_core.model.entities import Branch
 from graveler_core.model.ids import CommitId
 from graveler_core.records import access
@@ -37,20 +36,24 @@ def _keeping_compacted(real: Callable[..., Any]) -> Callable[..., Any]:
     return swapped
 
 
-@mutant(seed=0)
+@mutant(seed=0, breaks="1")
 def seal_without_a_swap() -> Iterator[None]:
+    """A commit seals by writing the branch record, without asking what stands there."""
     with instead((seal, "swap", _set)):
         yield
 
 
-@mutant(seed=0)
+@mutant(seed=0, breaks="4")
 def bulk_write_without_a_swap() -> Iterator[None]:
+    """A bulk write puts its layer on the branch by writing the record."""
     with instead((bulk, "swap", _set)):
         yield
 
 
-@mutant(seed=0)
+@mutant(seed=0, breaks="4")
 def advance_without_a_swap() -> Iterator[None]:
+    """A commit moves the head by writing the branch record."""
+
     def advanced(stores: Stores, registers: Registers, record: Branch, commit: CommitId) -> bool:
         _set(stores, registers, record)
         return True
@@ -59,8 +62,10 @@ def advance_without_a_swap() -> Iterator[None]:
         yield
 
 
-@mutant(seed=0)
+@mutant(seed=0, breaks="4")
 def branch_is_created_over_another() -> Iterator[None]:
+    """A branch is created by writing its record, whether or not one stands there."""
+
     def create(kv: Any, where: Any, record: Any, **_: Any) -> Held[Any]:
         kv.set(where.partition, where.key, encode(record))
         return Held(record, b"")  # type: ignore[arg-type]
@@ -69,8 +74,10 @@ def branch_is_created_over_another() -> Iterator[None]:
         yield
 
 
-@mutant(seed=0)
+@mutant(seed=0, breaks="1")
 def branch_is_deleted_whatever_it_has_become() -> Iterator[None]:
+    """A branch record is deleted whatever it says by then."""
+
     def remove(kv: Any, where: Any, held: Any, **_: Any) -> bool:
         kv.delete(where.partition, where.key)
         return True
@@ -79,44 +86,52 @@ def branch_is_deleted_whatever_it_has_become() -> Iterator[None]:
         yield
 
 
-@mutant(seed=0)
+@mutant(seed=0, breaks="4")
 def commit_forgets_to_clear_the_compacted_tree() -> Iterator[None]:
+    """A commit moves the head and leaves the compacted tree that it was built on."""
     with instead((commit, "advance", _keeping_compacted(commit.advance))):
         yield
 
 
-@mutant(seed=0)
+@mutant(seed=0, breaks="4")
 def reset_forgets_the_compacted_tree() -> Iterator[None]:
+    """A reset throws the layers away and leaves the compacted tree."""
     with instead((reset, "swap", _keeping_compacted(reset.swap))):
         yield
 
 
-@mutant(seed=0)
+@mutant(seed=0, breaks="4")
 def merge_does_not_clear_the_compacted_tree() -> Iterator[None]:
+    """A merge moves the head under a compacted tree that hides it."""
     with instead((merge, "advance", _keeping_compacted(merge.advance))):
         yield
 
 
-@mutant(seed=0)
+@mutant(seed=0, breaks="4")
 def replay_does_not_clear_the_compacted_tree() -> Iterator[None]:
+    """A cherry-pick or revert moves the head under a compacted tree that hides it."""
     with instead((transplant, "advance", _keeping_compacted(transplant.advance))):
         yield
 
 
-@mutant(seed=0)
+@mutant(seed=0, breaks="4")
 def transact_does_not_apply_to_the_compacted_tree() -> Iterator[None]:
+    """A transaction leaves the compacted tree as it was, which hides it."""
     with instead((transact, "_compacted", lambda stores, view, changes: view.compacted)):
         yield
 
 
-@mutant(seed=0)
+@mutant(seed=0, breaks="1")
 def transact_clears_the_compacted_tree() -> Iterator[None]:
+    """A transaction throws away the compacted tree, and what was staged in it."""
     with instead((transact, "_compacted", lambda stores, view, changes: None)):
         yield
 
 
-@mutant(seed=0)
+@mutant(seed=0, breaks="1")
 def bulk_write_replaces_a_token_that_looked_empty() -> Iterator[None]:
+    """A bulk write replaces a staging token that it found empty, though a writer may be at it."""
+
     def swapped(stores: Stores, now: Registers, layer: Any, epoch: int) -> bool:
         below = now.branch.sealed_tokens
         sealed = (
@@ -133,64 +148,27 @@ def bulk_write_replaces_a_token_that_looked_empty() -> Iterator[None]:
         yield
 
 
-@mutant(seed=0)
-def lost_answer_of_an_advance_is_a_failure() -> Iterator[None]:
-    nothing = lambda *_: None  # noqa: E731
-    failed = ((advance, "_chain", lambda *_: set()), (advance, "_not_happened", lambda *_: True))
-    with instead(*failed, (commit, "made_by_call", nothing), (transact, "made_by_call", nothing)):
+@mutant(seed=0, breaks="1")
+def merge_drops_what_is_staged_meanwhile() -> Iterator[None]:
+    """A merge's swap takes out all layers: what was acknowledged after its dirty check is lost."""
+    real = merge.advance
+
+    def advanced(stores: Stores, registers: Registers, record: Branch, commit: CommitId) -> bool:
+        token = keys.staging_token(registers.repository, record.id, stores.ids.fresh())
+        update = {"staging_token": token, "sealed_tokens": ()}
+        return real(stores, registers, record.model_copy(update=update), commit)
+
+    with instead((merge, "advance", advanced)):
         yield
 
 
-@mutant(seed=0)
-def lost_answer_of_an_advance_is_a_success() -> Iterator[None]:
-    def hoped(stores: Stores, registers: Registers, record: Branch, made: CommitId) -> bool:
-        where = keys.branch(registers.repository, record.id)
-        try:
-            stores.kv.set_if(where.partition, where.key, encode(record), registers.held.predicate)
-        except PredicateFailed:
-            return False
-        except OutcomeUnknown:
-            return True
-        return True
+@mutant(seed=0, breaks="5")
+def resets_keep_the_epoch() -> Iterator[None]:
+    """A reset or hard reset does not count up the branch's epoch, by which commits under way learn of it."""
+    real = reset.swap
 
-    with instead(*((flow, "advance", hoped) for flow in (commit, merge, transact, transplant))):
-        yield
+    def swapped(stores: Stores, now: Registers, record: Branch, **options: Any) -> Registers | None:
+        return real(stores, now, record.model_copy(update={"epoch": now.branch.epoch}), **options)
 
-
-@mutant(seed=0)
-def lost_answer_of_a_creation_is_a_failure() -> Iterator[None]:
-    def create(kv: Any, where: Any, record: Any, **options: Any) -> Any:
-        try:
-            return Held(record, kv.set_if(where.partition, where.key, encode(record), None))
-        except OutcomeUnknown as e:
-            raise PredicateFailed("taken for lost") from e
-
-    with instead((branching, "access", SimpleNamespace(create=create, read=access.read, remove=access.remove))):
-        yield
-
-
-@mutant(seed=0)
-def commit_takes_its_own_late_swap_for_anothers() -> Iterator[None]:
-    with instead((commit, "made_by_call", lambda *_: None)):
-        yield
-
-
-@mutant(seed=0)
-def commit_does_not_look_for_its_key() -> Iterator[None]:
-    with instead((commit, "_made_before", lambda *_: None)):
-        yield
-
-
-@mutant(seed=0)
-def commit_looks_for_its_key_only_once() -> Iterator[None]:
-    real = commit._made_before
-    asked: set[int] = set()
-
-    def once(stores: Stores, registers: Registers, draft: Any) -> Any:
-        if id(draft) in asked:
-            return None
-        asked.add(id(draft))
-        return real(stores, registers, draft)
-
-    with instead((commit, "_made_before", once)):
+    with instead((reset, "swap", swapped)):
         yield

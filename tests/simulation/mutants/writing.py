@@ -1,0 +1,85 @@
+"""Writes and transactions that trust what they saw before, and commits that wait for each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import greenlet
+
+from graveler_core.engine import commit, snapshot, transact, write
+from graveler_core.engine.registers import fresh
+from graveler_core.engine.view import View
+from graveler_core.errors import PredicateFailed, SlowDown
+from graveler_core.model.entry import Entry
+from graveler_core.model.ids import BranchId, MetarangeId, RepositoryId
+from graveler_core.records import layout as keys
+from graveler_core.stores import Stores
+from tests.simulation.mutants.plant import instead, mutant
+
+PATIENCE = 200
+LOCK = (b"locks", b"commits")
+
+
+@mutant(seed=0, breaks="1")
+def removal_deletes_the_staged_entry() -> Iterator[None]:
+    """What was never committed is deleted from the staging token, with no condition and no look afterwards."""
+    real = write.remove
+
+    def removed(stores: Stores, repo: RepositoryId, branch: BranchId, paths: Sequence[str]) -> None:
+        now = fresh(stores, repo, branch)
+        token, below = keys.staging(now.branch.staging_token), now.branch.sealed_tokens
+        for path in paths:
+            staged = stores.kv.get(token, keys.staged(path.encode()))
+            kept = below or now.branch.compacted_metarange or snapshot.get(stores, repo, now.branch.commit_id, path)
+            if staged is None or kept:
+                real(stores, repo, branch, [path])
+            else:
+                stores.kv.delete(token, keys.staged(path.encode()))
+
+    with instead((write, "remove", removed)):
+        yield
+
+
+@mutant(seed=0, breaks="4")
+def transact_looks_at_its_paths_only_once() -> Iterator[None]:
+    """A transaction that lost a swap is checked against what its paths held at the first try."""
+    real_call, real_existing = transact._call, transact._existing
+    first: dict[object, dict[str, Entry]] = {}
+
+    def call(*arguments: Any) -> Any:
+        first.pop(greenlet.getcurrent(), None)
+        return real_call(*arguments)
+
+    def existing(view: View, tree: MetarangeId, paths: Sequence[str]) -> dict[str, Entry]:
+        if tree != view.head:
+            return real_existing(view, tree, paths)
+        caller = greenlet.getcurrent()
+        if caller not in first:
+            first[caller] = real_existing(view, tree, paths)
+        return first[caller]
+
+    with instead((transact, "_call", call), (transact, "_existing", existing)):
+        yield
+
+
+@mutant(seed=0, breaks="6")
+def commits_take_a_lock() -> Iterator[None]:
+    """A commit holds a record in the store until it ends; one that crashes holds it for ever."""
+    real = commit._commit
+
+    def locked(stores: Stores, *rest: Any) -> Any:
+        for _ in range(PATIENCE):
+            try:
+                stores.kv.set_if(*LOCK, b"", None)
+            except PredicateFailed:
+                stores.clock.sleep(1)
+                continue
+            try:
+                return real(stores, *rest)
+            finally:
+                stores.kv.delete(*LOCK)
+        raise SlowDown("another commit holds the lock")
+
+    with instead((commit, "_commit", locked)):
+        yield
