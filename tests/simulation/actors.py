@@ -283,7 +283,7 @@ ACTS: dict[Act, int] = {
     revert: 1,
     transact_one: 3,
     compact: 3,
-    recreate_branch: 1,
+    recreate_branch: 2,
 }
 """How often each is drawn."""
 LIFECYCLE: dict[Act, int] = {recreate_repository: 6, other_repository: 4, time_passes: 2}

@@ -25,6 +25,7 @@ def violations(history: History, observer: Observer) -> Iterator[str]:
     yield from _chains(observer)
     yield from _absorbed(history, observer)
     yield from _present(history, observer)
+    yield from _created(history, observer)
 
 
 def _children(history: History, observer: Observer) -> Iterator[str]:
@@ -116,6 +117,16 @@ def _present(history: History, observer: Observer) -> Iterator[str]:
         stood = {s.record and s.record.uid for s in observer.between(operation.start, operation.end)}
         if operation.error.details.get("branch") == observer.branch and len(stood) == 1 and None not in stood:
             yield f"{operation}: the branch was there all the time"
+
+
+def _created(history: History, observer: Observer) -> Iterator[str]:
+    """Whoever was told that a branch stood there already has not put it there."""
+    for operation in history.operations:
+        if operation.kind != "create branch" or operation.outcome is not Outcome.NOTHING:
+            continue
+        for before, after in pairwise(observer.between(operation.start, operation.end)):
+            if before.record is None and after.record is not None and after.actor == operation.actor:
+                yield f"{operation}: has happened, at step {after.step}"
 
 
 def _at_work(history: History, state: State) -> list[Operation]:

@@ -16,6 +16,7 @@ from graveler_core.model.ids import RepositoryId, RepositoryUid
 from graveler_core.records import layout as keys
 from tests.simulation.history import History, Operation, Outcome
 from tests.simulation.observe import Observer
+from tests.simulation.retirement import LEFT
 
 ACTIVE, INITIAL, DELETING = RepositoryState.ACTIVE, RepositoryState.INITIAL, RepositoryState.DELETING
 ALLOWED = {
@@ -111,7 +112,7 @@ class Registers:
         creator = next(s.actor for s in self.names[repo.id] if s.record is not None and s.record.uid == repo.uid)
         # A creation that was refused takes its record back, and owns nothing else.
         if entry is None and creator != actor:
-            self.broken.append(f"{where} {_words(repo)} is gone, and nothing tells the cleaner")
+            self.broken.append(f"{LEFT}: {where} {_words(repo)} is gone, and nothing tells the cleaner")
 
 
 def violations(history: History, registers: Registers) -> Iterator[str]:

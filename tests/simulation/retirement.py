@@ -7,14 +7,17 @@ from itertools import pairwise
 
 from tests.simulation.observe import Observer, layers
 
+LEFT = "left for ever"
+"""How the violations begin that no reader sees."""
+
 
 def violations(observer: Observer, *, faultless: bool) -> Iterator[str]:
     """What is wrong with the layers that a history listed and retired."""
     for retired in observer.retired:
         if not retired.named:
-            yield f"at step {retired.step}, layer {retired.layer.id} left the record, and nothing names it"
+            yield f"{LEFT}: layer {retired.layer.id}, out of the record since step {retired.step}, which nothing names"
         if faultless and observer.rows_left(retired):
-            yield f"layer {retired.layer.id} left the record at step {retired.step}, and its data was left behind"
+            yield f"{LEFT}: data of layer {retired.layer.id}, out of the record since step {retired.step}"
     yield from _listings(observer)
 
 

@@ -115,17 +115,18 @@ def _set_up(world: World) -> None:
 
 
 def _people(world: World, cast: Cast, acts: Sequence[Act] | None) -> None:
-    """Actors of random kinds; some processes have read the branch before, and hold an old record of it; some have two
-    threads. Half of the histories know few kinds of acts, which meet all the more often (Groce et al., 2012).
+    """Actors of random kinds; some processes have read the branch before, and hold an old record of it; some have more
+    threads than one. Half of the histories know few kinds of acts, which meet all the more often (Groce et al., 2012).
     """
     chance = cast.chance
     known = ACTS | LIFECYCLE if chance.random() < 0.2 else ACTS
     kinds = chance.sample(list(known), chance.randint(3, 6)) if chance.random() < 0.5 else list(known)
     weights = [known[kind] for kind in kinds]
     process, stores = 0, world.process()
+    apart = chance.choice([0.9, 0.65, 0.2])
     for number in range(chance.randint(3, 6)):
         plan = acts or chance.choices(kinds, weights, k=chance.randint(1, 4))
-        if chance.random() < 0.65:
+        if chance.random() < apart:
             process, stores = number, world.process()
             if chance.random() < 0.7:
                 get(stores, REPO, WORK, PATHS[0])
@@ -134,13 +135,17 @@ def _people(world: World, cast: Cast, acts: Sequence[Act] | None) -> None:
 
 
 def _weather(scheduler: Scheduler) -> None:
-    """How many faults strike, and of which kinds."""
+    """How many faults strike, of which kinds, and how slow answers are."""
     chance = scheduler.chance
+    scheduler.slow_answers = chance.choice([0.05, 0.15, 0.4])
     lost, crash = (Fate.LOST_REQUEST, Fate.LOST_ANSWER, Fate.LATE), (Fate.CRASH_BEFORE, Fate.CRASH_AFTER)
     rates = {FAULTS: (0.01, 0.05), lost: (0.05, 0.15), crash: (0.01, 0.04)}
     if chance.random() < 0.6:
         scheduler.faults = chance.choice(list(rates))
         scheduler.fault_rate = chance.choice(rates[scheduler.faults])
+        # What an engine does about a lost answer of a swap, and of the next one, is asked nowhere else.
+        if scheduler.faults == lost and chance.random() < 0.5:
+            scheduler.swaps_only, scheduler.fault_rate = True, chance.choice([0.2, 0.5])
 
 
 def _settle(world: World, history: History) -> None:

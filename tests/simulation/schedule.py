@@ -18,8 +18,7 @@ import greenlet
 from graveler_core.errors import GravelerError
 
 MAX_STEPS = 20_000
-SLOW_ANSWERS = 0.15
-"""Of reads: how many give way once more when they are done."""
+SWAPS = ("set_if", "delete_if", "create")
 NOBODY = -1
 """The process of a late call."""
 
@@ -73,6 +72,10 @@ class Scheduler:
     chance: random.Random
     fault_rate: float = 0.0
     faults: Sequence[Fate] = FAULTS
+    swaps_only: bool = False
+    """Whether faults strike nothing but conditional writes."""
+    slow_answers: float = 0.15
+    """Of reads: how many give way once more when they are done."""
     changes: int = 3
     step: int = 0
     ahead: timedelta = timedelta(0)
@@ -124,7 +127,7 @@ class Scheduler:
         if actor.dead:
             raise greenlet.GreenletExit
         self.step += 1
-        fate = Fate.DONE if actor.sure else self._fate(writes)
+        fate = Fate.DONE if actor.sure else self._fate(what, writes)
         if self.trace is not None:
             self.trace.append(f"{self.step:5d} {actor.name:14s} {what} {'' if fate is Fate.DONE else fate.value}")
         if fate in (Fate.CRASH_BEFORE, Fate.CRASH_AFTER):
@@ -136,7 +139,7 @@ class Scheduler:
     def answer(self) -> None:
         """Called by an actor after a read: its answer may take a while, and be out of date when it comes."""
         actor = self._current
-        if actor is not None and self.chance.random() < SLOW_ANSWERS:
+        if actor is not None and self.chance.random() < self.slow_answers:
             self._hub.switch()
             if actor.dead:
                 raise greenlet.GreenletExit
@@ -189,8 +192,10 @@ class Scheduler:
             return self.chance.choice(alive)
         return max(alive, key=lambda actor: actor.priority)
 
-    def _fate(self, writes: bool) -> Fate:
+    def _fate(self, what: str, writes: bool) -> Fate:
         if self.fault_rate == 0 or self.chance.random() >= self.fault_rate:
+            return Fate.DONE
+        if self.swaps_only and not what.startswith(SWAPS):
             return Fate.DONE
         fate = self.chance.choice(self.faults)
         # A read that is lost is a read that is asked again: refused says it all.
