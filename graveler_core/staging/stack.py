@@ -25,6 +25,9 @@ from graveler_core.staging import area, segment_layer
 from graveler_core.staging.prefixes import Source, covers, hidden, source_of
 from graveler_core.staging.streams import merge
 
+KEYS_AT_ONCE = 10_000
+"""What a lookup asks a store for in one round trip at most."""
+
 
 @dataclass(frozen=True, slots=True)
 class Stack:
@@ -55,12 +58,20 @@ def lookup(stack: Stack, path: str) -> Staged | Source:
 
 
 def lookup_many(stack: Stack, paths: Sequence[str]) -> list[Staged | Source]:
-    """`lookup` for several paths, in their order. One round trip for all tokens and paths where the store can."""
+    """`lookup` for several paths, in their order. One round trip for all tokens and paths where the store can.
+
+    More than `KEYS_AT_ONCE` of both together take several.
+    """
     tokens = [layer.token for layer in stack.layers if isinstance(layer, SealedToken)]
-    wanted = [(keys.staging(token), keys.staged(path.encode())) for path in paths for token in tokens]
-    stored = get_many(stack.kv, wanted)
-    rows = (stored[row : row + len(tokens)] for row in range(0, len(stored), len(tokens)))
-    return [_decide(stack, path, dict(zip(tokens, row, strict=True))) for path, row in zip(paths, rows, strict=True)]
+    at_once = max(1, KEYS_AT_ONCE // max(1, len(tokens)))
+    found: list[Staged | Source] = []
+    for first in range(0, len(paths), at_once):
+        part = paths[first : first + at_once]
+        stored = get_many(stack.kv, [(keys.staging(t), keys.staged(path.encode())) for path in part for t in tokens])
+        for row, path in enumerate(part):
+            held = stored[row * len(tokens) : (row + 1) * len(tokens)]
+            found.append(_decide(stack, path, dict(zip(tokens, held, strict=True))))
+    return found
 
 
 def _decide(stack: Stack, path: str, records: Mapping[str, Stored | None]) -> Staged | Source:

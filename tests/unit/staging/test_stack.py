@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import count, pairwise
 
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from graveler_core.blobs.open import open_blobs
 from graveler_core.codec.entry import normalise_entry, record_table
 from graveler_core.kv.backends.memory import open_memory
+from graveler_core.kv.wrappers.counting import Counting
 from graveler_core.model.entry import TOMBSTONE, Entry
 from graveler_core.model.ids import LayerId, StagingToken
 from graveler_core.model.layers import Layer, PrefixRemoval, PrefixRestoration, SealedToken, SegmentLayer
@@ -69,6 +72,16 @@ def wanted(words: list[tuple[str, Records | str]], path: str) -> Staged | Source
         elif path in said:
             return Staged(staged(path, said[path]))
     return Source.BASE
+
+
+def test_many_keys_take_several_round_trips(monkeypatch: pytest.MonkeyPatch) -> None:
+    words: list[tuple[str, Records | str]] = [("token", {"a": 1}), ("token", {"b": 2}), ("segment", {"zz": 3})]
+    stack = stack_of(words)
+    for at_once, round_trips in ((1, len(PATHS)), (4, 6), (len(PATHS) * 2, 1)):
+        kv = Counting(stack.kv)
+        monkeypatch.setattr("graveler_core.staging.stack.KEYS_AT_ONCE", at_once)
+        assert lookup_many(replace(stack, kv=kv), PATHS) == [wanted(words, path) for path in PATHS]
+        assert kv.counts == {"get_many": round_trips}
 
 
 @given(st.lists(WORDS, max_size=6), st.sampled_from(PATHS), st.one_of(st.none(), st.sampled_from(PATHS)))

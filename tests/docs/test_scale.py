@@ -1,0 +1,142 @@
+"""The page on scale says what the tests of budgets assert and what the constants are."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from graveler_core.blobs import addresses
+from graveler_core.codec.entry import normalise
+from graveler_core.committed.cache import DEFAULT_BYTES
+from graveler_core.committed.change_stream import MAX_TAKE_BYTES
+from graveler_core.committed.three_way import MAX_LISTED_CONFLICTS
+from graveler_core.engine.bulk import MAX_LAYER_BYTES, SEGMENT_ROWS
+from graveler_core.engine.draft import MAX_TEXT_BYTES
+from graveler_core.engine.listing import PAGE_ROWS as LISTING_ROWS
+from graveler_core.engine.swap import FEW_RECORDS
+from graveler_core.errors import InvalidInput
+from graveler_core.facade.snapshot import ARROW_PAGE_ROWS
+from graveler_core.kv import limits, paging
+from graveler_core.model.entry import MAX_RECORD_BYTES
+from graveler_core.model.layers import MAX_LAYERS
+from graveler_core.model.names import MAX_PATH_BYTES, branch_id, repository_id, tag_id
+from graveler_core.objects.commits import CACHED_COMMITS
+from graveler_core.segments.boundary import Cutting
+from graveler_core.segments.format import encode
+from graveler_core.segments.merge import as_entries
+from graveler_core.staging.segment_layer import PIECE_ROWS
+from graveler_core.staging.stack import KEYS_AT_ONCE
+from graveler_core.stores import RetryBudget
+from tests.unit.engine.budgets.costs import trips
+from tests.unit.engine.budgets.every import EVERY
+
+PAGE = (Path(__file__).parents[2] / "docs" / "scale.md").read_text()
+KIB, MIB = 1 << 10, 1 << 20
+
+
+def rows(heading: str) -> Iterator[list[str]]:
+    """The cells of the tables below a heading of the second level, without those of the tables' heads."""
+    section = PAGE.split(f"\n## {heading}\n")[1].split("\n## ")[0]
+    for line, following in zip(section.splitlines(), [*section.splitlines()[1:], ""], strict=True):
+        if line.startswith("| ") and not following.startswith("|---"):
+            yield [cell.strip() for cell in line.strip("|").split(" | ")]
+
+
+def sizes(heading: str) -> dict[str, str]:
+    """What may be so large, and how large."""
+    return {what: size for what, size, *_ in rows(heading)}
+
+
+def test_costs_are_those_that_are_asserted() -> None:
+    shown = {name: cells for name, *cells, _ in rows("What operations cost")}
+    assert shown == {
+        name: [trips(cost.able), trips(cost.plain), cost.reads, cost.writes] for name, (cost, _) in EVERY.items()
+    }
+
+
+def test_what_is_read_at_once() -> None:
+    assert sizes("What is read at once") == {
+        "rows of a scan's first page": f"{paging.FIRST_PAGE_ROWS:,}",
+        "rows of a page of a scan": f"{paging.PAGE_ROWS:,}",
+        "values of a page of a scan": f"{paging.PAGE_BYTES // MIB} MiB",
+        "rows that a transaction of a bulk write writes or removes": f"{paging.CHUNK_ROWS:,}",
+        "staged keys that a lookup asks for in one trip": f"{KEYS_AT_ONCE:,}",
+        "entries of a page of a listing": f"{LISTING_ROWS:,}",
+        "entries of a page of columns": f"{ARROW_PAGE_ROWS:,}",
+        "records of a page of uncommitted changes": f"{LISTING_ROWS:,}",
+        "entries of a file of a layer": f"{PIECE_ROWS:,}",
+        "conflicts that an error lists; all are counted": f"{MAX_LISTED_CONFLICTS:,}",
+        "changes of a commit in memory at once, a piece of work": f"{MAX_TAKE_BYTES // MIB} MiB",
+        "trees and layers in memory, a process": f"{DEFAULT_BYTES // MIB} MiB",
+        "commits in memory, a process": f"{CACHED_COMMITS:,}",
+    }
+
+
+def test_limits() -> None:
+    assert sizes("Limits") == {
+        "partition of a key-value store": f"{limits.MAX_PARTITION:,} bytes",
+        "key of a key-value store": f"{limits.MAX_KEY:,} bytes",
+        "value of a key-value store": f"{limits.MAX_VALUE // KIB} KiB",
+        "record of an entry: address, checksum, metadata, inline data": f"{MAX_RECORD_BYTES // KIB} KiB",
+        "address below a storage namespace": f"{addresses.MAX_ADDRESS_BYTES} bytes",
+        "part of an address between two slashes": f"{addresses.MAX_SEGMENT_BYTES} bytes",
+        "path": f"{MAX_PATH_BYTES:,} bytes",
+        "repository name": "63 characters",
+        "branch or tag name": "255 characters",
+        "message, committer and metadata of a commit": f"{MAX_TEXT_BYTES // KIB} KiB",
+        "layers of a branch, for bulk writes and prefix operations": f"{MAX_LAYERS} layers",
+        "branch record that takes another layer": f"{MAX_LAYER_BYTES // KIB} KiB",
+        "time that a call spends on retries": f"{RetryBudget().total:.0f} s",
+    }
+
+
+def test_names_may_be_as_long_as_that() -> None:
+    for check, longest in ((repository_id, 63), (branch_id, 255), (tag_id, 255)):
+        assert check("a" * longest) == "a" * longest
+        with pytest.raises(InvalidInput):
+            check("a" * (longest + 1))
+
+
+def test_numbers_of_the_prose() -> None:
+    cutting = Cutting()
+    for words in (
+        f"A range has {cutting.mean_entries:,} entries on average and at most {cutting.max_bytes // MIB} MiB",
+        f"A node has {cutting.fan_out} rows on average",
+        f"More than {FEW_RECORDS:,} records",
+        f"stage_many, {SEGMENT_ROWS:,} entries and more",
+        f"one file for every {PIECE_ROWS:,} entries",
+        f"at most {MAX_LAYERS} layers",
+        f"one scan page of {paging.FIRST_PAGE_ROWS:,}, then of {paging.PAGE_ROWS:,}",
+    ):
+        assert words in re.sub(r"\s+", " ", PAGE), words
+
+
+def test_the_arithmetic() -> None:
+    cutting = Cutting()
+    for entries, ranges, nodes, read in rows("Sizes"):
+        expected = int(entries.replace(",", "")) / cutting.mean_entries
+        assert ranges == f"{expected:,.0f}"
+        levels = []
+        while expected > 1.5:
+            expected /= cutting.fan_out
+            levels.append(f"{max(1, expected):,.0f}")
+        assert nodes == ", ".join(levels)
+        assert read == str(len(levels) + 1)
+
+
+def test_the_size_of_a_range() -> None:
+    count = Cutting().mean_entries
+    columns = {
+        "key": [f"table/date=2026-01-{number % 28 + 1:02}/part-{number:08}.parquet" for number in range(count)],
+        "address": [f"data/{uuid.UUID(bytes=sha256(b'%d' % number).digest()[:16]).hex}" for number in range(count)],
+        "checksum": [f"sha256:{sha256(b'content %d' % number).hexdigest()}" for number in range(count)],
+        "size": [number * 997 % 100_000 for number in range(count)],
+    }
+    size = len(encode(as_entries(normalise(pa.table(columns)))))
+    assert (f"{size / 1e6:.1f} MB", f"{size / count:.0f} bytes") == ("1.4 MB", "83 bytes")

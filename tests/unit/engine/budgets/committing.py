@@ -1,0 +1,115 @@
+"""Flows that make a commit, and those that find that there is none to make."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+
+from graveler_core.errors import NoChanges
+from graveler_core.facade.branch import Branch
+from graveler_core.facade.repository import Repository
+from graveler_core.model.operations import Put
+from tests.unit.engine.budgets.costs import Act, Cost, costs
+from tests.unit.engine.budgets.measured import Measured, path
+from tests.unit.engine.races import Interrupted
+from tests.unit.engine.world import entry
+
+SOME = path(150)
+ONE = "1 range, 1 node a level"
+
+
+def committed(repo: Repository, branch: str, number: int) -> None:
+    """One change, committed."""
+    work = repo.branch(branch)
+    work.stage(path(number), entry(999))
+    work.commit(f"change {number}")
+
+
+def in_vain(branch: Branch) -> Act:
+    """A commit that makes none."""
+
+    def act() -> None:
+        with suppress(NoChanges):
+            branch.commit("m")
+
+    return act
+
+
+@costs("commit, one change", Cost((5, 2), (8, 3), ONE, ONE))
+def commit(m: Measured) -> Act:
+    m.main.stage(SOME, entry(999))
+    return lambda: m.main.commit("m")
+
+
+@costs("commit, 10 changes far apart", Cost((5, 2), (17, 3), "10 ranges, 18 nodes", "10 ranges, 18 nodes"))
+def commit_more(m: Measured) -> Act:
+    for number in range(15, 300, 30):
+        m.main.stage(path(number), entry(999))
+    return lambda: m.main.commit("m")
+
+
+@costs("commit, nothing staged", Cost((2, 1), (4, 1)))
+def commit_nothing(m: Measured) -> Act:
+    return in_vain(m.main)
+
+
+@costs("commit, nothing staged, allowed", Cost((3, 1), (5, 1), "1 node", "1 node"))
+def commit_empty(m: Measured) -> Act:
+    return lambda: m.main.commit("m", allow_empty=True)
+
+
+@costs("commit, what is staged is there already", Cost((5, 2), (6, 3), ONE, "1 node a level"))
+def commit_no_change(m: Measured) -> Act:
+    m.main.stage(SOME, entry(150))
+    return in_vain(m.main)
+
+
+@costs("commit, absorbed by another process", Cost((6, 2), (11, 2), ONE, ONE))
+def commit_absorbed(m: Measured) -> Act:
+    m.main.stage(SOME, entry(999))
+    kv = Interrupted(m.kv, lambda: None, lambda: m.other().branch("main").commit("other"))
+    return in_vain(Branch(replace(m.stores, kv=kv), m.repo._record, m.main.name))
+
+
+@costs("commit under an idempotency key", Cost((10, 2), (14, 3), ONE, ONE))
+def commit_keyed(m: Measured) -> Act:
+    m.main.stage(SOME, entry(999))
+    return lambda: m.main.commit("m", idempotency_key="run 1")
+
+
+@costs("commit of a compacted branch", Cost((3, 1), (5, 1), "2 ranges, 2 nodes a level", "1 node"))
+def commit_compacted(m: Measured) -> Act:
+    m.unseen.branch("main").stage(SOME, entry(999))
+    m.unseen.branch("main").compact()
+    return lambda: m.main.commit("m")
+
+
+@costs("transact, one put", Cost((4, 0), (6, 0), ONE, ONE))
+def transact(m: Measured) -> Act:
+    return lambda: m.main.transact([Put(SOME + "x", entry(1))], message="m")
+
+
+@costs("merge, one change on either side", Cost((4, 1), (7, 1), "4 ranges, 17 nodes", ONE))
+def merge(m: Measured) -> Act:
+    committed(m.unseen, "dev", 150)
+    committed(m.unseen, "main", 20)
+    return lambda: m.repo.merge("dev", into="main")
+
+
+@costs("merge, nothing new", Cost((2, 1), (4, 1)))
+def merge_nothing(m: Measured) -> Act:
+    return lambda: m.repo.merge("dev", into="main")
+
+
+@costs("cherry-pick, one change", Cost((4, 1), (7, 1), "4 ranges, 17 nodes", ONE))
+def cherry_pick(m: Measured) -> Act:
+    committed(m.unseen, "dev", 150)
+    committed(m.unseen, "main", 20)
+    return lambda: m.repo.cherry_pick("dev", onto="main")
+
+
+@costs("revert, one change", Cost((4, 1), (7, 1), "4 ranges, 17 nodes", ONE))
+def revert(m: Measured) -> Act:
+    committed(m.unseen, "main", 150)
+    committed(m.unseen, "main", 20)
+    return lambda: m.repo.revert("main~1", onto="main")

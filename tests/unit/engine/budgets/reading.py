@@ -1,0 +1,123 @@
+"""Reading: single paths, pages of listings, differences, history, names."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from graveler_core.errors import NotFound
+from tests.unit.engine.budgets.costs import Act, Cost, costs
+from tests.unit.engine.budgets.measured import Measured, path
+from tests.unit.engine.flows import table
+from tests.unit.engine.world import entry
+
+SOME = path(150)
+
+
+@costs("get, staged", Cost((2, 0), (3, 0)))
+def get_staged(m: Measured) -> Act:
+    m.main.stage("a", entry(1))
+    return lambda: m.main.get("a")
+
+
+@costs("get, committed", Cost((2, 0), (3, 0), reads="1 range, 1 node a level"))
+def get_committed(m: Measured) -> Act:
+    return lambda: m.main.get(SOME)
+
+
+@costs("get, absent", Cost((2, 0), (3, 0), reads="1 node"))
+def get_absent(m: Measured) -> Act:
+    def act() -> None:
+        with suppress(NotFound):
+            m.main.get("zzz")
+
+    return act
+
+
+@costs("get below 5 sealed tokens", Cost((2, 0), (8, 0), reads="1 range, 1 node a level"))
+def get_below_sealed_tokens(m: Measured) -> Act:
+    for number in range(5):
+        m.main.stage("a", entry(number))
+        m.main.remove_prefix("p/")
+    return lambda: m.main.get(SOME)
+
+
+@costs("get from a layer of files", Cost((2, 0), (3, 0), reads="2 layer files"))
+def get_from_files(m: Measured) -> Act:
+    m.unseen.branch("main").stage_many(table({f"m/{number:05}": number for number in range(1_500)}))
+    m.main.get(SOME)
+    return lambda: m.main.get("m/00700")
+
+
+@costs("get at a commit", Cost((1, 0), (1, 0), reads="1 range, 1 node a level"))
+def get_at_a_commit(m: Measured) -> Act:
+    at = m.repo.at("main@")
+    return lambda: at.get(SOME)
+
+
+@costs("page of a listing", Cost((1, 1), (2, 1), reads="1 range, 1 node a level"))
+def page(m: Measured) -> Act:
+    m.main.stage(SOME + "x", entry(1))
+    return lambda: list(m.main.list(after=SOME, limit=2))
+
+
+@costs("page of a listing at a commit", Cost((1, 0), (1, 0), reads="1 range, 1 node a level"))
+def page_at_a_commit(m: Measured) -> Act:
+    at = m.repo.at("main@")
+    return lambda: list(at.list(after=SOME, limit=2))
+
+
+@costs("page of uncommitted changes", Cost((1, 1), (2, 1), reads="1 range, 1 node a level"))
+def uncommitted(m: Measured) -> Act:
+    m.main.stage(SOME, entry(999))
+    return lambda: list(m.main.uncommitted())
+
+
+@costs("id of a commit's content", Cost((1, 0), (1, 0)))
+def tree_id(m: Measured) -> Act:
+    at = m.repo.at("main@")
+    return at.tree_id
+
+
+@costs("diff, equal content", Cost((3, 0), (5, 0)))
+def diff_equal(m: Measured) -> Act:
+    return lambda: list(m.repo.diff("main", "dev"))
+
+
+@costs("diff, one path", Cost((3, 0), (5, 0), reads="2 ranges, 2 nodes a level"))
+def diff_one(m: Measured) -> Act:
+    dev = m.unseen.branch("dev")
+    dev.stage(SOME, entry(999))
+    dev.commit("one")
+    return lambda: list(m.repo.diff("main", "dev"))
+
+
+@costs("log, commits in memory", Cost((2, 0), (3, 0)))
+def log(m: Measured) -> Act:
+    return lambda: list(m.repo.log("main"))
+
+
+@costs("log, 20 commits not in memory", Cost((22, 0), (43, 0)))
+def log_cold(m: Measured) -> Act:
+    main = m.other().branch("main")
+    for number in range(20):
+        main.commit(f"commit {number}", allow_empty=True)
+    return lambda: list(m.repo.log("main"))
+
+
+@costs("name of a branch or tag", Cost((2, 0), (3, 0)))
+def resolve_name(m: Measured) -> Act:
+    return lambda: m.repo.at("main")
+
+
+@costs("commit id, or the beginning of one", Cost((2, 1), (3, 1)))
+def resolve_commit(m: Measured) -> Act:
+    wanted = m.main.record().commit_id[:12]
+    return lambda: m.repo.at(wanted)
+
+
+@costs("`main~5`, commits not in memory", Cost((7, 0), (13, 0)))
+def resolve_steps(m: Measured) -> Act:
+    main = m.other().branch("main")
+    for number in range(7):
+        main.commit(f"commit {number}", allow_empty=True)
+    return lambda: m.repo.at("main~5")

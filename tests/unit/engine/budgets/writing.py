@@ -1,0 +1,73 @@
+"""Writing to a branch without a commit: one path, many, none."""
+
+from __future__ import annotations
+
+from tests.unit.engine.budgets.costs import Act, Cost, costs
+from tests.unit.engine.budgets.measured import Measured, path
+from tests.unit.engine.flows import table
+from tests.unit.engine.world import entry
+
+
+@costs("stage", Cost((2, 0), (3, 0)))
+def stage(m: Measured) -> Act:
+    return lambda: m.main.stage("a", entry(1))
+
+
+@costs("put", Cost((2, 0), (3, 0), writes="1 content"))
+def put(m: Measured) -> Act:
+    return lambda: m.main.put("a", b"data")
+
+
+@costs("remove", Cost((2, 0), (3, 0)))
+def remove(m: Measured) -> Act:
+    return lambda: m.main.remove(path(150))
+
+
+@costs("stage_many, 10 entries", Cost((3, 1), (13, 1)))
+def stage_few(m: Measured) -> Act:
+    return lambda: m.main.stage_many(table({f"m/{number}": number for number in range(10)}))
+
+
+@costs("stage_many, 1,000 entries and more", Cost((2, 1), (3, 1), writes="2 layer files"))
+def stage_many(m: Measured) -> Act:
+    return lambda: m.main.stage_many(table({f"m/{number:04}": number for number in range(1_000)}))
+
+
+@costs("remove_many, 10 paths", Cost((3, 1), (13, 1)))
+def remove_many(m: Measured) -> Act:
+    return lambda: m.main.remove_many([path(number) for number in range(10)])
+
+
+@costs("remove_prefix", Cost((2, 1), (3, 1)))
+def remove_prefix(m: Measured) -> Act:
+    m.main.stage("a", entry(1))
+    return lambda: m.main.remove_prefix("")
+
+
+@costs("reset of a prefix", Cost((2, 1), (3, 1)))
+def reset_prefix(m: Measured) -> Act:
+    m.main.stage("k/a", entry(1))
+    return lambda: m.main.reset("k/")
+
+
+@costs("reset, one entry staged", Cost((4, 0), (5, 1)))
+def reset(m: Measured) -> Act:
+    m.main.stage("a", entry(1))
+    return m.main.reset
+
+
+@costs("reset, a layer of files", Cost((4, 0), (5, 1), writes="1 layer file listed, 2 layer files removed"))
+def reset_files(m: Measured) -> Act:
+    m.unseen.branch("main").stage_many(table({f"m/{number:04}": number for number in range(1_000)}))
+    return m.main.reset
+
+
+@costs("hard reset", Cost((3, 1), (5, 1)))
+def hard_reset(m: Measured) -> Act:
+    return lambda: m.main.hard_reset("main~1")
+
+
+@costs("compact, one change", Cost((6, 2), (8, 3), "1 range, 1 node a level", "1 range, 1 node a level"))
+def compact(m: Measured) -> Act:
+    m.main.stage(path(150), entry(999))
+    return m.main.compact

@@ -1,0 +1,77 @@
+"""What operations cost, counted on a store that takes many keys at once and on one that does not: `docs/scale.md`."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from graveler_core.kv.backends.memory import MemoryStore
+from graveler_core.records import layout as keys
+from tests.unit.engine.budgets.costs import Cost, Trips, reads, trips, writes
+from tests.unit.engine.budgets.every import EVERY
+from tests.unit.engine.budgets.measured import Measured
+from tests.unit.engine.world import entry
+
+PLANNED: dict[str, Trips] = {
+    "stage": (2, 0),
+    "get, staged": (2, 0),
+    "get, committed": (2, 0),
+    "commit, one change": (6, 2),
+    "transact, one put": (4, 0),
+    "merge, one change on either side": (5, 1),
+    "create a branch": (3, 0),
+}
+"""The budgets of the storage model, for stores that take many keys at once; of scans a commit has what it needs."""
+BEYOND = {"create a branch"}
+"""What does not keep to its budget yet."""
+
+
+@pytest.mark.parametrize("plain", [False, True], ids=["able", "plain"])
+@pytest.mark.parametrize("name", EVERY)
+def test_costs(name: str, plain: bool) -> None:
+    cost, prepare = EVERY[name]
+    measured = Measured(plain=plain)
+    spent = measured.spent(prepare(measured))
+    found = (trips((spent.trips, spent.scans)), reads(spent, measured.levels), writes(spent, measured.levels))
+    assert found == (trips(cost.plain if plain else cost.able), cost.reads, cost.writes)
+
+
+def test_what_is_planned_is_kept() -> None:
+    assert {name for name, planned in PLANNED.items() if not _within(EVERY[name][0], planned)} == BEYOND
+
+
+def _within(cost: Cost, planned: Trips) -> bool:
+    return cost.able[0] <= planned[0] and cost.able[1] <= planned[1]
+
+
+def test_a_warm_process_reads_no_object() -> None:
+    measured = Measured()
+    measured.spent(lambda: list(measured.main.list()))
+    measured.places.asked.clear()
+    assert len(list(measured.main.list())) == len(list(measured.repo.at("main@").list())) == 300
+    assert not measured.places.asked
+
+
+def test_each_object_is_read_once_by_one_listing() -> None:
+    measured = Measured()
+    spent = measured.spent(lambda: list(measured.main.list()))
+    assert set(spent.objects) == {"node read", "range read"}
+    assert max(Counter(measured.places.asked).values()) == 1
+
+
+def test_a_commit_leaves_three_rows() -> None:
+    measured = Measured()
+    kv = measured.world.kv
+    assert isinstance(kv, MemoryStore)
+
+    def counted() -> Counter[bytes]:
+        here = kv.scan(keys.partition(measured.repo._record))
+        return Counter(row.key.partition(b"/")[0] for row in here)
+
+    before = counted()
+    measured.main.stage("a", entry(1))
+    token = measured.main.record().staging_token
+    measured.main.commit("m")
+    assert counted() - before == {b"commits": 1, b"layouts": 1, b"cleanup": 1}
+    assert not list(kv.scan(keys.staging(token)))
