@@ -19,7 +19,7 @@ from graveler_core.codec.entry import normalise_entry
 from graveler_core.codec.staged_record import encode_entry, encode_tombstone
 from graveler_core.engine.registers import same_token, settled
 from graveler_core.errors import OutcomeUnknown, SlowDown, Unavailable
-from graveler_core.kv.bulk import set_many
+from graveler_core.kv.bulk import set_many, sets_atomically
 from graveler_core.model.entry import AddressType, Entry
 from graveler_core.model.ids import BranchId, RepositoryId
 from graveler_core.model.names import path_key
@@ -85,19 +85,28 @@ def _set(
     branch: BranchId,
     records: Callable[[Registers], Sequence[tuple[bytes, bytes]]],
 ) -> None:
-    written: list[str] = []
+    maybe_written = False
 
     def attempt(registers: Registers) -> None:
+        nonlocal maybe_written
         partition = keys.staging(registers.branch.staging_token)
-        set_many(stores.kv, [(partition, keys.staged(path), record) for path, record in records(registers)])
-        written.append(registers.branch.staging_token)
+        rows = [(partition, keys.staged(path), record) for path, record in records(registers)]
+        try:
+            set_many(stores.kv, rows)
+        except (SlowDown, Unavailable):
+            maybe_written |= len(rows) > 1 and not sets_atomically(stores.kv)
+            raise
+        except OutcomeUnknown:
+            maybe_written = True
+            raise
+        maybe_written = True
 
     try:
         settled(stores, repo, branch, attempt, same=same_token)
     except (SlowDown, Unavailable) as e:
-        if not written:
+        if not maybe_written:
             raise
         raise OutcomeUnknown(
-            f"branch {branch!r}: written, but whether the branch still takes it could not be read ({e.message})",
+            f"branch {branch!r}: perhaps written, and whether the branch takes it could not be told ({e.message})",
             branch=branch,
         ) from e

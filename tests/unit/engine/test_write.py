@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from graveler_core.engine.write import remove
 from graveler_core.errors import NotFound, OutcomeUnknown, Unavailable
+from graveler_core.model.ids import BranchId, RepositoryId
+from graveler_core.testing.plain_store import PlainStore
 from tests.unit.engine.interposed import Interposed, unavailable
 from tests.unit.engine.world import World, entry
 
@@ -53,6 +56,31 @@ def test_written_but_not_confirmed_is_unknown(world: World, kv: Interposed) -> N
     with pytest.raises(OutcomeUnknown):
         mine.stage("b", entry(2))
     assert world.branch().get("b").size == 2
+
+
+@pytest.mark.parametrize("happened", [True, False])
+def test_a_lost_answer_and_then_no_answer_at_all_is_unknown(world: World, kv: Interposed, happened: bool) -> None:
+    """A store that goes down takes the answer of the write with it, and the closing re-read after it."""
+    mine = world.branch(kv)
+    mine.stage("a", entry(1))
+    kv.reset()
+    kv.lose[0] = happened
+    kv.fail[1] = unavailable()
+    with pytest.raises(OutcomeUnknown):
+        mine.stage("b", entry(2))
+
+
+def test_half_of_several_is_unknown(world: World, kv: Interposed) -> None:
+    """On a store that writes them one by one, the second does not arrive."""
+    world.branch().stage("b", entry(2))
+    stores = world.stores(PlainStore(kv))
+    remove(stores, RepositoryId("repo"), BranchId("main"), ["c"])
+    kv.reset()
+    kv.fail[1] = unavailable()
+    with pytest.raises(OutcomeUnknown):
+        remove(stores, RepositoryId("repo"), BranchId("main"), ["b", "c"])
+    with pytest.raises(NotFound):
+        world.branch().get("b")
 
 
 def test_not_written_is_said_so(world: World, kv: Interposed) -> None:
