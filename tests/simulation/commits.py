@@ -120,13 +120,18 @@ def _present(history: History, observer: Observer) -> Iterator[str]:
 
 
 def _created(history: History, observer: Observer) -> Iterator[str]:
-    """Whoever was told that a branch stood there already has not put it there."""
+    """Whoever was told that a branch stood there already has not put it there; and none is put over another."""
     for operation in history.operations:
         if operation.kind != "create branch" or operation.outcome is not Outcome.NOTHING:
             continue
         for before, after in pairwise(observer.between(operation.start, operation.end)):
             if before.record is None and after.record is not None and after.actor == operation.actor:
                 yield f"{operation}: has happened, at step {after.step}"
+    for before, after in pairwise(observer.states):
+        if before.record is None or after.record is None or before.record.uid == after.record.uid:
+            continue
+        if before.repository and after.repository and before.repository.uid == after.repository.uid:
+            yield f"at step {after.step}, {after.actor} put a branch in the place of another"
 
 
 def _at_work(history: History, state: State) -> list[Operation]:

@@ -8,7 +8,7 @@ from tests.simulation.mutants.every import MUTANTS
 from tests.simulation.mutants.find import found_at
 from tests.simulation.run import simulate
 
-PATIENCE = 100
+PATIENCE = 300
 """Histories from a recorded seed on."""
 FROM_NOTHING = 4_000
 """Histories from 0 on, within which each bug must show."""

@@ -48,7 +48,7 @@ def lost_answer_of_an_advance_is_a_success() -> Iterator[None]:
         yield
 
 
-@mutant(seed=0, breaks="5")
+@mutant(seed=605, breaks="5")
 def lost_answer_of_a_creation_is_a_failure() -> Iterator[None]:
     """A branch creation whose answer was lost is told to have found another branch."""
 
@@ -62,21 +62,21 @@ def lost_answer_of_a_creation_is_a_failure() -> Iterator[None]:
         yield
 
 
-@mutant(seed=0, breaks="5")
+@mutant(seed=943, breaks="5")
 def commit_takes_its_own_late_swap_for_anothers() -> Iterator[None]:
     """A commit whose swap came through late answers that another commit took its changes."""
     with instead((commit, "made_by_call", lambda *_: None)):
         yield
 
 
-@mutant(seed=12, breaks="5")
+@mutant(seed=504, breaks="5")
 def commit_does_not_look_for_its_key() -> Iterator[None]:
     """A repeated commit does not look for its idempotency key on the chain."""
     with instead((commit, "_made_before", lambda *_: None)):
         yield
 
 
-@mutant(seed=1247, breaks="5")
+@mutant(seed=690, breaks="5")
 def commit_looks_for_its_key_only_once() -> Iterator[None]:
     """A repeated commit looks for its key when it begins, not before each swap."""
     real = commit._made_before
@@ -128,7 +128,7 @@ def lost_answer_of_a_deletion_is_a_success() -> Iterator[None]:
         yield
 
 
-@mutant(seed=55, breaks="5")
+@mutant(seed=259, breaks="5")
 def layer_that_another_took_is_taken_for_corrupt() -> Iterator[None]:
     """Who finds a layer's files gone does not ask whether the branch still lists it."""
 
@@ -136,18 +136,4 @@ def layer_that_another_took_is_taken_for_corrupt() -> Iterator[None]:
         raise missing
 
     with instead(*((flow, "without_layer", corrupt) for flow in (commit, compaction, transact))):
-        yield
-
-
-@mutant(seed=0, breaks="1")
-def compaction_knows_its_swap_by_the_tree_alone() -> Iterator[None]:
-    """After a lost answer a compaction takes an equal tree for its own, though its layers are still listed."""
-    real = compaction.swap
-
-    def swapped(stores: Stores, now: Registers, record: Branch, **options: Any) -> Registers | None:
-        if record.sealed_tokens == ():
-            options["mine"] = lambda current: current.compacted_metarange == record.compacted_metarange
-        return real(stores, now, record, **options)
-
-    with instead((compaction, "swap", swapped)):
         yield

@@ -29,7 +29,7 @@ def merge_without_the_dirty_check() -> Iterator[None]:
         yield
 
 
-@mutant(seed=40, breaks="4")
+@mutant(seed=70, breaks="4")
 def hard_reset_without_the_dirty_check() -> Iterator[None]:
     """A hard reset does not ask whether anything is staged."""
     with instead((reset, "require_clean", _nothing)):
@@ -43,7 +43,7 @@ def replay_without_the_dirty_check() -> Iterator[None]:
         yield
 
 
-@mutant(seed=48, breaks="4")
+@mutant(seed=286, breaks="4")
 def dirty_is_judged_by_effect() -> Iterator[None]:
     """A branch that shows what its head holds counts as clean, whatever is staged on it."""
     checks = [(module, "require_clean", _by_effect) for module in (merge, reset, transplant)]

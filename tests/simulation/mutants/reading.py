@@ -72,7 +72,7 @@ def writers_compare_no_token() -> Iterator[None]:
         yield
 
 
-@mutant(seed=0, breaks="1")
+@mutant(seed=552, breaks="1")
 def joins_a_read_in_flight() -> Iterator[None]:
     """A request takes the answer of a read that began before it."""
     real = SharedReads.read
