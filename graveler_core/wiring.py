@@ -7,10 +7,13 @@ for a type should wait.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from graveler_core.facade.graveler import Graveler
+    from graveler_core.stores import Turns
 
 
 def connect(url: str, *, storage_options: Mapping[str, str] | None = None) -> Graveler:
@@ -34,4 +37,16 @@ def connect(url: str, *, storage_options: Mapping[str, str] | None = None) -> Gr
 
     durable = "durability=process" not in url
     blobs = OpenedBlobs(storage_options, durable=durable)
-    return Graveler(Stores(kv=open_store(url), blobs=blobs, background=Aside()))
+    kv = open_store(url)
+    return Graveler(Stores(kv=kv, blobs=blobs, background=Aside(), turns=_turns(url)))
+
+
+def _turns(url: str) -> Turns:
+    """Processes that share a SQLite file take turns at a file beside it, where one can be made."""
+    from graveler_core.kv.backends.sqlite_file import parse_url
+    from graveler_core.stores import TurnFile, Turns
+
+    if url.startswith("sqlite:"):
+        with suppress(OSError):
+            return Turns(file=TurnFile(Path(f"{parse_url(url).path}-turns")))
+    return Turns()
