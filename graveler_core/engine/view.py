@@ -25,7 +25,7 @@ from graveler_core.objects.commits import StoredCommit, read_commit
 from graveler_core.segments.merge import as_records, newest_wins
 from graveler_core.segments.sorted_keys import KEY
 from graveler_core.staging import stack as staged
-from graveler_core.staging.prefixes import Source, Span, spans, within
+from graveler_core.staging.prefixes import Source, spans, within
 from graveler_core.staging.stack import Stack, Staged, layers_of
 from graveler_core.staging.streams import merge
 from graveler_core.stores import Registers, Stores
@@ -94,9 +94,8 @@ def changes(view: View) -> Iterator[pa.Table]:
     A removal becomes a tombstone for every key of the base under its prefix that no newer record speaks of; a
     restoration above a compacted tree becomes what leads from the compacted tree back to the head.
     """
-    for span in spans(view.stack.layers):
-        found = _changes_in(view, span)
-        yield from found if view.base == view.head else (_as_in_head(view, page) for page in found)
+    found = _changes_in(view, b"", None)
+    yield from found if view.base == view.head else (_as_in_head(view, page) for page in found)
 
 
 def against_head(
@@ -121,14 +120,19 @@ def _below(view: View, start: bytes, end: bytes | None) -> Iterator[pa.Table]:
             yield from scan_committed(view.trees, tree, start=part.start, end=part.end)
 
 
-def _changes_in(view: View, span: Span, few: int | None = None) -> Iterator[pa.Table]:
-    records = staged.scan(view.stack, start=span.start, end=span.end, few=few)
-    if span.source is Source.NOTHING:
-        base = scan_committed(view.trees, view.base, start=span.start, end=span.end)
-        return merge([records, (tombstones(page) for page in base)])
-    if span.source is Source.HEAD and view.base != view.head:
-        return merge([records, _tree_changes(view, view.base, view.head, span)])
-    return records
+def _changes_in(view: View, start: bytes, end: bytes | None, few: int | None = None) -> Iterator[pa.Table]:
+    """Each layer is scanned once, whatever the removals and restorations cut the keys into."""
+    return merge([staged.scan(view.stack, start=start, end=end, few=few), _masked(view, start, end)])
+
+
+def _masked(view: View, start: bytes, end: bytes | None) -> Iterator[pa.Table]:
+    """What removals and restorations change in the base, where no newer record says something."""
+    for span in spans(view.stack.layers):
+        part = within(span, start, end)
+        if part is not None and part.source is Source.NOTHING:
+            yield from map(tombstones, scan_committed(view.trees, view.base, start=part.start, end=part.end))
+        elif part is not None and part.source is Source.HEAD and view.base != view.head:
+            yield from _tree_changes(view, view.base, view.head, part.start, part.end)
 
 
 def _as_in_head(view: View, page: pa.Table) -> pa.Table:
@@ -143,15 +147,13 @@ def _as_in_head(view: View, page: pa.Table) -> pa.Table:
 
 
 def _records_over_head(view: View, start: bytes, end: bytes | None, few: int | None) -> Iterator[pa.Table]:
-    for span in spans(view.stack.layers):
-        part = within(span, start, end)
-        if part is None:
-            continue
-        streams = [_changes_in(view, part, few)]
-        if view.base != view.head:
-            streams.append(_tree_changes(view, view.head, view.base, part))
-        yield from merge(streams)
+    streams = [_changes_in(view, start, end, few)]
+    if view.base != view.head:
+        streams.append(_tree_changes(view, view.head, view.base, start, end))
+    return merge(streams)
 
 
-def _tree_changes(view: View, left: MetarangeId, right: MetarangeId, span: Span) -> Iterator[pa.Table]:
-    return (as_changes(d) for d in diff(view.trees, left, right, start=span.start, end=span.end))
+def _tree_changes(
+    view: View, left: MetarangeId, right: MetarangeId, start: bytes, end: bytes | None
+) -> Iterator[pa.Table]:
+    return (as_changes(d) for d in diff(view.trees, left, right, start=start, end=end))

@@ -48,6 +48,15 @@ def commit_more(m: Measured) -> Act:
     return lambda: m.main.commit("m")
 
 
+@costs("commit, 5 sealed tokens", Cost((10, 7), (18, 13), ONE, ONE))
+def commit_sealed_tokens(m: Measured) -> Act:
+    for number in range(5):
+        m.main.stage(SOME, entry(900 + number))
+        m.main.remove_prefix("p/")
+    m.main.stage(SOME, entry(999))
+    return lambda: m.main.commit("m")
+
+
 @costs("commit, nothing staged", Cost((2, 1), (4, 1)))
 def commit_nothing(m: Measured) -> Act:
     return in_vain(m.main)

@@ -106,6 +106,10 @@ class Measured:
         """The repository, seen by another process."""
         return Graveler(_stores(self.world)).repository("repo")
 
+    def newcomer(self) -> Repository:
+        """The repository, seen by a process that is counted and knows nothing yet."""
+        return Repository(replace(_stores(self.world, self.kv), blobs=self.places), self.repo._record)
+
     def spent(self, act: Callable[[], object]) -> Spent:
         """What a call asks for, of a process that has no tree in memory."""
         self._trees.forget()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 
 from graveler_core.errors import NotFound
+from graveler_core.facade.branch import Branch
 from tests.unit.engine.budgets.costs import Act, Cost, costs
 from tests.unit.engine.budgets.measured import Measured, path
 from tests.unit.engine.flows import table
@@ -48,6 +49,12 @@ def get_from_files(m: Measured) -> Act:
     return lambda: m.main.get("m/00700")
 
 
+@costs("get, first use of a branch", Cost((5, 0), (7, 0), reads="1 range, 1 node a level"))
+def get_first(m: Measured) -> Act:
+    main = Branch(m.newcomer()._stores, m.repo._record, m.main.name)
+    return lambda: main.get(SOME)
+
+
 @costs("get at a commit", Cost((1, 0), (1, 0), reads="1 range, 1 node a level"))
 def get_at_a_commit(m: Measured) -> Act:
     at = m.repo.at("main@")
@@ -57,6 +64,14 @@ def get_at_a_commit(m: Measured) -> Act:
 @costs("page of a listing", Cost((1, 1), (2, 1), reads="1 range, 1 node a level"))
 def page(m: Measured) -> Act:
     m.main.stage(SOME + "x", entry(1))
+    return lambda: list(m.main.list(after=SOME, limit=2))
+
+
+@costs("page of a listing, 5 sealed tokens", Cost((1, 6), (2, 6), reads="1 range, 1 node a level"))
+def page_of_sealed_tokens(m: Measured) -> Act:
+    for number in range(5):
+        m.main.stage("a", entry(number))
+        m.main.remove_prefix("p/")
     return lambda: list(m.main.list(after=SOME, limit=2))
 
 

@@ -23,17 +23,17 @@ def remove(m: Measured) -> Act:
     return lambda: m.main.remove(path(150))
 
 
-@costs("stage_many, 10 entries", Cost((3, 1), (13, 1)))
+@costs("stage_many, 10 entries", Cost((4, 1), (14, 1)))
 def stage_few(m: Measured) -> Act:
     return lambda: m.main.stage_many(table({f"m/{number}": number for number in range(10)}))
 
 
-@costs("stage_many, 1,000 entries and more", Cost((2, 1), (3, 1), writes="2 layer files"))
+@costs("stage_many, 1,000 entries and more", Cost((3, 1), (4, 1), writes="2 layer files"))
 def stage_many(m: Measured) -> Act:
     return lambda: m.main.stage_many(table({f"m/{number:04}": number for number in range(1_000)}))
 
 
-@costs("remove_many, 10 paths", Cost((3, 1), (13, 1)))
+@costs("remove_many, 10 paths", Cost((4, 1), (14, 1)))
 def remove_many(m: Measured) -> Act:
     return lambda: m.main.remove_many([path(number) for number in range(10)])
 
