@@ -1,11 +1,15 @@
 """Bulk writes and prefix operations: build a layer that nobody sees, then one swap puts it on the branch.
 
 1. Records, fresh. 100 layers are too many: `SlowDown`, commit or compact first.
-2. The layer: a staging partition or segments under a fresh id; a removal or restoration is only its line in the record.
-   A crash leaves data that no record names.
+2. The layer: a staging partition or segments under a fresh id, whose cleanup record is created first; a removal or
+   restoration is only its line in the record. A crash leaves data that its cleanup record names.
 3. ✓ One swap. If the staging token holds records, it is sealed and the layer put on top of it; if it was found empty,
    it stays current and the layer goes directly below it. (A token leaves the record only by commit, compaction, reset
    or branch deletion, never because it looked empty: a writer may be about to be acknowledged in it.)
+
+A cleaner that finds the record of a layer that is not listed claims it (`purging`), and then swaps the branch record,
+before it drops anything. So a swap from a branch record that was read before the layer was recorded fails if there was
+a cleaner; after any later read the layer's record is read too, and a layer that was claimed is built again.
 
 All of the layer is seen, or none of it. A write that is acknowledged meanwhile is concurrent: either order is right.
 """
@@ -21,8 +25,10 @@ from graveler_core.engine.registers import fresh
 from graveler_core.engine.retry import attempts
 from graveler_core.engine.swap import lists, swap
 from graveler_core.errors import Kind, SlowDown
+from graveler_core.model.entities import Cleanup
 from graveler_core.model.ids import BranchId, LayerId, RepositoryId
 from graveler_core.model.layers import MAX_LAYERS, Layer, PrefixRemoval, PrefixRestoration, SealedToken, SegmentLayer
+from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.staging import area, segment_layer
 from graveler_core.stores import Registers, Stores
@@ -41,12 +47,14 @@ def stage_records(stores: Stores, repo: RepositoryId, branch: BranchId, records:
 
     def build(now: Registers) -> Layer:
         if records.num_rows < SEGMENT_ROWS:
-            token = keys.staging_token(now.repository, branch, stores.ids.fresh())
-            area.put_table(stores.kv, token, records)
-            return SealedToken(token=token)
-        layer = LayerId(stores.ids.fresh())
-        segment_layer.write(stores.blobs.at(now.repository.storage_namespace), layer, records, stores.executor.map)
-        return SegmentLayer(id=layer, count=records.num_rows)
+            token = SealedToken(token=keys.staging_token(now.repository, branch, stores.ids.fresh()))
+            _record(stores, now, token)
+            area.put_table(stores.kv, token.token, records)
+            return token
+        layer = SegmentLayer(id=LayerId(stores.ids.fresh()), count=records.num_rows)
+        _record(stores, now, layer)
+        segment_layer.write(stores.blobs.at(now.repository.storage_namespace), layer.id, records, stores.executor.map)
+        return layer
 
     _push(stores, repo, branch, build)
 
@@ -84,12 +92,25 @@ def _push(
                 kind=Kind.TooManyLayers,
                 branch=branch,
             )
-        if built is None or built[0] != now.repository.uid:
+        if built is None or built[0] != now.repository.uid or _is_claimed(stores, now, built[1]):
             built = (now.repository.uid, build(now))
         layer = built[1]
         if _swapped(stores, now, layer, now.branch.epoch + (1 if resets else 0)):
             return
     raise AssertionError("attempts() raises when it ends")
+
+
+def _record(stores: Stores, now: Registers, layer: SealedToken | SegmentLayer) -> None:
+    found = Cleanup(branch=now.branch.id, layer=layer, since=stores.clock.now())
+    access.create(stores.kv, keys.cleanup(now.repository, layer.id), found)
+
+
+def _is_claimed(stores: Stores, now: Registers, layer: Layer) -> bool:
+    """Whether a cleaner took the layer for one that was left behind."""
+    if not isinstance(layer, SealedToken | SegmentLayer):
+        return False
+    held = access.read(stores.kv, keys.cleanup(now.repository, layer.id))
+    return held is None or held.value.purging
 
 
 def _swapped(stores: Stores, now: Registers, layer: Layer, epoch: int) -> bool:

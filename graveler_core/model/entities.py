@@ -154,11 +154,17 @@ class NamespaceClaim(Record):
 
 
 class Cleanup(Record):
-    """A layer that is about to leave its branch record, written before the swap that retires it."""
+    """A layer that is about to leave its branch record, or to enter it: written before the swap that does so.
+
+    Whoever finds a recorded layer that its branch does not list may drop it, by these steps and no others: `purging` by
+    a swap of this record; then a swap of the branch record that changes it, from one that does not list the layer.
+    """
 
     branch: BranchId
     layer: Layer
     since: datetime
+    purging: bool = False
+    """A cleaner has claimed the layer: no branch record may take it any more."""
 
 
 class Operation(Record):

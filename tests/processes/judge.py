@@ -129,10 +129,6 @@ class Judge:
             if earlier.ended < self._first_began[later.values["key"]] and low >= high:
                 yield f"{later} was made after {earlier} and does not stand after it"
 
-    def unfinished(self, verb: str) -> list[Operation]:
-        """Operations that stopped half-way."""
-        return [o for o in self.operations if o.verb == verb and o.outcome != "done"]
-
     def _answered(self) -> list[tuple[Operation, str]]:
         """The commits that were told which commit they are in, and which one that is."""
         ended = [o for o in self.operations if o.verb == "commit" and o.outcome in ("done", "absorbed")]
