@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import timedelta
-from itertools import count
+from dataclasses import replace
 
 import pyarrow as pa
 
 from graveler_core.codec.entry import record_table
 from graveler_core.engine import (
-    branching,
     bulk,
     commit,
     compaction,
     merge,
     read,
-    repository,
     reset,
     transact,
     transplant,
@@ -30,52 +25,15 @@ from graveler_core.engine.snapshot import get as get_committed
 from graveler_core.errors import NoChanges
 from graveler_core.model.changes import MergeStrategy
 from graveler_core.model.entry import Entry
-from graveler_core.model.ids import BranchId, RepositoryId
 from graveler_core.model.operations import Put
 from graveler_core.objects.commits import StoredCommit
 from graveler_core.refs.branches import get_branch
 from graveler_core.refs.repositories import get as get_repository
 from graveler_core.stores import Stores
-from tests.simulation.history import REPO, History, Operation, Value
+from tests.simulation.cast import PATHS, PREFIXES, SHARED_KEY, SIDE, WORK, Act, Cast
+from tests.simulation.history import REPO, Operation
+from tests.simulation.lifecycles import other_repository, recreate_branch, recreate_repository, time_passes
 from tests.simulation.observe import Observer
-from tests.simulation.schedule import Scheduler
-
-WORK = BranchId("work")
-SIDE = BranchId("side")
-PATHS = ("a/1", "a/2", "b/1")
-PREFIXES = ("a/", "b/")
-MAIN = BranchId("main")
-OTHER = RepositoryId("other")
-SHARED_KEY = "the job"
-"""An idempotency key that several processes use at once, as a job does that was given up and runs on."""
-
-
-@dataclass
-class Cast:
-    """What all actors share: the history they write, chance, and numbers that were never used before."""
-
-    history: History
-    observer: Observer
-    scheduler: Scheduler
-    numbers: count[int] = field(default_factory=lambda: count(100))
-    side_values: set[tuple[str, Value]] = field(default_factory=set)
-    """All that anyone may have merged from the side branch."""
-
-    @property
-    def chance(self) -> random.Random:
-        return self.scheduler.chance
-
-    def entry(self) -> Entry:
-        """An entry that no one has written before."""
-        number = next(self.numbers)
-        return Entry(address=f"data/{number}", size=number, checksum=str(number))
-
-    def mark(self) -> str:
-        """A text that no one has written before."""
-        return f"mark {next(self.numbers)}"
-
-
-Act = Callable[[Cast, Stores, str], None]
 
 
 def put(cast: Cast, stores: Stores, name: str) -> None:
@@ -160,11 +118,7 @@ def commit_all(cast: Cast, stores: Stores, name: str) -> None:
 
 
 def merge_side(cast: Cast, stores: Stores, name: str) -> None:
-    path, entry = cast.chance.choice(PATHS), cast.entry()
-    cast.side_values.add((path, entry.size))
-    with cast.history.operation("on the side", name):
-        write.stage(stores, REPO, SIDE, path, entry)
-        commit.commit(stores, REPO, SIDE, Draft("side", name))
+    _on_the_side(cast, stores, name)
     mark = cast.mark()
     with cast.history.operation("merge", name, mark=mark) as operation:
         request = merge.MergeRequest(SIDE, WORK, cast.chance.choice([None, MergeStrategy.SOURCE]))
@@ -173,7 +127,18 @@ def merge_side(cast: Cast, stores: Stores, name: str) -> None:
             _changed(cast.observer, operation, made)
 
 
+def _on_the_side(cast: Cast, stores: Stores, name: str) -> None:
+    """A commit that can be merged or replayed."""
+    path, entry = cast.chance.choice(PATHS), cast.entry()
+    cast.side_values.add((path, entry.size))
+    with cast.history.operation("on the side", name):
+        write.stage(stores, REPO, SIDE, path, entry)
+        commit.commit(stores, REPO, SIDE, Draft("side", name))
+
+
 def cherry_pick(cast: Cast, stores: Stores, name: str) -> None:
+    if cast.chance.random() < 0.5:
+        _on_the_side(cast, stores, name)
     with cast.history.operation("replay", name, mark=cast.mark()) as operation:
         replay = transplant.Replay([SIDE], cast.chance.choice([None, MergeStrategy.SOURCE]))
         _changed(cast.observer, operation, transplant.transplant(stores, REPO, WORK, replay, Draft(operation.mark)))
@@ -224,49 +189,6 @@ def compact(cast: Cast, stores: Stores, name: str) -> None:
         compaction.compact(stores, REPO, WORK)
 
 
-def recreate_branch(cast: Cast, stores: Stores, name: str) -> None:
-    targets = cast.observer.targets()
-    if not targets:
-        return
-    target, content = cast.chance.choice(targets)
-    with cast.history.operation("delete branch", name):
-        branching.delete_branch(stores, REPO, WORK)
-    with cast.history.operation("create branch", name, sets={path: content.get(path) for path in PATHS}):
-        branching.create_branch(stores, REPO, WORK, target)
-
-
-def recreate_repository(cast: Cast, stores: Stores, name: str) -> None:
-    if cast.chance.random() < 0.8:
-        with cast.history.operation("delete repository", name):
-            repository.delete_repository(stores, REPO)
-    _create(cast, stores, name, REPO)
-    for branch in (WORK, SIDE):
-        sets: dict[str, Value] = dict.fromkeys(PATHS) if branch is WORK else {}
-        with cast.history.operation("create branch", name, sets=sets):
-            branching.create_branch(stores, REPO, branch, MAIN)
-
-
-def other_repository(cast: Cast, stores: Stores, name: str) -> None:
-    _create(cast, stores, name, OTHER)
-    if cast.chance.random() < 0.5:
-        with cast.history.operation("delete repository", name, repository=OTHER):
-            repository.delete_repository(stores, OTHER)
-
-
-def time_passes(cast: Cast, stores: Stores, name: str) -> None:
-    cast.scheduler.ahead += timedelta(minutes=3)
-    repo = cast.chance.choice([REPO, OTHER])
-    with cast.history.operation("look", name, repository=repo):
-        get_repository(stores.kv, stores.clock, stores.ids, repo)
-
-
-def _create(cast: Cast, stores: Stores, name: str, repo: RepositoryId) -> None:
-    place = f"memory://bucket/{cast.chance.randrange(3)}{cast.chance.choice(['', '/in'])}"
-    with cast.history.operation("create repository", name, repository=repo, mark=cast.mark()) as operation:
-        wanted = repository.NewRepository(repo, place, MAIN, committer=operation.mark)
-        repository.create_repository(stores, wanted)
-
-
 ACTS: dict[Act, int] = {
     put: 10,
     remove: 3,
@@ -288,6 +210,14 @@ ACTS: dict[Act, int] = {
 """How often each is drawn."""
 LIFECYCLE: dict[Act, int] = {recreate_repository: 6, other_repository: 4, time_passes: 2}
 """Only in some histories: little else survives them."""
+THEMES: tuple[tuple[Act, ...], ...] = (
+    (put, remove, commit_all),
+    (put, commit_all, reset_all, compact),
+    (put, put_many, commit_all, recreate_branch),
+    (put, merge_side, cherry_pick, revert, compact),
+    (put, commit_all, transact_one, compact),
+)
+"""What some histories consist of alone: calls that get in each other's way."""
 
 
 def life(cast: Cast, stores: Stores, name: str, acts: Sequence[Act]) -> Callable[[], None]:

@@ -105,17 +105,20 @@ def _absorbed(history: History, observer: Observer) -> Iterator[str]:
             if before.record is None or after.record is None or before.record.uid != after.record.uid:
                 continue
             left = {layer.id for layer in layers(before.record)} - {layer.id for layer in layers(after.record)}
-            if sealed and before.step >= sealed[0].step and left & mine and before.record.epoch != after.record.epoch:
+            reset = {at_work.kind for at_work in _at_work(history, after)} == {"reset"}
+            if sealed and before.step >= sealed[0].step and left & mine and reset:
                 yield f"{operation}: it was a reset, at step {after.step}"
 
 
 def _present(history: History, observer: Observer) -> Iterator[str]:
-    """A branch that was there all the time is never said not to exist."""
+    """A branch that was there all the time is never said not to exist, or to have been deleted."""
     for operation in history.operations:
-        if operation.error is None or operation.error.kind is not Kind.BranchNotFound:
+        deleted = operation.kind == "delete branch" and operation.outcome is Outcome.DONE
+        missed = operation.error is not None and operation.error.kind is Kind.BranchNotFound
+        if not deleted and not (missed and operation.error.details.get("branch") == observer.branch):
             continue
         stood = {s.record and s.record.uid for s in observer.between(operation.start, operation.end)}
-        if operation.error.details.get("branch") == observer.branch and len(stood) == 1 and None not in stood:
+        if len(stood) == 1 and None not in stood:
             yield f"{operation}: the branch was there all the time"
 
 

@@ -28,7 +28,7 @@ from graveler_core.model.ids import CommitId
 from graveler_core.model.operations import Put
 from graveler_core.refs import branches, repositories
 from graveler_core.stores import Stores
-from tests.simulation.actors import MAIN, OTHER, SIDE, WORK
+from tests.simulation.cast import MAIN, OTHER, SIDE, WORK
 from tests.simulation.history import REPO, Value
 
 KEYED = Draft("the call", "me", idempotency_key="once")

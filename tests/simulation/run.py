@@ -23,7 +23,8 @@ from graveler_core.engine.repository import NewRepository
 from graveler_core.errors import NoChanges, NotFound
 from graveler_core.stores import Stores
 from tests.simulation import commits, repositories, retirement
-from tests.simulation.actors import ACTS, LIFECYCLE, MAIN, PATHS, SIDE, WORK, Act, Cast, life
+from tests.simulation.actors import ACTS, LIFECYCLE, THEMES, life
+from tests.simulation.cast import MAIN, PATHS, SIDE, WORK, Act, Cast
 from tests.simulation.checker import Judge
 from tests.simulation.history import REPO, History, Outcome
 from tests.simulation.observe import Observer
@@ -116,11 +117,14 @@ def _set_up(world: World) -> None:
 
 def _people(world: World, cast: Cast, acts: Sequence[Act] | None) -> None:
     """Actors of random kinds; some processes have read the branch before, and hold an old record of it; some have more
-    threads than one. Half of the histories know few kinds of acts, which meet all the more often (Groce et al., 2012).
+    threads than one. Half of the histories know few kinds of acts, which meet all the more often (Groce et al., 2012);
+    some know those of a theme.
     """
     chance = cast.chance
     known = ACTS | LIFECYCLE if chance.random() < 0.2 else ACTS
     kinds = chance.sample(list(known), chance.randint(3, 6)) if chance.random() < 0.5 else list(known)
+    if chance.random() < 0.2:
+        kinds = list(chance.choice(THEMES))
     weights = [known[kind] for kind in kinds]
     process, stores = 0, world.process()
     apart = chance.choice([0.9, 0.65, 0.2])

@@ -21,7 +21,7 @@ from graveler_core.kv.store import Store
 from graveler_core.model.entry import Entry
 from graveler_core.stores import RetryBudget, Stores
 from graveler_core.testing.plain_store import PlainStore
-from tests.simulation.actors import MAIN, OTHER, PATHS, SIDE, WORK
+from tests.simulation.cast import MAIN, OTHER, PATHS, SIDE, WORK
 from tests.simulation.crash_flows import FLOWS, Flow
 from tests.simulation.history import REPO, History
 from tests.simulation.observe import Observer, Tree

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -21,7 +21,7 @@ from tests.simulation.mutants.plant import instead, mutant
 HEAD_MOVERS = (commit, merge, transact, transplant)
 
 
-@mutant(seed=0, breaks="5")
+@mutant(seed=287, breaks="5")
 def lost_answer_of_an_advance_is_a_failure() -> Iterator[None]:
     """A commit whose answer was lost counts as not made, and is made again."""
     nothing = lambda *_: None  # noqa: E731
@@ -30,7 +30,7 @@ def lost_answer_of_an_advance_is_a_failure() -> Iterator[None]:
         yield
 
 
-@mutant(seed=52, breaks="5")
+@mutant(seed=26, breaks="5")
 def lost_answer_of_an_advance_is_a_success() -> Iterator[None]:
     """A commit whose answer was lost counts as made."""
 
@@ -102,18 +102,19 @@ def transact_does_not_look_for_its_key() -> Iterator[None]:
 
 @mutant(seed=0, breaks="5")
 def lost_answer_of_an_advance_is_told_as_a_conflict() -> Iterator[None]:
-    """A commit that may have been made says that another one was."""
+    """A commit that may have been made, or may yet be, says that another one was."""
 
-    def conflicting(real: Callable[..., bool]) -> Callable[..., bool]:
-        def advanced(stores: Stores, registers: Registers, record: Branch, made: CommitId) -> bool:
-            try:
-                return real(stores, registers, record, made)
-            except OutcomeUnknown as e:
-                raise Conflict("taken for lost", kind=Kind.LostRace) from e
+    def advanced(stores: Stores, registers: Registers, record: Branch, made: CommitId) -> bool:
+        where = keys.branch(registers.repository, record.id)
+        try:
+            stores.kv.set_if(where.partition, where.key, encode(record), registers.held.predicate)
+        except PredicateFailed:
+            return False
+        except OutcomeUnknown as e:
+            raise Conflict("taken for lost", kind=Kind.LostRace) from e
+        return True
 
-        return advanced
-
-    with instead(*((flow, "advance", conflicting(flow.advance)) for flow in HEAD_MOVERS)):  # type: ignore[attr-defined]
+    with instead(*((flow, "advance", advanced) for flow in HEAD_MOVERS)):
         yield
 
 

@@ -1,6 +1,6 @@
 """The first seeds that show each mutant, and the table of all of them in `docs/simulation.md`.
 
-python -m tests.simulation.mutants.find [NAME …] [--from SEED] [--limit HISTORIES] [--record]
+python -m tests.simulation.mutants.find [NAME …] [--from SEED] [--limit HISTORIES] [--stale] [--record]
 """
 
 from __future__ import annotations
@@ -72,10 +72,13 @@ def main() -> int:
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--from", dest="first", type=int, default=0)
     parser.add_argument("--limit", type=int, default=4_000)
-    parser.add_argument("--record", action="store_true")
+    parser.add_argument("--stale", action="store_true", help="only those that their recorded seed does not show")
+    parser.add_argument("--record", action="store_true", help="write the seeds into the sources and the table")
     options = parser.parse_args()
     survived = 0
     for name in options.names or sorted(MUTANTS):
+        if options.stale and found_at(MUTANTS[name], MUTANTS[name].seed, 1):
+            continue
         verdict = found_at(MUTANTS[name], options.first, options.limit)
         if verdict is None:
             survived += 1

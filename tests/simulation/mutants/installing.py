@@ -74,7 +74,7 @@ def commit_reads_the_rule_oldest_first() -> Iterator[None]:
         yield
 
 
-@mutant(seed=0, breaks="3")
+@mutant(seed=88, breaks="3")
 def restorations_do_not_block_commits() -> Iterator[None]:
     """A commit is installed under a prefix reset that came after its seal."""
     with instead((install, "PrefixRestoration", type("Never", (), {}))):

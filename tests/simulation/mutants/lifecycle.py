@@ -22,7 +22,7 @@ def _set(kv: Any, where: Any, held: Any, record: Any, **_: Any) -> Any:
     return access.read(kv, where)
 
 
-@mutant(seed=0, breaks="7")
+@mutant(seed=2070, breaks="7")
 def repository_record_is_deleted_whatever_stands_there() -> Iterator[None]:
     """The last step of a deletion removes the record of whatever repository bears the name."""
 
@@ -34,14 +34,14 @@ def repository_record_is_deleted_whatever_stands_there() -> Iterator[None]:
         yield
 
 
-@mutant(seed=0, breaks=GARBAGE)
+@mutant(seed=14, breaks=GARBAGE)
 def repository_is_deleted_without_an_entry() -> Iterator[None]:
     """A deletion leaves the cleaner no entry."""
     with instead((repository, "_enter_for_cleaner", lambda *_: False)):
         yield
 
 
-@mutant(seed=0, breaks=GARBAGE)
+@mutant(seed=14, breaks=GARBAGE)
 def repository_record_is_removed_before_the_entry() -> Iterator[None]:
     """A deletion removes the record first, then leaves the cleaner's entry."""
     real = repository._hand_over
@@ -54,7 +54,7 @@ def repository_record_is_removed_before_the_entry() -> Iterator[None]:
         yield
 
 
-@mutant(seed=0, breaks="7")
+@mutant(seed=14, breaks="7")
 def repository_is_seen_before_it_is_whole() -> Iterator[None]:
     """A repository is active before it has a claim, a commit and a branch."""
     real = repository._begin
@@ -97,7 +97,7 @@ def creation_over_another() -> Iterator[None]:
         yield
 
 
-@mutant(seed=0, breaks="7")
+@mutant(seed=183, breaks="7")
 def namespaces_may_overlap() -> Iterator[None]:
     """A creation does not look for claims above and below its own."""
     with instead((repository, "_overlapping", lambda *_: None)):

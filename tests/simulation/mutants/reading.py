@@ -31,7 +31,7 @@ def readers_do_not_read_again() -> Iterator[None]:
         yield
 
 
-@mutant(seed=0, breaks="7")
+@mutant(seed=32, breaks="7")
 def reads_again_without_the_repository() -> Iterator[None]:
     """The closing re-read asks for the branch under the repository that the cache knows."""
     real = registers._read
@@ -58,7 +58,7 @@ def reads_again_from_the_cache() -> Iterator[None]:
         yield
 
 
-@mutant(seed=0, breaks="2")
+@mutant(seed=87, breaks="2")
 def readers_compare_the_token_only() -> Iterator[None]:
     """A reader's closing re-read compares the staging token, not the layers below it."""
     with instead((read, "same_content", registers.same_token)):

@@ -53,7 +53,7 @@ def cleanup_is_written_after_the_swap() -> Iterator[None]:
         yield
 
 
-@mutant(seed=0, breaks=GARBAGE)
+@mutant(seed=5, breaks=GARBAGE)
 def reset_does_not_name_the_staging_token() -> Iterator[None]:
     """A reset names the sealed layers for the cleaner, and forgets the staging token."""
     with instead((reset, "layers_of", lambda record: record.sealed_tokens)):
