@@ -147,6 +147,7 @@ def _weather(scheduler: Scheduler) -> None:
     if chance.random() < 0.6:
         scheduler.faults = chance.choice(list(rates))
         scheduler.fault_rate = chance.choice(rates[scheduler.faults])
+        scheduler.outages = chance.random() < 0.3
         # What an engine does about a lost answer of a swap, and of the next one, is asked nowhere else.
         if scheduler.faults == lost and chance.random() < 0.5:
             scheduler.swaps_only, scheduler.fault_rate = True, chance.choice([0.2, 0.5])

@@ -74,6 +74,8 @@ class Scheduler:
     faults: Sequence[Fate] = FAULTS
     swaps_only: bool = False
     """Whether faults strike nothing but conditional writes."""
+    outages: bool = False
+    """Whether a store whose request or answer was lost stays away for a few steps, as one that is restarted does."""
     slow_answers: float = 0.15
     """Of reads: how many give way once more when they are done."""
     changes: int = 3
@@ -85,6 +87,7 @@ class Scheduler:
 
     def __post_init__(self) -> None:
         self._hub = greenlet.getcurrent()
+        self._away_until = 0
         self._uniform = self.chance.random() < 0.5
         self._change_at = {self.chance.randrange(1, 400) for _ in range(self.changes)}
         self._current: Actor | None = None
@@ -193,10 +196,14 @@ class Scheduler:
         return max(alive, key=lambda actor: actor.priority)
 
     def _fate(self, what: str, writes: bool) -> Fate:
+        if self.step < self._away_until:
+            return Fate.REFUSED
         if self.fault_rate == 0 or self.chance.random() >= self.fault_rate:
             return Fate.DONE
         if self.swaps_only and not what.startswith(SWAPS):
             return Fate.DONE
         fate = self.chance.choice(self.faults)
+        if self.outages and fate in (Fate.LOST_REQUEST, Fate.LOST_ANSWER):
+            self._away_until = self.step + self.chance.randint(2, 8)
         # A read that is lost is a read that is asked again: refused says it all.
         return fate if writes or fate in (Fate.CRASH_BEFORE, Fate.CRASH_AFTER) else Fate.REFUSED

@@ -10,7 +10,7 @@ import greenlet
 from graveler_core.engine import commit, snapshot, transact, write
 from graveler_core.engine.registers import fresh
 from graveler_core.engine.view import View
-from graveler_core.errors import PredicateFailed, SlowDown
+from graveler_core.errors import OutcomeUnknown, PredicateFailed, SlowDown
 from graveler_core.model.entry import Entry
 from graveler_core.model.ids import BranchId, MetarangeId, RepositoryId
 from graveler_core.records import layout as keys
@@ -38,6 +38,23 @@ def removal_deletes_the_staged_entry() -> Iterator[None]:
                 stores.kv.delete(token, keys.staged(path.encode()))
 
     with instead((write, "remove", removed)):
+        yield
+
+
+@mutant(seed=0, breaks="5")
+def writers_forget_a_lost_answer() -> Iterator[None]:
+    """A write whose answer was lost says that nothing happened when the closing re-read fails too."""
+    real = write._set
+
+    def forgets(*arguments: Any) -> None:
+        try:
+            real(*arguments)
+        except OutcomeUnknown as e:
+            if isinstance(e.__cause__, SlowDown):
+                raise e.__cause__ from None
+            raise
+
+    with instead((write, "_set", forgets)):
         yield
 
 
