@@ -123,4 +123,4 @@ class History:
 def _outcome(operation: Operation, error: GravelerError) -> Outcome:
     # A single write may be seen before its author learns that it does not count; all else is one swap.
     refused = isinstance(error, REFUSALS) and operation.kind not in ("put", "remove")
-    return Outcome.NOTHING if refused else Outcome.UNKNOWN
+    return Outcome.NOTHING if refused or isinstance(error, (SlowDown, Unavailable)) else Outcome.UNKNOWN

@@ -41,7 +41,7 @@ def removal_deletes_the_staged_entry() -> Iterator[None]:
         yield
 
 
-@mutant(seed=0, breaks="5")
+@mutant(seed=12, breaks="5")
 def writers_forget_a_lost_answer() -> Iterator[None]:
     """A write whose answer was lost says that nothing happened when the closing re-read fails too."""
     real = write._set
@@ -80,7 +80,7 @@ def transact_looks_at_its_paths_only_once() -> Iterator[None]:
         yield
 
 
-@mutant(seed=28, breaks="6")
+@mutant(seed=6, breaks="6")
 def commits_take_a_lock() -> Iterator[None]:
     """A commit holds a record in the store until it ends; one that crashes holds it for ever."""
     real = commit._commit
