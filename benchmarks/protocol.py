@@ -116,16 +116,16 @@ def large_transaction(place: Place) -> Iterator[Measured]:
 @scenario("protocol", staged_in_bulk, sizes=(100_000, 1_000_000))
 def long_commit(place: Place) -> Iterator[Measured]:
     """A writer before, during and after the commit of what was staged in bulk."""
-    yield from _beside_a_commit(place)
+    yield from _beside_a_commit(place, "in bulk")
 
 
 @scenario("protocol", staged_one_by_one, sizes=(100_000,))
 def long_commit_of_rows(place: Place) -> Iterator[Measured]:
     """The same where the entries were staged one by one; after it, their rows are dropped in the background."""
-    yield from _beside_a_commit(place)
+    yield from _beside_a_commit(place, "one by one")
 
 
-def _beside_a_commit(place: Place) -> Iterator[Measured]:
+def _beside_a_commit(place: Place, staged: str) -> Iterator[Measured]:
     for by in ways(place):
         with place.connect() as g:
             repo = place.repo(g)
@@ -135,12 +135,11 @@ def _beside_a_commit(place: Place) -> Iterator[Measured]:
                 commit = clocked(lambda: repo.branch(by).commit("long"))  # noqa: B023
                 ended = time.monotonic()
                 time.sleep(_MOMENT)
-        calls, what = shift.calls["writer"], f"{place.size:,}, {by}"
-        yield from _latencies(f"stage before a commit of {what}", [c for c in calls if c.ended <= begun])
-        yield from _latencies(
-            f"stage during a commit of {what}", [c for c in calls if c.ended > begun < ended > c.begun]
-        )
-        yield from _latencies(f"stage after a commit of {what}", [c for c in calls if c.begun >= ended])
+        calls, what = shift.calls["writer"], f"{place.size:,} staged {staged}, {by}"
+        during = [call for call in calls if call.ended > begun and call.begun < ended]
+        yield from _latencies(f"stage before a commit of {what}", [call for call in calls if call.ended <= begun])
+        yield from _latencies(f"stage during a commit of {what}", during)
+        yield from _latencies(f"stage after a commit of {what}", [call for call in calls if call.begun >= ended])
         yield commit.named(f"commit of {what}, beside a writer")
         yield from _errors(f"stage beside a commit of {what}", shift)
 
