@@ -6,11 +6,11 @@ from collections import Counter
 
 import pytest
 
-from graveler_core.kv.backends.memory import MemoryStore
 from graveler_core.records import layout as keys
 from tests.unit.engine.budgets.costs import Cost, Trips, reads, trips, writes
 from tests.unit.engine.budgets.every import EVERY
 from tests.unit.engine.budgets.measured import Measured
+from tests.unit.engine.flows import table
 from tests.unit.engine.world import entry
 
 PLANNED: dict[str, Trips] = {
@@ -60,18 +60,25 @@ def test_each_object_is_read_once_by_one_listing() -> None:
     assert max(Counter(measured.places.asked).values()) == 1
 
 
+def _rows(measured: Measured) -> Counter[bytes]:
+    """Rows of the repository's partition, by folder."""
+    here = measured.world.kv.scan(keys.partition(measured.repo._record))
+    return Counter(row.key.partition(b"/")[0] for row in here)
+
+
 def test_a_commit_leaves_three_rows() -> None:
     measured = Measured()
-    kv = measured.world.kv
-    assert isinstance(kv, MemoryStore)
-
-    def counted() -> Counter[bytes]:
-        here = kv.scan(keys.partition(measured.repo._record))
-        return Counter(row.key.partition(b"/")[0] for row in here)
-
-    before = counted()
+    before = _rows(measured)
     measured.main.stage("a", entry(1))
     token = measured.main.record().staging_token
     measured.main.commit("m")
-    assert counted() - before == {b"commits": 1, b"layouts": 1, b"cleanup": 1}
-    assert not list(kv.scan(keys.staging(token)))
+    assert _rows(measured) - before == {b"commits": 1, b"layouts": 1, b"cleanup": 1}
+    assert not list(measured.world.kv.scan(keys.staging(token)))
+
+
+def test_a_thousand_entries_staged_together_are_one_row() -> None:
+    measured = Measured()
+    before = _rows(measured)
+    measured.main.stage_many(table({f"m/{number:04}": number for number in range(1_000)}))
+    assert _rows(measured) - before == {b"cleanup": 1}
+    assert not list(measured.world.kv.scan(keys.staging(measured.main.record().staging_token)))
