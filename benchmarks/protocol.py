@@ -185,8 +185,8 @@ def _rates(name: str, shift: Shift, idle: float) -> Iterator[Measured]:
     yield Measured(f"{name}: commit", "ms", tuple(call.took for call in calls))
     yield Measured(f"{name}: commit, p99", "ms", (_p99(calls),))
     yield Measured(f"{name}: answered within {_PATIENT} x idle", "%", (100 * in_time,))
-    if len(answered) > 1 and fair:
-        yield Measured(f"{name}: least share", "of fair", (min(answered.values()) / fair,))
+    if len(answered) > 1:
+        yield Measured(f"{name}: least share", "of fair", (min(answered.values()) / fair if fair else 0.0,))
     yield from _errors(name, shift)
 
 
