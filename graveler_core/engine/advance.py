@@ -2,13 +2,18 @@
 
 A commit that has left its author may be followed by others before the author looks again, so equality of the head
 proves nothing: the chain of first parents does. Found on it: it happened. The attempt's base reached without finding
-it, and no reset since: it did not. Anything else is unknown, and said so with the commit's id.
+it, and no reset since: it did not, so far, and the next attempt swaps from a record that tells. A call that fails
+before such an attempt, and whatever else history does not tell, is unknown, and said so with the commit's id.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
 from graveler_core.engine.view import commit_of
-from graveler_core.errors import OutcomeUnknown, PredicateFailed, SlowDown, Unavailable
+from graveler_core.errors import GravelerError, OutcomeUnknown, PredicateFailed, SlowDown, Unavailable
 from graveler_core.model.entities import Branch, Commit
 from graveler_core.model.ids import CommitId
 from graveler_core.objects.commits import StoredCommit
@@ -18,7 +23,28 @@ from graveler_core.refs.ancestry import first_parents
 from graveler_core.stores import Registers, Stores
 
 
-def advance(stores: Stores, registers: Registers, record: Branch, commit: CommitId) -> bool:
+@dataclass
+class Tried:
+    """What one call tried to make the head."""
+
+    commits: set[CommitId] = field(default_factory=set)
+    unanswered: CommitId | None = None
+    """One whose swap was given up without an answer, and may still arrive."""
+
+    @contextmanager
+    def told(self) -> Iterator[None]:
+        """Turn an error that says that nothing happened into one that says what is known."""
+        try:
+            yield
+        except OutcomeUnknown:
+            raise
+        except GravelerError as e:
+            if self.unanswered is None:
+                raise
+            raise _unknown(self.unanswered) from e
+
+
+def advance(stores: Stores, registers: Registers, record: Branch, commit: CommitId, tried: Tried) -> bool:
     """Swap the branch record for one whose head is `commit`; False if another swap came first.
 
     Raises:
@@ -26,6 +52,7 @@ def advance(stores: Stores, registers: Registers, record: Branch, commit: Commit
     """
     base = registers.branch
     where = keys.branch(registers.repository, base.id)
+    tried.commits.add(commit)
 
     def happened(current: Branch) -> bool:
         return current.uid == base.uid and commit in _chain(stores, registers, current.commit_id)
@@ -36,13 +63,18 @@ def advance(stores: Stores, registers: Registers, record: Branch, commit: Commit
         return False
     except OutcomeUnknown as lost:
         if _not_happened(stores, registers):
+            tried.unanswered = commit
             return False
-        raise OutcomeUnknown(
-            f"commit {commit}: the answer of its last step was lost and history does not tell; look for it in the log",
-            commit=commit,
-        ) from lost
+        raise _unknown(commit) from lost
     stores.registers.keep(registers.repository.id, base.id, Registers(registers.repository, held))
     return True
+
+
+def _unknown(commit: CommitId) -> OutcomeUnknown:
+    return OutcomeUnknown(
+        f"commit {commit}: the answer of its last step was lost and history does not tell; look for it in the log",
+        commit=commit,
+    )
 
 
 def find_operation(stores: Stores, registers: Registers, key: str, base: CommitId) -> StoredCommit | None:

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 from graveler_core.committed.apply import apply
 from graveler_core.committed.operations import operations_between
-from graveler_core.engine.advance import advance, find_operation
+from graveler_core.engine.advance import Tried, advance, find_operation
 from graveler_core.engine.draft import Content, Draft, begin_operation, build
 from graveler_core.engine.earlier import made_by_call
 from graveler_core.engine.install import Decision, Verdict, decide, without_tail
@@ -32,7 +32,7 @@ from graveler_core.engine.swap import cleanups, record_writes, retire, swap, wit
 from graveler_core.engine.view import View, changes, commit_of
 from graveler_core.errors import Conflict, CorruptData, InvalidInput, Kind, NoChanges, OutcomeUnknown
 from graveler_core.model.entities import Branch
-from graveler_core.model.ids import BranchId, CommitId, Nonce, RepositoryId
+from graveler_core.model.ids import BranchId, Nonce, RepositoryId
 from graveler_core.model.layers import Layer
 from graveler_core.objects.commits import StoredCommit
 from graveler_core.refs.branches import branch_missing
@@ -61,9 +61,10 @@ def commit(stores: Stores, repo: RepositoryId, branch: BranchId, draft: Draft) -
         NotFound: no such repository or branch.
         OutcomeUnknown: the answer of the last step was lost, and history does not tell; `details["commit"]` is its id.
     """
-    with stores.turns.turn(repo, branch):
+    tried = Tried()
+    with stores.turns.turn(repo, branch), tried.told():
         try:
-            return _commit(stores, repo, branch, draft)
+            return _commit(stores, (repo, branch), draft, tried)
         except (NoChanges, Conflict):
             # Who took the changes may have been this very call, made before under the same key by another process.
             made = None
@@ -75,7 +76,8 @@ def commit(stores: Stores, repo: RepositoryId, branch: BranchId, draft: Draft) -
             return made
 
 
-def _commit(stores: Stores, repo: RepositoryId, branch: BranchId, draft: Draft) -> StoredCommit:
+def _commit(stores: Stores, where: tuple[RepositoryId, BranchId], draft: Draft, tried: Tried) -> StoredCommit:
+    repo, branch = where
     nonce = Nonce(stores.ids.fresh())
     if draft.idempotency_key:
         made = _made_before(stores, fresh(stores, repo, branch), draft)
@@ -83,7 +85,6 @@ def _commit(stores: Stores, repo: RepositoryId, branch: BranchId, draft: Draft) 
             return made
     registers = seal(stores, repo, branch, allow_empty=draft.allow_empty)
     layers, began = registers.branch.sealed_tokens, registers.branch.commit_id
-    tried: set[CommitId] = set()
     for _ in attempts(stores, f"commit on {repo}/{branch}"):
         made = _made_before(stores, registers, draft)
         if made is not None:
@@ -94,8 +95,7 @@ def _commit(stores: Stores, repo: RepositoryId, branch: BranchId, draft: Draft) 
             now = without_layer(stores, registers, missing)
             registers, decision = now, decide(registers.branch, layers, now.branch)
         else:
-            tried |= {built.commit.id} if built.commit is not None else set()
-            registers, decision = _install(stores, registers, built)
+            registers, decision = _install(stores, registers, built, tried)
             if decision.verdict is Verdict.INSTALL:
                 return _made(built)
             # A swap that was taken for lost may have come through late: then it was this call that took the layers.
@@ -139,11 +139,11 @@ def _build(stores: Stores, registers: Registers, layers: tuple[Layer, ...], draf
     return _Built(branch, layers, commit, applied.given)
 
 
-def _install(stores: Stores, registers: Registers, built: _Built) -> tuple[Registers, Decision]:
+def _install(stores: Stores, registers: Registers, built: _Built, tried: Tried) -> tuple[Registers, Decision]:
     """Try the swap as long as the rule allows it; gives the registers that stood last, and the rule's last word."""
     for _ in attempts(stores, f"commit on {registers.repository.id}/{built.base.id}"):
         decision = decide(built.base, built.layers, registers.branch)
-        if decision.verdict is not Verdict.INSTALL or _swapped(stores, registers, built):
+        if decision.verdict is not Verdict.INSTALL or _swapped(stores, registers, built, tried):
             if decision.verdict is Verdict.INSTALL:
                 retire(stores, registers, built.layers, built.records)
             return registers, decision
@@ -151,12 +151,12 @@ def _install(stores: Stores, registers: Registers, built: _Built) -> tuple[Regis
     raise AssertionError("attempts() raises when it ends")
 
 
-def _swapped(stores: Stores, registers: Registers, built: _Built) -> bool:
+def _swapped(stores: Stores, registers: Registers, built: _Built, tried: Tried) -> bool:
     staying = without_tail(registers.branch, built.layers)
     update: dict[str, object] = {"sealed_tokens": staying, "compacted_metarange": None}
     if built.commit is not None:
         record = registers.branch.model_copy(update=update | {"commit_id": built.commit.id})
-        return advance(stores, registers, record, built.commit.id)
+        return advance(stores, registers, record, built.commit.id, tried)
     # Nothing in this record is fresh, so after a lost answer nothing proves the swap: that the layers are gone may be
     # another commit's doing, with changes that this build came too late to see. The rule decides on what stands now.
     with suppress(OutcomeUnknown):

@@ -7,9 +7,7 @@ must not take the other for a stranger's, whose puts are in its way.
 
 from __future__ import annotations
 
-from collections.abc import Container
-
-from graveler_core.engine.advance import find_operation
+from graveler_core.engine.advance import Tried, find_operation
 from graveler_core.engine.draft import Draft, begin_operation
 from graveler_core.engine.view import commit_of
 from graveler_core.model.ids import CommitId
@@ -26,14 +24,12 @@ def made_under_key(stores: Stores, registers: Registers, draft: Draft) -> Stored
     return find_operation(stores, registers, draft.idempotency_key, floor)
 
 
-def made_by_call(
-    stores: Stores, registers: Registers, tried: Container[CommitId], began: CommitId
-) -> StoredCommit | None:
+def made_by_call(stores: Stores, registers: Registers, tried: Tried, began: CommitId) -> StoredCommit | None:
     """The newest commit that this call tried to make the head, between the head and the commit that it began on."""
     floor = commit_of(stores, registers.repository, began).header.generation
     for commit in first_parents(lambda c: commit_of(stores, registers.repository, c), registers.branch.commit_id):
         if commit.header.generation <= floor:
             return None
-        if commit.id in tried:
+        if commit.id in tried.commits:
             return commit
     return None

@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from graveler_core.committed.three_way import MergeInputs
-from graveler_core.engine.advance import advance, find_operation
+from graveler_core.engine.advance import Tried, advance, find_operation
 from graveler_core.engine.clean_branch import require_clean
 from graveler_core.engine.combine import combine
 from graveler_core.engine.draft import Content, Draft, begin_operation, build
@@ -50,11 +50,12 @@ def merge(stores: Stores, repo: RepositoryId, request: MergeRequest, draft: Draf
         DirtyBranch: the destination has uncommitted changes.
         NotFound: no such repository, ref or branch; or (`NoMergeBase`) the histories are unrelated.
     """
-    with stores.turns.turn(repo, request.into):
-        return _merge(stores, repo, request, draft)
+    tried = Tried()
+    with stores.turns.turn(repo, request.into), tried.told():
+        return _merge(stores, repo, request, draft, tried)
 
 
-def _merge(stores: Stores, repo: RepositoryId, request: MergeRequest, draft: Draft) -> StoredCommit:
+def _merge(stores: Stores, repo: RepositoryId, request: MergeRequest, draft: Draft, tried: Tried) -> StoredCommit:
     nonce = Nonce(stores.ids.fresh())
     source, into = request.source, request.into
     draft = draft if draft.message else replace(draft, message=f"Merge {source!r} into {into!r}")
@@ -77,7 +78,7 @@ def _merge(stores: Stores, repo: RepositoryId, request: MergeRequest, draft: Dra
         commit, writes = build(stores, registers, draft, content)
         record_writes(stores, writes)
         record = registers.branch.model_copy(update={"commit_id": commit.id, "compacted_metarange": None})
-        if advance(stores, registers, record, commit.id):
+        if advance(stores, registers, record, commit.id, tried):
             return commit
     raise AssertionError("attempts() raises when it ends")
 

@@ -25,7 +25,7 @@ from graveler_core.blobs.port import Blobs
 from graveler_core.codec.entry import entries, record_table
 from graveler_core.committed.apply import apply
 from graveler_core.committed.lookup import lookup_many
-from graveler_core.engine.advance import advance
+from graveler_core.engine.advance import Tried, advance
 from graveler_core.engine.draft import Content, Draft, build
 from graveler_core.engine.earlier import made_by_call, made_under_key
 from graveler_core.engine.registers import fresh
@@ -84,16 +84,17 @@ def transact(
         NoChanges: the operations change nothing.
         InvalidInput: a path twice, a content id twice, or a bad entry.
     """
-    with stores.turns.turn(repo, branch):
-        return _transact(stores, repo, branch, transaction, draft)
+    tried = Tried()
+    with stores.turns.turn(repo, branch), tried.told():
+        return _transact(stores, (repo, branch), transaction, draft, tried)
 
 
 def _transact(
-    stores: Stores, repo: RepositoryId, branch: BranchId, transaction: Transaction, draft: Draft
+    stores: Stores, where: tuple[RepositoryId, BranchId], transaction: Transaction, draft: Draft, tried: Tried
 ) -> StoredCommit:
+    repo, branch = where
     call = _call(stores, transaction)
     began: CommitId | None = None
-    tried: set[CommitId] = set()
     for _ in attempts(stores, f"transaction on {repo}/{branch}"):
         registers = fresh(stores, repo, branch)
         began = began or registers.branch.commit_id
@@ -108,8 +109,7 @@ def _transact(
         record = registers.branch.model_copy(
             update={"commit_id": built.commit.id, "compacted_metarange": built.compacted}
         )
-        tried.add(built.commit.id)
-        if advance(stores, registers, record, built.commit.id):
+        if advance(stores, registers, record, built.commit.id, tried):
             return built.commit
     raise AssertionError("attempts() raises when it ends")
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from graveler_core.committed.three_way import MergeInputs
-from graveler_core.engine.advance import advance
+from graveler_core.engine.advance import Tried, advance
 from graveler_core.engine.clean_branch import require_clean
 from graveler_core.engine.combine import combine
 from graveler_core.engine.draft import Content, Draft, build
@@ -71,14 +71,17 @@ def transplant(stores: Stores, repo: RepositoryId, onto: BranchId, replay: Repla
         NoChanges: none of the commits changes anything here.
         InvalidInput: the commits are not each other's parents, oldest first; or a commit has no such parent.
     """
-    with stores.turns.turn(repo, onto):
-        return _transplant(stores, repo, onto, replay, draft)
+    tried = Tried()
+    with stores.turns.turn(repo, onto), tried.told():
+        return _transplant(stores, (repo, onto), replay, draft, tried)
 
 
-def _transplant(stores: Stores, repo: RepositoryId, onto: BranchId, replay: Replay, draft: Draft) -> StoredCommit:
+def _transplant(
+    stores: Stores, where: tuple[RepositoryId, BranchId], replay: Replay, draft: Draft, tried: Tried
+) -> StoredCommit:
+    repo, onto = where
     nonces = [Nonce(stores.ids.fresh()) for _ in replay.refs]
     began: CommitId | None = None
-    tried: set[CommitId] = set()
     steps: list[_Step] = []
     for _ in attempts(stores, f"transplant onto {repo}/{onto}"):
         registers = fresh(stores, repo, onto)
@@ -91,8 +94,7 @@ def _transplant(stores: Stores, repo: RepositoryId, onto: BranchId, replay: Repl
         steps = steps or _steps(stores, registers.repository, replay, draft)
         made = _build(stores, registers, list(zip(steps, nonces, strict=True)), replay, draft)
         record = registers.branch.model_copy(update={"commit_id": made.id, "compacted_metarange": None})
-        tried.add(made.id)
-        if advance(stores, registers, record, made.id):
+        if advance(stores, registers, record, made.id, tried):
             return made
     raise AssertionError("attempts() raises when it ends")
 
