@@ -44,9 +44,11 @@ def connect(url: str, *, storage_options: Mapping[str, str] | None = None) -> Gr
 def _turns(url: str) -> Turns:
     """Processes that share a SQLite file take turns at a file beside it, where one can be made."""
     from graveler_core.kv.backends.sqlite_file import parse_url
-    from graveler_core.stores import TurnFile, Turns
+    from graveler_core.stores import Turns
 
     if url.startswith("sqlite:"):
-        with suppress(OSError):
+        with suppress(OSError, ImportError):  # not every system locks bytes of files
+            from graveler_core.stores.turn_file import TurnFile
+
             return Turns(file=TurnFile(Path(f"{parse_url(url).path}-turns")))
     return Turns()

@@ -8,7 +8,6 @@ from graveler_core.stores.executor import Executor, Threads
 from graveler_core.stores.registers import RegisterCache, Registers
 from graveler_core.stores.shared_reads import SharedReads
 from graveler_core.stores.stores import RetryBudget, Stores
-from graveler_core.stores.turn_file import TurnFile
 from graveler_core.stores.turns import Turns
 
 __all__ = [
@@ -22,6 +21,5 @@ __all__ = [
     "SharedReads",
     "Stores",
     "Threads",
-    "TurnFile",
     "Turns",
 ]

@@ -12,8 +12,10 @@ import threading
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from typing import TYPE_CHECKING
 
-from graveler_core.stores.turn_file import TurnFile
+if TYPE_CHECKING:
+    from graveler_core.stores.turn_file import TurnFile
 
 
 class Turns:

@@ -11,7 +11,8 @@ from threading import Event, Thread
 
 import pytest
 
-from graveler_core.stores import TurnFile, Turns
+from graveler_core.stores import Turns
+from graveler_core.stores.turn_file import TurnFile
 from graveler_core.wiring import connect
 
 NAME = "repo/main"
