@@ -79,16 +79,20 @@ def commit(stores: Stores, repo: RepositoryId, branch: BranchId, draft: Draft) -
 def _commit(stores: Stores, where: tuple[RepositoryId, BranchId], draft: Draft, tried: Tried) -> StoredCommit:
     repo, branch = where
     nonce = Nonce(stores.ids.fresh())
+    searched = None
     if draft.idempotency_key:
-        made = _made_before(stores, fresh(stores, repo, branch), draft)
+        now = fresh(stores, repo, branch)
+        made = _made_before(stores, now, draft)
         if made is not None:
             return made
+        searched = (now.branch.uid, now.branch.commit_id)
     registers = seal(stores, repo, branch, allow_empty=draft.allow_empty)
     layers, began = registers.branch.sealed_tokens, registers.branch.commit_id
     for _ in attempts(stores, f"commit on {repo}/{branch}"):
-        made = _made_before(stores, registers, draft)
-        if made is not None:
-            return made
+        if searched != (registers.branch.uid, registers.branch.commit_id):
+            made = _made_before(stores, registers, draft)
+            if made is not None:
+                return made
         try:
             built = _build(stores, registers, layers, draft, nonce)
         except CorruptData as missing:

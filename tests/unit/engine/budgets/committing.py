@@ -80,7 +80,7 @@ def commit_absorbed(m: Measured) -> Act:
     return in_vain(Branch(replace(m.stores, kv=kv), m.repo._record, m.main.name))
 
 
-@costs("commit under an idempotency key", Cost((10, 2), (14, 3), ONE, ONE))
+@costs("commit under an idempotency key", Cost((9, 2), (13, 3), ONE, ONE))
 def commit_keyed(m: Measured) -> Act:
     m.main.stage(SOME, entry(999))
     return lambda: m.main.commit("m", idempotency_key="run 1")
