@@ -210,14 +210,20 @@ ACTS: dict[Act, int] = {
 """How often each is drawn."""
 LIFECYCLE: dict[Act, int] = {recreate_repository: 6, other_repository: 4, time_passes: 2}
 """Only in some histories: little else survives them."""
-THEMES: tuple[tuple[Act, ...], ...] = (
-    (put, remove, commit_all),
-    (put, commit_all, reset_all, compact),
-    (put, put_many, commit_all, recreate_branch),
-    (put, merge_side, cherry_pick, revert, compact),
-    (put, commit_all, transact_one, compact),
-)
+THEMES: dict[str, tuple[Act, ...]] = {
+    "writes": (put, remove, commit_all),
+    "resets": (put, commit_all, reset_all, compact),
+    "branches": (put, put_many, commit_all, recreate_branch),
+    "heads": (put, merge_side, cherry_pick, revert, compact),
+    "transactions": (put, commit_all, transact_one, compact),
+}
 """What some histories consist of alone: calls that get in each other's way."""
+RARE_THEMES: dict[str, tuple[Act, ...]] = {
+    "repositories": (get, recreate_repository, other_repository),
+    "merges": (put, commit_all, merge_side),
+    "prefixes": (put, commit_all, reset_prefix),
+}
+"""Only where they are asked for."""
 
 
 def life(cast: Cast, stores: Stores, name: str, acts: Sequence[Act]) -> Callable[[], None]:

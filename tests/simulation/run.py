@@ -1,6 +1,6 @@
 """One history from one seed: set up, let the actors loose, look at what is left, judge.
 
-python -m tests.simulation.run SEED [SEED …] [--trace]
+python -m tests.simulation.run SEED [SEED …] [--theme NAME] [--trace]
 python -m tests.simulation.run --histories 100000 [--from SEED]
 """
 
@@ -23,8 +23,8 @@ from graveler_core.engine.repository import NewRepository
 from graveler_core.errors import NoChanges, NotFound
 from graveler_core.stores import Stores
 from tests.simulation import commits, repositories, retirement
-from tests.simulation.actors import ACTS, LIFECYCLE, THEMES, life
-from tests.simulation.cast import MAIN, PATHS, SIDE, WORK, Act, Cast
+from tests.simulation.actors import ACTS, LIFECYCLE, RARE_THEMES, THEMES, life
+from tests.simulation.cast import MAIN, PATHS, SIDE, WORK, Cast
 from tests.simulation.checker import Judge
 from tests.simulation.history import REPO, History, Outcome
 from tests.simulation.observe import Observer
@@ -54,11 +54,11 @@ class Verdict:
         return "\n".join([*lines, "", *(str(operation) for operation in self.history.operations)])
 
 
-def simulate(seed: int, acts: Sequence[Act] | None = None, *, trace: bool = False) -> Verdict:
+def simulate(seed: int, theme: str = "", *, trace: bool = False) -> Verdict:
     """The history of a seed, judged.
 
     Args:
-        acts: What each actor does, instead of what the seed draws.
+        theme: What actors know to do, instead of what the seed draws.
     """
     chance = random.Random(seed)
     scheduler = Scheduler(chance, trace=[] if trace else None)
@@ -78,7 +78,7 @@ def simulate(seed: int, acts: Sequence[Act] | None = None, *, trace: bool = Fals
             _set_up(world)
             changed()
             world.changed = changed
-            _people(world, cast, acts)
+            _people(world, cast, theme)
             _weather(scheduler)
             scheduler.run()
             faultless, scheduler.fault_rate = scheduler.fault_rate == 0, 0
@@ -115,7 +115,7 @@ def _set_up(world: World) -> None:
         compaction.compact(stores, REPO, WORK)
 
 
-def _people(world: World, cast: Cast, acts: Sequence[Act] | None) -> None:
+def _people(world: World, cast: Cast, theme: str) -> None:
     """Actors of random kinds; some processes have read the branch before, and hold an old record of it; some have more
     threads than one. Half of the histories know few kinds of acts, which meet all the more often (Groce et al., 2012);
     some know those of a theme.
@@ -124,12 +124,13 @@ def _people(world: World, cast: Cast, acts: Sequence[Act] | None) -> None:
     known = ACTS | LIFECYCLE if chance.random() < 0.2 else ACTS
     kinds = chance.sample(list(known), chance.randint(3, 6)) if chance.random() < 0.5 else list(known)
     if chance.random() < 0.2:
-        kinds = list(chance.choice(THEMES))
-    weights = [known[kind] for kind in kinds]
+        kinds = list(chance.choice(list(THEMES.values())))
+    kinds = list((THEMES | RARE_THEMES)[theme]) if theme else kinds
+    weights = [(ACTS | LIFECYCLE)[kind] for kind in kinds]
     process, stores = 0, world.process()
     apart = chance.choice([0.9, 0.65, 0.2])
     for number in range(chance.randint(3, 6)):
-        plan = acts or chance.choices(kinds, weights, k=chance.randint(1, 4))
+        plan = chance.choices(kinds, weights, k=chance.randint(1, 4))
         if chance.random() < apart:
             process, stores = number, world.process()
             if chance.random() < 0.7:
@@ -189,12 +190,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("seeds", nargs="*", type=int)
     parser.add_argument("--histories", type=int, default=0)
     parser.add_argument("--from", dest="first", type=int, default=0)
+    parser.add_argument("--theme", choices=sorted(THEMES | RARE_THEMES), default="")
     parser.add_argument("--trace", action="store_true")
     options = parser.parse_args(arguments)
     seeds = options.seeds or range(options.first, options.first + options.histories)
     begun, bad = time.perf_counter(), 0
     for seed in seeds:
-        verdict = simulate(seed, trace=options.trace)
+        verdict = simulate(seed, options.theme, trace=options.trace)
         if verdict.violations or options.trace:
             bad += bool(verdict.violations)
             print(verdict)

@@ -20,7 +20,7 @@ def test_mutant_is_found(name: str) -> None:
     verdict = found_at(mutant, mutant.seed, PATIENCE)
     again = f"find it anew: python -m tests.simulation.mutants.find {name} --record"
     assert verdict is not None, f"{name} survives {PATIENCE} histories from seed {mutant.seed} on; {again}"
-    assert not simulate(verdict.seed).violations, f"seed {verdict.seed} is wrong without {name}"
+    assert not simulate(verdict.seed, mutant.theme).violations, f"seed {verdict.seed} is wrong without {name}"
 
 
 @pytest.mark.slow

@@ -25,7 +25,7 @@ ROW = re.compile(r"^\| `(\w+)` \|.*\n", re.MULTILINE)
 def hunted(mutant: Mutant, seed: int) -> Verdict:
     """The history of a seed with a bug planted."""
     with mutant.planted():
-        verdict = simulate(seed)
+        verdict = simulate(seed, mutant.theme)
     # What was planted may make the engine fail, but in the engine's own words, and while actors are at work: else the
     # mutant itself is broken.
     expected = isinstance(verdict.error, GravelerError | Hang | AssertionError) and verdict.steps > 0
@@ -49,7 +49,7 @@ def _shown(mutant: Mutant, verdict: Verdict) -> list[str]:
 def rows() -> Iterator[str]:
     """The table of the page."""
     for mutant in sorted(MUTANTS.values(), key=lambda m: (m.breaks, m.name)):
-        yield f"| `{mutant.name}` | {mutant.what} | {mutant.breaks} | {mutant.seed} |\n"
+        yield f"| `{mutant.name}` | {mutant.what} | {mutant.breaks} | {mutant.theme} | {mutant.seed} |\n"
 
 
 def record(seeds: dict[str, int]) -> None:

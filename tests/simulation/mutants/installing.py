@@ -35,28 +35,28 @@ def _regardless_of_the_base(base: Branch, layers: Sequence[Layer], current: Bran
     return install.decide(_based_on(base, current), layers, current)
 
 
-@mutant(seed=60, breaks="3")
+@mutant(seed=36, breaks="3")
 def commit_clears_all_sealed_layers() -> Iterator[None]:
     """A commit's swap takes out every sealed layer, not only those that it was built from."""
     with instead((commit, "without_tail", lambda current, layers: ())):
         yield
 
 
-@mutant(seed=4, breaks="3")
+@mutant(seed=36, breaks="3")
 def commit_clears_the_newest_layers() -> Iterator[None]:
     """A commit's swap takes out as many layers as it was built from, from the wrong end."""
     with instead((commit, "without_tail", lambda current, layers: current.sealed_tokens[len(layers) :])):
         yield
 
 
-@mutant(seed=745, breaks="3")
+@mutant(seed=144, breaks="3")
 def commit_ignores_that_the_base_moved() -> Iterator[None]:
     """A commit is installed on equal layers, though the head moved meanwhile."""
     with instead((commit, "decide", _regardless_of_the_base)):
         yield
 
 
-@mutant(seed=72, breaks="3")
+@mutant(seed=36, breaks="3")
 def commit_reads_the_rule_oldest_first() -> Iterator[None]:
     """The install rule's words for lists that are oldest first are applied to ours, which are newest first."""
 
@@ -74,14 +74,14 @@ def commit_reads_the_rule_oldest_first() -> Iterator[None]:
         yield
 
 
-@mutant(seed=88, breaks="3")
+@mutant(seed=49, breaks="3", theme="prefixes")
 def restorations_do_not_block_commits() -> Iterator[None]:
     """A commit is installed under a prefix reset that came after its seal."""
     with instead((install, "PrefixRestoration", type("Never", (), {}))):
         yield
 
 
-@mutant(seed=28, breaks="3")
+@mutant(seed=163, breaks="3")
 def commit_uses_the_tree_of_a_lost_attempt() -> Iterator[None]:
     """A commit that lost a swap keeps the tree that it built on the old base."""
     real_build, real_apply = commit._build, commit.apply
@@ -102,7 +102,7 @@ def commit_uses_the_tree_of_a_lost_attempt() -> Iterator[None]:
         yield
 
 
-@mutant(seed=156, breaks="3")
+@mutant(seed=50, breaks="3")
 def commit_takes_compacted_changes_for_committed() -> Iterator[None]:
     """A commit whose layers were compacted answers that another commit took them."""
 
@@ -114,7 +114,7 @@ def commit_takes_compacted_changes_for_committed() -> Iterator[None]:
         yield
 
 
-@mutant(seed=366, breaks="3")
+@mutant(seed=624, breaks="3")
 def commit_takes_discarded_changes_for_committed() -> Iterator[None]:
     """A commit whose layers a reset threw away answers that another commit took them."""
 
@@ -126,7 +126,7 @@ def commit_takes_discarded_changes_for_committed() -> Iterator[None]:
         yield
 
 
-@mutant(seed=70, breaks="3")
+@mutant(seed=0, breaks="3")
 def commit_ignores_the_compacted_tree() -> Iterator[None]:
     """A commit builds on the head where there is a compacted tree."""
     real = commit._build
@@ -139,21 +139,21 @@ def commit_ignores_the_compacted_tree() -> Iterator[None]:
         yield
 
 
-@mutant(seed=72, breaks="8")
+@mutant(seed=192, breaks="8")
 def compaction_installs_whatever_came_between() -> Iterator[None]:
     """A compaction is installed over any record of its branch."""
     with instead((compaction, "_install", _installing(lambda base, layers, current: INSTALL, lambda current, n: ()))):
         yield
 
 
-@mutant(seed=2071, breaks="8")
+@mutant(seed=63, breaks="8", theme="transactions")
 def compaction_checks_the_layers_only() -> Iterator[None]:
     """A compaction is installed on equal layers, though the head moved meanwhile."""
     with instead((compaction, "decide", _regardless_of_the_base)):
         yield
 
 
-@mutant(seed=339, breaks="8")
+@mutant(seed=298, breaks="8")
 def compaction_clears_later_layers() -> Iterator[None]:
     """A compaction's swap takes out layers that came after its seal."""
     with instead((compaction, "_install", _installing(install.decide, lambda current, n: ()))):

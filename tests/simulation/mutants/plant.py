@@ -27,18 +27,21 @@ class Mutant:
     breaks: str
     """The promise of `docs/guarantees.md` that does not hold any more: its number, or its words."""
     seed: int
+    theme: str
+    """What the history consists of alone; "" for the ordinary mix of calls."""
     planted: Mutation
 
 
 MUTANTS: dict[str, Mutant] = {}
 
 
-def mutant(*, seed: int, breaks: str) -> Callable[[Callable[[], Iterator[None]]], Mutation]:
+def mutant(*, seed: int, breaks: str, theme: str = "") -> Callable[[Callable[[], Iterator[None]]], Mutation]:
     """Register a generator function as a mutant under its own name; its docstring says what it plants."""
 
     def register(planted: Callable[[], Iterator[None]]) -> Mutation:
         manager = contextmanager(planted)
-        MUTANTS[planted.__name__] = Mutant(planted.__name__, planted.__doc__ or "", breaks, seed, manager)
+        name, what = planted.__name__, planted.__doc__ or ""
+        MUTANTS[name] = Mutant(name, what, breaks, seed, theme, manager)
         return manager
 
     return register

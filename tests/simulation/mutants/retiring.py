@@ -18,9 +18,9 @@ def layers_are_dropped_before_the_swap() -> Iterator[None]:
     """A commit drops the layers' data before the swap that takes them out."""
     real = commit._install
 
-    def dropped_first(stores: Any, registers: Any, built: Any) -> Any:
+    def dropped_first(stores: Any, registers: Any, built: Any, *rest: Any) -> Any:
         commit.retire(stores, registers, built.layers)
-        return real(stores, registers, built)
+        return real(stores, registers, built, *rest)
 
     with instead((commit, "_install", dropped_first)):
         yield

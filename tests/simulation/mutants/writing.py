@@ -21,7 +21,7 @@ PATIENCE = 200
 LOCK = (b"locks", b"commits")
 
 
-@mutant(seed=0, breaks="1")
+@mutant(seed=254, breaks="1", theme="writes")
 def removal_deletes_the_staged_entry() -> Iterator[None]:
     """What was never committed is deleted from the staging token, with no condition and no look afterwards."""
     real = write.remove
@@ -58,7 +58,7 @@ def writers_forget_a_lost_answer() -> Iterator[None]:
         yield
 
 
-@mutant(seed=0, breaks="4")
+@mutant(seed=410, breaks="4")
 def transact_looks_at_its_paths_only_once() -> Iterator[None]:
     """A transaction that lost a swap is checked against what its paths held at the first try."""
     real_call, real_existing = transact._call, transact._existing
