@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
 from typing import Final
+from weakref import finalize
 
 _BEFORE_THE_DOOR: Final = 0.002
 _AT_THE_DOOR: Final = 0.0005
@@ -26,6 +27,7 @@ class TurnFile:
 
     def __init__(self, path: Path) -> None:
         self._file = path.open("ab", buffering=0)
+        self._close = finalize(self, self._file.close)
 
     @contextmanager
     def turn(self, name: str, patience: float) -> Iterator[None]:
@@ -40,7 +42,7 @@ class TurnFile:
 
     def close(self) -> None:
         """Close the file; who comes later goes on without."""
-        self._file.close()
+        self._close()
 
     def _enter(self, door: int, deadline: float) -> bool:
         """Whether the turn was taken; False where patience ended, or the file cannot be locked."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 from collections.abc import Iterator
 from hashlib import blake2b
@@ -160,3 +161,12 @@ def test_where_the_file_cannot_be_made_the_store_opens_all_the_same(tmp_path: Pa
         main = g.create_repository("repo", "memory://turns/data").branch("main")
         main.put("x", b"1")
         assert main.commit("one").parents
+
+
+def test_a_file_that_nobody_closed_closes_itself(tmp_path: Path) -> None:
+    """Without a complaint: whoever forgets to close a store loses nothing."""
+    forgotten = TurnFile(tmp_path / "turns")
+    inner = forgotten._file
+    del forgotten
+    gc.collect()
+    assert inner.closed
