@@ -110,6 +110,10 @@ def remove(kv: Store, location: Location[R], held: Held[R], *, lives_on: Callabl
         except PredicateFailed:
             if lost is None:
                 return False
+        except (SlowDown, Unavailable) as unanswered:
+            if lost is None:
+                raise
+            raise lost from unanswered
         except OutcomeUnknown as e:
             lost = e
         else:
@@ -148,6 +152,11 @@ def _swap(
                 raise
             # An earlier sending of it may have come through late.
             return _found(kv, location, mine, lost)
+        except (SlowDown, Unavailable) as unanswered:
+            if lost is None:
+                raise
+            # This sending was refused; an earlier one may still arrive.
+            raise lost from unanswered
         except OutcomeUnknown as e:
             lost = e
             current = _look(kv, location, lost)

@@ -13,7 +13,7 @@ from tests.simulation.run import simulate
 BATCH = 50
 BATCHES = 20
 MANY = 100_000
-REGRESSIONS: dict[str, int] = {}
+REGRESSIONS = {"a swap that was sent again and refused hid that its first sending was still on its way": 2_001_139}
 """Seeds that showed a bug of the engine when it had it."""
 
 
