@@ -21,7 +21,16 @@ from graveler_core.engine.branching import new_branch
 from graveler_core.engine.draft import Draft
 from graveler_core.engine.retry import attempts
 from graveler_core.engine.swap import record_writes
-from graveler_core.errors import Conflict, GravelerError, Kind, NotUnique, PredicateFailed
+from graveler_core.errors import (
+    Conflict,
+    GravelerError,
+    Kind,
+    NotUnique,
+    OutcomeUnknown,
+    PredicateFailed,
+    SlowDown,
+    Unavailable,
+)
 from graveler_core.kv.limits import check_key
 from graveler_core.model.address import Namespace, namespace
 from graveler_core.model.entities import (
@@ -89,6 +98,7 @@ def delete_repository(stores: Stores, repo: RepositoryId) -> None:
 
     Raises:
         NotFound: (`RepositoryNotFound`) there is none.
+        OutcomeUnknown: it cannot be reached any more, but its name is not free yet: delete it again.
     """
     where = keys.repository(repo)
     held = repositories.find(stores.kv, repo)
@@ -104,6 +114,14 @@ def delete_repository(stores: Stores, repo: RepositoryId) -> None:
         except PredicateFailed:
             delete_repository(stores, repo)
             return
+        try:
+            _hand_over(stores, held)
+        except (SlowDown, Unavailable) as e:
+            raise OutcomeUnknown(
+                f"repository {repo!r}: deleted, but its name is not free yet ({e.message}); delete it again",
+                repository=repo,
+            ) from e
+        return
     _hand_over(stores, held)
 
 

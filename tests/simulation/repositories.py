@@ -144,6 +144,11 @@ def _answered(operation: Operation, registers: Registers) -> Iterator[str]:
             yield f"{operation}: has happened"
         if operation.outcome is Outcome.DONE and not any(s.active and s.record.uid == made for s in stood if s.record):
             yield f"{operation}: was never there"
+    if operation.kind == "delete repository" and operation.outcome is Outcome.NOTHING:
+        for before, after in pairwise(registers.names.get(operation.repository, [])):
+            mine = after.actor == operation.actor and operation.start <= after.step <= operation.end
+            if mine and before.active and not after.active:
+                yield f"{operation}: has happened, at step {after.step}"
     if operation.kind == "delete repository" and operation.outcome is Outcome.DONE:
         first, last = stood[0], stood[-1]
         if first.active and last.active and first.record == last.record:

@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 import pytest
 
-from graveler_core.errors import SlowDown
+from graveler_core.errors import NotFound, OutcomeUnknown, SlowDown, Unavailable
 from graveler_core.model.entities import DeletedRepository, DeletedState, Repository
 from graveler_core.model.ids import Nonce, RepositoryId
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.refs import repositories
-from tests.unit.engine.interposed import Crash, Interposed
+from tests.unit.engine.interposed import Crash, Interposed, unavailable
 from tests.unit.engine.world import World
 
 NAME = RepositoryId("repo")
@@ -75,6 +75,30 @@ def test_an_entry_that_changes_meanwhile_is_looked_at_anew(world: World) -> None
     ended = before_each_call(world, others)
     assert len(ended) > 3
     assert all(repositories.find(at.kv, NAME) is None for at in ended)
+
+
+def test_a_deletion_that_is_interrupted_says_that_it_has_begun() -> None:
+    """The store goes away between any two calls: either nothing has happened, or the answer does not say so."""
+    told = []
+    for number in range(10):
+        world = World()
+        world.repository()
+        kv = Interposed(world.kv)
+        kv.fail = dict.fromkeys(range(number, 100), unavailable())
+        try:
+            world.graveler(kv).delete_repository("repo")
+        except Unavailable:
+            assert world.graveler().repository("repo").id == "repo"
+            told.append("nothing")
+        except OutcomeUnknown:
+            with pytest.raises(NotFound):
+                world.graveler().repository("repo")
+            world.graveler().delete_repository("repo")
+            told.append("begun")
+        else:
+            break
+        world.graveler().create_repository("repo2", world.namespace("second"))
+    assert set(told) == {"nothing", "begun"}
 
 
 def test_a_claimed_entry_is_waited_for(world: World) -> None:

@@ -71,6 +71,22 @@ def test_a_removal_that_comes_through_late_is_one(kv: Interposed) -> None:
     assert access.remove(kv, WHERE, held)
 
 
+def test_a_refused_second_sending_does_not_undo_the_first(kv: Interposed) -> None:
+    """The first may still be on its way, so nobody says that nothing has happened."""
+    held = access.create(kv, WHERE, tag("c0"))
+    for act in (
+        lambda: access.replace(kv, WHERE, held, tag("c1")),
+        lambda: access.remove(kv, WHERE, held),
+        lambda: access.create(kv, keys.tag(REPOSITORY, TagId("v2")), tag("c1")),
+    ):
+        kv.reset()
+        kv.lose[0] = False
+        kv.fail[2] = unavailable()
+        with pytest.raises(OutcomeUnknown):
+            act()
+        assert kv.verbs[2] in ("set_if", "delete_if")
+
+
 def test_a_removal_lost_for_good(kv: Interposed) -> None:
     held = access.create(kv, WHERE, tag("c1"))
     kv.reset()
