@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from graveler_core.engine.swap import with_nonce
 from graveler_core.engine.view import commit_of
 from graveler_core.errors import GravelerError, OutcomeUnknown, PredicateFailed, SlowDown, Unavailable
 from graveler_core.model.entities import Branch, Commit
@@ -58,7 +59,7 @@ def advance(stores: Stores, registers: Registers, record: Branch, commit: Commit
         return current.uid == base.uid and commit in _chain(stores, registers, current.commit_id)
 
     try:
-        held = access.replace(stores.kv, where, registers.held, record, mine=happened)
+        held = access.replace(stores.kv, where, registers.held, with_nonce(stores, record), mine=happened)
     except PredicateFailed:
         return False
     except OutcomeUnknown as lost:

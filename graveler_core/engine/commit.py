@@ -161,11 +161,10 @@ def _swapped(stores: Stores, registers: Registers, built: _Built, tried: Tried) 
     if built.commit is not None:
         record = registers.branch.model_copy(update=update | {"commit_id": built.commit.id})
         return advance(stores, registers, record, built.commit.id, tried)
-    # Nothing in this record is fresh, so after a lost answer nothing proves the swap: that the layers are gone may be
-    # another commit's doing, with changes that this build came too late to see. The rule decides on what stands now.
+    # After a lost answer only this very record proves the swap: that the layers are gone may be another commit's doing,
+    # with changes that this build came too late to see. Else the rule decides on what stands now.
     with suppress(OutcomeUnknown):
-        record = registers.branch.model_copy(update=update)
-        return swap(stores, registers, record, mine=lambda current: False) is not None
+        return swap(stores, registers, registers.branch.model_copy(update=update)) is not None
     return False
 
 

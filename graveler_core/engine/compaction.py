@@ -98,12 +98,9 @@ def _sealed(stores: Stores, now: Registers, start: datetime, *, filled: bool) ->
         update["staging_token"] = keys.staging_token(now.repository, now.branch.id, stores.ids.fresh())
         update["sealed_tokens"] = (SealedToken(token=now.branch.staging_token), *now.branch.sealed_tokens)
     record = now.branch.model_copy(update=update)
-
-    def happened(current: Branch) -> bool:
-        return lists(current, record.staging_token) if filled else current == record
-
+    token = record.staging_token
     with suppress(OutcomeUnknown):  # sealed or not, nothing is lost by looking again
-        return swap(stores, now, record, mine=happened)
+        return swap(stores, now, record, mine=(lambda current: lists(current, token)) if filled else None)
     return None
 
 

@@ -19,7 +19,7 @@ from graveler_core.engine.advance import Tried, advance, find_operation
 from graveler_core.engine.clean_branch import require_clean
 from graveler_core.engine.combine import combine
 from graveler_core.engine.draft import Content, Draft, begin_operation, build
-from graveler_core.engine.registers import fresh
+from graveler_core.engine.registers import fresh, same_content
 from graveler_core.engine.resolve import resolve_commit
 from graveler_core.engine.retry import attempts
 from graveler_core.engine.swap import record_writes
@@ -71,7 +71,9 @@ def _merge(stores: Stores, repo: RepositoryId, request: MergeRequest, draft: Dra
         theirs = resolve_commit(stores, registers.repository, source)
         base = _merge_base(stores, registers.repository, ours, theirs)
         if base.id == theirs.id:
-            return ours
+            if same_content(registers, fresh(stores, repo, into)):
+                return ours
+            continue
         inputs = MergeInputs(*(side.layout.metarange_id for side in (base, theirs, ours)))
         applied = combine(stores, registers.repository, inputs, request.strategy)
         content = Content(applied.metarange_id, applied.operations, (ours, theirs), nonce)

@@ -11,6 +11,7 @@ from graveler_core.engine.registers import fresh
 from graveler_core.errors import CorruptData, GravelerError, Kind, OutcomeUnknown, PredicateFailed
 from graveler_core.kv.bulk import set_many
 from graveler_core.model.entities import Branch, Cleanup
+from graveler_core.model.ids import Nonce
 from graveler_core.model.layers import Layer, SealedToken, SegmentLayer
 from graveler_core.records import access
 from graveler_core.records import layout as keys
@@ -30,16 +31,21 @@ def swap(
 
     Args:
         mine: Recognises this swap in a later record after a lost answer, by the fresh id that it carries; equality
-            with `record` when not given.
+            with what was sent, its nonce included, when not given.
     """
     where = keys.branch(now.repository, now.branch.id)
     try:
-        held = access.replace(stores.kv, where, now.held, record, mine=mine)
+        held = access.replace(stores.kv, where, now.held, with_nonce(stores, record), mine=mine)
     except PredicateFailed:
         return None
     registers = Registers(now.repository, held)
     stores.registers.keep(now.repository.id, now.branch.id, registers)
     return registers
+
+
+def with_nonce(stores: Stores, record: Branch) -> Branch:
+    """The record to swap in: equal to none that stood before."""
+    return record.model_copy(update={"nonce": Nonce(stores.ids.fresh())})
 
 
 def lists(branch: Branch, layer_id: str) -> bool:

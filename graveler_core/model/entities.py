@@ -72,6 +72,9 @@ class Branch(Record):
     """Newest first."""
     compacted_metarange: MetarangeId | None = None
     compaction_start_time: datetime | None = None
+    nonce: Nonce = Nonce("")
+    """Fresh in every swap, so that no record is equal to an earlier one: a swap that comes late then fails, also where
+    the branch is back to what it was."""
 
 
 class Tag(Record):

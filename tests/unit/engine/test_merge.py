@@ -11,6 +11,7 @@ from graveler_core.facade.branch import Branch
 from graveler_core.facade.repository import Repository
 from graveler_core.model.entities import Layout
 from graveler_core.objects.commits import CommitCache, prepare, read_commit
+from tests.unit.engine.interposed import Interposed
 from tests.unit.engine.world import World, entry
 
 
@@ -155,6 +156,23 @@ def test_once_under_one_key(repo: Repository) -> None:
     dev.stage("e", entry(4))
     dev.commit("more")
     assert repo.merge("dev", into="main", idempotency_key="run") == first
+
+
+def test_nothing_new_is_said_of_a_branch_that_is_there(world: World, repo: Repository) -> None:
+    """Between any two calls the destination, on which something is staged, is deleted and its layers are emptied."""
+    repo.branch("dev").stage("staged", entry(1))
+    older = repo.commit("dev~1").id
+    for number in range(20):
+        copied = world.fork()
+        kv = Interposed(copied.kv)
+        mine = copied.graveler(kv).repository("repo")
+        kv.reset()
+        kv.before[number] = lambda copied=copied: copied.graveler().repository("repo").delete_branch("dev")
+        with pytest.raises((DirtyBranch, NotFound)):
+            mine.merge(older, into="dev")
+        if kv.before:
+            break
+    assert number > 2
 
 
 def test_unrelated_histories(world: World, repo: Repository) -> None:

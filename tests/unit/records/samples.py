@@ -63,6 +63,7 @@ RECORDS: dict[str, Record] = {
         ),
         compacted_metarange=MetarangeId("m1"),
         compaction_start_time=SINCE,
+        nonce=Nonce("n4"),
     ),
     "tag": Tag(id=TagId("v1"), commit_id=CommitId("c1"), message="m", signature="s"),
     "commit": Commit(

@@ -35,6 +35,7 @@ CHANGES: dict[str, Any] = {
     "sealed_tokens": (),
     "compacted_metarange": MetarangeId("m2"),
     "compaction_start_time": SINCE + timedelta(microseconds=1),
+    "nonce": "n5",
 }
 """One for each field of a branch but its name: what a stale copy may differ in."""
 
