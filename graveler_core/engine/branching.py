@@ -1,7 +1,8 @@
 """Creating and deleting branches and tags.
 
 A branch is created by one swap ✓ (its record must not exist) at a commit that was read before; whatever is staged on
-the source stays there. It is deleted by one conditional delete ✓ of exactly the record that was read, after the
+the source stays there. It is sent once only: a second sending could come late, and bring back a branch that somebody has
+deleted since. It is deleted by one conditional delete ✓ of exactly the record that was read, after the
 cleanup records of its layers: a crash between leaves records of layers that are still listed, which the cleaner
 spares. The fresh uid keeps a late writer or committer of a former branch of the same name out.
 """
@@ -46,7 +47,9 @@ def create_branch(stores: Stores, repo: RepositoryId, name: BranchId, source: st
     _require_free(stores, repository, tag=TagId(name))
     record = new_branch(stores, repository, name, commit.id)
     try:
-        made = access.create(stores.kv, keys.branch(repository, name), record, mine=partial(_bears, record.uid))
+        made = access.create(
+            stores.kv, keys.branch(repository, name), record, mine=partial(_bears, record.uid), once=True
+        )
     except PredicateFailed as e:
         raise _exists(repository, Kind.BranchExists, "branch", name) from e
     return made.value
@@ -90,7 +93,7 @@ def create_tag(stores: Stores, repo: RepositoryId, tag: Tag, ref: str) -> Tag:
     _require_free(stores, repository, branch=BranchId(tag.id))
     record = tag.model_copy(update={"commit_id": commit.id})
     try:
-        return access.create(stores.kv, keys.tag(repository, tag.id), record).value
+        return access.create(stores.kv, keys.tag(repository, tag.id), record, once=True).value
     except PredicateFailed as e:
         raise _exists(repository, Kind.TagExists, "tag", tag.id) from e
 

@@ -50,17 +50,21 @@ def write(kv: Store, location: Location[R], record: R) -> None:
     kv.set(location.partition, location.key, encode(record))
 
 
-def create(kv: Store, location: Location[R], record: R, *, mine: Callable[[R], bool] | None = None) -> Held[R]:
+def create(
+    kv: Store, location: Location[R], record: R, *, mine: Callable[[R], bool] | None = None, once: bool = False
+) -> Held[R]:
     """Create a record.
 
     Args:
         mine: Recognises this very record, perhaps changed since, after a lost answer; equality when not given.
+        once: Send it once only. For what may be deleted: a second sending could come late and bring it back.
 
     Raises:
         PredicateFailed: one exists; nothing was written by this call.
         OutcomeUnknown: the answer was lost, and what stands there now proves neither.
     """
-    return _swap(kv, location, record, None, mine or (lambda current: current == record))
+    sendings = 1 if once else LOST_ANSWERS
+    return _swap(kv, location, record, None, mine=mine or (lambda current: current == record), sendings=sendings)
 
 
 def write_if_absent(kv: Store, location: Location[R], record: R) -> bool:
@@ -86,7 +90,7 @@ def replace(
         PredicateFailed: another record stands there, or none; nothing was written by this call.
         OutcomeUnknown: the answer was lost, and what stands there now proves neither.
     """
-    return _swap(kv, location, record, held.predicate, mine or (lambda current: current == record))
+    return _swap(kv, location, record, held.predicate, mine=mine or (lambda current: current == record))
 
 
 def remove(kv: Store, location: Location[R], held: Held[R], *, lives_on: Callable[[R], bool] | None = None) -> bool:
@@ -139,12 +143,18 @@ def scan(kv: Store, folder: Folder[R], *, prefix: str = "", after: str = "") -> 
         yield name, Held(decode(folder.model, row.value, folder.at(name).name), row.predicate)
 
 
-def _swap(
-    kv: Store, location: Location[R], record: R, predicate: Predicate | None, mine: Callable[[R], bool]
+def _swap(  # noqa: PLR0913 - one call in two forms
+    kv: Store,
+    location: Location[R],
+    record: R,
+    predicate: Predicate | None,
+    *,
+    mine: Callable[[R], bool],
+    sendings: int = LOST_ANSWERS,
 ) -> Held[R]:
     """The swap, sent again while its answers are lost and what it expects still stands."""
     lost: OutcomeUnknown | None = None
-    for _ in range(LOST_ANSWERS):
+    for _ in range(sendings):
         try:
             return Held(record, kv.set_if(location.partition, location.key, encode(record), predicate))
         except PredicateFailed:

@@ -6,10 +6,11 @@ from contextlib import suppress
 
 import pytest
 
-from graveler_core.errors import NoChanges, PredicateFailed
+from graveler_core.errors import NoChanges, OutcomeUnknown, PredicateFailed
 from graveler_core.kv.backends.memory import MemoryStore
 from graveler_core.kv.store import Predicate
 from tests.unit.engine.flows import MANY, table
+from tests.unit.engine.interposed import Interposed
 from tests.unit.engine.world import World
 
 Swap = tuple[bytes, bytes, bytes, Predicate | None]
@@ -49,3 +50,15 @@ def test_it_never_lists_a_layer_that_is_gone(world: World, layer: str) -> None:
             world.kv.set_if(*swap)
     assert world.branch().record() == before
     assert len(list(world.branch().list())) == len(MANY)
+
+
+def test_a_branch_that_was_deleted_does_not_come_back(world: World) -> None:
+    """Its creation was sent once: no answer is an unknown outcome, not a second sending."""
+    kv = Interposed(world.kv)
+    repo = world.graveler(kv).repository("repo")
+    for create in (lambda: repo.create_branch("new", "main"), lambda: repo.create_tag("new", "main")):
+        kv.reset()
+        kv.lose = dict.fromkeys(range(100), False)
+        with pytest.raises(OutcomeUnknown):
+            create()
+        assert kv.verbs.count("set_if") == 1
