@@ -1,10 +1,10 @@
 """Creating and deleting branches and tags.
 
 A branch is created by one swap ✓ (its record must not exist) at a commit that was read before; whatever is staged on
-the source stays there. It is sent once only: a second sending could come late, and bring back a branch that somebody has
-deleted since. It is deleted by one conditional delete ✓ of exactly the record that was read, after the
-cleanup records of its layers: a crash between leaves records of layers that are still listed, which the cleaner
-spares. The fresh uid keeps a late writer or committer of a former branch of the same name out.
+the source stays there. It is sent once only: a second sending could come late, and bring back a branch that somebody
+has deleted since. It is deleted by one conditional delete ✓ of exactly the record that was read, after the cleanup
+records of its layers: a crash between leaves records of layers that are still listed, which the cleaner spares. The
+fresh uid keeps a late writer or committer of a former branch of the same name out.
 """
 
 from __future__ import annotations
