@@ -30,8 +30,9 @@ from graveler_core.segments.merge import apply_changes
 from graveler_core.segments.sorted_keys import KEY, between, key_series, positions
 
 OPERATIONS_TAG = b"operations"
-_WINDOW = 4
-"""Pieces of work handed to the mapper at once; two windows are under way."""
+_WINDOW = 2
+"""Pieces of work handed to the mapper at once: few, so that the first begin while the changes of others are read."""
+_WINDOWS_UNDER_WAY = 3
 
 Mapper: TypeAlias = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
 """`map`, or an executor's `map`."""
@@ -156,7 +157,7 @@ def _executed(
     under_way: deque[tuple[list[Keep | Rewrite], Iterator[Rewritten]]] = deque()
     for window in _windows(steps):
         under_way.append((window, iter(mapper(run, [s for s in window if isinstance(s, Rewrite)]))))
-        if len(under_way) == 2:
+        if len(under_way) == _WINDOWS_UNDER_WAY:
             yield from _results(*under_way.popleft())
     while under_way:
         yield from _results(*under_way.popleft())

@@ -130,7 +130,7 @@ def _build(stores: Stores, registers: Registers, layers: tuple[Layer, ...], draf
     parent = commit_of(stores, registers.repository, branch.commit_id)
     head = parent.layout.metarange_id
     view = View(Stack(stores.kv, trees.blobs, layers), trees, head, branch.compacted_metarange)
-    applied = apply(trees, view.base, changes(view), mapper=stores.executor.map)
+    applied = apply(trees, view.base, stores.executor.ahead(changes(view)), mapper=stores.executor.map)
     writes = cleanups(stores, registers, layers)
     if applied.metarange_id == head and not draft.allow_empty:
         record_writes(stores, writes)

@@ -64,7 +64,7 @@ def compact(stores: Stores, repo: RepositoryId, branch: BranchId, every: timedel
     head = commit_of(stores, sealed.repository, base.commit_id).layout.metarange_id
     view = View(Stack(stores.kv, trees.blobs, layers), trees, head, base.compacted_metarange)
     try:
-        applied = apply(trees, view.base, changes(view), mapper=stores.executor.map)
+        applied = apply(trees, view.base, stores.executor.ahead(changes(view)), mapper=stores.executor.map)
     except CorruptData as missing:
         without_layer(stores, sealed, missing)
         raise _lost(branch) from missing

@@ -63,6 +63,7 @@ def staged_tree_id(stores: Stores, repo: RepositoryId, branch: BranchId) -> Meta
 
     def attempt(registers: Registers) -> MetarangeId:
         view = view_of(stores, registers)
-        return apply(view.trees, view.base, changes(view), mapper=stores.executor.map).metarange_id
+        staged = stores.executor.ahead(changes(view))
+        return apply(view.trees, view.base, staged, mapper=stores.executor.map).metarange_id
 
     return settled(stores, repo, branch, attempt, same=same_content)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import threading
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Protocol, TypeVar
+from typing import Final, Protocol, TypeVar, cast
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -18,6 +19,15 @@ class Executor(Protocol):
     def map(self, work: Callable[[T], U], items: Iterable[T]) -> Iterator[U]:
         """Results in the order of the items; the first error is raised."""
         ...
+
+    def ahead(self, items: Iterable[T]) -> Iterator[T]:
+        """The same items, the next few of which may be made while the caller works on one."""
+        ...
+
+
+_AHEAD: Final = 2
+"""Items made ahead: enough that neither side waits for one that took longer."""
+_END: Final = object()
 
 
 class Threads:
@@ -38,3 +48,20 @@ class Threads:
                 self._pool = ThreadPoolExecutor(self._workers, thread_name_prefix="graveler")
                 self._process = os.getpid()
             return self._pool.map(work, work_items)
+
+    def ahead(self, items: Iterable[T]) -> Iterator[T]:
+        iterator = iter(items)
+        # Few items are no work for a thread: it begins with the third.
+        for _ in range(2):
+            following = next(iterator, _END)
+            if following is _END:
+                return
+            yield cast(T, following)
+        pool = ThreadPoolExecutor(1, thread_name_prefix="graveler-ahead")
+        try:
+            made = deque(pool.submit(next, iterator, _END) for _ in range(_AHEAD))
+            while (following := made.popleft().result()) is not _END:
+                made.append(pool.submit(next, iterator, _END))
+                yield cast(T, following)
+        finally:
+            pool.shutdown(cancel_futures=True)

@@ -220,6 +220,9 @@ class Serial:
     def map(self, work: Callable[[T], U], items: Iterable[T]) -> Iterator[U]:
         return map(work, items)
 
+    def ahead(self, items: Iterable[T]) -> Iterator[T]:
+        return iter(items)
+
 
 @dataclass
 class World:

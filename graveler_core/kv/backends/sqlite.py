@@ -20,10 +20,10 @@ from typing import Any, Final, TypeVar
 import pyarrow as pa
 
 from graveler_core.kv.abilities import Item
+from graveler_core.kv.backends.sqlite_columns import read_columns
 from graveler_core.kv.backends.sqlite_connections import Connections
 from graveler_core.kv.backends.sqlite_errors import mapped
 from graveler_core.kv.backends.sqlite_file import SQLiteFile, parse_url
-from graveler_core.kv.columns import batch_of_columns
 from graveler_core.kv.limits import check_key, check_partition, check_value
 from graveler_core.kv.paging import (
     CHUNK_ROWS,
@@ -159,10 +159,13 @@ class SQLiteStore:
             self._transact(_SET, zip(partitions, keys[piece].to_pylist(), values[piece].to_pylist(), strict=True))
 
     def scan_arrow(self, partition: bytes, keys: Interval) -> Iterator[pa.RecordBatch]:
-        return (
-            batch_of_columns(page.keys, page.values)
-            for page in pages(partial(self._page, partition), keys, None, PAGE_ROWS)
-        )
+        while not keys.is_empty():
+            page = self._run(partial(read_columns, partition=partition, keys=keys, rows=PAGE_ROWS))
+            if page.batch.num_rows:
+                yield page.batch
+            if page.last:
+                return
+            keys = keys.after(page.last_key)
 
     def drop_partition(self, partition: bytes) -> int:
         dropped = 0

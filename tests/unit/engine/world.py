@@ -66,6 +66,9 @@ class AtOnce:
     def map(self, work: Callable[[T], U], items: Iterable[T]) -> Iterator[U]:
         return map(work, items)
 
+    def ahead(self, items: Iterable[T]) -> Iterator[T]:
+        return iter(items)
+
 
 @dataclass(frozen=True)
 class World:

@@ -76,9 +76,8 @@ def test_a_scan_of_a_few_rows_reads_no_more(store: Store, read: list[int]) -> No
     assert read == [7, FIRST_PAGE_ROWS]
 
 
-def test_columns_come_in_large_pages(store: Store, read: list[int]) -> None:
-    assert sum(batch.num_rows for batch in bulk.scan_arrow(store, b"p")) == ROWS
-    assert read == [PAGE_ROWS, PAGE_ROWS, 5]
+def test_columns_come_in_large_pages(store: Store) -> None:
+    assert [batch.num_rows for batch in bulk.scan_arrow(store, b"p")] == [PAGE_ROWS, PAGE_ROWS, 5]
 
 
 def test_a_page_ends_where_it_is_large(store: Store, read: list[int]) -> None:
@@ -87,3 +86,6 @@ def test_a_page_ends_where_it_is_large(store: Store, read: list[int]) -> None:
     assert len(list(store.scan(b"large"))) == 100
     assert len(read) > 1
     assert max(read) * 90 * 1024 <= PAGE_BYTES + 40 * 90 * 1024
+    batches = [batch.num_rows for batch in bulk.scan_arrow(store, b"large")]
+    assert sum(batches) == 100
+    assert max(batches) * 90 * 1024 <= PAGE_BYTES + 50 * 90 * 1024
