@@ -22,13 +22,26 @@ DIGEST_BYTES = 32
 HASH = partial(hashlib.blake2b, digest_size=DIGEST_BYTES)
 """blake2b-256."""
 _VERSION = 1
-_NULL = 0xFFFFFFFF
+NULL = 0xFFFFFFFF
+"""The length of a row that is null."""
 _SLICE_ROWS = 65_536
 
 
 def hex_id(data: bytes) -> str:
     """The content hash of some bytes, as 64 hex digits."""
     return HASH(data).hexdigest()
+
+
+def table_head(tag: bytes, rows: int) -> bytes:
+    """What a table's hash covers before its columns."""
+    return struct.pack("<BB", _VERSION, len(tag)) + tag + struct.pack("<Q", rows)
+
+
+def column_head(field: pa.Field) -> bytes:
+    """What a table's hash covers of a column before the digests of its two streams: its name and kind."""
+    name: bytes = field.name.encode()
+    kind = _kind(field)
+    return struct.pack("<HB", len(name), len(kind)) + name + kind
 
 
 class ContentHash:
@@ -62,9 +75,8 @@ class ContentHash:
 
     def digest(self) -> bytes:
         """The 32 bytes of the hash so far."""
-        parts = [struct.pack("<BB", _VERSION, len(self._tag)), self._tag, struct.pack("<Q", self._rows)]
-        parts += [column.digest() for column in self._columns]
-        return HASH(b"".join(parts)).digest()
+        columns = [column.digest() for column in self._columns]
+        return HASH(b"".join([table_head(self._tag, self._rows), *columns])).digest()
 
     def hexdigest(self) -> str:
         """The hash so far, as 64 hex digits."""
@@ -76,7 +88,7 @@ class _Column:
 
     def __init__(self, field: pa.Field) -> None:
         self._name: str = field.name
-        self._type, self._kind = field.type, _kind(field)
+        self._type, self._kind, self._head = field.type, _kind(field), column_head(field)
         self._shape, self._data = HASH(), HASH()
 
     def update(self, batch: pa.RecordBatch) -> None:
@@ -87,12 +99,10 @@ class _Column:
         if self._kind == b"map":
             array = encode_maps(array, lambda row: f"row {row}")
         rows = byte_rows(array)
-        self._feed(np.where(rows.valid, rows.lengths, _NULL).astype("<u4"), rows.data)
+        self._feed(np.where(rows.valid, rows.lengths, NULL).astype("<u4"), rows.data)
 
     def digest(self) -> bytes:
-        name = self._name.encode()
-        head = struct.pack("<HB", len(name), len(self._kind))
-        return b"".join((head, name, self._kind, self._shape.digest(), self._data.digest()))
+        return b"".join((self._head, self._shape.digest(), self._data.digest()))
 
     def _feed(self, shape: Any, data: Any) -> None:
         self._shape.update(np.ascontiguousarray(shape).view(np.uint8).data)

@@ -22,6 +22,7 @@ MIN_MTIME = (datetime.min.replace(tzinfo=UTC) - EPOCH) // MICROSECOND
 MAX_MTIME = (datetime.max.replace(tzinfo=UTC) - EPOCH) // MICROSECOND
 """What Python's datetime holds: years 1 to 9999."""
 HEADER = struct.Struct("<BBbhqq32s5I")
+_IDENTITY = slice(struct.calcsize("<BBbhqq"), struct.calcsize("<BBbhqq32s"))
 HEADER_DTYPE = np.dtype(
     [
         ("version", "u1"),
@@ -34,6 +35,11 @@ HEADER_DTYPE = np.dtype(
         ("lengths", "<u4", (len(MEASURED),)),
     ]
 )
+
+
+def record_identity(record: bytes) -> bytes:
+    """The identity in an entry's record, 32 bytes; empty for a tombstone. Nothing of the record is checked."""
+    return record[_IDENTITY]
 
 
 def microseconds(mtime: datetime | None, name: str) -> int:
