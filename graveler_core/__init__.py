@@ -1,6 +1,6 @@
 """graveler: Git for data, on any key-value store and any object store."""
 
-from graveler_core.model.changes import Change, ChangeKind, MergeConflict, MergeStrategy
+from graveler_core.model.changes import Change, ChangeKind, ChangeSummary, MergeConflict, MergeStrategy
 from graveler_core.model.entry import AddressType, CommonPrefix, Entry
 from graveler_core.model.operations import ConflictKind, OperationConflict, Put, Remove, Resolution, Unchanged
 from graveler_core.wiring import connect
@@ -9,6 +9,7 @@ __all__ = [
     "AddressType",
     "Change",
     "ChangeKind",
+    "ChangeSummary",
     "CommonPrefix",
     "ConflictKind",
     "Entry",

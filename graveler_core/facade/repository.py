@@ -4,28 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from functools import partial
 from typing import Literal
 
-from graveler_core.engine import branching, merge, snapshot, transplant
+from graveler_core.committed.diff import Differences
+from graveler_core.engine import branching, history, merge, snapshot, transplant
 from graveler_core.engine.draft import Draft
+from graveler_core.engine.history import DiffQuery, LogQuery
 from graveler_core.engine.resolve import resolve, resolve_commit
 from graveler_core.engine.rows import changes_of
 from graveler_core.engine.transplant import Replay
-from graveler_core.engine.view import commit_of
-from graveler_core.errors import InvalidInput, Kind, NotFound
+from graveler_core.errors import InvalidInput
 from graveler_core.facade.branch import Branch
-from graveler_core.facade.history import CommitRecord, commit_record
+from graveler_core.facade.history import CommitRecord, LogEntry, commit_record, log_entry
 from graveler_core.facade.listing import Listing
 from graveler_core.facade.snapshot import Snapshot
-from graveler_core.model.changes import Change, MergeStrategy
+from graveler_core.model.changes import Change, ChangeSummary, MergeStrategy
 from graveler_core.model.entities import Branch as BranchRecord
 from graveler_core.model.entities import Repository as RepositoryRecord
 from graveler_core.model.entities import Tag
 from graveler_core.model.ids import BranchId, CommitId, RepositoryId
 from graveler_core.model.names import branch_id, prefix_key, tag_id
-from graveler_core.objects.commits import StoredCommit
-from graveler_core.refs import ancestry, branches
+from graveler_core.refs import branches
 from graveler_core.stores import Stores
 
 
@@ -114,16 +113,29 @@ class Repository:
         """The commit that a ref names."""
         return commit_record(resolve_commit(self._stores, self._active(), ref))
 
-    def log(
-        self, ref: str, *, first_parent: bool = False, after: str | None = None, limit: int | None = None
-    ) -> Listing[CommitRecord]:
+    def log(  # noqa: PLR0913 - one call, all of it optional
+        self,
+        ref: str,
+        *,
+        since: str | None = None,
+        prefix: str = "",
+        first_parent: bool = False,
+        after: str | None = None,
+        limit: int | None = None,
+    ) -> Listing[LogEntry]:
         """The commit that a ref names and its ancestors, descendants before ancestors, newer before older, lazily.
 
         Args:
+            since: A ref. Without its commit and the ancestors of that: what `ref` has and `since` has not.
+            prefix: Only commits that changed, against their first parent, a path that begins so.
             first_parent: Only the chain of first parents: the commits of the branch itself.
-            after: A commit id of this log; only what comes behind it.
+            after: The token of an entry of the same log; only what comes behind it.
         """
-        return Listing(self._log(ref, first_parent, after), lambda commit: commit.id, limit)
+        query = LogQuery(ref, since, prefix, first_parent)
+        repository = self._active()
+        steps = history.log(self._stores, repository, query, after)
+        found = (log_entry(self._stores, repository, query, step) for step in steps)
+        return Listing(found, lambda entry: entry.token, limit)
 
     def diff(  # noqa: PLR0913 - one call, all of it optional
         self,
@@ -140,12 +152,19 @@ class Repository:
         Args:
             since_merge_base: Compare `right` with the merge base of both: what `right` would bring into `left`.
         """
-        found = self._diff((left, right), prefix_key(prefix), prefix_key(after), since_merge_base)
+        prefix_key(prefix)
+        prefix_key(after)
+        query = DiffQuery(left, right, since_merge_base, prefix, after)
+        found = (change for page in self._diff(query) for change in changes_of(page))
         return Listing(found, lambda change: change.path, limit)
+
+    def diff_summary(self, left: str, right: str, prefix: str = "", *, since_merge_base: bool = False) -> ChangeSummary:
+        """How many paths `diff` would list, by kind; counted without listing them."""
+        return history.count(self._diff(DiffQuery(left, right, since_merge_base, prefix)))
 
     def merge_base(self, left: str, right: str) -> CommitRecord:
         """The best common ancestor of two refs. Raises `NotFound` (`NoMergeBase`) for unrelated histories."""
-        return commit_record(self._merge_base(left, right))
+        return commit_record(history.merge_base(self._stores, self._active(), left, right))
 
     def merge(  # noqa: PLR0913 - one call, all of it optional
         self,
@@ -229,45 +248,13 @@ class Repository:
     def _active(self) -> RepositoryRecord:
         return snapshot.readable(self._stores, self.id)
 
-    def _log(self, ref: str, first_parent: bool, after: str | None) -> Iterator[CommitRecord]:
-        repository = self._active()
-        start = resolve_commit(self._stores, repository, ref)
-        found = ancestry.log(partial(commit_of, self._stores, repository), start.id, first_parent=first_parent)
-        return map(commit_record, found if after is None else _behind(found, ref, after))
-
-    def _diff(self, sides: tuple[str, str], prefix: bytes, after: bytes, since_merge_base: bool) -> Iterator[Change]:
-        repository = self._active()
-        left, right = (resolve_commit(self._stores, repository, side) for side in sides)
-        if since_merge_base:
-            left = self._base(repository, left, right)
-        start = after + b"\0" if after else b""
-        for found in snapshot.diff(self._stores, repository, (left.id, right.id), prefix=prefix, start=start):
-            yield from changes_of(found)
-
-    def _merge_base(self, left: str, right: str) -> StoredCommit:
-        repository = self._active()
-        ours, theirs = (resolve_commit(self._stores, repository, ref) for ref in (left, right))
-        return self._base(repository, ours, theirs)
-
-    def _base(self, repository: RepositoryRecord, left: StoredCommit, right: StoredCommit) -> StoredCommit:
-        read = partial(commit_of, self._stores, repository)
-        base = ancestry.merge_base(read, left.id, right.id)
-        if base is None:
-            raise NotFound(f"{left.id[:12]} and {right.id[:12]} have no common ancestor", kind=Kind.NoMergeBase)
-        return read(base)
+    def _diff(self, query: DiffQuery) -> Iterator[Differences]:
+        yield from history.diff(self._stores, self._active(), query)
 
     def _by_head(self, prefix: str, after: str) -> Iterator[BranchRecord]:
         found = branches.list_branches(self._stores.kv, self._active(), prefix=prefix)
         ordered = sorted(found, key=lambda branch: (branch.commit_id, branch.id))
         return iter([branch for branch in ordered if _head_token(branch) > after])
-
-
-def _behind(found: Iterator[StoredCommit], ref: str, after: str) -> Iterator[StoredCommit]:
-    for commit in found:
-        if commit.id == after:
-            yield from found
-            return
-    raise NotFound(f"log of {ref!r}: has no commit {after!r} to go on behind", kind=Kind.CommitNotFound, commit=after)
 
 
 def _strategy(name: str | None) -> MergeStrategy | None:

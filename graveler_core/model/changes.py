@@ -26,6 +26,20 @@ class Change:
     after: Entry | None
 
 
+@dataclass(frozen=True, slots=True)
+class ChangeSummary:
+    """How many paths differ between two states."""
+
+    added: int = 0
+    changed: int = 0
+    removed: int = 0
+
+    @property
+    def total(self) -> int:
+        """All of them."""
+        return self.added + self.changed + self.removed
+
+
 class MergeStrategy(StrEnum):
     """Who wins where both sides changed a path; without a strategy such paths are conflicts."""
 

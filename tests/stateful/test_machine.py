@@ -315,12 +315,13 @@ class Machine(RuleBasedStateMachine):
 
     def log(self, name: str) -> None:
         branch, model = self.on(name)
-        whole = [c.id for c in self.repo.log(branch.name)]
+        entries = list(self.repo.log(branch.name))
+        whole = [c.id for c in entries]
         assert len(whole) == len(set(whole))
         assert set(whole) == self.model.ancestors(model.head)
         assert all(whole.index(CommitId(p)) > i for i, c in enumerate(whole) for p in self.model.commits[c].parents)
         assert [c.id for c in self.repo.log(branch.name, first_parent=True)] == self.model.first_parents(model.head)
-        assert [c.id for c in self.repo.log(branch.name, after=whole[0], limit=2)] == whole[1:3]
+        assert [c.id for c in self.repo.log(branch.name, after=entries[0].token, limit=2)] == whole[1:3]
 
     def tree_ids(self, name: str, other: str) -> None:
         branches = [self.on(name), self.on(other)]

@@ -50,26 +50,6 @@ def test_branches_by_name(repo: Repository) -> None:
     assert [branch.id for branch in repo.branches(after="a", limit=2)] == ["b.1", "dev"]
 
 
-def test_log_from_a_token(repo: Repository) -> None:
-    repo.merge("dev", into="main", strategy="source", message="merge")
-    whole = [commit.message for commit in repo.log("main")]
-    assert whole == ["merge", "main 3", "dev 1", "main 2", "main 1", "Repository created"]
-    first = [commit.message for commit in repo.log("main", first_parent=True)]
-    assert first == ["merge", "main 3", "main 2", "main 1", "Repository created"]
-    seen: list[str] = []
-    for page in repo.log("main").pages(2):
-        seen += [commit.message for commit in page.items]
-        if page.next is not None:
-            assert [commit.message for commit in repo.log("main", after=page.next)] == whole[len(seen) :]
-    assert seen == whole
-
-
-def test_a_log_goes_on_behind_its_own_commits_only(repo: Repository) -> None:
-    other = repo.commit("dev").id
-    with pytest.raises(NotFound, match=other):
-        list(repo.log("main", after=other))
-
-
 def test_diff(repo: Repository) -> None:
     found = {change.path: change.kind for change in repo.diff("main", "dev")}
     assert found == {"p/1": ChangeKind.CHANGED, "p/2": ChangeKind.REMOVED, "q": ChangeKind.REMOVED}
