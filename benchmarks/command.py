@@ -12,7 +12,7 @@ from benchmarks.rows import print_table
 from benchmarks.run import Failed, Request, rows
 from benchmarks.scenario import suite
 
-SUITES = ("core", "protocol", "simulation")
+SUITES = ("core", "protocol", "committed", "simulation")
 DURABILITIES = ("process", "power")
 
 
@@ -33,6 +33,7 @@ def main() -> None:
         sizes=asked.size,
         runs=asked.runs,
         directory=asked.directory,
+        commits=asked.commits,
     )
     progress = Console(stderr=True)
     found = rows(request, lambda text: progress.print(text, style="dim", highlight=False))
@@ -55,6 +56,7 @@ def _parser() -> argparse.ArgumentParser:
         action="append",
         help="entries (or milliseconds, or histories), instead of each scenario's own; repeatable",
     )
+    parser.add_argument("--commits", type=int, help="commits in a row, where a scenario of `committed` makes many")
     parser.add_argument("--only", action="append", metavar="SCENARIO", help="run this one; repeatable")
     parser.add_argument("--runs", type=int, help="set-ups and measurements of each, instead of each scenario's own")
     parser.add_argument("--durability", choices=DURABILITIES, action="append", help="default: both")

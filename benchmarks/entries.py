@@ -45,6 +45,15 @@ def spread(size: int, count: int, seed: int) -> pa.Table:
     return entries(np.arange(seed % 2, size, step)[:count], seed)
 
 
+def nested(count: int) -> pa.Table:
+    """As `first`, under other keys: 10 directories of 100 directories of 100 directories, of equally many entries."""
+    numbers = np.arange(count)
+    parts = [numbers * 10 // count, numbers * 1_000 // count % 100, numbers * 100_000 // count % 100, numbers]
+    names = [_padded(part, width) for part, width in zip(parts, (1, 2, 2, 9), strict=True)]
+    table = first(count)
+    return table.set_column(0, "key", pc.binary_join_element_wise(*names, "/"))
+
+
 def keys(numbers: np.ndarray[tuple[int], np.dtype[np.int64]]) -> pa.Array:
     """The keys of some numbers."""
     days, files = numbers // _PARTITION_FILES, numbers % _PARTITION_FILES

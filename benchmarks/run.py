@@ -39,6 +39,8 @@ class Request:
     """In place of the scenarios' own."""
     directory: Path | None
     """Where files go; the disk under it is part of what is measured."""
+    commits: int | None = None
+    """In place of the scenarios' own."""
 
 
 def rows(request: Request, say: Callable[[str], None]) -> Iterator[Row]:
@@ -67,7 +69,7 @@ def _gathered(request: Request, scenario: Scenario, size: int, durability: str) 
     peak = 0.0
     for _ in range(request.runs or scenario.runs):
         with tempfile.TemporaryDirectory(prefix="graveler-bench-", dir=request.directory) as directory:
-            place = _place(request.store, directory, size, durability)
+            place = replace(_place(request.store, directory, size, durability), commits=request.commits)
             for steps in _processes(request.store):
                 answer = _step(request.suite, scenario, place, steps)
                 peak = max(peak, answer["peak_mib"] if "measure" in steps else 0.0)

@@ -32,6 +32,8 @@ class Place:
     """The repository's name; no other run has it."""
     size: int
     """Entries, or what else the scenario counts."""
+    commits: int | None = None
+    """Of a scenario that makes many in a row: in place of its own number."""
 
     def connect(self) -> Graveler:
         """The store."""

@@ -1,0 +1,22 @@
+"""The suite `committed`: what history costs at any size: commits, diffs, merges, reading, growth, and others' ways."""
+
+from benchmarks.committed.commits import bulk, commit_changes
+from benchmarks.committed.compare import diff, merge
+from benchmarks.committed.elsewhere import elsewhere
+from benchmarks.committed.growth import growth
+from benchmarks.committed.reading import list_directories, list_removed, read_after_commits
+from benchmarks.committed.streams import stream, stream_from_nothing
+
+__all__ = [
+    "bulk",
+    "commit_changes",
+    "diff",
+    "elsewhere",
+    "growth",
+    "list_directories",
+    "list_removed",
+    "merge",
+    "read_after_commits",
+    "stream",
+    "stream_from_nothing",
+]

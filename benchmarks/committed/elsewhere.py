@@ -1,0 +1,94 @@
+"""Small commits of files' metadata, and the files at a version: here, and in what one may take instead.
+
+Nobody else syncs what it writes to disk, so the others stand beside `process` only. What is not installed is left out,
+with a line that says so.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+from urllib.parse import urlsplit
+
+from benchmarks.committed.changes import puts
+from benchmarks.committed.meter import metered
+from benchmarks.committed.others import OTHERS, Other
+from benchmarks.core import committed_entries
+from benchmarks.scenario import Clocked, Measured, Place, clocked, scenario
+from graveler_core.facade.repository import Repository
+
+_COMMITS = 100
+_FILES = 10
+_SECONDS = 20.0
+_LISTINGS = 3
+
+
+class _Here:
+    """This library, as the others do it: files are entries, and a version is a commit."""
+
+    def __init__(self, repo: Repository) -> None:
+        self._repo = repo
+        self._main = repo.branch("main")
+
+    def commit(self, numbers: Sequence[int]) -> None:
+        self._main.transact(puts(numbers, 1), message="files")
+
+    def version(self) -> Any:
+        return self._repo.commit("main").id
+
+    def files(self, version: Any) -> int:
+        batches = self._repo.at(version).to_arrow()
+        return sum(len(batch["key"].to_pylist()) for batch in batches)
+
+
+@scenario("committed", committed_entries, sizes=(10_000,))
+def elsewhere(place: Place) -> Iterator[Measured]:
+    """100 commits, or `--commits`, of 10 new files each, where there are as many as the size says."""
+    with metered(place) as (g, meter):
+        yield from _measured("graveler", _Here(place.repo(g)), place, lambda: meter.read().written)
+    if "durability=power" in place.store:
+        return
+    for name, other in OTHERS.items():
+        if find_spec(name) is None:
+            print(f"elsewhere: {name} is not installed, so it is not measured", file=sys.stderr)
+            continue
+        with TemporaryDirectory(prefix=f"{name}-", dir=_beside(place)) as directory:
+            there = other(Path(directory))
+            there.commit(range(place.size))
+            written = partial(_bytes_below, Path(directory))
+            yield from _measured(f"{name} {version(name)}", there, place, written)
+
+
+def _measured(name: str, what: Other, place: Place, written: Callable[[], int]) -> Iterator[Measured]:
+    """Commits, and what they wrote: bytes handed to the stores, or those by which a directory grew."""
+    first, before, begun = what.version(), written(), time.perf_counter()
+    taken, number = Clocked(), place.size
+    while len(taken.wall) < (place.commits or _COMMITS) and time.perf_counter() - begun < _SECONDS:
+        taken += clocked(partial(what.commit, range(number, number + _FILES)))
+        number += _FILES
+    yield taken.named(f"{name}: commit of {_FILES}")
+    yield Measured(f"{name}: written by a commit, mean", "kB", ((written() - before) / 1e3 / len(taken.wall),))
+    for which, at, files in [("the end", what.version(), number), ("the beginning", first, place.size)]:
+        yield clocked(partial(_listed, what, at, files), _LISTINGS).named(f"{name}: files at {which}")
+
+
+def _listed(what: Other, version: Any, expected: int) -> None:
+    found = what.files(version)
+    if found != expected:
+        raise AssertionError(f"{found:,} files at {version}, not {expected:,}")
+
+
+def _beside(place: Place) -> Path | None:
+    """Next to the repository's data, on the same disk, where it is on a disk."""
+    return Path(urlsplit(place.data).path).parent if place.data.startswith("file:") else None
+
+
+def _bytes_below(directory: Path) -> int:
+    return sum(path.stat().st_size for path in directory.rglob("*") if path.is_file())

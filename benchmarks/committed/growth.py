@@ -1,0 +1,77 @@
+"""What grows with the entries: exponents over sizes far apart. 0 is not at all; 1 is in proportion."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import count, islice
+from statistics import mean, median
+
+import numpy as np
+
+from benchmarks import entries
+from benchmarks.committed.changes import Draw
+from benchmarks.committed.commits import transaction
+from benchmarks.committed.meter import metered
+from benchmarks.committed.series import Span, series
+from benchmarks.scenario import Measured, Place, clocked, scenario
+from graveler_core.facade.repository import Repository
+
+_PUTS = 10
+_COMMITS = 200
+_SECONDS = 4.0
+_DIFFS = 20
+
+
+def sizes(place: Place) -> list[int]:
+    """The size, a tenth, a hundredth and a thousandth of it."""
+    return sorted({max(_PUTS, place.size // part) for part in (1, 10, 100, 1_000)})
+
+
+def branches(place: Place) -> None:
+    """A branch for each size, of as many entries, each on the root."""
+    with place.connect() as g:
+        repo = place.create(g)
+        for size in sizes(place):
+            branch = repo.create_branch(f"of-{size}", source="main")
+            branch.stage_many(entries.first(size))
+            branch.commit(f"{size:,} entries")
+
+
+@scenario("committed", branches)
+def growth(place: Place) -> Iterator[Measured]:
+    """Transactions of 10 random overwrites, the diff of each with its parent, and single entries at their end.
+
+    200 transactions on each size, or `--commits`.
+    """
+    found: dict[str, list[float]] = {}
+    span = Span(place.commits or _COMMITS, _SECONDS)
+    for size in sizes(place):
+        with metered(place) as (g, meter):
+            repo = place.repo(g)
+            branch = repo.branch(f"of-{size}")
+            commits = series(transaction(branch, Draw(size), _PUTS), span, meter)
+            found.setdefault("time", []).append(median(commits.wall))
+            found.setdefault("bytes", []).append(mean(traffic.written for traffic in commits.traffic))
+            found.setdefault("diff with its parent", []).append(_diffs(repo, branch.name))
+            found.setdefault("get of a random key", []).append(_gets(repo, branch.name, size))
+    for name, values in found.items():
+        yield Measured(f"transact of {_PUTS}: {name}", "exponent", (_exponent(sizes(place), values),))
+
+
+def _diffs(repo: Repository, branch: str) -> float:
+    """Median milliseconds of the diffs of the last commits, each with its parent."""
+    ids = [commit.id for commit in islice(repo.log(branch), _DIFFS + 1)]
+    pairs = iter(zip(ids[1:], ids, strict=False))
+    return median(clocked(lambda: list(repo.diff(*next(pairs))), len(ids) - 1).wall)
+
+
+def _gets(repo: Repository, branch: str, size: int) -> float:
+    at, draw = repo.at(f"{branch}@"), Draw(size)
+    paths = (entries.key(draw.numbers(1)[0]) for _ in count())
+    wanted = iter(list(islice(paths, 400)))
+    return median(clocked(lambda: at.get(next(wanted)), 400).wall[200:])
+
+
+def _exponent(of: Sequence[int], values: Sequence[float]) -> float:
+    """The slope of a line through the logarithms."""
+    return float(np.polyfit(np.log(of), np.log(values), 1)[0])

@@ -1,0 +1,121 @@
+"""Reading what is committed: behind many small commits, by directories, and where much was removed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from itertools import islice
+
+from benchmarks import entries
+from benchmarks.committed.changes import Draw
+from benchmarks.committed.commits import transaction
+from benchmarks.committed.meter import metered
+from benchmarks.committed.series import Span, cold_and_warm, series
+from benchmarks.core import committed_entries
+from benchmarks.scenario import Measured, Place, clocked, scenario
+from graveler_core.codec.entry import record_table
+from graveler_core.facade.branch import Branch
+from graveler_core.kv.registry import open_store
+from graveler_core.staging.area import put_table
+
+_COMMITS = 2_000
+_SECONDS = 60.0
+_GETS = 1_000
+_PAGE = 1_000
+_REMOVED = ("by one prefix", "one by one", "in bulk", "one by one, compacted", "one by one, committed")
+
+
+def small_commits(place: Place) -> None:
+    """All entries on `main`, then 2,000 transactions of 10 random overwrites, or `--commits`."""
+    committed_entries(place)
+    with metered(place) as (g, meter):
+        ready = transaction(place.repo(g).branch("main"), Draw(place.size), 10)
+        series(ready, Span(place.commits or _COMMITS, _SECONDS), meter)
+
+
+def directory_tree(place: Place) -> None:
+    """All entries in 10 directories of 100 directories of 100 directories."""
+    with place.connect() as g:
+        main = place.create(g).branch("main")
+        main.stage_many(entries.nested(place.size))
+        main.commit("all entries")
+
+
+def removed_entries(place: Place) -> None:
+    """The tree, and branches that have removed its first directory: a tenth of the entries."""
+    directory_tree(place)
+    with place.connect() as g:
+        repo = place.repo(g)
+        gone = [entry.path for entry in repo.at("main").list(prefix="0/")]
+        for how in _REMOVED:
+            branch = repo.create_branch(_name(how), source="main")
+            if how == "by one prefix":
+                branch.remove_prefix("0/")
+            elif how == "in bulk":
+                branch.remove_many(gone)
+            else:
+                _remove_one_by_one(place, branch, gone)
+            if how.endswith("compacted"):
+                branch.compact()
+            elif how.endswith("committed"):
+                branch.commit("remove")
+
+
+@scenario("committed", small_commits)
+def read_after_commits(place: Place) -> Iterator[Measured]:
+    """Single entries and pages, of the branch and of its head."""
+    middle, quarter = entries.key(place.size // 2), entries.key(place.size // 4)
+    with place.connect() as g:
+        main = place.repo(g).branch("main")
+        yield clocked(partial(main.get, middle)).named("get, cold")
+        yield clocked(partial(main.get, middle), _GETS).named("get, warm")
+    with place.connect() as g:
+        at = place.repo(g).at("main@")
+        yield clocked(partial(at.get, middle)).named("get at a commit, cold")
+        yield clocked(partial(at.get, middle), _GETS).named("get at a commit, warm")
+        paths = iter([entries.key(number) for number in Draw(place.size).numbers(_GETS)])
+        yield clocked(lambda: at.get(next(paths)), min(_GETS, place.size)).named("get at a commit, random keys")
+    with place.connect() as g:
+        main = place.repo(g).branch("main")
+        yield from cold_and_warm("page of 1,000", lambda: list(main.list(after=quarter, limit=_PAGE)))
+    with place.connect() as g:
+        at, prefix = place.repo(g).at("main@"), quarter.rpartition("/")[0]
+        yield from cold_and_warm("page as columns", lambda: list(islice(at.to_arrow(prefix), 1)))
+
+
+@scenario("committed", directory_tree)
+def list_directories(place: Place) -> Iterator[Measured]:
+    """With a delimiter: what is below a directory is skipped, however much it is."""
+    for name, prefix in [("the 10 of the root", ""), ("100 in one", "5/"), ("100 of the lowest in one", "5/50/")]:
+        with place.connect() as g:
+            main = place.repo(g).branch("main")
+            listed = partial(_directories, main, prefix)
+            yield from cold_and_warm(f"directories, {name}", listed)
+
+
+@scenario("committed", removed_entries)
+def list_removed(place: Place) -> Iterator[Measured]:
+    """The first page, where a tenth of the entries, those before it, were removed."""
+    for how in _REMOVED:
+        with place.connect() as g:
+            branch = place.repo(g).branch(_name(how))
+            yield from cold_and_warm(f"first page, a tenth removed {how}", partial(_first_page, branch))
+
+
+def _directories(branch: Branch, prefix: str) -> int:
+    return sum(1 for _ in branch.list(prefix=prefix, delimiter="/"))
+
+
+def _first_page(branch: Branch) -> int:
+    return sum(1 for _ in branch.list(limit=_PAGE))
+
+
+def _name(how: str) -> str:
+    return "removed-" + how.replace(", ", "-").replace(" ", "-")
+
+
+def _remove_one_by_one(place: Place, branch: Branch, paths: list[str]) -> None:
+    """One tombstone each in the key-value store: what removing them one after another leaves."""
+    store = open_store(place.store)
+    put_table(store, branch.record().staging_token, record_table([(path.encode(), None) for path in paths]))
+    store.close()
