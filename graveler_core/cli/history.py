@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from itertools import islice
-from typing import Annotated
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from graveler_core.cli.objects import Limit
 from graveler_core.cli.session import Session, verb
-from graveler_core.cli.uri import ref_range, ref_uri
-from graveler_core.cli.views import CHANGES, COMMITS
+from graveler_core.cli.uri import ref_in, ref_range, ref_uri
+from graveler_core.cli.views import CHANGES, LOG, LOG_WITH_CHANGES, LOG_WITH_COUNTS, summary_document
+from graveler_core.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from graveler_core.facade.history import LogEntry
+    from graveler_core.model.changes import Change
 
 
 def register(app: typer.Typer) -> None:
@@ -19,32 +24,76 @@ def register(app: typer.Typer) -> None:
         verb(app, name)(function)
 
 
-def log(
+def log(  # noqa: PLR0913 - the command line's own options
     session: Session,
     uri: Annotated[str, typer.Argument(metavar="URI", help="graveler://repository/ref")],
+    *,
+    since: Annotated[
+        str | None, typer.Option(metavar="REF", help="Leave out what this ref has: v1, main~5, or a URI.")
+    ] = None,
+    path: Annotated[str, typer.Option(metavar="PREFIX", help="Only commits that changed a path beginning so.")] = "",
     first_parent: Annotated[bool, typer.Option("--first-parent", help="Leave out what merges brought in.")] = False,
-    limit: Limit = None,
+    stat: Annotated[bool, typer.Option("--stat", help="Count what each commit added, changed, removed.")] = False,
+    changes: Annotated[bool, typer.Option("--changes", help="List what each commit changed.")] = False,
+    after: Annotated[
+        str | None, typer.Option(metavar="TOKEN", help="Go on behind the commit that has this token in JSON.")
+    ] = None,
+    limit: Annotated[int | None, typer.Option("--limit", "-n", metavar="N", min=0, help="At most so many commits.")] = (
+        None
+    ),
 ) -> None:
     """List the commits that lead to a ref, newest first.
 
-    JSON: a line for each with id, message, committer, creation_date, parents, metadata, generation.
+    A commit's changes are those against its first parent: of a merge, what it brought in. With --path, --stat and
+    --changes tell of the paths that begin so. A token is for a log of the same ref, --since, --path and --first-parent,
+    and goes on from the commits they named then.
+
+    JSON: a line for each with type ("commit"), id, message, committer, creation_date, parents, metadata, generation,
+    token; with --stat also changes: an object with added, changed, removed. With --changes each is followed by its
+    changes, as `diff` writes them, with commit (the id).
     """
+    if stat and changes:
+        raise InvalidInput("--stat and --changes: one of them, not both")
     target = ref_uri(uri)
-    commits = session.repository(target).log(target.ref, first_parent=first_parent, limit=limit)
-    session.out.rows(commits, COMMITS)
+    end = None if since is None else ref_in(target.repository, since)
+    found = session.repository(target).log(
+        target.ref, since=end, prefix=path, first_parent=first_parent, after=after, limit=limit
+    )
+    if changes:
+        session.out.rows(_with_changes(found), LOG_WITH_CHANGES)
+    else:
+        session.out.rows(found, LOG_WITH_COUNTS if stat else LOG)
 
 
 def diff(
     session: Session,
     left: Annotated[str, typer.Argument(metavar="URI", help="graveler://repository/left..right, or the left ref")],
     right: Annotated[str | None, typer.Argument(metavar="URI", help="The right ref, as a URI.")] = None,
+    stat: Annotated[bool, typer.Option("--stat", help="Count the paths, do not list them.")] = False,
     limit: Limit = None,
 ) -> None:
     """List the paths that differ from one ref to another: added, changed, removed. A prefix may follow the refs.
 
+    With three dots, left...right, what the right ref changed since it left the left one: what merging it would bring.
+
     JSON: a line for each with type ("change"), path, kind ("added", "changed", "removed"), before, after; these two
-    are objects as `ls` writes them, or null.
+    are objects as `ls` writes them, or null. With --stat one document with type ("summary"), added, changed, removed.
     """
-    source, destination = ref_range(left, right)
-    changes = session.repository(source).diff(source.ref, destination.ref, prefix=source.path)
-    session.out.rows(islice(changes, limit), CHANGES)
+    sides = ref_range(left, right)
+    repository = session.repository(sides.left)
+    refs, prefix, since = (sides.left.ref, sides.right.ref), sides.left.path, sides.since_merge_base
+    if stat:
+        with session.working("comparing"):
+            counts = repository.diff_summary(*refs, prefix, since_merge_base=since)
+        text = f"{counts.added:,} added, {counts.changed:,} changed, {counts.removed:,} removed"
+        session.out.result({"type": "summary", **summary_document(counts)}, text)
+    else:
+        session.out.rows(repository.diff(*refs, prefix, limit=limit, since_merge_base=since), CHANGES)
+
+
+def _with_changes(found: Iterable[LogEntry]) -> Iterator[tuple[LogEntry, Change | None]]:
+    """Each commit, then its changes one by one."""
+    for entry in found:
+        yield entry, None
+        for change in entry.changes():
+            yield entry, change

@@ -3,7 +3,7 @@
     graveler://flights                      a repository
     graveler://flights/main~2               a ref expression of it: branch, tag, commit, with ~ ^ $ @
     graveler://flights/main/raw/jan.parquet a path (or, where a verb says so, a prefix) at that ref
-    graveler://flights/main..dev/raw/       two refs, for `diff`
+    graveler://flights/main..dev/raw/       two refs, for `diff`; with three dots, the second since their merge base
 
 Branch and tag names hold no `/`, so the first two slashes decide. Everything after them is the path exactly as written:
 nothing is percent-decoded, and `?` and `#` mean nothing special.
@@ -17,6 +17,15 @@ from graveler_core.errors import InvalidInput, Kind
 from graveler_core.model.names import path_key, prefix_key, repository_id
 
 SCHEME = "graveler://"
+
+
+@dataclass(frozen=True, slots=True)
+class RefRange:
+    """Two sides to compare; `since_merge_base`: what the right one changed since it left the left one."""
+
+    left: Uri
+    right: Uri
+    since_merge_base: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +102,11 @@ def ref_in(repository: str, text: str) -> str:
     return uri.ref
 
 
-def ref_range(text: str, other: str | None) -> tuple[Uri, Uri]:
+def ref_range(text: str, other: str | None) -> RefRange:
     """The two sides of a difference, which share repository and prefix.
 
     Args:
-        text: `graveler://repository/left..right/prefix`, or the left side.
+        text: `graveler://repository/left..right/prefix`, with two dots or three, or the left side.
         other: The right side, when `text` is the left.
     """
     if other is not None:
@@ -106,12 +115,14 @@ def ref_range(text: str, other: str | None) -> tuple[Uri, Uri]:
             raise _refuse(other, f"must name the same repository as the other side: {left.repository!r}")
         if left.path != right.path:
             raise _refuse(other, f"must name the same prefix as the other side: {left.path!r}")
-        return left, right
+        return RefRange(left, right)
     uri = parse(text)
-    left_ref, dots, right_ref = uri.ref.partition("..")
+    left_ref, dots, behind = uri.ref.partition("..")
+    right_ref = behind.removeprefix(".")
     if not (dots and left_ref and right_ref) or ".." in right_ref or right_ref.startswith("."):
         raise _refuse(text, f"must name two refs, as in {SCHEME}{uri.repository}/left..right, or come in two")
-    return Uri(uri.repository, left_ref, uri.path), Uri(uri.repository, right_ref, uri.path)
+    sides = Uri(uri.repository, left_ref, uri.path), Uri(uri.repository, right_ref, uri.path)
+    return RefRange(*sides, since_merge_base=behind != right_ref)
 
 
 def _refuse(text: str, rule: str) -> InvalidInput:

@@ -12,9 +12,9 @@ from graveler_core.cli.output import Column, Document, View
 from graveler_core.cli.terminal import SHORT_ID, bytes_for_people, first_line, time_for_machines, time_for_people
 
 if TYPE_CHECKING:
-    from graveler_core.facade.history import CommitRecord
+    from graveler_core.facade.history import CommitRecord, LogEntry
     from graveler_core.facade.repository import Repository
-    from graveler_core.model.changes import Change, MergeConflict
+    from graveler_core.model.changes import Change, ChangeSummary, MergeConflict
     from graveler_core.model.entities import Branch, Tag
     from graveler_core.model.entry import CommonPrefix, Entry
     from graveler_core.model.layers import Layer
@@ -33,6 +33,12 @@ def _kind_style(kind: str) -> str:
 _ID = Column("commit", people=_short, style="yellow")
 _DATE = Column("date", people=time_for_people, machines=time_for_machines)
 _KIND = Column("change", style=_kind_style)
+_COMMITTER = Column("committer", folds=True)
+_MESSAGE = Column("message", people=first_line, folds=True)
+
+
+def _stat(summary: ChangeSummary) -> str:
+    return f"+{summary.added} ~{summary.changed} -{summary.removed}"
 
 
 def _size(title: str) -> Column:
@@ -94,6 +100,21 @@ def commit_document(commit: CommitRecord) -> Document:
     }
 
 
+def summary_document(summary: ChangeSummary) -> Document:
+    """`added`, `changed`, `removed`: numbers of paths."""
+    return {"added": summary.added, "changed": summary.changed, "removed": summary.removed}
+
+
+def log_document(entry: LogEntry) -> Document:
+    """`type` ("commit"), a commit's document, and `token`."""
+    return {"type": "commit", **commit_document(entry), "token": entry.token}
+
+
+def logged_change_document(entry: LogEntry, change: Change | None) -> Document:
+    """A log entry's document, or that of one of its changes with `commit`, the entry's id."""
+    return log_document(entry) if change is None else {**change_document(change), "commit": entry.id}
+
+
 def branch_document(branch: Branch) -> Document:
     """`id`, `commit_id`."""
     return {"id": branch.id, "commit_id": branch.commit_id}
@@ -132,6 +153,21 @@ def _listed_cells(item: Entry | CommonPrefix) -> tuple[Any, ...]:
     return (None, None, item.path) if isinstance(item, CommonPrefix) else (item.size, item.mtime, item.path)
 
 
+def _logged_cells(entry: LogEntry, change: Change | None) -> tuple[Any, ...]:
+    """A commit; below it, without repeating it, what it changed."""
+    if change is None:
+        return entry.id, entry.creation_date, entry.committer, None, entry.message
+    return None, None, None, change.kind.value, change
+
+
+def _said(what: str | Change) -> str:
+    return first_line(what) if isinstance(what, str) else what.path
+
+
+def _path_or_text(what: str | Change) -> str:
+    return what if isinstance(what, str) else what.path
+
+
 REPOSITORIES: View[Repository] = View(
     columns=(
         Column("repository", style="bold", folds=True),
@@ -155,10 +191,22 @@ TAGS: View[Tag] = View(
     document=tag_document,
     empty="no tags",
 )
-COMMITS: View[CommitRecord] = View(
-    columns=(_ID, _DATE, Column("committer", folds=True), Column("message", people=first_line, folds=True)),
-    cells=lambda c: (c.id, c.creation_date, c.committer, c.message),
-    document=commit_document,
+LOG: View[LogEntry] = View(
+    columns=(_ID, _DATE, _COMMITTER, _MESSAGE),
+    cells=lambda e: (e.id, e.creation_date, e.committer, e.message),
+    document=log_document,
+    empty="no commits",
+)
+LOG_WITH_COUNTS: View[LogEntry] = View(
+    columns=(_ID, _DATE, _COMMITTER, Column("changes", people=_stat, machines=_stat), _MESSAGE),
+    cells=lambda e: (e.id, e.creation_date, e.committer, e.summary(), e.message),
+    document=lambda e: {**log_document(e), "changes": summary_document(e.summary())},
+    empty="no commits",
+)
+LOG_WITH_CHANGES: View[tuple[LogEntry, Change | None]] = View(
+    columns=(_ID, _DATE, _COMMITTER, _KIND, Column("message, paths", people=_said, machines=_path_or_text, folds=True)),
+    cells=lambda row: _logged_cells(*row),
+    document=lambda row: logged_change_document(*row),
     empty="no commits",
 )
 LISTED: View[Entry | CommonPrefix] = View(

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graveler_core.cli import uri
-from graveler_core.cli.uri import Uri
+from graveler_core.cli.uri import RefRange, Uri
 from graveler_core.errors import InvalidInput, Kind
 
 
@@ -88,8 +88,10 @@ def test_a_ref_of_a_known_repository_is_of_that_repository(text: str) -> None:
 
 def test_a_difference_has_two_sides() -> None:
     sides = (Uri("flights", "main", "a/"), Uri("flights", "dev~1", "a/"))
-    assert uri.ref_range("graveler://flights/main..dev~1/a/", None) == sides
-    assert uri.ref_range("graveler://flights/main/a/", "graveler://flights/dev~1/a/") == sides
+    assert uri.ref_range("graveler://flights/main..dev~1/a/", None) == RefRange(*sides)
+    assert uri.ref_range("graveler://flights/main/a/", "graveler://flights/dev~1/a/") == RefRange(*sides)
+    since = RefRange(*sides, since_merge_base=True)
+    assert uri.ref_range("graveler://flights/main...dev~1/a/", None) == since
 
 
 @pytest.mark.parametrize(
@@ -99,7 +101,12 @@ def test_a_difference_has_two_sides() -> None:
         ("graveler://flights", None, "two refs"),
         ("graveler://flights/main..", None, "two refs"),
         ("graveler://flights/..dev", None, "two refs"),
-        ("graveler://flights/main...dev", None, "two refs"),
+        ("graveler://flights/main....dev", None, "two refs"),
+        ("graveler://flights/main...", None, "two refs"),
+        ("graveler://flights/...dev", None, "two refs"),
+        ("graveler://flights/main...dev..v1", None, "two refs"),
+        ("graveler://flights/main..dev...v1", None, "two refs"),
+        ("graveler://flights/main...dev", "graveler://flights/v1", "one ref"),
         ("graveler://flights/main..dev..v1", None, "two refs"),
         ("graveler://flights/main", "graveler://weather/main", "same repository"),
         ("graveler://flights/main/a", "graveler://flights/dev", "same prefix"),

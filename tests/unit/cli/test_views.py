@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from graveler_core.cli import views
-from graveler_core.model.changes import Change, ChangeKind, MergeConflict
+from graveler_core.model.changes import Change, ChangeKind, ChangeSummary, MergeConflict
 from graveler_core.model.entities import Branch, Tag
 from graveler_core.model.entry import AddressType, CommonPrefix, Entry
 from graveler_core.model.ids import BranchId, BranchUid, CommitId, LayerId, StagingToken, TagId
@@ -83,11 +84,30 @@ def test_conflict() -> None:
 
 def test_commit() -> None:
     fields = {"id": "c1", "message": "m", "committer": "me", "parents": ("p",), "metadata": {"k": "v"}, "generation": 2}
-    assert views.COMMITS.document(SimpleNamespace(creation_date=MOMENT, **fields)) == {
-        **fields,
-        "creation_date": "2013-01-01T00:00:00.000000Z",
-        "parents": ["p"],
-    }
+    commit: Any = SimpleNamespace(
+        creation_date=MOMENT, token="t", summary=lambda: ChangeSummary(added=1, removed=2_000), **fields
+    )
+    document = {**fields, "creation_date": "2013-01-01T00:00:00.000000Z", "parents": ["p"]}
+    assert views.commit_document(commit) == document
+    logged = {"type": "commit", **document, "token": "t"}
+    assert views.LOG.document(commit) == logged
+    counts = {"added": 1, "changed": 0, "removed": 2_000}
+    assert views.LOG_WITH_COUNTS.document(commit) == {**logged, "changes": counts}
+    assert views.LOG_WITH_COUNTS.columns[3].people(views.LOG_WITH_COUNTS.cells(commit)[3]) == "+1 ~0 -2000"
+    assert views.LOG_WITH_CHANGES.document((commit, None)) == logged
+    change = Change(" a\nb", ChangeKind.ADDED, None, ENTRY)
+    assert views.LOG_WITH_CHANGES.document((commit, change)) == {**views.change_document(change), "commit": "c1"}
+
+
+def test_messages_and_paths_of_a_log_share_a_column() -> None:
+    commit: Any = SimpleNamespace(id="c1", creation_date=MOMENT, committer="me", message="what\n\nwhy")
+    change = Change(" a\nb", ChangeKind.ADDED, None, ENTRY)
+    column = views.LOG_WITH_CHANGES.columns[-1]
+    *_, said = views.LOG_WITH_CHANGES.cells((commit, None))
+    assert (column.people(said), column.machines(said)) == ("what …", "what\n\nwhy")
+    *blank, kind, path = views.LOG_WITH_CHANGES.cells((commit, change))
+    assert (blank, kind) == ([None, None, None], "added")
+    assert (column.people(path), column.machines(path)) == (" a\nb", " a\nb")
 
 
 def test_branch_tag_and_repository() -> None:
