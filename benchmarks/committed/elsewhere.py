@@ -22,7 +22,7 @@ from benchmarks.committed.meter import metered
 from benchmarks.committed.others import OTHERS, Other
 from benchmarks.core import committed_entries
 from benchmarks.scenario import Clocked, Measured, Place, clocked, scenario
-from graveler_core.facade.repository import Repository
+from graveler_core.facade.graveler import Graveler
 
 _COMMITS = 100
 _FILES = 10
@@ -33,9 +33,10 @@ _LISTINGS = 3
 class _Here:
     """This library, as the others do it: files are entries, and a version is a commit."""
 
-    def __init__(self, repo: Repository) -> None:
-        self._repo = repo
-        self._main = repo.branch("main")
+    def __init__(self, place: Place, g: Graveler) -> None:
+        self._place = place
+        self._repo = place.repo(g)
+        self._main = self._repo.branch("main")
 
     def commit(self, numbers: Sequence[int]) -> None:
         self._main.transact(puts(numbers, 1), message="files")
@@ -44,15 +45,16 @@ class _Here:
         return self._repo.commit("main").id
 
     def files(self, version: Any) -> int:
-        batches = self._repo.at(version).to_arrow()
-        return sum(len(batch["key"].to_pylist()) for batch in batches)
+        with self._place.connect() as g:
+            batches = self._place.repo(g).at(version).to_arrow()
+            return sum(len(batch["key"].to_pylist()) for batch in batches)
 
 
 @scenario("committed", committed_entries, sizes=(10_000,))
 def elsewhere(place: Place) -> Iterator[Measured]:
     """100 commits, or `--commits`, of 10 new files each, where there are as many as the size says."""
     with metered(place) as (g, meter):
-        yield from _measured("graveler", _Here(place.repo(g)), place, lambda: meter.read().written)
+        yield from _measured("graveler", _Here(place, g), place, lambda: meter.read().written)
     if "durability=power" in place.store:
         return
     for name, other in OTHERS.items():

@@ -42,6 +42,7 @@ class DeltaLake:
 
     def commit(self, numbers: Sequence[int]) -> None:
         self._table.create_write_transaction([self._add(number) for number in numbers], "append", self._schema)
+        self._table.update_incremental()  # else the next one has to check this one for conflicts
 
     def version(self) -> Any:
         return self._table.version()
@@ -103,6 +104,7 @@ class Icechunk:
 
     def __init__(self, directory: Path) -> None:
         self._icechunk: Any = import_module("icechunk")
+        self._icechunk.set_logs_filter("error")  # what it logs goes to standard output
         zarr: Any = import_module("zarr")
         self._at = str(directory)
         self._repository = self._icechunk.Repository.create(self._storage())
