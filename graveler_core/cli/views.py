@@ -30,6 +30,10 @@ def _kind_style(kind: str) -> str:
     return _KIND_STYLES[kind]
 
 
+def _id_or_kind_style(value: str) -> str:
+    return _KIND_STYLES.get(value, "bold")
+
+
 _ID = Column("commit", people=_short, style="yellow")
 _DATE = Column("date", people=time_for_people, machines=time_for_machines)
 _KIND = Column("change", style=_kind_style)
@@ -153,19 +157,21 @@ def _listed_cells(item: Entry | CommonPrefix) -> tuple[Any, ...]:
     return (None, None, item.path) if isinstance(item, CommonPrefix) else (item.size, item.mtime, item.path)
 
 
-def _logged_cells(entry: LogEntry, change: Change | None) -> tuple[Any, ...]:
-    """A commit; below it, without repeating it, what it changed."""
-    if change is None:
-        return entry.id, entry.creation_date, entry.committer, None, entry.message
-    return None, None, None, change.kind.value, change
+def _told_to_people(what: LogEntry | Change) -> str:
+    """When, who and why of a commit, for there are no columns of their own: paths need the room."""
+    from graveler_core.model.changes import Change
+
+    if isinstance(what, Change):
+        return what.path
+    return f"{time_for_people(what.creation_date)}  {what.committer}  {first_line(what.message)}"
 
 
-def _said(what: str | Change) -> str:
-    return first_line(what) if isinstance(what, str) else what.path
+def _told_to_machines(what: LogEntry | Change) -> str:
+    from graveler_core.model.changes import Change
 
-
-def _path_or_text(what: str | Change) -> str:
-    return what if isinstance(what, str) else what.path
+    if isinstance(what, Change):
+        return what.path
+    return f"{time_for_machines(what.creation_date)} {what.committer}: {what.message}"
 
 
 REPOSITORIES: View[Repository] = View(
@@ -204,8 +210,11 @@ LOG_WITH_COUNTS: View[LogEntry] = View(
     empty="no commits",
 )
 LOG_WITH_CHANGES: View[tuple[LogEntry, Change | None]] = View(
-    columns=(_ID, _DATE, _COMMITTER, _KIND, Column("message, paths", people=_said, machines=_path_or_text, folds=True)),
-    cells=lambda row: _logged_cells(*row),
+    columns=(
+        Column("commit, change", people=_short, style=_id_or_kind_style),
+        Column("message, path", people=_told_to_people, machines=_told_to_machines, folds=True),
+    ),
+    cells=lambda row: (row[0].id, row[0]) if row[1] is None else (row[1].kind.value, row[1]),
     document=lambda row: logged_change_document(*row),
     empty="no commits",
 )

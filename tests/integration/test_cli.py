@@ -231,12 +231,13 @@ def test_a_log_with_what_each_commit_changed(diverged: Cli) -> None:
         {"added": 1, "changed": 0, "removed": 0},
     ]
     rows = diverged(*words, "--changes").lines
-    assert [(bool(row[0]), *row[3:]) for row in rows] == [
-        (True, "", "Mend January"),
-        (False, "added", "notes"),
-        (False, "changed", "raw/jan.csv"),
-        (True, "", "March"),
-        (False, "added", "raw/mar.csv"),
+    head, before = (row["id"] for row in counted)
+    assert [(row[0], row[1].partition(" ")[2] or row[1]) for row in rows] == [
+        (head, "ada: Mend January"),
+        ("added", "notes"),
+        ("changed", "raw/jan.csv"),
+        (before, "ada: March"),
+        ("added", "raw/mar.csv"),
     ]
     first, added, changed, *_ = diverged(*words, "--changes", "--json").documents
     assert [row["type"] for row in (first, added, changed)] == ["commit", "change", "change"]

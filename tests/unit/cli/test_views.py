@@ -102,12 +102,15 @@ def test_commit() -> None:
 def test_messages_and_paths_of_a_log_share_a_column() -> None:
     commit: Any = SimpleNamespace(id="c1", creation_date=MOMENT, committer="me", message="what\n\nwhy")
     change = Change(" a\nb", ChangeKind.ADDED, None, ENTRY)
-    column = views.LOG_WITH_CHANGES.columns[-1]
-    *_, said = views.LOG_WITH_CHANGES.cells((commit, None))
-    assert (column.people(said), column.machines(said)) == ("what …", "what\n\nwhy")
-    *blank, kind, path = views.LOG_WITH_CHANGES.cells((commit, change))
-    assert (blank, kind) == ([None, None, None], "added")
-    assert (column.people(path), column.machines(path)) == (" a\nb", " a\nb")
+    first, second = views.LOG_WITH_CHANGES.columns
+    identifier, said = views.LOG_WITH_CHANGES.cells((commit, None))
+    assert second.people(said).endswith("  me  what …")
+    assert second.machines(said) == "2013-01-01T00:00:00.000000Z me: what\n\nwhy"
+    kind, path = views.LOG_WITH_CHANGES.cells((commit, change))
+    assert (identifier, kind) == ("c1", "added")
+    assert (second.people(path), second.machines(path)) == (" a\nb", " a\nb")
+    assert callable(first.style)
+    assert first.style(kind) != first.style(identifier)
 
 
 def test_branch_tag_and_repository() -> None:
