@@ -16,6 +16,8 @@ import pyarrow.parquet as pq
 from graveler_core.errors import CorruptData, Kind
 
 BATCH_ROWS = 65_536
+_LONGEST_LIST = 1_000_000
+"""Elements of a list in a footer: pyarrow's own limit."""
 _ENCODINGS = {
     "key": "DELTA_BYTE_ARRAY",
     "size": "DELTA_BINARY_PACKED",
@@ -68,7 +70,15 @@ def decode_batches(data: Any, schema: pa.Schema, name: str, rows: int = BATCH_RO
 
 
 def _open(data: Any) -> pq.ParquetFile:
-    return pq.ParquetFile(pa.BufferReader(data), page_checksum_verification=True)
+    """A file whose footer is plausible, as pyarrow makes room for what a footer says before it reads a page."""
+    source = pa.py_buffer(data)
+    # An element takes a byte at least, so no list has more of them than the file has bytes.
+    longest = max(1, min(source.size, _LONGEST_LIST))
+    file = pq.ParquetFile(pa.BufferReader(source), page_checksum_verification=True, thrift_container_size_limit=longest)
+    footer = file.metadata
+    if footer.num_rows != sum(footer.row_group(group).num_rows for group in range(footer.num_row_groups)):
+        raise ValueError(f"its row groups do not have {footer.num_rows} rows")
+    return file
 
 
 def _conformed(table: pa.Table, schema: pa.Schema) -> pa.Table:

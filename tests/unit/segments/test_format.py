@@ -102,6 +102,23 @@ def test_a_damaged_page_is_found_by_its_checksum() -> None:
         decode(data, ENTRY_SCHEMA, "a/segment")
 
 
+def test_no_room_is_made_for_lists_that_are_longer_than_the_file() -> None:
+    footer = len(SAMPLE) - 8 - int.from_bytes(SAMPLE[-8:-4], "little")
+    schema = SAMPLE.index(b"\x19", footer) + 1
+    assert SAMPLE[schema] == 0xFC, "a list of structures whose length follows"
+    longer = SAMPLE[footer:schema] + b"\xfc\xbf\x84\x3d" + SAMPLE[schema + 2 : -8]
+    data = SAMPLE[:footer] + longer + len(longer).to_bytes(4, "little") + b"PAR1"
+    with pytest.raises(CorruptData, match="size limit"):
+        decode(data, ENTRY_SCHEMA, "a/segment")
+
+
+def test_row_groups_with_other_rows_than_the_file_are_refused() -> None:
+    rows = b"\x16\x64\x26\x08"  # the row group's field of 64 bits: 50; the next: it begins at 4
+    assert SAMPLE.count(rows) == 1
+    with pytest.raises(CorruptData, match="do not have 50 rows"):
+        decode(SAMPLE.replace(rows, b"\x16\x66\x26\x08"), ENTRY_SCHEMA, "a/segment")
+
+
 def test_nulls_where_there_must_be_none_are_corrupt() -> None:
     nullable = pa.schema([field.with_nullable(True) for field in ENTRY_SCHEMA])
     table = pa.Table.from_pylist([{"key": b"a"}], schema=nullable)
