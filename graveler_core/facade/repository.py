@@ -123,7 +123,8 @@ class Repository:
         after: str | None = None,
         limit: int | None = None,
     ) -> Listing[LogEntry]:
-        """The commit that a ref names and its ancestors, descendants before ancestors, newer before older, lazily.
+        """The commit that a ref names and its ancestors, lazily: larger generations first, so descendants before
+        ancestors; of one generation the newer first.
 
         Args:
             since: A ref. Without its commit and the ancestors of that: what `ref` has and `since` has not.

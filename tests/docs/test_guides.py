@@ -1,0 +1,47 @@
+"""What the guides show, run: the Python of a page as one program, then its shell, on the same repository."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+GUIDES = sorted((Path(__file__).parents[2] / "docs" / "guides").glob("*.md"))
+_BLOCK = re.compile(r"^```(python|text|sh)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return [code for kind, code in _BLOCK.findall(page.read_text()) if kind == language]
+
+
+def run(command: list[str], directory: Path) -> str:
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    done = subprocess.run(
+        command, cwd=directory, env=environment, capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.returncode == 0, (command, done.stdout, done.stderr)
+    return done.stdout
+
+
+def test_there_are_guides() -> None:
+    assert GUIDES
+    assert all(blocks(page, "python") for page in GUIDES)
+
+
+@pytest.mark.parametrize("page", GUIDES, ids=lambda page: page.stem)
+def test_a_guide_prints_what_it_shows(page: Path, tmp_path: Path) -> None:
+    program = tmp_path / "guide.py"
+    program.write_text("\n".join(blocks(page, "python")))
+    assert run([sys.executable, program.name], tmp_path) == "".join(blocks(page, "text"))
+    for line in "".join(blocks(page, "sh")).splitlines():
+        assert run(["bash", "-euc", line], tmp_path), line
+
+
+@pytest.mark.parametrize("page", GUIDES, ids=lambda page: page.stem)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text()):
+        assert (page.parent / target).exists(), target
