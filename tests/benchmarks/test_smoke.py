@@ -73,3 +73,4 @@ def test_references_are_for_the_size_they_were_taken_at() -> None:
     assert "lakeFS" in reference("core", "commit, staged one by one", 1_000_000)
     assert reference("core", "commit, staged one by one", SIZE) == ""
     assert "aim" in reference("core", "create branch", SIZE)
+    assert "Nessie" in reference("committed", "transact of 1 random change", 0)
