@@ -1,0 +1,123 @@
+"""The command line on history: logs by range, prefix and token, what commits changed, differences, merges."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.integration.command_line import Cli, Ran, put, refused
+
+
+def test_a_commit_and_its_log(flights: Cli) -> None:
+    put(flights, "raw/mar.csv", b"march")
+    made = flights("commit", "graveler://flights/main", "-m", "March", "--committer", "grace", "--json").documents[0]
+    first, second, *_ = flights("log", "graveler://flights/main", "--json").documents
+    assert first == {"type": "commit", **made, "token": first["token"]}
+    assert (made["message"], made["committer"], made["metadata"]) == ("March", "grace", {})
+    assert made["parents"] == [second["id"]]
+    assert (second["message"], second["committer"], second["metadata"]) == ("Load two months", "ada", {"rows": "2"})
+    rows = flights("log", "graveler://flights/main", "--limit", "1").lines
+    assert [(row[0], row[2], row[3]) for row in rows] == [(made["id"], "grace", "March")]
+
+
+@pytest.fixture
+def diverged(flights: Cli) -> Cli:
+    """A branch with two commits of its own, and another commit on main."""
+    flights("branch", "create", "graveler://flights/dev", "--source", "main")
+    put(flights, "raw/mar.csv", b"march", "dev")
+    flights("commit", "graveler://flights/dev", "-m", "March")
+    put(flights, "notes", b"notes", "dev")
+    put(flights, "raw/jan.csv", b"better", "dev")
+    flights("commit", "graveler://flights/dev", "-m", "Mend January")
+    put(flights, "readme", b"read me")
+    flights("commit", "graveler://flights/main", "-m", "Polite readme")
+    return flights
+
+
+def test_a_log_since_a_ref_and_of_a_prefix(diverged: Cli) -> None:
+    def messages(*words: str) -> list[str]:
+        ran = diverged("log", "graveler://flights/dev", *words)
+        assert ran.code == 0, ran.err
+        return [row[-1] for row in ran.lines]
+
+    assert messages() == ["Mend January", "March", "Load two months", "Repository created"]
+    assert messages("--since", "main") == messages("--since", "graveler://flights/main") == ["Mend January", "March"]
+    assert messages("--path", "raw/jan") == ["Mend January", "Load two months"]
+    assert messages("--path", "raw/", "--since", "main~1", "-n", "1") == ["Mend January"]
+    diverged("merge", "graveler://flights/main", "graveler://flights/dev", "-m", "Merge")
+    assert messages("--first-parent", "-n", "2", "--path", "readme") == ["Merge", "Load two months"]
+    refused(diverged("log", "graveler://flights/dev", "--since", "absent"), "absent")
+    refused(diverged("log", "graveler://flights/dev", "--since", "graveler://weather/main"), "weather", "flights")
+
+
+def test_a_log_with_what_each_commit_changed(diverged: Cli) -> None:
+    words = ["log", "graveler://flights/dev", "-n", "2"]
+    assert [row[3:] for row in diverged(*words, "--stat").lines] == [
+        ["+1 ~1 -0", "Mend January"],
+        ["+1 ~0 -0", "March"],
+    ]
+    counted = diverged(*words, "--stat", "--path", "raw/", "--json").documents
+    assert [row["changes"] for row in counted] == [
+        {"added": 0, "changed": 1, "removed": 0},
+        {"added": 1, "changed": 0, "removed": 0},
+    ]
+    rows = diverged(*words, "--changes").lines
+    head, before = (row["id"] for row in counted)
+    assert [(row[0], row[1].partition(" ")[2] or row[1]) for row in rows] == [
+        (head, "ada: Mend January"),
+        ("added", "notes"),
+        ("changed", "raw/jan.csv"),
+        (before, "ada: March"),
+        ("added", "raw/mar.csv"),
+    ]
+    first, added, changed, *_ = diverged(*words, "--changes", "--json").documents
+    assert [row["type"] for row in (first, added, changed)] == ["commit", "change", "change"]
+    assert (added["path"], added["commit"], changed["before"]["size"]) == ("notes", first["id"], 7)
+    refused(diverged(*words, "--stat", "--changes"), "--stat", "--changes")
+
+
+def test_a_log_in_pieces(diverged: Cli) -> None:
+    words = ["log", "graveler://flights/dev", "--json", "-n", "1"]
+    seen: list[str] = []
+    tokens: list[str] = []
+    while rows := diverged(*words, *tokens).documents:
+        seen.append(rows[0]["message"])
+        tokens = ["--after", rows[0]["token"]]
+        put(diverged, "more", f"{len(seen)}".encode(), "dev")
+        diverged("commit", "graveler://flights/dev", "-m", "Meanwhile")
+    assert seen == ["Mend January", "March", "Load two months", "Repository created"]
+    refused(diverged(*words, "--after", "nonsense"), "nonsense", "token")
+    refused(diverged(*words, "--first-parent", *tokens), "token")
+
+
+def test_a_difference_since_the_merge_base_and_its_counts(diverged: Cli) -> None:
+    def changes(uri: str) -> list[tuple[str, str]]:
+        return [(row[0], row[-1]) for row in diverged("diff", uri).lines]
+
+    own = [("added", "notes"), ("changed", "raw/jan.csv"), ("added", "raw/mar.csv")]
+    assert changes("graveler://flights/main...dev") == own
+    assert changes("graveler://flights/main..dev") == [*own, ("changed", "readme")]
+    assert changes("graveler://flights/main...dev/raw/") == own[1:]
+    assert diverged("diff", "graveler://flights/main..dev", "--stat").out == "2 added, 2 changed, 0 removed\n"
+    assert diverged("diff", "graveler://flights/main...dev/raw/", "--stat", "--json").documents == [
+        {"type": "summary", "added": 1, "changed": 1, "removed": 0}
+    ]
+    assert len(diverged("diff", "graveler://flights/main..dev", "-n", "2").lines) == 2
+
+
+def test_branches_diff_and_merge(flights: Cli) -> None:
+    assert flights("branch", "create", "graveler://flights/dev", "--source", "main").code == 0
+    put(flights, "raw/mar.csv", b"march", "dev")
+    flights("commit", "graveler://flights/dev", "-m", "March")
+    expected = [("added", "raw/mar.csv")]
+    for sides in (["graveler://flights/main..dev"], ["graveler://flights/main", "graveler://flights/dev"]):
+        assert [(row[0], row[-1]) for row in flights("diff", *sides).lines] == expected
+    assert flights("diff", "graveler://flights/main..dev/other/") == Ran(0, "", "")
+    heads = {row["id"]: row["commit_id"] for row in flights("branch", "list", "graveler://flights", "--json").documents}
+    merged = flights("merge", "graveler://flights/dev", "graveler://flights/main", "--json").documents[0]
+    assert merged["parents"] == [heads["main"], heads["dev"]]
+    assert flights("diff", "graveler://flights/main..dev").out == ""
+    chain = flights("log", "graveler://flights/main", "--first-parent", "--json").documents
+    assert "March" not in [commit["message"] for commit in chain]
+    assert "March" in [commit["message"] for commit in flights("log", "graveler://flights/main", "--json").documents]
+    assert flights("branch", "delete", "graveler://flights/dev").code == 0
+    assert [row[1] for row in flights("branch", "list", "graveler://flights").lines] == ["main"]
