@@ -1,7 +1,7 @@
 """What passes between the library and its stores: bytes handed over to be written, records and objects asked for.
 
 Bytes are those of keys and values, and of objects, before a store adds its own (pages, logs, indexes). Metering takes
-some microseconds a call.
+about a microsecond a call.
 """
 
 from __future__ import annotations
@@ -44,6 +44,8 @@ class MeteredRecords(Passing):
     def __init__(self, inner: Store) -> None:
         super().__init__(inner)
         self._lock = threading.Lock()
+        self._gets_many = inner if isinstance(inner, GetsMany) else None  # asked once: asking takes as long as a call
+        self._sets_many = inner if isinstance(inner, SetsMany) else None
         self.written = self.asked = 0
 
     def get(self, partition: bytes, key: bytes) -> Stored | None:
@@ -51,9 +53,10 @@ class MeteredRecords(Passing):
         return self.inner.get(partition, key)
 
     def get_many(self, keys: Sequence[tuple[bytes, bytes]]) -> list[Stored | None]:
-        if isinstance(self.inner, GetsMany):
-            self._count(asked=len(keys))
-        return super().get_many(keys)
+        if self._gets_many is None:
+            return super().get_many(keys)
+        self._count(asked=len(keys))
+        return self._gets_many.get_many(keys)
 
     def set(self, partition: bytes, key: bytes, value: bytes) -> None:
         self._count(len(partition) + len(key) + len(value))
@@ -64,9 +67,11 @@ class MeteredRecords(Passing):
         return self.inner.set_if(partition, key, value, predicate)
 
     def set_many(self, items: Sequence[Item]) -> None:
-        if isinstance(self.inner, SetsMany):
-            self._count(sum(map(len, (part for item in items for part in item))))
-        super().set_many(items)
+        if self._sets_many is None:
+            super().set_many(items)
+            return
+        self._count(sum(len(partition) + len(key) + len(value) for partition, key, value in items))
+        self._sets_many.set_many(items)
 
     def load(self, partition: bytes, keys: pa.BinaryArray, values: pa.BinaryArray) -> None:
         if isinstance(self.inner, Loads):
