@@ -9,7 +9,7 @@
 
 Each 16th element from the first on is a restart point: its key stands whole, without a count of bytes to drop, so a
 search reads one block alone. Forms 1 and 2 hold a staged record without the zeros of its header, form 2 where mtime is
-not 0; a record that fits neither stands as it is. Numbers are little-endian, varints are LEB128 of at most 5 bytes.
+not 0; a record that fits neither stands as it is. Numbers are little-endian, varints are those of `varint`.
 There is one encoding of a list of elements, and the decoder accepts no other; what is in the records is not looked at.
 
 This is the small path: no Arrow, some microseconds an element. Source: the storage model, "Commits and their index".
@@ -26,6 +26,7 @@ from typing import NamedTuple
 from graveler_core.codec.record_format import HEADER, TOMBSTONE_VALUE
 from graveler_core.codec.record_format import VERSION as RECORD_VERSION
 from graveler_core.codec.tail import CONTENT_ID_BYTES, present_bit
+from graveler_core.codec.varint import decode_varint, encode_varint
 from graveler_core.errors import CorruptData, InvalidInput
 
 VERSION = 1
@@ -83,7 +84,8 @@ _ACTIONS = {
 }
 """What each head says."""
 _CONTENT_ID = present_bit("content_id")
-_MAX_VARINT_BYTES = 5
+_DAMAGE = (LookupError, ValueError, struct.error)
+"""What reading damaged bytes raises on the way."""
 _element = partial(tuple.__new__, Element)
 
 
@@ -94,7 +96,7 @@ def encode_elements(elements: Sequence[Element]) -> bytes:
         InvalidInput: a key is not greater than the one before; a removal has another record than `TOMBSTONE_VALUE`, or
             another action has that one.
     """
-    blocks = [bytes((VERSION,)) + _varint(len(elements))]
+    blocks = [bytes((VERSION,)) + encode_varint(len(elements))]
     at, offsets = len(blocks[0]), []
     for start in range(0, len(elements), RESTART_EVERY):
         if start and elements[start].key <= elements[start - 1].key:
@@ -118,7 +120,7 @@ def decode_elements(data: bytes, name: str) -> list[Element]:
     frame = _frame(data, name)
     try:
         return list(_elements(frame, 0))
-    except (LookupError, struct.error) as e:
+    except _DAMAGE as e:
         raise frame.corrupt("are cut off or malformed") from e
 
 
@@ -141,7 +143,7 @@ def find_element(data: bytes, key: bytes, name: str) -> Element | None:
         for element in _elements(frame, block * RESTART_EVERY):
             if element.key >= key:
                 return element if element.key == key else None
-    except (LookupError, struct.error) as e:
+    except _DAMAGE as e:
         raise frame.corrupt("are cut off or malformed") from e
     return None
 
@@ -153,7 +155,7 @@ def _block(elements: Sequence[Element]) -> bytes:
     previous = None
     for key, action, record in elements:
         if previous is None:
-            append(_varint(len(key)))
+            append(encode_varint(len(key)))
             append(key)
         else:
             if key <= previous:
@@ -162,7 +164,8 @@ def _block(elements: Sequence[Element]) -> bytes:
             differing = int.from_bytes(previous[:shared]) ^ int.from_bytes(key[:shared])
             shared -= (differing.bit_length() + 7) >> 3
             dropped, appended = len(previous) - shared, len(key) - shared
-            append(bytes((dropped, appended)) if (dropped | appended) < 128 else _varint(dropped) + _varint(appended))
+            small = (dropped | appended) < 128
+            append(bytes((dropped, appended)) if small else encode_varint(dropped) + encode_varint(appended))
             append(key[shared:])
         previous = key
         if _REMOVES[action] is not (record == TOMBSTONE_VALUE):
@@ -170,7 +173,7 @@ def _block(elements: Sequence[Element]) -> bytes:
         if _REMOVES[action]:
             append(bytes((action,)))
         else:
-            append(_short(action, record) or b"".join((bytes((action,)), _varint(len(record)), record)))
+            append(_short(action, record) or b"".join((bytes((action,)), encode_varint(len(record)), record)))
     return b"".join(parts)
 
 
@@ -190,25 +193,14 @@ def _short(action: int, record: bytes) -> bytes | None:
     return head + record[HEADER.size :]
 
 
-def _varint(number: int) -> bytes:
-    if number < 128:
-        return bytes((number,))
-    septets = bytearray()
-    while number > 127:
-        septets.append(number & 127 | 128)
-        number >>= 7
-    septets.append(number)
-    return bytes(septets)
-
-
 def _frame(data: bytes, name: str) -> _Frame:
     if data[:1] != bytes((VERSION,)):
         raise CorruptData(f"{name}: elements have format version {data[:1].hex() or 'none'}, known is 1", name=name)
     whole = _Frame(data, name, 0, 1, len(data))
     try:
-        count, start = _read_varint(whole, 1)
-    except IndexError as e:
-        raise whole.corrupt("are cut off") from e
+        count, start = decode_varint(data, 1)
+    except _DAMAGE as e:
+        raise whole.corrupt("are cut off or malformed") from e
     end = len(data) - _OFFSET.size * -(-count // RESTART_EVERY)
     if end < start:
         raise whole.corrupt(f"are {count}, too many for {len(data)} bytes")
@@ -216,7 +208,7 @@ def _frame(data: bytes, name: str) -> _Frame:
 
 
 def _elements(frame: _Frame, first: int) -> Iterator[Element]:
-    """The elements from a restart point on; LookupError and struct.error too say that they are damaged."""
+    """The elements from a restart point on; raises what `_DAMAGE` holds, too, where they are damaged."""
     data, end = frame.data, frame.end
     at = _restart(frame, first // RESTART_EVERY) if first else frame.start
     key = b""
@@ -225,11 +217,11 @@ def _elements(frame: _Frame, first: int) -> Iterator[Element]:
             dropped = data[at]
             at += 1
             if dropped > 127:
-                dropped, at = _read_varint(frame, at - 1)
+                dropped, at = decode_varint(data, at - 1)
             appended = data[at]
             at += 1
             if appended > 127:
-                appended, at = _read_varint(frame, at - 1)
+                appended, at = decode_varint(data, at - 1)
             shared = len(key) - dropped
             # What follows the shared bytes must be greater: so keys rise, and no byte is sent that could be shared.
             if shared < 0 or not appended or (dropped and data[at] <= key[shared]):
@@ -238,7 +230,7 @@ def _elements(frame: _Frame, first: int) -> Iterator[Element]:
         else:
             if at != _restart(frame, number // RESTART_EVERY):
                 raise frame.corrupt("begin elsewhere than their restart points say")
-            appended, at = _read_varint(frame, at)
+            appended, at = decode_varint(data, at)
             whole = data[at : at + appended]
             if number and whole <= key:
                 raise frame.corrupt("have keys that do not rise")
@@ -273,28 +265,14 @@ def _record(frame: _Frame, at: int) -> tuple[bytes, int]:
 
 def _plain(frame: _Frame, at: int) -> tuple[bytes, int]:
     """As `_record`, of form 0."""
-    head = frame.data[at]
-    if _REMOVES[head]:
+    data = frame.data
+    if _REMOVES[data[at]]:
         return TOMBSTONE_VALUE, at + 1
-    length, at = _read_varint(frame, at + 1)
-    record = frame.data[at : at + length]
+    length, at = decode_varint(data, at + 1)
+    record = data[at : at + length]
     if record == TOMBSTONE_VALUE or _short(0, record):
         raise frame.corrupt("have a record in the form of another")
     return record, at + length
-
-
-def _read_varint(frame: _Frame, at: int) -> tuple[int, int]:
-    """The number at `at` and where it ends."""
-    number = shift = 0
-    for end in range(at + 1, at + 1 + _MAX_VARINT_BYTES):
-        septet = frame.data[end - 1]
-        number |= (septet & 127) << shift
-        if septet < 128:
-            if shift and not septet:
-                break
-            return number, end
-        shift += 7
-    raise frame.corrupt("have a number in another form than the shortest")
 
 
 def _restart(frame: _Frame, block: int) -> int:
@@ -305,11 +283,11 @@ def _restart(frame: _Frame, block: int) -> int:
 
 def _block_of(frame: _Frame, key: bytes) -> int:
     """The last block whose first key is not greater than a key, -1 if there is none."""
-    low, high = 0, -(-frame.total // RESTART_EVERY)
+    data, low, high = frame.data, 0, -(-frame.total // RESTART_EVERY)
     while low < high:
         middle = (low + high) // 2
-        length, at = _read_varint(frame, _restart(frame, middle))
-        if frame.data[at : at + length] <= key:
+        length, at = decode_varint(data, _restart(frame, middle))
+        if data[at : at + length] <= key:
             low = middle + 1
         else:
             high = middle
