@@ -15,6 +15,7 @@ from benchmarks.core import committed_entries
 from benchmarks.scenario import Measured, Place, clocked, scenario
 from graveler_core.codec.entry import record_table
 from graveler_core.facade.branch import Branch
+from graveler_core.facade.snapshot import Snapshot
 from graveler_core.kv.registry import open_store
 from graveler_core.staging.area import put_table
 
@@ -89,8 +90,10 @@ def list_directories(place: Place) -> Iterator[Measured]:
     for name, prefix in [("the 10 of the root", ""), ("100 in one", "5/"), ("100 of the lowest in one", "5/50/")]:
         with place.connect() as g:
             main = place.repo(g).branch("main")
-            listed = partial(_directories, main, prefix)
-            yield from cold_and_warm(f"directories, {name}", listed)
+            yield from cold_and_warm(f"directories, {name}", partial(_directories, main, prefix))
+        with place.connect() as g:
+            at = place.repo(g).at("main@")
+            yield from cold_and_warm(f"directories at a commit, {name}", partial(_directories, at, prefix))
 
 
 @scenario("committed", removed_entries)
@@ -102,8 +105,8 @@ def list_removed(place: Place) -> Iterator[Measured]:
             yield from cold_and_warm(f"first page, a tenth removed {how}", partial(_first_page, branch))
 
 
-def _directories(branch: Branch, prefix: str) -> int:
-    return sum(1 for _ in branch.list(prefix=prefix, delimiter="/"))
+def _directories(shown: Branch | Snapshot, prefix: str) -> int:
+    return sum(1 for _ in shown.list(prefix=prefix, delimiter="/"))
 
 
 def _first_page(branch: Branch) -> int:
