@@ -12,6 +12,17 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
+_STATISTICS = (
+    "column_sizes",
+    "value_counts",
+    "null_value_counts",
+    "nan_value_counts",
+    "lower_bounds",
+    "upper_bounds",
+)
+_ABSENT = ("sort_order_id", "equality_ids", "key_metadata", "split_offsets")
+"""Fields of an Iceberg data file."""
+
 
 class Other(Protocol):
     """A table or array in a directory of its own, empty at first. Its constructor takes the directory."""
@@ -83,9 +94,7 @@ class Iceberg:
         return sum(1 for _ in scan.plan_files())
 
     def _file(self, number: int) -> Any:
-        statistics = ("column_sizes", "value_counts", "null_value_counts", "nan_value_counts")
-        bounds: tuple[str, ...] = ("lower_bounds", "upper_bounds")
-        absent = ("sort_order_id", "equality_ids", "key_metadata", "split_offsets")
+        nothing: dict[str, Any] = {name: {} for name in _STATISTICS} | dict.fromkeys(_ABSENT)
         return self._manifest.DataFile.from_args(
             content=self._manifest.DataFileContent.DATA,
             file_path=f"{self._directory}/part-{number:08}.parquet",
@@ -94,8 +103,7 @@ class Iceberg:
             record_count=10,
             file_size_in_bytes=1_000_000 + number,
             spec_id=0,
-            **{name: {} for name in statistics + bounds},
-            **dict.fromkeys(absent),
+            **nothing,
         )
 
 
