@@ -70,9 +70,9 @@ class Frontier:
         self._bearing[marks] -= 1
         return commit, marks
 
-    def bears(self, *marks: int) -> bool:
-        """Whether some commit bears exactly one of these sets of marks."""
-        return any(self._bearing[each] for each in marks)
+    def bears(self, marks: int) -> bool:
+        """Whether some commit bears exactly these marks."""
+        return self._bearing[marks] > 0
 
 
 def first_parents(read: ReadCommit, start: CommitId) -> Iterator[StoredCommit]:
@@ -91,12 +91,12 @@ def merge_base(read: ReadCommit, left: CommitId, right: CommitId) -> CommitId | 
     smallest id: the same on every machine.
 
     Reads what lies between, and no more: the commits that one side alone reaches and that stand before the base in the
-    order, their parents, and the two. Without a base it ends when one side has nothing left.
+    order, their parents, and the two. Unrelated histories are read to their roots.
     """
     frontier = Frontier(read)
     frontier.reach(left, LEFT)
     frontier.reach(right, RIGHT)
-    while frontier.bears(LEFT | RIGHT) or (frontier.bears(LEFT) and frontier.bears(RIGHT)):
+    while frontier.marks:
         commit, sides = frontier.take()
         # All descendants have a larger generation and were taken before, so the first commit that both sides reach is
         # an ancestor of no other common one.
