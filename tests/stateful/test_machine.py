@@ -277,6 +277,7 @@ class Machine(RuleBasedStateMachine):
         self.uncommitted(name, prefix, after)
         self.diff(name, other, prefix, after)
         self.log(name)
+        self.log_since(name, other, prefix)
         self.tree_ids(name, other)
 
     def list_with(self, name: str, prefix: str, after: str) -> None:
@@ -322,6 +323,18 @@ class Machine(RuleBasedStateMachine):
         assert all(whole.index(CommitId(p)) > i for i, c in enumerate(whole) for p in self.model.commits[c].parents)
         assert [c.id for c in self.repo.log(branch.name, first_parent=True)] == self.model.first_parents(model.head)
         assert [c.id for c in self.repo.log(branch.name, after=entries[0].token, limit=2)] == whole[1:3]
+
+    def log_since(self, name: str, other: str, prefix: str) -> None:
+        (branch, _), (end, end_model) = self.on(name), self.on(other)
+        known, left_out = self.model.commits, self.model.ancestors(end_model.head)
+        wanted = []
+        for commit in self.repo.log(branch.name):
+            before = known[commit.parents[0]].content if commit.parents else {}
+            found = [c for c in changes(before, known[commit.id].content) if c.path.startswith(prefix)]
+            if commit.id not in left_out and (found or not prefix):
+                wanted.append((commit.id, found, len(found)))
+        entries = list(self.repo.log(branch.name, since=end.name, prefix=prefix, limit=4))
+        assert [(entry.id, list(entry.changes()), entry.summary().total) for entry in entries] == wanted[:4]
 
     def tree_ids(self, name: str, other: str) -> None:
         branches = [self.on(name), self.on(other)]
