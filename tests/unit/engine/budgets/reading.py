@@ -119,6 +119,18 @@ def log_cold(m: Measured) -> Act:
     return lambda: list(m.repo.log("main"))
 
 
+@costs("log from a token, commits in memory", Cost((1, 0), (1, 0)))
+def log_from_a_token(m: Measured) -> Act:
+    token = next(m.repo.log("main")).token
+    return lambda: list(m.repo.log("main", after=token))
+
+
+@costs("merge base, commits in memory", Cost((3, 0), (5, 0)))
+def merge_base(m: Measured) -> Act:
+    m.unseen.branch("dev").commit("one", allow_empty=True)
+    return lambda: m.repo.merge_base("main", "dev")
+
+
 @costs("name of a branch or tag", Cost((2, 0), (3, 0)))
 def resolve_name(m: Measured) -> Act:
     return lambda: m.repo.at("main")
