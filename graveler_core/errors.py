@@ -72,6 +72,7 @@ class Kind(StrEnum):
     CorruptMetarange = "CorruptMetarange"
     CorruptCommit = "CorruptCommit"
     CorruptLayer = "CorruptLayer"
+    CorruptObject = "CorruptObject"
     TransactionConflict = "TransactionConflict"
     NewerSchema = "NewerSchema"
 

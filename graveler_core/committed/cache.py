@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from collections.abc import Hashable
 from typing import Any
 
 DEFAULT_BYTES = 256 << 20
@@ -18,10 +19,10 @@ class TreeCache:
     def __init__(self, max_bytes: int = DEFAULT_BYTES) -> None:
         self._max_bytes = max_bytes
         self._bytes = 0
-        self._held: OrderedDict[str, tuple[Any, int]] = OrderedDict()
+        self._held: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def get(self, id: str) -> Any | None:
+    def get(self, id: Hashable) -> Any | None:
         """What is held under an id, or None."""
         with self._lock:
             found = self._held.get(id)
@@ -30,7 +31,7 @@ class TreeCache:
             self._held.move_to_end(id)
             return found[0]
 
-    def put(self, id: str, value: Any, size: int) -> None:
+    def put(self, id: Hashable, value: Any, size: int) -> None:
         """Hold a value of some bytes; one larger than half of the cache is not held."""
         if size > self._max_bytes // 2:
             return

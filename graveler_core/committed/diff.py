@@ -7,7 +7,7 @@ two ranges a side in memory, also where the trees share no boundary.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -148,6 +148,14 @@ def differences(before: pa.Table, after: pa.Table) -> Differences:
     sides = [_rows(before, pairs.left[differs]), _rows(after, pairs.right[differs])]
     keys = pc.coalesce(*(side.column(KEY) for side in sides)).combine_chunks()
     return Differences(keys, *sides)
+
+
+def joined(parts: Sequence[Differences]) -> Differences:
+    """Differences at distinct keys as one, sorted."""
+    keys = pa.concat_arrays([part.keys for part in parts])
+    order = pc.sort_indices(keys)
+    before, after = (pa.concat_tables([getattr(part, side) for part in parts]) for side in ("before", "after"))
+    return Differences(keys.take(order), before.take(order), after.take(order))
 
 
 def as_changes(found: Differences) -> pa.Table:

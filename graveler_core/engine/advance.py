@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from graveler_core.engine.swap import with_nonce
+from graveler_core.engine.tending import tend
 from graveler_core.engine.view import commit_of
 from graveler_core.errors import GravelerError, OutcomeUnknown, PredicateFailed, SlowDown, Unavailable
 from graveler_core.model.entities import Branch, Commit
@@ -68,6 +69,7 @@ def advance(stores: Stores, registers: Registers, record: Branch, commit: Commit
             return False
         raise _unknown(commit) from lost
     stores.registers.keep(registers.repository.id, base.id, Registers(registers.repository, held))
+    tend(stores, registers.repository, base.id, commit_of(stores, registers.repository, commit))
     return True
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from graveler_core.committed.apply import Applied, apply
-from graveler_core.committed.three_way import MergeInputs, three_way, verdict
+from graveler_core.committed.index.successor import Successor, successor
+from graveler_core.committed.index.three_way import MergeInputs, three_way, verdict
 from graveler_core.engine.rows import conflicts_of
 from graveler_core.errors import Conflict, Kind
 from graveler_core.model.changes import MergeStrategy
@@ -11,14 +11,14 @@ from graveler_core.model.entities import Repository
 from graveler_core.stores import Stores
 
 
-def combine(stores: Stores, repo: Repository, inputs: MergeInputs, strategy: MergeStrategy | None) -> Applied:
+def combine(stores: Stores, repo: Repository, inputs: MergeInputs, strategy: MergeStrategy | None) -> Successor:
     """Decide, then write: the changes from `base` to `source`, applied to `destination`.
 
     Raises:
         Conflict: (`MergeConflict`) both sides changed some paths; `details["conflicts"]` lists the first thousand.
     """
-    trees = stores.trees(repo)
-    decided = verdict(three_way(trees, inputs, strategy))
+    indexes = stores.indexes(repo)
+    decided = verdict(three_way(indexes, inputs, strategy))
     if decided.conflict_count:
         listed = conflicts_of(decided.conflicts)
         raise Conflict(
@@ -28,4 +28,4 @@ def combine(stores: Stores, repo: Repository, inputs: MergeInputs, strategy: Mer
             conflicts=listed,
             count=decided.conflict_count,
         )
-    return apply(trees, inputs.destination, decided.changes, mapper=stores.executor.map)
+    return successor(indexes, inputs.destination, decided.changes, mapper=stores.executor.map)

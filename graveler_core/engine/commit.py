@@ -19,8 +19,8 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass
 
-from graveler_core.committed.apply import apply
-from graveler_core.committed.operations import operations_between
+from graveler_core.committed.index.operations import operations_between
+from graveler_core.committed.index.successor import Successor, on_metarange, small_successor, successor
 from graveler_core.engine.advance import Tried, advance, find_operation
 from graveler_core.engine.draft import Content, Draft, begin_operation, build
 from graveler_core.engine.earlier import made_by_call
@@ -29,14 +29,14 @@ from graveler_core.engine.registers import fresh
 from graveler_core.engine.retry import attempts
 from graveler_core.engine.seal import seal
 from graveler_core.engine.swap import cleanups, record_writes, retire, swap, without_layer
-from graveler_core.engine.view import View, changes, commit_of
+from graveler_core.engine.view import View, changes, commit_of, view_under
 from graveler_core.errors import Conflict, CorruptData, InvalidInput, Kind, NoChanges, OutcomeUnknown
 from graveler_core.model.entities import Branch
 from graveler_core.model.ids import BranchId, Nonce, RepositoryId
 from graveler_core.model.layers import Layer
 from graveler_core.objects.commits import StoredCommit
 from graveler_core.refs.branches import branch_missing
-from graveler_core.staging.stack import Stack
+from graveler_core.staging.stack import few_rows
 from graveler_core.stores import Registers, Stores
 
 
@@ -126,21 +126,30 @@ def _made_before(stores: Stores, registers: Registers, draft: Draft) -> StoredCo
 
 def _build(stores: Stores, registers: Registers, layers: tuple[Layer, ...], draft: Draft, nonce: Nonce) -> _Built:
     branch = registers.branch
-    trees = stores.trees(registers.repository)
     parent = commit_of(stores, registers.repository, branch.commit_id)
-    head = parent.layout.metarange_id
-    view = View(Stack(stores.kv, trees.blobs, layers), trees, head, branch.compacted_metarange)
-    applied = apply(trees, view.base, stores.executor.ahead(changes(view)), mapper=stores.executor.map)
+    view = view_under(stores, registers, layers)
+    made = _made_of(stores, view)
+    operations, effective = made.operations, made.effective
+    if view.compacted is not None:
+        operations, effective = operations_between(view.indexes, view.head, made.index)
     writes = cleanups(stores, registers, layers)
-    if applied.metarange_id == head and not draft.allow_empty:
+    if effective == 0 and not draft.allow_empty:
         record_writes(stores, writes)
-        return _Built(branch, layers, None, applied.given)
-    operations = applied.operations if view.base == head else operations_between(trees, head, applied.metarange_id)
+        return _Built(branch, layers, None, made.given)
     consumed = tuple(layer.id for layer in layers)
-    content = Content(applied.metarange_id, operations, (parent,), nonce, consumed)
-    commit, stored = build(stores, registers, draft, content)
-    record_writes(stores, [*stored, *writes])
-    return _Built(branch, layers, commit, applied.given)
+    commit, stored = build(stores, registers, draft, Content(made.index, operations, (parent,), nonce, consumed))
+    record_writes(stores, [*made.writes, *stored, *writes])
+    return _Built(branch, layers, commit, made.given)
+
+
+def _made_of(stores: Stores, view: View) -> Successor:
+    if view.compacted is not None:
+        staged = stores.executor.ahead(changes(view))
+        return on_metarange(view.indexes, view.base, staged, mapper=stores.executor.map)
+    few = few_rows(view.stack, view.indexes.sizes.small_elements)
+    if few is not None:
+        return small_successor(view.indexes, view.base, few, mapper=stores.executor.map)
+    return successor(view.indexes, view.base, stores.executor.ahead(changes(view)), mapper=stores.executor.map)
 
 
 def _install(stores: Stores, registers: Registers, built: _Built, tried: Tried) -> tuple[Registers, Decision]:

@@ -20,12 +20,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from graveler_core.committed.apply import apply
+from graveler_core.committed.index.successor import on_metarange
 from graveler_core.engine.install import Verdict, decide
 from graveler_core.engine.registers import fresh, same_content
 from graveler_core.engine.retry import attempts
 from graveler_core.engine.swap import cleanups, lists, record_writes, retire, swap, without_layer
-from graveler_core.engine.view import View, changes, commit_of
+from graveler_core.engine.view import changes, view_under
 from graveler_core.errors import Conflict, CorruptData, Kind, NoChanges, OutcomeUnknown, SlowDown
 from graveler_core.model.entities import Branch
 from graveler_core.model.ids import BranchId, MetarangeId, RepositoryId
@@ -59,19 +59,19 @@ def compact(stores: Stores, repo: RepositoryId, branch: BranchId, every: timedel
         Conflict: (`CompactionLost`) a commit, a reset or a bulk write came in between; nothing was changed.
     """
     sealed = _seal(stores, repo, branch, every)
-    base, layers = sealed.branch, sealed.branch.sealed_tokens
-    trees = stores.trees(sealed.repository)
-    head = commit_of(stores, sealed.repository, base.commit_id).layout.metarange_id
-    view = View(Stack(stores.kv, trees.blobs, layers), trees, head, base.compacted_metarange)
+    layers = sealed.branch.sealed_tokens
+    view = view_under(stores, sealed, layers)
+    staged = stores.executor.ahead(changes(view))
     try:
-        applied = apply(trees, view.base, stores.executor.ahead(changes(view)), mapper=stores.executor.map)
+        applied = on_metarange(view.indexes, view.base, staged, mapper=stores.executor.map)
     except CorruptData as missing:
         without_layer(stores, sealed, missing)
         raise _lost(branch) from missing
     record_writes(stores, cleanups(stores, sealed, layers))
-    _install(stores, sealed, applied.metarange_id)
+    metarange = applied.index.metarange_id
+    _install(stores, sealed, metarange)
     retire(stores, sealed, layers)
-    return Compacted(applied.metarange_id, len(layers), applied.added, applied.changed, applied.removed)
+    return Compacted(metarange, len(layers), applied.added, applied.changed, applied.removed)
 
 
 def _seal(stores: Stores, repo: RepositoryId, branch: BranchId, every: timedelta) -> Registers:

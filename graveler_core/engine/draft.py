@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 
 from graveler_core.errors import InvalidInput
 from graveler_core.model.entities import Commit, Layout, Operation
-from graveler_core.model.ids import CommitId, MetarangeId, Nonce
+from graveler_core.model.ids import CommitId, Nonce
+from graveler_core.model.index import Index
 from graveler_core.objects.commits import StoredCommit, prepare
 from graveler_core.records import access
 from graveler_core.records import layout as keys
@@ -44,7 +45,7 @@ class Draft:
 class Content:
     """What a commit holds, as its builder found it."""
 
-    metarange_id: MetarangeId
+    index: Index
     operations: str
     parents: tuple[StoredCommit, ...]
     nonce: Nonce
@@ -67,7 +68,7 @@ def build(
         operations=content.operations,
         idempotency_key=draft.idempotency_key,
     )
-    commit, writes = prepare(registers.repository, header, Layout(metarange_id=content.metarange_id))
+    commit, writes = prepare(registers.repository, header, Layout(index=content.index))
     # Nobody knows the id before the commit is stored and its branch moved; then the next flow needs it first.
     stores.commits.keep(keys.partition(registers.repository), commit)
     return commit, writes

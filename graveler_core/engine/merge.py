@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from graveler_core.committed.three_way import MergeInputs
+from graveler_core.committed.index.three_way import MergeInputs
 from graveler_core.engine.advance import Tried, advance, find_operation
 from graveler_core.engine.clean_branch import require_clean
 from graveler_core.engine.combine import combine
@@ -74,11 +74,11 @@ def _merge(stores: Stores, repo: RepositoryId, request: MergeRequest, draft: Dra
             if same_content(registers, fresh(stores, repo, into)):
                 return ours
             continue
-        inputs = MergeInputs(*(side.layout.metarange_id for side in (base, theirs, ours)))
+        inputs = MergeInputs(*(side.layout.index for side in (base, theirs, ours)))
         applied = combine(stores, registers.repository, inputs, request.strategy)
-        content = Content(applied.metarange_id, applied.operations, (ours, theirs), nonce)
+        content = Content(applied.index, applied.operations, (ours, theirs), nonce)
         commit, writes = build(stores, registers, draft, content)
-        record_writes(stores, writes)
+        record_writes(stores, [*applied.writes, *writes])
         record = registers.branch.model_copy(update={"commit_id": commit.id, "compacted_metarange": None})
         if advance(stores, registers, record, commit.id, tried):
             return commit

@@ -44,6 +44,7 @@ from graveler_core.model.entities import (
 )
 from graveler_core.model.entry import RECORD_SCHEMA
 from graveler_core.model.ids import BranchId, Nonce, RepositoryId, RepositoryUid
+from graveler_core.model.index import Index
 from graveler_core.objects.commits import prepare
 from graveler_core.records import access
 from graveler_core.records import layout as keys
@@ -255,7 +256,7 @@ def _first_commit(stores: Stores, repo: Repository, root: Applied, committer: st
         nonce=Nonce(stores.ids.fresh()),
         operations=root.operations,
     )
-    commit, writes = prepare(repo, header, Layout(metarange_id=root.metarange_id))
+    commit, writes = prepare(repo, header, Layout(index=Index(metarange_id=root.metarange_id)))
     record_writes(stores, writes)
     access.create(
         stores.kv, keys.branch(repo, repo.default_branch), new_branch(stores, repo, repo.default_branch, commit.id)

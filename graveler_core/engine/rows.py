@@ -10,12 +10,12 @@ import pyarrow.compute as pc
 
 from graveler_core.codec.entry import entries
 from graveler_core.committed.diff import Differences, differences
-from graveler_core.committed.lookup import lookup_many
-from graveler_core.committed.three_way import Conflicts
-from graveler_core.committed.trees import Trees
+from graveler_core.committed.index.indexes import Indexes
+from graveler_core.committed.index.lookup import lookup_many
+from graveler_core.committed.index.three_way import Conflicts
 from graveler_core.model.changes import Change, ChangeKind, MergeConflict
 from graveler_core.model.entry import ENTRY_SCHEMA, RECORD_SCHEMA, TOMBSTONE, Entry
-from graveler_core.model.ids import MetarangeId
+from graveler_core.model.index import Index
 from graveler_core.segments.merge import as_entries, identities, paired
 from graveler_core.segments.sorted_keys import KEY
 
@@ -32,9 +32,9 @@ def tombstones(found: pa.Table) -> pa.Table:
     return pa.Table.from_arrays([found.column(KEY), *nulls, gone], schema=RECORD_SCHEMA)
 
 
-def compare(trees: Trees, tree: MetarangeId, records: pa.Table) -> Differences:
-    """How some records, sorted, differ from what a tree holds at their keys."""
-    before = lookup_many(trees, tree, records.column(KEY).to_pylist())
+def compare(indexes: Indexes, index: Index, records: pa.Table) -> Differences:
+    """How some records, sorted, differ from what an index holds at their keys."""
+    before = lookup_many(indexes, index, records.column(KEY).to_pylist())
     return differences(before, live(records))
 
 

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
-from graveler_core.codec.entry import entry_from_row
-from graveler_core.committed.apply import apply
 from graveler_core.committed.diff import Differences
-from graveler_core.committed.diff import diff as diff_trees
-from graveler_core.committed.lookup import lookup
-from graveler_core.committed.scan import scan
+from graveler_core.committed.index.diff import diff as diff_indexes
+from graveler_core.committed.index.fold import fold
+from graveler_core.committed.index.lookup import lookup
+from graveler_core.committed.index.scan import scan
+from graveler_core.committed.index.successor import on_metarange
 from graveler_core.engine.pages import first_rows
 from graveler_core.engine.registers import same_content, settled
 from graveler_core.engine.view import changes, commit_of, view_of
@@ -30,9 +30,8 @@ def readable(stores: Stores, repo: RepositoryId) -> Repository:
 def get(stores: Stores, repo: RepositoryId, commit: CommitId, path: str) -> Entry | None:
     """What a path holds at a commit; None for nothing."""
     repository = readable(stores, repo)
-    tree = commit_of(stores, repository, commit).layout.metarange_id
-    row = lookup(stores.trees(repository), tree, path.encode())
-    return None if row is None else entry_from_row(row, 0)
+    index = commit_of(stores, repository, commit).layout.index
+    return lookup(stores.indexes(repository), index, path.encode())
 
 
 def entries_page(
@@ -40,22 +39,24 @@ def entries_page(
 ) -> pa.Table:
     """The first entries of a key span at a commit, at most `rows`; fewer only where the span ends."""
     repository = readable(stores, repo)
-    tree = commit_of(stores, repository, commit).layout.metarange_id
+    index = commit_of(stores, repository, commit).layout.index
     start, end = span
-    return first_rows(scan(stores.trees(repository), tree, start=start, end=end), rows)
+    return first_rows(scan(stores.indexes(repository), index, start=start, end=end), rows)
 
 
 def diff(
     stores: Stores, repo: Repository, sides: tuple[CommitId, CommitId], *, prefix: bytes = b"", start: bytes = b""
 ) -> Iterator[Differences]:
     """Where the content of the second commit differs from that of the first, in key order, lazily."""
-    before, after = (commit_of(stores, repo, side).layout.metarange_id for side in sides)
-    return diff_trees(stores.trees(repo), before, after, prefix=prefix, start=start)
+    before, after = (commit_of(stores, repo, side).layout.index for side in sides)
+    return diff_indexes(stores.indexes(repo), before, after, prefix=prefix, start=start)
 
 
 def tree_id(stores: Stores, repo: RepositoryId, commit: CommitId) -> MetarangeId:
-    """The metarange id of a commit's whole content: equal content, equal id."""
-    return commit_of(stores, readable(stores, repo), commit).layout.metarange_id
+    """The metarange id of a commit's whole content: equal content, equal id. Writes the ranges that it needs."""
+    repository = readable(stores, repo)
+    index = commit_of(stores, repository, commit).layout.index
+    return fold(stores.indexes(repository), index, mapper=stores.executor.map)
 
 
 def staged_tree_id(stores: Stores, repo: RepositoryId, branch: BranchId) -> MetarangeId:
@@ -64,6 +65,6 @@ def staged_tree_id(stores: Stores, repo: RepositoryId, branch: BranchId) -> Meta
     def attempt(registers: Registers) -> MetarangeId:
         view = view_of(stores, registers)
         staged = stores.executor.ahead(changes(view))
-        return apply(view.trees, view.base, staged, mapper=stores.executor.map).metarange_id
+        return on_metarange(view.indexes, view.base, staged, mapper=stores.executor.map).index.metarange_id
 
     return settled(stores, repo, branch, attempt, same=same_content)

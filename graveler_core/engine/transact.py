@@ -17,14 +17,14 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-
-import pyarrow as pa
+from typing import TypeAlias
 
 from graveler_core.blobs.created_once import CreatedOnce
 from graveler_core.blobs.port import Blobs
 from graveler_core.codec.entry import entries, record_table
-from graveler_core.committed.apply import apply
-from graveler_core.committed.lookup import lookup_many
+from graveler_core.codec.staged_record import encode_entry, encode_tombstone
+from graveler_core.committed.index.lookup import lookup_few, lookup_many
+from graveler_core.committed.index.successor import Successor, on_metarange, small_successor, successor
 from graveler_core.engine.advance import Tried, advance
 from graveler_core.engine.draft import Content, Draft, build
 from graveler_core.engine.earlier import made_by_call, made_under_key
@@ -36,11 +36,15 @@ from graveler_core.engine.view import View, commit_of, view_of
 from graveler_core.errors import CorruptData, DirtyBranch, NoChanges
 from graveler_core.model.entry import Entry
 from graveler_core.model.ids import BranchId, CommitId, MetarangeId, Nonce, RepositoryId, RepositoryUid
+from graveler_core.model.index import Index
 from graveler_core.model.operations import Operation, Put
 from graveler_core.objects.commits import StoredCommit
 from graveler_core.staging import stack as staged
 from graveler_core.staging.prefixes import Source
 from graveler_core.stores import Registers, Stores
+
+Outcome: TypeAlias = list[tuple[bytes, Entry | None]]
+"""What to write, sorted by key: entries, and None for what goes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,34 +129,42 @@ def _call(stores: Stores, transaction: Transaction) -> _Call:
 def _build(stores: Stores, registers: Registers, call: _Call, draft: Draft) -> _Built:
     """Check the operations against one branch record, and write all that the swap will make visible."""
     view = view_of(stores, registers)
-    created = call.created.setdefault(registers.repository.uid, CreatedOnce(view.trees.blobs))
-    view = replace(view, trees=replace(view.trees, blobs=created))
-    existing = _existing(view, view.head, call.paths)
+    trees = view.indexes.trees
+    created = call.created.setdefault(registers.repository.uid, CreatedOnce(trees.blobs))
+    view = replace(view, indexes=replace(view.indexes, trees=replace(trees, blobs=created)))
+    existing = _held(view, view.head, call.paths)
     _require_unstaged(view, call.paths, existing)
     outcome = with_content_ids(validate(call.operations, existing, call.arbiter), call.drawn)
-    effective = [(key, entry) for key, entry in outcome if _identity(existing.get(key.decode())) != _identity(entry)]
-    if not effective and not draft.allow_empty:
+    made = _successor(stores, view, existing, outcome)
+    if made.effective == 0 and not draft.allow_empty:
         branch = registers.branch
         raise NoChanges(f"branch {branch.id!r}: the transaction changes nothing", commit=branch.commit_id)
-    changes = record_table(effective)
-    applied = apply(view.trees, view.head, changes, mapper=stores.executor.map)
-    compacted = _compacted(stores, view, changes)
+    compacted = _compacted(stores, view, outcome)
     head = commit_of(stores, registers.repository, registers.branch.commit_id)
-    commit, writes = build(
-        stores, registers, draft, Content(applied.metarange_id, applied.operations, (head,), call.nonce)
-    )
-    record_writes(stores, writes)
+    commit, writes = build(stores, registers, draft, Content(made.index, made.operations, (head,), call.nonce))
+    record_writes(stores, [*made.writes, *writes])
     return _Built(commit, compacted)
 
 
-def _existing(view: View, tree: MetarangeId, paths: Sequence[str]) -> dict[str, Entry]:
-    found = lookup_many(view.trees, tree, sorted(path.encode() for path in paths))
-    return {entry.path: entry for entry in entries(found)}
+def _held(view: View, index: Index, paths: Sequence[str]) -> dict[str, Entry]:
+    keys = sorted(path.encode() for path in paths)
+    if len(keys) <= view.indexes.sizes.small_elements:
+        found = lookup_few(view.indexes, index, keys)
+        return {entry.path: entry for entry in found if entry is not None}
+    return {entry.path: entry for entry in entries(lookup_many(view.indexes, index, keys))}
+
+
+def _successor(stores: Stores, view: View, existing: Mapping[str, Entry], outcome: Outcome) -> Successor:
+    if len(outcome) > view.indexes.sizes.small_elements:
+        return successor(view.indexes, view.head, record_table(outcome), mapper=stores.executor.map)
+    changes = [(key, encode_tombstone() if entry is None else encode_entry(entry)) for key, entry in outcome]
+    held = {key: _identity(existing.get(key.decode())) for key, _ in outcome}
+    return small_successor(view.indexes, view.head, changes, held, mapper=stores.executor.map)
 
 
 def _require_unstaged(view: View, paths: Sequence[str], existing: dict[str, Entry]) -> None:
     answers = staged.lookup_many(view.stack, paths)
-    compacted = existing if view.compacted is None else _existing(view, view.compacted, paths)
+    compacted = existing if view.compacted is None else _held(view, view.compacted, paths)
     dirty = [
         path
         for path, answer in zip(paths, answers, strict=True)
@@ -171,7 +183,8 @@ def _identity(entry: Entry | None) -> bytes:
     return b"" if entry is None else entry.identity
 
 
-def _compacted(stores: Stores, view: View, changes: pa.Table) -> MetarangeId | None:
+def _compacted(stores: Stores, view: View, outcome: Outcome) -> MetarangeId | None:
     if view.compacted is None:
         return None
-    return apply(view.trees, view.compacted, changes, mapper=stores.executor.map).metarange_id
+    changes = record_table(outcome)
+    return on_metarange(view.indexes, view.compacted, changes, mapper=stores.executor.map).index.metarange_id

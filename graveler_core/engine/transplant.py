@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from graveler_core.committed.three_way import MergeInputs
+from graveler_core.committed.index.three_way import MergeInputs
 from graveler_core.engine.advance import Tried, advance
 from graveler_core.engine.clean_branch import require_clean
 from graveler_core.engine.combine import combine
@@ -29,7 +29,8 @@ from graveler_core.engine.view import commit_of
 from graveler_core.errors import InvalidInput, NoChanges
 from graveler_core.model.changes import MergeStrategy
 from graveler_core.model.entities import Repository
-from graveler_core.model.ids import BranchId, CommitId, MetarangeId, Nonce, RepositoryId
+from graveler_core.model.ids import BranchId, CommitId, Nonce, RepositoryId
+from graveler_core.model.index import Index
 from graveler_core.objects.commits import StoredCommit
 from graveler_core.stores import Registers, Stores
 
@@ -54,8 +55,8 @@ class _Step:
     """What one commit does: from one tree to another, and the words of the commit that repeats it."""
 
     commit: StoredCommit
-    base: MetarangeId
-    source: MetarangeId
+    base: Index
+    source: Index
     draft: Draft
 
 
@@ -140,8 +141,8 @@ def _step(stores: Stores, repo: Repository, commit: StoredCommit, replay: Replay
     parents = commit.header.parents
     if not 1 <= replay.mainline <= len(parents):
         raise InvalidInput(f"commit {commit.id[:12]}: has {len(parents)} parents, so none is number {replay.mainline}")
-    before = commit_of(stores, repo, parents[replay.mainline - 1]).layout.metarange_id
-    after = commit.layout.metarange_id
+    before = commit_of(stores, repo, parents[replay.mainline - 1]).layout.index
+    after = commit.layout.index
     if replay.backwards:
         message = draft.message or _reverting(commit)
         return _Step(commit, after, before, replace(draft, message=message))
@@ -170,11 +171,12 @@ def _replayed(
     """The last commit of the replay, and the writes that store all of them."""
     at, written = head, list[Write]()
     for step, nonce in steps:
-        tree = at.layout.metarange_id
-        applied = combine(stores, registers.repository, MergeInputs(step.base, step.source, tree), strategy)
-        if applied.metarange_id == tree and not step.draft.allow_empty:
+        inputs = MergeInputs(step.base, step.source, at.layout.index)
+        applied = combine(stores, registers.repository, inputs, strategy)
+        if applied.effective == 0 and not step.draft.allow_empty:
             continue
-        content = Content(applied.metarange_id, applied.operations, (at,), nonce)
+        record_writes(stores, applied.writes)  # the next step reads them
+        content = Content(applied.index, applied.operations, (at,), nonce)
         at, writes = build(stores, registers, step.draft, content)
         written += writes
     return at, written

@@ -8,45 +8,49 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 import pyarrow as pa
 
-from graveler_core.codec.entry import entry_from_row
-from graveler_core.committed.diff import Differences, as_changes, diff
-from graveler_core.committed.lookup import lookup as lookup_committed
-from graveler_core.committed.lookup import lookup_many
-from graveler_core.committed.scan import scan as scan_committed
-from graveler_core.committed.trees import Trees
+from graveler_core.committed.diff import Differences, as_changes
+from graveler_core.committed.index.diff import diff
+from graveler_core.committed.index.indexes import Indexes
+from graveler_core.committed.index.lookup import lookup as lookup_committed
+from graveler_core.committed.index.lookup import lookup_many
+from graveler_core.committed.index.scan import scan as scan_committed
 from graveler_core.engine.rows import compare, live, tombstones, unchanged
 from graveler_core.model.entities import Repository
 from graveler_core.model.entry import Entry
-from graveler_core.model.ids import CommitId, MetarangeId
+from graveler_core.model.ids import CommitId
+from graveler_core.model.index import Index
+from graveler_core.model.layers import Layer
 from graveler_core.objects.commits import StoredCommit, read_commit
 from graveler_core.segments.merge import as_records, newest_wins
 from graveler_core.segments.sorted_keys import KEY
+from graveler_core.segments.streams import merge
 from graveler_core.staging import stack as staged
 from graveler_core.staging.prefixes import Source, spans, within
+from graveler_core.staging.segment_layer import Cache
 from graveler_core.staging.stack import Stack, Staged, layers_of
-from graveler_core.staging.streams import merge
 from graveler_core.stores import Registers, Stores
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """The layers of one branch record, and the trees below them."""
+    """The layers of one branch record, and what is committed below them."""
 
     stack: Stack
-    trees: Trees
-    head: MetarangeId
-    compacted: MetarangeId | None
+    indexes: Indexes
+    head: Index
+    compacted: Index | None
 
     @property
-    def base(self) -> MetarangeId:
-        """The tree that the layers stand on."""
+    def base(self) -> Index:
+        """The index that the layers stand on."""
         return self.head if self.compacted is None else self.compacted
 
-    def tree(self, source: Source) -> MetarangeId | None:
-        """The tree that a source names."""
+    def index(self, source: Source) -> Index | None:
+        """The index that a source names."""
         return {Source.BASE: self.base, Source.HEAD: self.head, Source.NOTHING: None}[source]
 
 
@@ -57,12 +61,20 @@ def commit_of(stores: Stores, repo: Repository, commit: CommitId) -> StoredCommi
 
 def view_of(stores: Stores, registers: Registers) -> View:
     """What one branch record shows."""
+    return _view(stores, registers, layers_of(registers.branch), stores.ranges)
+
+
+def view_under(stores: Stores, registers: Registers, layers: tuple[Layer, ...]) -> View:
+    """What some layers of a branch record show over its compacted tree or its head, to be read once and in whole."""
+    return _view(stores, registers, layers, None)
+
+
+def _view(stores: Stores, registers: Registers, layers: tuple[Layer, ...], cache: Cache | None) -> View:
     branch = registers.branch
-    trees = stores.trees(registers.repository)
-    head = commit_of(stores, registers.repository, branch.commit_id).layout.metarange_id
-    return View(
-        Stack(stores.kv, trees.blobs, layers_of(branch), stores.ranges), trees, head, branch.compacted_metarange
-    )
+    indexes = stores.indexes(registers.repository)
+    head = commit_of(stores, registers.repository, branch.commit_id).layout.index
+    compacted = None if branch.compacted_metarange is None else Index(metarange_id=branch.compacted_metarange)
+    return View(Stack(stores.kv, indexes.trees.blobs, layers, cache), indexes, head, compacted)
 
 
 def lookup(view: View, path: str) -> Entry | None:
@@ -70,9 +82,8 @@ def lookup(view: View, path: str) -> Entry | None:
     found = staged.lookup(view.stack, path)
     if isinstance(found, Staged):
         return found.entry
-    tree = view.tree(found)
-    row = None if tree is None else lookup_committed(view.trees, tree, path.encode())
-    return None if row is None else entry_from_row(row, 0)
+    index = view.index(found)
+    return None if index is None else lookup_committed(view.indexes, index, path.encode())
 
 
 def scan(view: View, *, start: bytes = b"", end: bytes | None = None, few: int | None = None) -> Iterator[pa.Table]:
@@ -81,15 +92,20 @@ def scan(view: View, *, start: bytes = b"", end: bytes | None = None, few: int |
     Args:
         few: How many are likely to be enough.
     """
-    below = (as_records(page) for page in _below(view, start, end))
-    for page in merge([staged.scan(view.stack, start=start, end=end, few=few), below]):
+    said = (page for page in staged.scan(view.stack, start=start, end=end, few=few) if page.num_rows)
+    first = next(said, None)
+    below = _below(view, start, end)
+    if first is None:
+        yield from below
+        return
+    for page in merge([chain([first], said), map(as_records, below)]):
         entries = live(page)
         if entries.num_rows:
             yield entries
 
 
 def changes(view: View) -> Iterator[pa.Table]:
-    """All that the layers change in the base tree: sorted tables in `RECORD_SCHEMA`, for `committed.apply`.
+    """All that the layers change in the base: sorted tables in `RECORD_SCHEMA`, for `committed.index.successor`.
 
     A removal becomes a tombstone for every key of the base under its prefix that no newer record speaks of; a
     restoration above a compacted tree becomes what leads from the compacted tree back to the head.
@@ -107,7 +123,7 @@ def against_head(
         few: How many are likely to be enough.
     """
     for page in _records_over_head(view, start, end, few):
-        different = compare(view.trees, view.head, page)
+        different = compare(view.indexes, view.head, page)
         if len(different):
             yield different
 
@@ -115,9 +131,9 @@ def against_head(
 def _below(view: View, start: bytes, end: bytes | None) -> Iterator[pa.Table]:
     for span in spans(view.stack.layers):
         part = within(span, start, end)
-        tree = None if part is None else view.tree(part.source)
-        if part is not None and tree is not None:
-            yield from scan_committed(view.trees, tree, start=part.start, end=part.end)
+        index = None if part is None else view.index(part.source)
+        if part is not None and index is not None:
+            yield from scan_committed(view.indexes, index, start=part.start, end=part.end)
 
 
 def _changes_in(view: View, start: bytes, end: bytes | None, few: int | None = None) -> Iterator[pa.Table]:
@@ -130,9 +146,9 @@ def _masked(view: View, start: bytes, end: bytes | None) -> Iterator[pa.Table]:
     for span in spans(view.stack.layers):
         part = within(span, start, end)
         if part is not None and part.source is Source.NOTHING:
-            yield from map(tombstones, scan_committed(view.trees, view.base, start=part.start, end=part.end))
+            yield from map(tombstones, scan_committed(view.indexes, view.base, start=part.start, end=part.end))
         elif part is not None and part.source is Source.HEAD and view.base != view.head:
-            yield from _tree_changes(view, view.base, view.head, part.start, part.end)
+            yield from _changes_between(view, view.base, view.head, part.start, part.end)
 
 
 def _as_in_head(view: View, page: pa.Table) -> pa.Table:
@@ -141,7 +157,7 @@ def _as_in_head(view: View, page: pa.Table) -> pa.Table:
     Over the head itself `apply` drops them. Over a compacted tree that holds something else they count, and would
     bring their own mtime: a commit that differs from its parent and changes nothing.
     """
-    known = lookup_many(view.trees, view.head, page.column(KEY).to_pylist())
+    known = lookup_many(view.indexes, view.head, page.column(KEY).to_pylist())
     equal = as_records(unchanged(known, live(page)))
     return newest_wins([equal, page]) if equal.num_rows else page
 
@@ -149,11 +165,9 @@ def _as_in_head(view: View, page: pa.Table) -> pa.Table:
 def _records_over_head(view: View, start: bytes, end: bytes | None, few: int | None) -> Iterator[pa.Table]:
     streams = [_changes_in(view, start, end, few)]
     if view.base != view.head:
-        streams.append(_tree_changes(view, view.head, view.base, start, end))
+        streams.append(_changes_between(view, view.head, view.base, start, end))
     return merge(streams)
 
 
-def _tree_changes(
-    view: View, left: MetarangeId, right: MetarangeId, start: bytes, end: bytes | None
-) -> Iterator[pa.Table]:
-    return (as_changes(d) for d in diff(view.trees, left, right, start=start, end=end))
+def _changes_between(view: View, left: Index, right: Index, start: bytes, end: bytes | None) -> Iterator[pa.Table]:
+    return (as_changes(d) for d in diff(view.indexes, left, right, start=start, end=end))

@@ -17,12 +17,12 @@ from graveler_core.model.ids import (
     CommitId,
     MetarangeId,
     Nonce,
-    ObjectId,
     RepositoryId,
     RepositoryUid,
     StagingToken,
     TagId,
 )
+from graveler_core.model.index import Index
 from graveler_core.model.layers import Layer
 
 FORMAT_VERSION = 1
@@ -116,17 +116,14 @@ class Commit(Record):
 class Superseded(Record):
     """What an earlier layout of the same commit referred to, and until when it counts as referenced."""
 
-    metarange_id: MetarangeId
-    runs: tuple[ObjectId, ...] = ()
+    index: Index
     since: datetime
 
 
 class Layout(Record):
     """Where a commit's content is kept. Replaceable (repacking) without changing the commit's id."""
 
-    metarange_id: MetarangeId
-    runs: tuple[ObjectId, ...] = ()
-    inline: bytes = b""
+    index: Index
     superseded: tuple[Superseded, ...] = ()
 
 

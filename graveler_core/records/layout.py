@@ -9,6 +9,7 @@
                                         layouts/<id>                  Layout
                                         cleanup/<layer id>            Cleanup
                                         ops/<idempotency key>         Operation
+    partition  <repository>-<uid>-<byte of id>  objects/<id>      run of a commit index
     partition  <staging token>          key/<path>                    staged entry or tombstone
 
 A name that people choose never decides a partition alone: the uid, fresh per creation, keeps what an earlier repository
@@ -32,7 +33,15 @@ from graveler_core.model.entities import (
     Repository,
     Tag,
 )
-from graveler_core.model.ids import BranchId, CommitId, RepositoryId, RepositoryUid, StagingToken, TagId
+from graveler_core.model.ids import (
+    BranchId,
+    CommitId,
+    ObjectId,
+    RepositoryId,
+    RepositoryUid,
+    StagingToken,
+    TagId,
+)
 
 R = TypeVar("R", bound=Record)
 
@@ -144,3 +153,8 @@ def staging_token(repo: Repository, name: BranchId, fresh: str) -> StagingToken:
 def staged(path: bytes) -> bytes:
     """The key of a staged record."""
     return STAGED + path
+
+
+def stored_object(repo: Repository, object_id: ObjectId) -> tuple[bytes, bytes]:
+    """Partition and key of an immutable object; spread over 256 partitions, so that none of them is hot."""
+    return f"{repo.id}-{repo.uid}-{object_id[:2]}".encode(), b"objects/" + object_id.encode()

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from graveler_core.codec.columns import without_first
-from graveler_core.codec.staged_record import decode_records, encode_records
+from graveler_core.codec.staged_record import decode_record, decode_records, encode_records
 from graveler_core.kv.bulk import drop_partition, load, scan_arrow
 from graveler_core.kv.columns import batch_of_rows
 from graveler_core.kv.paging import FIRST_PAGE_ROWS
@@ -53,6 +53,21 @@ def scan(
         first = rows[-1][0] + b"\0"
     for batch in scan_arrow(kv, partition, prefix=keys.STAGED, start=first, end=stop):
         yield from _decoded(batch)
+
+
+def few_rows(kv: Store, token: StagingToken, most: int) -> dict[bytes, bytes] | None:
+    """The staged records by path, as they are kept; None where there are more than `most`.
+
+    Raises:
+        CorruptData: a value is no staged record.
+    """
+    skip = len(keys.STAGED)
+    rows = {row.key[skip:]: row.value for row in kv.scan(keys.staging(token), prefix=keys.STAGED, limit=most + 1)}
+    if len(rows) > most:
+        return None
+    for path, record in rows.items():
+        decode_record(path.decode(errors="backslashreplace"), record)
+    return rows
 
 
 def is_empty(kv: Store, token: StagingToken) -> bool:

@@ -21,9 +21,9 @@ from graveler_core.model.entry import TOMBSTONE, Entry
 from graveler_core.model.layers import Layer, PrefixRemoval, PrefixRestoration, SealedToken, SegmentLayer
 from graveler_core.records import layout as keys
 from graveler_core.segments.sorted_keys import between
+from graveler_core.segments.streams import merge
 from graveler_core.staging import area, segment_layer
 from graveler_core.staging.prefixes import Source, covers, hidden, source_of
-from graveler_core.staging.streams import merge
 
 KEYS_AT_ONCE = 10_000
 """What a lookup asks a store for in one round trip at most."""
@@ -108,6 +108,23 @@ def scan(stack: Stack, *, start: bytes = b"", end: bytes | None = None, few: int
             )
             streams.append(_unhidden(found, shadows))
     return merge(streams) if streams else iter(())
+
+
+def few_rows(stack: Stack, most: int) -> list[tuple[bytes, bytes]] | None:
+    """All that the layers say, where they are tokens alone and hold few records: sorted, each key once.
+
+    None where they hold more than `most`, or one of them is of another kind.
+    """
+    tokens = [layer.token for layer in stack.layers if isinstance(layer, SealedToken)]
+    if len(tokens) < len(stack.layers):
+        return None
+    found: dict[bytes, bytes] = {}
+    for token in reversed(tokens):
+        rows = area.few_rows(stack.kv, token, most)
+        if rows is None:
+            return None
+        found.update(rows)
+    return sorted(found.items()) if len(found) <= most else None
 
 
 def is_dirty(stack: Stack) -> bool:

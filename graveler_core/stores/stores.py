@@ -6,17 +6,20 @@ from dataclasses import dataclass, field
 
 from graveler_core.blobs.port import BlobStores
 from graveler_core.committed.cache import TreeCache
+from graveler_core.committed.index.indexes import Indexes, Sizes
 from graveler_core.committed.trees import Trees
 from graveler_core.kv.store import Store
 from graveler_core.model.clock import Clock, IdSource, RandomIds, SystemClock
 from graveler_core.model.entities import Repository
 from graveler_core.objects.commits import CommitCache
+from graveler_core.objects.objects import Objects
 from graveler_core.segments.boundary import Cutting
 from graveler_core.stores.background import AtOnce, Background
 from graveler_core.stores.executor import Executor, Threads
 from graveler_core.stores.registers import RegisterCache, Registers
 from graveler_core.stores.shared_reads import SharedReads
 from graveler_core.stores.turns import Turns
+from graveler_core.stores.underway import Underway
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +42,14 @@ class Stores:
     executor: Executor = field(default_factory=Threads)
     background: Background = field(default_factory=AtOnce)
     cutting: Cutting = field(default_factory=Cutting)
+    sizes: Sizes = field(default_factory=Sizes)
     retry_budget: RetryBudget = field(default_factory=RetryBudget)
     commits: CommitCache = field(default_factory=CommitCache)
     registers: RegisterCache = field(default_factory=RegisterCache)
     reads: SharedReads[Registers] = field(default_factory=SharedReads)
     turns: Turns = field(default_factory=Turns)
     ranges: TreeCache = field(default_factory=TreeCache)
+    folding: Underway = field(default_factory=Underway)
 
     def trees(self, repo: Repository) -> Trees:
         """The committed trees of a repository."""
@@ -54,6 +59,10 @@ class Stores:
             cutting=self.cutting,
             cache=self.ranges,
         )
+
+    def indexes(self, repo: Repository) -> Indexes:
+        """The layered indexes of a repository."""
+        return Indexes(self.trees(repo), Objects(self.kv, repo), self.sizes)
 
     def close(self) -> None:
         """End what runs in the background, and give back connections. Any call afterwards raises `Unavailable`."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from graveler_core.committed.operations import operations_between
+from graveler_core.committed.index.operations import operations_between
 from graveler_core.facade.snapshot import Snapshot
 from graveler_core.model.entities import Repository
 from graveler_core.model.entry import CommonPrefix
@@ -34,8 +34,7 @@ def check_history(stores: Stores, repo: Repository, known: set[CommitId] | None 
         parents = read_commits(fresh.kv, fresh.commits, repo, commit.header.parents)
         assert commit.header.generation == 1 + max((p.header.generation for p in parents), default=0), at
         if parents:
-            left, right = parents[0].layout.metarange_id, commit.layout.metarange_id
-            digest = operations_between(stores.trees(repo), left, right)
+            digest, _ = operations_between(stores.indexes(repo), parents[0].layout.index, commit.layout.index)
             assert commit.header.operations == digest, f"{at}: its digest is not that of its changes"
         checked.add(at)
         ahead += commit.header.parents

@@ -15,7 +15,8 @@ from graveler_core.blobs import addresses
 from graveler_core.codec.entry import normalise
 from graveler_core.committed.cache import DEFAULT_BYTES
 from graveler_core.committed.change_stream import MAX_TAKE_BYTES
-from graveler_core.committed.three_way import MAX_LISTED_CONFLICTS
+from graveler_core.committed.index.indexes import Sizes
+from graveler_core.committed.index.three_way import MAX_LISTED_CONFLICTS
 from graveler_core.engine.bulk import MAX_LAYER_BYTES, SEGMENT_ROWS
 from graveler_core.engine.draft import MAX_TEXT_BYTES
 from graveler_core.engine.listing import PAGE_ROWS as LISTING_ROWS
@@ -38,6 +39,7 @@ from tests.unit.engine.budgets.every import EVERY
 
 PAGE = (Path(__file__).parents[2] / "docs" / "scale.md").read_text()
 KIB, MIB = 1 << 10, 1 << 20
+ELEMENT_BYTES = 125
 
 
 def rows(heading: str) -> Iterator[list[str]]:
@@ -128,6 +130,18 @@ def test_the_arithmetic() -> None:
             levels.append(f"{max(1, expected):,.0f}")
         assert nodes == ", ".join(levels)
         assert read == str(len(levels) + 1)
+
+
+def test_the_layers_of_an_index() -> None:
+    sizes = Sizes()
+    for entries, elements, levels, runs, _, _ in rows("Indexes of commits"):
+        folded = sizes.fold_beyond(int(entries.replace(",", "")))
+        assert elements == f"{folded:,}"
+        expected, size = 0, sizes.inline_bytes
+        while size <= folded * ELEMENT_BYTES:
+            expected, size = expected + 1, size * sizes.fan_out
+        assert levels == str(expected)
+        assert runs == str(expected * (sizes.fan_out - 1))
 
 
 def test_the_size_of_a_range() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -14,14 +15,20 @@ import graveler_core as graveler
 from graveler_core.errors import CorruptData, GravelerError, NotFound
 from graveler_core.facade.graveler import Graveler
 from graveler_core.kv import open_store
+from graveler_core.model.entry import Entry
+from graveler_core.model.operations import Put
 from graveler_core.records import layout as keys
 
 MANY = pa.table({"key": [f"many/{n:05}" for n in range(1_500)], "address": ["data/x"] * 1_500})
 
 
+def puts(folder: str, count: int) -> list[Put]:
+    return [Put(f"{folder}/{number:03}", Entry(address=f"data/{number:064}", size=number)) for number in range(count)]
+
+
 @dataclass
 class Place:
-    """A repository on SQLite and local files: three commits, two branches, a segment layer and a staged entry."""
+    """A repository on SQLite and local files: commits of each shape, branches, a segment layer and a staged entry."""
 
     root: Path
 
@@ -45,9 +52,13 @@ class Place:
             dev = repo.create_branch("dev", "main")
             dev.put("d", b"dev")
             dev.commit("on dev")
+            dev.transact(puts("file", 450), message="a run in a file")
             repo.create_branch("clean", "dev")
+            main.stage_many(pa.table({"key": [f"range/{number:03}" for number in range(600)], "address": ["data/x"] * 600}))
+            main.commit("a range")
             main.put("b", b"more")
             main.commit("second")
+            main.transact(puts("store", 60), message="a run in the store")
             dev.stage_many(MANY)
             main.put("staged", b"staged")
 
@@ -59,6 +70,10 @@ class Place:
         partition = b"repo-" + repo.split(b'"uid":"')[1][:32]
         found |= {(partition, row.key): row.value for row in store.scan(partition)}
         for (_, key), value in list(found.items()):
+            if key.startswith(b"layouts/"):
+                for run in json.loads(value[1:])["index"]["runs"]:
+                    at = partition + b"-" + run["id"][:2].encode()
+                    found |= {(at, row.key): row.value for row in store.scan(at)}
             if key.startswith(b"branches/"):
                 token = value.split(b'"staging_token":"')[1].split(b'"')[0]
                 found |= {(token, row.key): row.value for row in store.scan(token)}
@@ -131,8 +146,8 @@ def errors(place: Place) -> dict[str, CorruptData]:
     return {use: e for use, e in used(place).items() if isinstance(e, CorruptData)}
 
 
-UNREAD = 1
-"""The tree of the very first commit."""
+UNREAD = 2
+"""Node and range that the first change was folded into on the way to the tree of the commit that changed much."""
 CUTS: dict[str, Callable[[bytes], bytes]] = {
     "empty": lambda data: b"",
     "cut": lambda data: data[: len(data) // 2],

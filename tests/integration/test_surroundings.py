@@ -131,7 +131,7 @@ def test_a_read_only_namespace(directory: Path, tmp_path: Path) -> None:
     said = told(url, namespace, "read-only", tmp_path)
     assert said.pop("read") == "content ['a', 'staged']"
     refused = {flow: answer for flow, answer in said.items() if answer != "done"}
-    assert refused.keys() == {"put", "commit"}
+    assert refused.keys() == {"put"}
     for flow, answer in refused.items():
         assert answer.startswith(("Unavailable StoreReadOnly", "Unavailable PermissionDenied")), f"{flow}: {answer}"
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
 
-from graveler_core.committed.operations import operations_between
+from graveler_core.committed.index.operations import operations_between
 from graveler_core.errors import Kind
 from graveler_core.model.entities import Repository
 from graveler_core.model.ids import CommitId
@@ -72,8 +72,8 @@ def _contents(observer: Observer) -> Iterator[str]:
         header = observer.header(repo, commit)
         if not header.parents:
             continue
-        before, after = (observer.layout(repo, c).metarange_id for c in (header.parents[0], commit))
-        if operations_between(observer.trees(repo), before, after) != header.operations:
+        before, after = (observer.layout(repo, c).index for c in (header.parents[0], commit))
+        if operations_between(observer.indexes(repo), before, after)[0] != header.operations:
             yield f"commit {commit[:8]} ({header.message}): its digest is not that of what it changed"
 
 

@@ -6,28 +6,35 @@ would otherwise believe a reader's bug.
 
 from __future__ import annotations
 
+import io
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeVar
 
+import pyarrow.parquet as pq
+
+from graveler_core.codec.elements import Element, decode_elements
 from graveler_core.codec.entry import entries
 from graveler_core.codec.records import decode
 from graveler_core.codec.staged_record import decode_record
 from graveler_core.committed.cache import TreeCache
+from graveler_core.committed.index.indexes import Indexes
 from graveler_core.committed.scan import scan
 from graveler_core.committed.trees import Trees
 from graveler_core.kv.store import Store
 from graveler_core.model.entities import Branch, Commit, Layout, Record, Repository
 from graveler_core.model.ids import BranchId, CommitId, MetarangeId, RepositoryId
+from graveler_core.model.index import Run
 from graveler_core.model.layers import Layer, PrefixRemoval, PrefixRestoration, SealedToken, SegmentLayer
+from graveler_core.objects.objects import Objects
 from graveler_core.records import layout as keys
 from graveler_core.records.layout import Location
 from graveler_core.staging import segment_layer
 from tests.simulation.history import Value
 from tests.simulation.schedule import Fate
-from tests.simulation.world import TINY, SimBlobs
+from tests.simulation.world import TINY, TINY_SIZES, SimBlobs
 
 R = TypeVar("R", bound=Record)
 Tree = dict[str, Value]
@@ -87,6 +94,7 @@ class Observer:
     """Every commit that was the head, in the order in which they came."""
     retired: list[Retired] = field(default_factory=list)
     _trees: dict[str, Tree] = field(default_factory=dict)
+    _contents: dict[str, Tree] = field(default_factory=dict)
     _segments: dict[str, Tree] = field(default_factory=dict)
     _decoded: dict[bytes, Branch] = field(default_factory=dict)
 
@@ -109,7 +117,15 @@ class Observer:
 
     def content(self, repo: Repository, commit: CommitId) -> Tree:
         """What a commit holds."""
-        return self._tree(repo, self.layout(repo, commit).metarange_id)
+        if commit not in self._contents:
+            index = self.layout(repo, commit).index
+            found = dict(self._tree(repo, index.metarange_id))
+            for run in reversed(index.runs):
+                found.update(self._run(repo, run))
+            if index.inline:
+                found.update(_said(decode_elements(index.inline, commit)))
+            self._contents[commit] = {path: size for path, size in found.items() if size is not None}
+        return self._contents[commit]
 
     def header(self, repo: Repository, commit: CommitId) -> Commit:
         """The header of a commit."""
@@ -144,6 +160,10 @@ class Observer:
         """The committed trees of a repository, read beside the engine."""
         blobs = SimBlobs(self.held, Unscheduled()).at(repo.storage_namespace)
         return Trees(blobs, repo.boundary_seed, TINY, self._cache)
+
+    def indexes(self, repo: Repository) -> Indexes:
+        """The indexes of a repository, read beside the engine."""
+        return Indexes(self.trees(repo), Objects(self.kv, repo), TINY_SIZES)
 
     @cached_property
     def _cache(self) -> TreeCache:
@@ -222,11 +242,24 @@ class Observer:
             self._segments[layer.id] = found
         return self._segments[layer.id]
 
+    def _run(self, repo: Repository, run: Run) -> Tree:
+        stored = self.kv.get(*keys.stored_object(repo, run.id))
+        if stored is not None:
+            return _said(decode_elements(stored.value, run.id))
+        file = self.trees(repo).blobs.read(f"_graveler/{run.id}")
+        columns = (pq.read_table(io.BytesIO(file))[name].to_pylist() for name in ("key", "size", "tombstone"))
+        return {key.decode(): None if gone else size for key, size, gone in zip(*columns, strict=True)}
+
     def _tree(self, repo: Repository, metarange: MetarangeId) -> Tree:
         if metarange not in self._trees:
             pages = scan(self.trees(repo), metarange)
             self._trees[metarange] = {entry.path: entry.size for page in pages for entry in entries(page)}
         return self._trees[metarange]
+
+
+def _said(elements: Sequence[Element]) -> Tree:
+    entries = {e.key.decode(): decode_record(e.key.decode(), e.record) for e in elements}
+    return {path: None if entry is None else entry.size for path, entry in entries.items()}
 
 
 def layers(record: Branch | None) -> tuple[Layer, ...]:

@@ -28,7 +28,7 @@ from tests.simulation.observe import Observer, Tree
 from tests.simulation.repositories import Registers
 from tests.simulation.run import judged
 from tests.simulation.schedule import Fate
-from tests.simulation.world import START, TINY, Serial, SimBlobs, SimIds, SimStore
+from tests.simulation.world import START, TINY, TINY_SIZES, Serial, SimBlobs, SimIds, SimStore
 
 MAX_CALLS = 200
 
@@ -90,6 +90,7 @@ class Place:
             ids=self._ids,
             executor=Serial(),
             cutting=TINY,
+            sizes=TINY_SIZES,
             retry_budget=RetryBudget(total=1e9),
         )
 

@@ -12,6 +12,7 @@ from typing import Protocol, TypeVar
 import greenlet
 
 from graveler_core.blobs.port import BlobInfo, Data
+from graveler_core.committed.index.indexes import Sizes
 from graveler_core.errors import Kind, NotFound, OutcomeUnknown, SlowDown
 from graveler_core.kv.backends.memory import open_memory
 from graveler_core.kv.store import KeyValue, Predicate, Store
@@ -26,6 +27,17 @@ T = TypeVar("T")
 U = TypeVar("U")
 START = datetime(2026, 1, 1, tzinfo=UTC)
 TINY = Cutting(mean_entries=2, max_bytes=1_500, fan_out=2)
+TINY_SIZES = Sizes(
+    inline_bytes=300,
+    object_bytes=800,
+    fan_out=2,
+    fold_elements=5,
+    fold_share=2,
+    direct_share=2,
+    small_elements=4,
+    held_changes=6,
+)
+"""A few commits make runs, merge them and fold them, and a large one goes to the metarange."""
 SCAN_ROWS = 2
 
 
@@ -247,6 +259,7 @@ class World:
             ids=self._ids,
             executor=Serial(),
             cutting=TINY,
+            sizes=TINY_SIZES,
             retry_budget=RetryBudget(total=1e9),
         )
 

@@ -50,7 +50,7 @@ def lost_answer_of_an_advance_is_a_success() -> Iterator[None]:
         yield
 
 
-@mutant(seed=48, breaks="5")
+@mutant(seed=128, breaks="5")
 def lost_answer_of_a_creation_is_a_failure() -> Iterator[None]:
     """A branch creation whose answer was lost is told to have found another branch."""
 
@@ -64,7 +64,7 @@ def lost_answer_of_a_creation_is_a_failure() -> Iterator[None]:
         yield
 
 
-@mutant(seed=907, breaks="5", theme="writes")
+@mutant(seed=72, breaks="5", theme="writes")
 def commit_takes_its_own_late_swap_for_anothers() -> Iterator[None]:
     """A commit whose swap came through late answers that another commit took its changes."""
     with instead((commit, "made_by_call", lambda *_: None), FORGOTTEN):
@@ -95,7 +95,7 @@ def commit_looks_for_its_key_only_once() -> Iterator[None]:
         yield
 
 
-@mutant(seed=122, breaks="5")
+@mutant(seed=59, breaks="5")
 def lost_answer_of_an_advance_is_told_as_a_conflict() -> Iterator[None]:
     """A commit that may have been made, or may yet be, says that another one was."""
 
@@ -124,7 +124,7 @@ def lost_answer_of_a_deletion_is_a_success() -> Iterator[None]:
         yield
 
 
-@mutant(seed=24, breaks="5")
+@mutant(seed=36, breaks="5")
 def layer_that_another_took_is_taken_for_corrupt() -> Iterator[None]:
     """Who finds a layer's files gone does not ask whether the branch still lists it."""
 

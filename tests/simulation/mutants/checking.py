@@ -51,7 +51,7 @@ def dirty_is_judged_by_effect() -> Iterator[None]:
         yield
 
 
-@mutant(seed=24, breaks="4")
+@mutant(seed=69, breaks="4")
 def transact_ignores_staged_paths() -> Iterator[None]:
     """A transaction does not ask whether its paths are staged."""
     with instead((transact, "_require_unstaged", _nothing)):

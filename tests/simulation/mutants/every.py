@@ -2,7 +2,28 @@
 
 from __future__ import annotations
 
-from tests.simulation.mutants import answers, checking, installing, lifecycle, reading, retiring, swapping, writing
+from tests.simulation.mutants import (
+    answers,
+    checking,
+    indexing,
+    installing,
+    lifecycle,
+    reading,
+    retiring,
+    swapping,
+    writing,
+)
 from tests.simulation.mutants.plant import MUTANTS
 
-__all__ = ["MUTANTS", "answers", "checking", "installing", "lifecycle", "reading", "retiring", "swapping", "writing"]
+__all__ = [
+    "MUTANTS",
+    "answers",
+    "checking",
+    "indexing",
+    "installing",
+    "lifecycle",
+    "reading",
+    "retiring",
+    "swapping",
+    "writing",
+]

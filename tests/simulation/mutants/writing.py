@@ -12,7 +12,8 @@ from graveler_core.engine.registers import fresh
 from graveler_core.engine.view import View
 from graveler_core.errors import OutcomeUnknown, PredicateFailed, SlowDown
 from graveler_core.model.entry import Entry
-from graveler_core.model.ids import BranchId, MetarangeId, RepositoryId
+from graveler_core.model.ids import BranchId, RepositoryId
+from graveler_core.model.index import Index
 from graveler_core.records import layout as keys
 from graveler_core.stores import Stores
 from tests.simulation.mutants.plant import instead, mutant
@@ -61,22 +62,22 @@ def writers_forget_a_lost_answer() -> Iterator[None]:
 @mutant(seed=410, breaks="4")
 def transact_looks_at_its_paths_only_once() -> Iterator[None]:
     """A transaction that lost a swap is checked against what its paths held at the first try."""
-    real_call, real_existing = transact._call, transact._existing
+    real_call, real_held = transact._call, transact._held
     first: dict[object, dict[str, Entry]] = {}
 
     def call(*arguments: Any) -> Any:
         first.pop(greenlet.getcurrent(), None)
         return real_call(*arguments)
 
-    def existing(view: View, tree: MetarangeId, paths: Sequence[str]) -> dict[str, Entry]:
-        if tree != view.head:
-            return real_existing(view, tree, paths)
+    def held(view: View, index: Index, paths: Sequence[str]) -> dict[str, Entry]:
+        if index != view.head:
+            return real_held(view, index, paths)
         caller = greenlet.getcurrent()
         if caller not in first:
-            first[caller] = real_existing(view, tree, paths)
+            first[caller] = real_held(view, index, paths)
         return first[caller]
 
-    with instead((transact, "_call", call), (transact, "_existing", existing)):
+    with instead((transact, "_call", call), (transact, "_held", held)):
         yield
 
 

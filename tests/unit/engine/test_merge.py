@@ -179,7 +179,7 @@ def test_unrelated_histories(world: World, repo: Repository) -> None:
     stores, record = world.stores(), repo._record
     root = read_commit(world.kv, CommitCache(), record, repo.commit("main~2").id)
     stranger, writes = prepare(
-        record, root.header.model_copy(update={"nonce": "other"}), Layout(metarange_id=root.layout.metarange_id)
+        record, root.header.model_copy(update={"nonce": "other"}), Layout(index=root.layout.index)
     )
     for partition, key, value in writes:
         stores.kv.set(partition, key, value)

@@ -1,5 +1,5 @@
 """Transplant, cherry-pick and revert: behaviour 83, and the guarantees for what moves a head. The rule by which changes
-meet is that of a merge and is tested with `committed.three_way`; left out: a dry run, and keys that are forced or
+meet is that of a merge and is tested with `committed.index.three_way`; left out: a dry run, and keys that are forced or
 dropped one by one, which there are none of (a strategy decides for all)."""
 
 from __future__ import annotations

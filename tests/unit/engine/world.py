@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from graveler_core.blobs.open import OpenedBlobs
 from graveler_core.committed.cache import TreeCache
+from graveler_core.committed.index.indexes import Sizes
 from graveler_core.facade.branch import Branch
 from graveler_core.facade.graveler import Graveler
 from graveler_core.facade.repository import Repository
@@ -21,6 +22,17 @@ from graveler_core.segments.boundary import Cutting
 from graveler_core.stores import Stores
 
 TINY = Cutting(mean_entries=3, max_bytes=1_500, fan_out=2)
+TINY_SIZES = Sizes(
+    inline_bytes=500,
+    object_bytes=1_500,
+    fan_out=2,
+    fold_elements=8,
+    fold_share=2,
+    direct_share=2,
+    small_elements=6,
+    held_changes=10,
+)
+"""A few commits make runs, merge them and fold them, and a large one goes to the metarange."""
 START = datetime(2026, 1, 1, tzinfo=UTC)
 _worlds = count()
 T = TypeVar("T")
@@ -97,6 +109,7 @@ class World:
             ids=self.ids,
             executor=AtOnce(),
             cutting=TINY,
+            sizes=TINY_SIZES,
             ranges=self.ranges,
         )
 

@@ -18,12 +18,13 @@ from graveler_core.kv.bulk import drop_partition, set_many
 from graveler_core.kv.store import Store
 from graveler_core.model.entities import Commit, Layout
 from graveler_core.model.ids import CommitId, MetarangeId, RepositoryUid
+from graveler_core.model.index import Index
 from graveler_core.objects.commits import CommitCache, StoredCommit, prepare, read_commit, read_commits
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from tests.unit.records.samples import RECORDS, REPOSITORY
 
-LAYOUT = Layout(metarange_id=MetarangeId("m1"))
+LAYOUT = Layout(index=Index(metarange_id=MetarangeId("m1")))
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ from graveler_core.kv.backends.memory import open_memory
 from graveler_core.kv.bulk import set_many
 from graveler_core.model.entities import Commit, Layout
 from graveler_core.model.ids import CommitId, MetarangeId
+from graveler_core.model.index import Index
 from graveler_core.objects.commits import CommitCache, StoredCommit, prepare, read_commit, read_commits
 from graveler_core.records import layout as keys
 from tests.unit.engine.interposed import Interposed
@@ -24,7 +25,7 @@ def kv() -> Interposed:
 def stored(kv: Interposed, number: int) -> StoredCommit:
     header = RECORDS["commit"].model_copy(update={"message": str(number)})
     assert isinstance(header, Commit)
-    commit, writes = prepare(REPOSITORY, header, Layout(metarange_id=MetarangeId(f"m{number}")))
+    commit, writes = prepare(REPOSITORY, header, Layout(index=Index(metarange_id=MetarangeId(f"m{number}"))))
     set_many(kv.inner, writes)
     return commit
 

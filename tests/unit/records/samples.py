@@ -32,6 +32,7 @@ from graveler_core.model.ids import (
     StagingToken,
     TagId,
 )
+from graveler_core.model.index import Index, Run
 from graveler_core.model.layers import PrefixRemoval, PrefixRestoration, SealedToken, SegmentLayer
 
 SINCE = datetime(2026, 1, 2, 3, 4, 5, 678, tzinfo=UTC)
@@ -79,10 +80,13 @@ RECORDS: dict[str, Record] = {
         idempotency_key="run 1",
     ),
     "layout": Layout(
-        metarange_id=MetarangeId("m1"),
-        runs=(ObjectId("o1"),),
-        inline=b"\x00\xff",
-        superseded=(Superseded(metarange_id=MetarangeId("m0"), since=SINCE),),
+        index=Index(
+            metarange_id=MetarangeId("m1"),
+            runs=(Run(id=ObjectId("o1"), elements=3, size=400),),
+            inline=b"\x00\xff",
+            own_run=True,
+        ),
+        superseded=(Superseded(index=Index(metarange_id=MetarangeId("m0")), since=SINCE),),
     ),
     "deleted repository": DeletedRepository(
         repository=REPOSITORY, state=DeletedState.PURGING, nonce=Nonce("n3"), since=SINCE

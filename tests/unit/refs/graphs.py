@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from graveler_core.codec.content_hash import hex_id
 from graveler_core.model.entities import Commit, Layout
 from graveler_core.model.ids import CommitId, MetarangeId, Nonce
+from graveler_core.model.index import Index
 from graveler_core.objects.commits import StoredCommit
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -43,7 +44,7 @@ class History:
                 nonce=Nonce(""),
                 operations="",
             )
-            self.put(StoredCommit(name(number), header, Layout(metarange_id=MetarangeId(""))))
+            self.put(StoredCommit(name(number), header, Layout(index=Index(metarange_id=MetarangeId("")))))
             self._ancestors.append(frozenset({number}).union(*(self._ancestors[p] for p in above)))
 
     def put(self, commit: StoredCommit) -> None:

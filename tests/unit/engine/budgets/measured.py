@@ -15,6 +15,7 @@ from typing import NamedTuple
 from graveler_core.blobs.counting import CountingBlobs
 from graveler_core.blobs.port import Blobs
 from graveler_core.committed.cache import TreeCache
+from graveler_core.committed.index.indexes import Sizes
 from graveler_core.committed.trees import read_node
 from graveler_core.engine.view import commit_of
 from graveler_core.facade.graveler import Graveler
@@ -121,7 +122,7 @@ class Measured:
 
     def _levels(self) -> int:
         repository = self.repo._record
-        tree = commit_of(self.stores, repository, self.main.record().commit_id).layout.metarange_id
+        tree = commit_of(self.stores, repository, self.main.record().commit_id).layout.index.metarange_id
         return read_node(self.stores.trees(repository), tree).level + 1
 
 
@@ -136,7 +137,7 @@ def _prepared() -> World:
 
 
 def _stores(world: World, kv: Store | None = None) -> Stores:
-    return replace(world.stores(kv), cutting=CUTTING, ranges=TreeCache())
+    return replace(world.stores(kv), cutting=CUTTING, sizes=Sizes(small_elements=50), ranges=TreeCache())
 
 
 def path(number: int) -> str:

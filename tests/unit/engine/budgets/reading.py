@@ -98,7 +98,7 @@ def diff_equal(m: Measured) -> Act:
     return lambda: list(m.repo.diff("main", "dev"))
 
 
-@costs("diff, one path", Cost((3, 0), (5, 0), reads="2 ranges, 2 nodes a level"))
+@costs("diff, one path", Cost((3, 0), (5, 0), reads="1 range, 1 node a level"))
 def diff_one(m: Measured) -> Act:
     dev = m.unseen.branch("dev")
     dev.stage(SOME, entry(999))

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graveler_core.segments.sorted_keys import KEY
-from graveler_core.staging.streams import merge
+from graveler_core.segments.streams import merge
 from tests.unit.segments.samples import CHANGES, Changes, records
 
 STREAMS = st.lists(st.tuples(CHANGES, st.integers(1, 7)), min_size=1, max_size=5)

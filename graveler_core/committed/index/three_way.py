@@ -1,7 +1,7 @@
 """What a merge does to its destination, and where it cannot decide. Decides, never writes.
 
-Both differences to the merge base are walked side by side by key, lazily: what source and destination share with the
-base is not read, and what stands on one side alone is not compared.
+What the source changed since the merge base is walked by key, lazily, and looked up in the destination: what source
+and base share is not read, nor what the destination alone changed.
 
     changed in source only                  take the source's
     changed in destination only             nothing to do
@@ -18,13 +18,15 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from graveler_core.committed.diff import SIDE_SCHEMA, Differences, as_changes, diff
-from graveler_core.committed.trees import Trees
+from graveler_core.committed.diff import SIDE_SCHEMA, Differences, as_changes, differences
+from graveler_core.committed.index.diff import diff
+from graveler_core.committed.index.indexes import Indexes
+from graveler_core.committed.index.lookup import lookup_many
 from graveler_core.model.changes import MergeStrategy
 from graveler_core.model.entry import RECORD_SCHEMA
-from graveler_core.model.ids import MetarangeId
-from graveler_core.segments.merge import identities, paired
-from graveler_core.segments.sorted_keys import KEY, upper_bound
+from graveler_core.model.index import Index
+from graveler_core.segments.merge import as_entries, identities, paired
+from graveler_core.segments.sorted_keys import KEY
 
 MAX_LISTED_CONFLICTS = 1_000
 
@@ -65,27 +67,27 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class MergeInputs:
-    """The three trees of a merge."""
+    """The three sides of a merge."""
 
-    base: MetarangeId
-    source: MetarangeId
-    destination: MetarangeId
+    base: Index
+    source: Index
+    destination: Index
 
 
-def three_way(trees: Trees, inputs: MergeInputs, strategy: MergeStrategy | None = None) -> Iterator[Decision]:
-    """Decide key interval by key interval. Memory is that of two diffs.
+def three_way(indexes: Indexes, inputs: MergeInputs, strategy: MergeStrategy | None = None) -> Iterator[Decision]:
+    """Decide key interval by key interval. Memory is that of a diff.
 
     Without a strategy a caller must see all conflicts before it writes anything: walk twice, or use `verdict`.
 
     Raises:
-        CorruptData: a node or range that had to be read is missing or damaged.
+        CorruptData: a part of an index that had to be read is missing or damaged.
     """
     if inputs.source in (inputs.base, inputs.destination):
         return
-    sides = (diff(trees, inputs.base, inputs.source), diff(trees, inputs.base, inputs.destination))
-    for source, destination in _side_by_side(*sides):
-        if len(source):
-            yield _decided(source, destination, strategy)
+    for source in diff(indexes, inputs.base, inputs.source):
+        there = lookup_many(indexes, inputs.destination, source.keys.to_pylist())
+        before = as_entries(source.before.filter(source.before.column(KEY).is_valid()))
+        yield _decided(source, differences(before, there), strategy)
 
 
 def verdict(decisions: Iterable[Decision], max_conflicts: int = MAX_LISTED_CONFLICTS) -> Verdict:
@@ -137,26 +139,6 @@ def _conflicts(
 
 def _keyed(differences: Differences) -> pa.Table:
     return pa.table({KEY: differences.keys})
-
-
-def _side_by_side(
-    source: Iterator[Differences], destination: Iterator[Differences]
-) -> Iterator[tuple[Differences, Differences]]:
-    """Differences of both in the same key intervals, each interval as long as the shorter of what was read."""
-    none = Differences(pa.array([], pa.binary()), SIDE_SCHEMA.empty_table(), SIDE_SCHEMA.empty_table())
-    ahead: list[Differences | None] = [next(source, None), next(destination, None)]
-    while ahead[0] is not None:
-        lasts = [part.keys[-1].as_py() for part in ahead if part is not None]
-        through = min(lasts)
-        taken = []
-        for side, (part, following) in enumerate(zip(ahead, (source, destination), strict=True)):
-            if part is None:
-                taken.append(none)
-                continue
-            end = upper_bound(part.keys, through)
-            taken.append(part.slice(0, end))
-            ahead[side] = part.slice(end, len(part) - end) if end < len(part) else next(following, None)
-        yield taken[0], taken[1]
 
 
 def _no_conflicts() -> Conflicts:

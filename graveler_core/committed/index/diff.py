@@ -1,0 +1,94 @@
+"""What differs between two indexes, without reading what they share.
+
+Where both stand on one metarange, only a key of a layer that they do not share can differ; where the metaranges differ
+too, also one at which those differ. Layers cancel along a common subsequence of the runs, in the same order on both
+sides: a key that only such runs hold has the same newest one of them on both sides. Every other key is looked up.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from graveler_core.committed.diff import Differences, differences, joined
+from graveler_core.committed.diff import diff as diff_trees
+from graveler_core.committed.index.indexes import Indexes
+from graveler_core.committed.index.layers import inline_layer, read_run
+from graveler_core.committed.index.lookup import lookup_many
+from graveler_core.committed.scan import key_interval
+from graveler_core.model.index import Index, Run
+
+_KEYS_AT_ONCE = 10_000
+"""Keys that are looked up in one step."""
+
+
+def diff(  # noqa: PLR0913 - the key interval as `scan` takes it
+    indexes: Indexes,
+    left: Index,
+    right: Index,
+    *,
+    prefix: bytes = b"",
+    start: bytes = b"",
+    end: bytes | None = None,
+) -> Iterator[Differences]:
+    """Where `right` (after) differs from `left` (before), at keys that begin with `prefix`, `start` ≤ key < `end`.
+
+    Lazy; none is empty; keys rise over all of them. Entries that differ in key, address or mtime only by the rules of
+    identity (same content again) are equal.
+
+    Raises:
+        CorruptData: a part of an index that had to be read is missing or damaged.
+    """
+    if left == right:
+        return
+    first, last = key_interval(prefix, start, end)
+    apart = [key for key in _keys_apart(indexes, left, right) if first <= key and (last is None or key < last)]
+    done = 0
+    for part in diff_trees(indexes.trees, left.metarange_id, right.metarange_id, start=first, end=last):
+        through = bisect_right(apart, part.keys[-1].as_py(), done)
+        keys = apart[done:through]
+        yield from _nonempty(joined([_without(part, keys), *_looked_up(indexes, left, right, keys)]))
+        done = through
+    for found in _looked_up(indexes, left, right, apart[done:]):
+        yield from _nonempty(found)
+
+
+def _keys_apart(indexes: Indexes, left: Index, right: Index) -> list[bytes]:
+    """The keys of all layers that the indexes do not share, sorted."""
+    inline = [{e.key: e.record for e in inline_layer(indexes, side).elements} for side in (left, right)]
+    # The newest layers of both: where they say the same of a key, it is the same.
+    keys = {key for key in inline[0].keys() | inline[1].keys() if inline[0].get(key) != inline[1].get(key)}
+    for run in _runs_apart(left.runs, right.runs):
+        keys.update(read_run(indexes, run).keys)
+    return sorted(keys)
+
+
+def _runs_apart(left: Sequence[Run], right: Sequence[Run]) -> list[Run]:
+    matched = SequenceMatcher(None, [run.id for run in left], [run.id for run in right], autojunk=False)
+    apart: list[Run] = []
+    for tag, left_start, left_end, right_start, right_end in matched.get_opcodes():
+        if tag != "equal":
+            apart += [*left[left_start:left_end], *right[right_start:right_end]]
+    return apart
+
+
+def _looked_up(indexes: Indexes, left: Index, right: Index, keys: Sequence[bytes]) -> Iterator[Differences]:
+    for begin in range(0, len(keys), _KEYS_AT_ONCE):
+        part = keys[begin : begin + _KEYS_AT_ONCE]
+        yield differences(*(lookup_many(indexes, side, part) for side in (left, right)))
+
+
+def _without(found: Differences, keys: Sequence[bytes]) -> Differences:
+    if not keys:
+        return found
+    kept = pc.invert(pc.is_in(found.keys, pa.array(keys, pa.binary())))
+    return Differences(found.keys.filter(kept), found.before.filter(kept), found.after.filter(kept))
+
+
+def _nonempty(found: Differences) -> Iterator[Differences]:
+    if len(found):
+        yield found

@@ -1,0 +1,93 @@
+"""Entries of an index by key: the newest layer that knows the key decides, the metarange where none does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+
+from graveler_core.codec.entry import entry_from_row
+from graveler_core.codec.record_format import record_identity
+from graveler_core.codec.staged_record import decode_record
+from graveler_core.committed import lookup as tree
+from graveler_core.committed.index.indexes import Indexes
+from graveler_core.committed.index.layer import Layer
+from graveler_core.committed.index.layers import layers
+from graveler_core.model.entry import ENTRY_SCHEMA, TOMBSTONE, Entry
+from graveler_core.model.index import Index
+from graveler_core.segments.merge import IDENTITY, as_entries
+from graveler_core.segments.sorted_keys import key_series, positions
+
+
+def lookup(indexes: Indexes, index: Index, key: bytes) -> Entry | None:
+    """The entry at a key, or None.
+
+    Raises:
+        CorruptData: a part of the index that had to be read is missing or damaged.
+    """
+    return lookup_few(indexes, index, [key])[0]
+
+
+def lookup_few(indexes: Indexes, index: Index, keys: Sequence[bytes]) -> list[Entry | None]:
+    """The entries at some keys, None where there is none, in the order of the keys: one by one, for few."""
+    above = layers(indexes, index)
+    found: list[Entry | None] = []
+    for key in keys:
+        record = _record(above, key)
+        if record is not None:
+            found.append(decode_record(key.decode(), record))
+        else:
+            row = tree.lookup(indexes.trees, index.metarange_id, key)
+            found.append(None if row is None else entry_from_row(row, 0))
+    return found
+
+
+def identities_of_few(indexes: Indexes, index: Index, keys: Sequence[bytes]) -> list[bytes]:
+    """The identities of the entries at some keys, b"" where there is none, in the order of the keys."""
+    above = layers(indexes, index)
+    found: list[bytes] = []
+    for key in keys:
+        record = _record(above, key)
+        if record is not None:
+            found.append(record_identity(record))
+        else:
+            row = tree.lookup(indexes.trees, index.metarange_id, key)
+            found.append(b"" if row is None else row.column(IDENTITY)[0].as_py())
+    return found
+
+
+def _record(above: Sequence[Layer], key: bytes) -> bytes | None:
+    for layer in above:
+        record = layer.record(key)
+        if record is not None:
+            return record
+    return None
+
+
+def lookup_many(indexes: Indexes, index: Index, keys: Sequence[bytes]) -> pa.Table:
+    """The entries at those of the sorted, distinct `keys` that exist, in order, in `ENTRY_SCHEMA`.
+
+    Each part of the index that may hold one of them is read once.
+    """
+    above = layers(indexes, index)
+    if not above:
+        return tree.lookup_many(indexes.trees, index.metarange_id, keys)
+    probes = pl.Series(keys, dtype=pl.Binary)
+    left = np.arange(len(keys))
+    found, order = [ENTRY_SCHEMA.empty_table()], [left[:0]]
+    for layer in above:
+        at, there = positions(key_series(layer.table), probes[left])
+        rows = layer.table.take(pa.array(at[there]))
+        live = ~rows.column(TOMBSTONE).to_numpy()
+        found.append(as_entries(rows.filter(pa.array(live))))
+        order.append(left[there][live])
+        left = left[~there]
+    below = [keys[row] for row in left.tolist()]
+    rest = tree.lookup_many(indexes.trees, index.metarange_id, below)
+    _, there = positions(key_series(rest), probes[left])
+    found.append(rest)
+    order.append(left[there])
+    entries = pa.concat_tables(found).combine_chunks()
+    return entries.take(pa.array(np.argsort(np.concatenate(order), kind="stable")))

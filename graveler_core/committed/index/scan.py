@@ -1,0 +1,40 @@
+"""Entries of an index in key order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from graveler_core.committed import scan as tree
+from graveler_core.committed.index.indexes import Indexes
+from graveler_core.committed.index.layers import layers
+from graveler_core.model.entry import TOMBSTONE
+from graveler_core.model.index import Index
+from graveler_core.segments.merge import as_entries, as_records
+from graveler_core.segments.sorted_keys import between
+from graveler_core.segments.streams import merge
+
+
+def scan(
+    indexes: Indexes, index: Index, *, prefix: bytes = b"", start: bytes = b"", end: bytes | None = None
+) -> Iterator[pa.Table]:
+    """The entries that begin with `prefix`, with `start` ≤ key < `end` (None: no end).
+
+    Lazy: tables in `ENTRY_SCHEMA`, none empty; a range is read when its entries are asked for.
+
+    Raises:
+        CorruptData: a part of the index that had to be read is missing or damaged.
+    """
+    first, last = tree.key_interval(prefix, start, end)
+    below = tree.scan(indexes.trees, index.metarange_id, start=first, end=last)
+    pieces = [between(layer.table, first, last) for layer in layers(indexes, index)]
+    above = [piece for piece in pieces if piece.num_rows]
+    if not above:
+        yield from below
+        return
+    for page in merge([*(iter([piece]) for piece in above), map(as_records, below)]):
+        entries = as_entries(page.filter(pc.invert(page.column(TOMBSTONE))))
+        if entries.num_rows:
+            yield entries

@@ -1,0 +1,224 @@
+"""The index of a commit, from that of its first parent and what it changes. Source: seed 002, "Indexes".
+
+    changes                            where they go
+    few bytes                          into the inline index, beside what it holds of earlier commits; when it grows
+                                       too large, what is of earlier commits leaves it as a run
+    more, and few for the repository   a run of their own
+    many for the repository            the metarange, with everything that stood above it
+
+So a small commit costs what it changes, whatever the repository holds: neighbouring runs of about one size become one
+(`fan_out` of them), and the layers are folded into the metarange when they hold a good part of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, pairwise, takewhile
+from typing import TypeAlias
+
+import pyarrow as pa
+
+from graveler_core.codec.content_hash import ContentHash
+from graveler_core.codec.elements import Action, Element
+from graveler_core.codec.record_format import TOMBSTONE_VALUE, record_identity
+from graveler_core.codec.small_hash import operations_digest
+from graveler_core.committed.apply import OPERATIONS_TAG, Mapper, apply
+from graveler_core.committed.index.fold import fold
+from graveler_core.committed.index.indexes import Indexes
+from graveler_core.committed.index.layer import Layer, aged, overlaid, owned
+from graveler_core.committed.index.layers import inline_layer, inline_of, read_run, write_run
+from graveler_core.committed.index.lookup import identities_of_few, lookup_many
+from graveler_core.committed.trees import count_entries
+from graveler_core.errors import InvalidInput
+from graveler_core.model.entry import RECORD_SCHEMA
+from graveler_core.model.index import Index, Run
+from graveler_core.objects.objects import Write
+from graveler_core.segments.merge import apply_changes
+from graveler_core.segments.sorted_keys import KEY, require_increasing
+
+Staged: TypeAlias = tuple[bytes, bytes]
+"""A key and its staged record."""
+Changes: TypeAlias = pa.Table | Iterable[pa.Table | pa.RecordBatch]
+
+
+@dataclass(frozen=True, slots=True)
+class Successor:
+    """A new index, what made it differ from its base, and what must be written before anything names it."""
+
+    index: Index
+    operations: str
+    """64 hex digits: hash over the effective changes in key order, all columns, and whether each is a tombstone."""
+    added: int
+    changed: int
+    removed: int
+    given: int = field(default=0, compare=False)
+    """Changes that were asked for, whether they changed something or not."""
+    writes: tuple[Write, ...] = ()
+
+    @property
+    def effective(self) -> int:
+        """Changes that changed something."""
+        return self.added + self.changed + self.removed
+
+
+def successor(indexes: Indexes, base: Index, changes: Changes, *, mapper: Mapper = map) -> Successor:
+    """The index that `changes` turn `base` into; its blobs are kept when this returns, its objects are in `writes`.
+
+    Args:
+        indexes: The repository's indexes.
+        base: The index of the first parent.
+        changes: In `RECORD_SCHEMA`, keys rising, over all tables too. Tables are taken as they are needed.
+        mapper: Runs pieces of work on the metarange: `map`, or the `map` of an executor of threads.
+
+    Raises:
+        InvalidInput: keys do not rise.
+        CorruptData: a part of the base is missing or damaged.
+    """
+    entries = count_entries(indexes.trees, base.metarange_id)
+    tables = iter([changes] if isinstance(changes, pa.Table) else changes)
+    few, rest = _first(tables, indexes.sizes.direct_beyond(entries))
+    if rest is not None:
+        return _direct(indexes, base, chain([few], rest), mapper)
+    base = _low_enough(indexes, base, mapper)
+    few = few.combine_chunks()
+    require_increasing(few)
+    existing = lookup_many(indexes, base, few.column(KEY).to_pylist())
+    applied = apply_changes(existing, few)
+    operations = ContentHash(OPERATIONS_TAG, RECORD_SCHEMA)
+    operations.update(applied.effective)
+    index, writes = _with_own(indexes, base, Layer(table=applied.effective))
+    counts = applied.added, applied.changed, applied.removed
+    return Successor(index, operations.hexdigest(), *counts, few.num_rows, tuple(writes))
+
+
+def small_successor(
+    indexes: Indexes,
+    base: Index,
+    changes: Sequence[Staged],
+    held: Mapping[bytes, bytes] | None = None,
+    *,
+    mapper: Mapper = map,
+) -> Successor:
+    """`successor` for few changes, one by one: equal results, but for the shape of the index.
+
+    Args:
+        indexes: The repository's indexes.
+        base: The index of the first parent.
+        changes: Key and staged record of each, keys rising.
+        held: The identity of what the base holds at each of the keys, where that is known already; b"" for nothing.
+        mapper: Runs pieces of work on the metarange.
+    """
+    base = _low_enough(indexes, base, mapper)
+    keys = [key for key, _ in changes]
+    if any(later <= key for key, later in pairwise(keys)):
+        raise InvalidInput("keys must be sorted as bytes, each at most once")
+    if held is None:
+        held = dict(zip(keys, identities_of_few(indexes, base, keys), strict=True))
+    effective = [(key, record) for key, record in changes if record_identity(record) != held[key]]
+    put = [key for key, record in effective if record != TOMBSTONE_VALUE]
+    added = sum(not held[key] for key in put)
+    actions = (Action.REMOVE if record == TOMBSTONE_VALUE else Action.ADD for _, record in effective)
+    own = [Element(key, action, record) for (key, record), action in zip(effective, actions, strict=True)]
+    index, writes = _with_own(indexes, base, Layer(elements=own))
+    counts = added, len(put) - added, len(effective) - len(put)
+    return Successor(index, operations_digest(effective), *counts, len(changes), tuple(writes))
+
+
+def on_metarange(indexes: Indexes, base: Index, changes: Changes, *, mapper: Mapper = map) -> Successor:
+    """`successor` with nothing above the metarange."""
+    return _direct(indexes, base, changes, mapper)
+
+
+def _first(
+    changes: Iterator[pa.Table | pa.RecordBatch], most: int
+) -> tuple[pa.Table, Iterator[pa.Table | pa.RecordBatch] | None]:
+    """The changes, and None; or the first of them, and the rest, where there are more than `most`."""
+    taken: list[pa.Table] = [RECORD_SCHEMA.empty_table()]
+    rows = 0
+    for part in changes:
+        table = pa.Table.from_batches([part]) if isinstance(part, pa.RecordBatch) else part
+        taken.append(table.select(RECORD_SCHEMA.names))
+        rows += table.num_rows
+        if rows > most:
+            return pa.concat_tables(taken), changes
+    return pa.concat_tables(taken), None
+
+
+def _direct(indexes: Indexes, base: Index, changes: Changes, mapper: Mapper) -> Successor:
+    below = fold(indexes, base, mapper=mapper)
+    applied = apply(indexes.trees, below, changes, mapper=mapper)
+    return Successor(
+        Index(metarange_id=applied.metarange_id),
+        applied.operations,
+        applied.added,
+        applied.changed,
+        applied.removed,
+        applied.given,
+    )
+
+
+def _low_enough(indexes: Indexes, base: Index, mapper: Mapper) -> Index:
+    """The base, folded where much stands above its metarange."""
+    above = sum(run.elements for run in base.runs)
+    soon = indexes.sizes.fold_beyond(count_entries(indexes.trees, base.metarange_id))
+    if above <= soon * indexes.sizes.fold_at_once:
+        return base
+    return Index(metarange_id=fold(indexes, base, mapper=mapper))
+
+
+def _with_own(indexes: Indexes, base: Index, own: Layer) -> tuple[Index, list[Write]]:
+    """The index of a commit of these effective changes. A commit of none still owns nothing of its parent's."""
+    limit = indexes.sizes.inline_bytes
+    earlier = _earlier(indexes, base)
+    if own.size > limit:
+        runs, writes = _spilled(indexes, base, earlier)
+        run, written = write_run(indexes, own)
+        return Index(metarange_id=base.metarange_id, runs=(run, *runs), own_run=True), [*writes, *written]
+    mine = Layer(elements=owned(own.elements))
+    both = overlaid([mine, earlier])
+    if both.size <= limit:
+        return Index(metarange_id=base.metarange_id, runs=base.runs, inline=inline_of(indexes, both.elements)), []
+    runs, writes = _spilled(indexes, base, earlier)
+    return Index(metarange_id=base.metarange_id, runs=runs, inline=inline_of(indexes, mine.elements)), writes
+
+
+def _earlier(indexes: Indexes, base: Index) -> Layer:
+    """The base's inline index as the next commit sees it: nothing in it is of that commit.
+
+    A removal goes with the last that lies below it.
+    """
+    elements = aged(inline_layer(indexes, base).elements)
+    if not base.runs and count_entries(indexes.trees, base.metarange_id) == 0:
+        elements = [element for element in elements if element.action is not Action.INCREMENTAL_REMOVE]
+    return Layer(elements=elements)
+
+
+def _spilled(indexes: Indexes, base: Index, earlier: Layer) -> tuple[tuple[Run, ...], list[Write]]:
+    """The runs, with what the inline index held of earlier commits as the newest, neighbours of one size merged."""
+    runs, writes = base.runs, list[Write]()
+    if len(earlier):
+        run, writes = write_run(indexes, earlier)
+        runs = (run, *runs)
+    count = _mergeable(indexes, runs)
+    if count:
+        # What is merged away at once was never named: it is not written.
+        newest = [earlier] if len(earlier) else []
+        merged, writes = write_run(
+            indexes, overlaid([*newest, *(read_run(indexes, r) for r in runs[len(newest) : count])])
+        )
+        runs = (merged, *runs[count:])
+    return runs, writes
+
+
+def _mergeable(indexes: Indexes, runs: tuple[Run, ...]) -> int:
+    """How many of the newest runs to merge into one: those up to a size of which there are `fan_out`."""
+    fan_out, least, most = indexes.sizes.fan_out, 0, indexes.sizes.inline_bytes
+    best = 0
+    while True:
+        alike = list(takewhile(lambda run: run.size <= most, runs))  # noqa: B023 - used up at once
+        if sum(run.size > least for run in alike) >= fan_out:
+            best = len(alike)
+        if len(alike) == len(runs):
+            return best
+        least, most = most, most * fan_out
