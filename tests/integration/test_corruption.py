@@ -19,6 +19,7 @@ from graveler_core.model.entry import Entry
 from graveler_core.model.operations import Put
 from graveler_core.records import layout as keys
 
+RANGE = pa.table({"key": [f"range/{n:03}" for n in range(600)], "address": ["data/x"] * 600})
 MANY = pa.table({"key": [f"many/{n:05}" for n in range(1_500)], "address": ["data/x"] * 1_500})
 
 
@@ -54,7 +55,7 @@ class Place:
             dev.commit("on dev")
             dev.transact(puts("file", 450), message="a run in a file")
             repo.create_branch("clean", "dev")
-            main.stage_many(pa.table({"key": [f"range/{number:03}" for number in range(600)], "address": ["data/x"] * 600}))
+            main.stage_many(RANGE)
             main.commit("a range")
             main.put("b", b"more")
             main.commit("second")
