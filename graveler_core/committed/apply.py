@@ -18,6 +18,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from graveler_core.codec.content_hash import ContentHash
+from graveler_core.codec.small_hash import OPERATIONS_TAG
 from graveler_core.committed.build import TreeBuilder
 from graveler_core.committed.change_stream import ChangeStream
 from graveler_core.committed.node import Row
@@ -29,7 +30,6 @@ from graveler_core.segments.boundary import cut, key_hash, key_hashes, under
 from graveler_core.segments.merge import apply_changes
 from graveler_core.segments.sorted_keys import KEY, between, key_series, positions
 
-OPERATIONS_TAG = b"operations"
 _WINDOW = 2
 """Pieces of work handed to the mapper at once: few, so that the first begin while the changes of others are read."""
 _WINDOWS_UNDER_WAY = 3

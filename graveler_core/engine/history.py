@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from graveler_core.committed.diff import Differences, differences
+from graveler_core.committed.index.layers import own_changes
 from graveler_core.engine import listing, snapshot
 from graveler_core.engine.resolve import resolve_commit
 from graveler_core.engine.view import commit_of
@@ -72,8 +73,12 @@ def log(stores: Stores, repo: Repository, query: LogQuery, after: str | None = N
 
 
 def touches(stores: Stores, repo: Repository, commit: StoredCommit, prefix: str) -> bool:
-    """Whether a commit's own changes have a path under a prefix. Reads up to the first of them."""
-    return next(changes(stores, repo, commit, prefix), None) is not None
+    """Whether a commit's own changes have a path under a prefix. Reads no content where its index holds them."""
+    own = own_changes(stores.indexes(repo), commit.layout.index) if commit.header.parents else None
+    if own is None:
+        return next(changes(stores, repo, commit, prefix), None) is not None
+    wanted = prefix_key(prefix)
+    return any(key.startswith(wanted) for key in own.keys)
 
 
 def changes(
@@ -93,7 +98,7 @@ def diff(stores: Stores, repo: Repository, query: DiffQuery) -> Iterator[Differe
     """Where two commits differ, in key order, lazily. Raises as `merge_base`."""
     left, right = (resolve_commit(stores, repo, side) for side in (query.left, query.right))
     if query.since_merge_base:
-        left = _base(stores, repo, left, right)
+        left = base_of(stores, repo, left, right)
     sides = (left.id, right.id)
     return snapshot.diff(stores, repo, sides, prefix=prefix_key(query.prefix), start=_behind(query.after))
 
@@ -109,14 +114,20 @@ def count(found: Iterable[Differences]) -> ChangeSummary:
 
 def merge_base(stores: Stores, repo: Repository, left: str, right: str) -> StoredCommit:
     """The best common ancestor of two refs. Raises `NotFound` (`NoMergeBase`) for unrelated histories."""
-    return _base(stores, repo, *(resolve_commit(stores, repo, ref) for ref in (left, right)))
+    return base_of(stores, repo, *(resolve_commit(stores, repo, ref) for ref in (left, right)))
 
 
-def _base(stores: Stores, repo: Repository, left: StoredCommit, right: StoredCommit) -> StoredCommit:
+def base_of(stores: Stores, repo: Repository, left: StoredCommit, right: StoredCommit) -> StoredCommit:
+    """`merge_base` of two commits."""
     read = partial(commit_of, stores, repo)
     base = ancestry.merge_base(read, left.id, right.id)
     if base is None:
-        raise NotFound(f"{left.id[:12]} and {right.id[:12]} have no common ancestor", kind=Kind.NoMergeBase)
+        raise NotFound(
+            f"commits {left.id[:12]} and {right.id[:12]} have no common ancestor",
+            kind=Kind.NoMergeBase,
+            left=left.id,
+            right=right.id,
+        )
     return read(base)
 
 

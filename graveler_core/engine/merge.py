@@ -19,17 +19,15 @@ from graveler_core.engine.advance import Tried, advance, find_operation
 from graveler_core.engine.clean_branch import require_clean
 from graveler_core.engine.combine import combine
 from graveler_core.engine.draft import Content, Draft, begin_operation, build
+from graveler_core.engine.history import base_of
 from graveler_core.engine.registers import fresh, same_content
 from graveler_core.engine.resolve import resolve_commit
 from graveler_core.engine.retry import attempts
 from graveler_core.engine.swap import record_writes
 from graveler_core.engine.view import commit_of
-from graveler_core.errors import Kind, NotFound
 from graveler_core.model.changes import MergeStrategy
-from graveler_core.model.entities import Repository
 from graveler_core.model.ids import BranchId, Nonce, RepositoryId
 from graveler_core.objects.commits import StoredCommit
-from graveler_core.refs.ancestry import merge_base
 from graveler_core.stores import Stores
 
 
@@ -69,7 +67,7 @@ def _merge(stores: Stores, repo: RepositoryId, request: MergeRequest, draft: Dra
         require_clean(stores, registers, "merging into it")
         ours = commit_of(stores, registers.repository, registers.branch.commit_id)
         theirs = resolve_commit(stores, registers.repository, source)
-        base = _merge_base(stores, registers.repository, ours, theirs)
+        base = base_of(stores, registers.repository, theirs, ours)
         if base.id == theirs.id:
             if same_content(registers, fresh(stores, repo, into)):
                 return ours
@@ -83,15 +81,3 @@ def _merge(stores: Stores, repo: RepositoryId, request: MergeRequest, draft: Dra
         if advance(stores, registers, record, commit.id, tried):
             return commit
     raise AssertionError("attempts() raises when it ends")
-
-
-def _merge_base(stores: Stores, repo: Repository, ours: StoredCommit, theirs: StoredCommit) -> StoredCommit:
-    base = merge_base(lambda c: commit_of(stores, repo, c), theirs.id, ours.id)
-    if base is None:
-        raise NotFound(
-            f"commits {theirs.id[:12]} and {ours.id[:12]} have no common ancestor",
-            kind=Kind.NoMergeBase,
-            source=theirs.id,
-            destination=ours.id,
-        )
-    return commit_of(stores, repo, base)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from graveler_core.codec.content_hash import ContentHash
-from graveler_core.committed.apply import OPERATIONS_TAG
+from graveler_core.codec.small_hash import OPERATIONS_TAG
 from graveler_core.committed.diff import as_changes
 from graveler_core.committed.index.diff import diff
 from graveler_core.committed.index.indexes import Indexes

@@ -22,8 +22,8 @@ import pyarrow as pa
 from graveler_core.codec.content_hash import ContentHash
 from graveler_core.codec.elements import Action, Element
 from graveler_core.codec.record_format import TOMBSTONE_VALUE, record_identity
-from graveler_core.codec.small_hash import operations_digest
-from graveler_core.committed.apply import OPERATIONS_TAG, Mapper, apply
+from graveler_core.codec.small_hash import OPERATIONS_TAG, operations_digest
+from graveler_core.committed.apply import Mapper, apply
 from graveler_core.committed.index.fold import fold
 from graveler_core.committed.index.indexes import Indexes
 from graveler_core.committed.index.layer import Layer, aged, overlaid, owned

@@ -11,7 +11,6 @@ from graveler_core.codec.content_hash import ContentHash
 from graveler_core.codec.record_format import TOMBSTONE_VALUE
 from graveler_core.codec.small_hash import OPERATIONS_TAG, operations_digest
 from graveler_core.codec.staged_record import decode_records, encode_entry
-from graveler_core.committed import apply
 from graveler_core.errors import CorruptData
 from graveler_core.model.entry import RECORD_SCHEMA, Entry
 from tests.unit.codec.entry_examples import FULL, PLAIN, entries
@@ -30,14 +29,13 @@ def staged(rows: dict[bytes, Entry | None]) -> list[tuple[bytes, bytes]]:
 @example({b"a": FULL, b"b": None, b"c": PLAIN})
 def test_equals_the_hash_over_columns(rows: dict[bytes, Entry | None]) -> None:
     records = staged(rows)
-    content = ContentHash(apply.OPERATIONS_TAG, RECORD_SCHEMA)
+    content = ContentHash(OPERATIONS_TAG, RECORD_SCHEMA)
     keys, values = ([record[n] for record in records] for n in (0, 1))
     content.update(decode_records(pa.array(keys, pa.binary()), pa.array(values, pa.binary())))
     assert operations_digest(records) == content.hexdigest()
 
 
 def test_golden() -> None:
-    assert OPERATIONS_TAG == apply.OPERATIONS_TAG
     nothing = "f763d59c0f51ff38b4e403da33e044d9ee4f8933d9f7285ba1a0fff43134f03a"
     assert operations_digest([]) == nothing
     some = "8661e8cf88fee2e713ad7528b68f585b70a0465c07a3a4bb8e50c550a228b735"
