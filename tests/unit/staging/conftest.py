@@ -9,7 +9,7 @@ import pytest
 from graveler_core.staging import segment_layer
 
 
-@pytest.fixture(scope="package", autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def small_pieces() -> Iterator[None]:
     """Two records a piece."""
     with pytest.MonkeyPatch.context() as patched:
