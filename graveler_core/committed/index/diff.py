@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from graveler_core.committed.diff import Differences, differences, joined
 from graveler_core.committed.diff import diff as diff_trees
 from graveler_core.committed.index.indexes import Indexes
-from graveler_core.committed.index.layers import inline_layer, read_run
+from graveler_core.committed.index.layers import inline_layer, layers, read_run
 from graveler_core.committed.index.lookup import lookup_many
 from graveler_core.committed.scan import key_interval
 from graveler_core.model.index import Index, Run
@@ -59,6 +59,8 @@ def diff(  # noqa: PLR0913 - the key interval as `scan` takes it
 
 def _keys_apart(indexes: Indexes, left: Index, right: Index) -> list[bytes]:
     """The keys of all layers that the indexes do not share, sorted."""
+    if left.metarange_id != right.metarange_id:  # a layer on both sides may hide a key at which the metaranges differ
+        return sorted({key for side in (left, right) for layer in layers(indexes, side) for key in layer.keys})
     inline = [{e.key: e.record for e in inline_layer(indexes, side).elements} for side in (left, right)]
     # The newest layers of both: where they say the same of a key, it is the same.
     keys = {key for key in inline[0].keys() | inline[1].keys() if inline[0].get(key) != inline[1].get(key)}
