@@ -1,7 +1,8 @@
 """What differs between two indexes, without reading what they share.
 
-Where both stand on one metarange, only a key of a layer that they do not share can differ; where the metaranges differ
-too, also one at which those differ. Layers cancel along a common subsequence of the runs, in the same order on both
+Where both stand on one metarange, only a key of a layer that they do not share can differ. Where the metaranges differ,
+every layered key is looked up, since a layer on both sides may hide what differs below, and of other keys those differ
+at which the metaranges do. On one metarange, layers cancel along a common subsequence of the runs, in the same order on both
 sides: a key that only such runs hold has the same newest one of them on both sides. Every other key is looked up.
 """
 

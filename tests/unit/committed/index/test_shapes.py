@@ -111,6 +111,13 @@ def test_runs_of_one_size_become_one(world: World) -> None:
     assert index.metarange_id == world.root(BASE).metarange_id
 
 
+def test_what_layers_on_both_sides_hide_does_not_differ(world: World) -> None:
+    """Equal inline indexes over different metaranges: the key is removed on both sides, and lies below one of them."""
+    left = world.commit(world.root({**BASE, b"a": 1}), {b"a": None}).index
+    right = left.model_copy(update={"metarange_id": world.root(BASE).metarange_id})
+    assert world.differences(left, right) == {}
+
+
 def test_many_changes_change_the_metarange(world: World) -> None:
     """58: an index whose keys are all removed has nothing left."""
     layered = world.commit(world.root(BASE), {b"a": 1}).index
