@@ -2,8 +2,8 @@
 
 Where both stand on one metarange, only a key of a layer that they do not share can differ. Where the metaranges differ,
 every layered key is looked up, since a layer on both sides may hide what differs below, and of other keys those differ
-at which the metaranges do. On one metarange, layers cancel along a common subsequence of the runs, in the same order on both
-sides: a key that only such runs hold has the same newest one of them on both sides. Every other key is looked up.
+at which the metaranges do. On one metarange, layers cancel along a common subsequence of the runs, in the same order on
+both sides: a key that only such runs hold has the same newest one of them on both. Every other key is looked up.
 """
 
 from __future__ import annotations
