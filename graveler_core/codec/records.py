@@ -1,4 +1,5 @@
-"""Bytes of the stored records: one format-version byte, then the record as JSON in the order of its fields.
+"""Bytes of the stored records: one format-version byte, then the record as JSON in the order of its fields; a layout
+is binary (`codec.layouts`).
 
 The id of a commit is the hash of exactly these bytes, so what is stored proves itself: a reader hashes what it got. The
 order of fields in `model.entities` is therefore part of the format.
@@ -7,12 +8,13 @@ order of fields in `model.entities` is therefore part of the format.
 from __future__ import annotations
 
 import hashlib
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from pydantic import ValidationError
 
+from graveler_core.codec.layouts import decode_layout, encode_layout
 from graveler_core.errors import CorruptData
-from graveler_core.model.entities import FORMAT_VERSION, Commit, Record
+from graveler_core.model.entities import FORMAT_VERSION, Commit, Layout, Record
 from graveler_core.model.ids import CommitId
 
 R = TypeVar("R", bound=Record)
@@ -21,7 +23,7 @@ _VERSION = bytes([FORMAT_VERSION])
 
 def encode(record: Record) -> bytes:
     """The record's canonical bytes."""
-    return _VERSION + record.model_dump_json().encode()
+    return encode_layout(record) if isinstance(record, Layout) else _VERSION + record.model_dump_json().encode()
 
 
 def decode(model: type[R], data: bytes, name: str) -> R:
@@ -35,6 +37,8 @@ def decode(model: type[R], data: bytes, name: str) -> R:
     Raises:
         CorruptData: the bytes are not such a record in a format version this library reads.
     """
+    if model is Layout:
+        return cast(R, decode_layout(data, name))
     if data[:1] != _VERSION:
         raise CorruptData(f"{name}: format version {data[:1].hex() or 'missing'} is not known here", name=name)
     try:

@@ -117,6 +117,8 @@ def decode(data: bytes, id: str) -> Node:
         )
     )
     _check_order(rows, id)
+    if (level and not rows) or any(not row.entries or row.size > MAX_SIZE for row in rows):
+        raise _corrupt(id, "has a row without entries, too large a size, or no row above level 0")
     return Node(level, rows)
 
 

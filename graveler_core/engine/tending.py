@@ -14,6 +14,7 @@ metarange that they fold into, in whatever layout it occurs: readers of either s
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from itertools import dropwhile
 
@@ -92,4 +93,4 @@ def _folded(index: Index, below: Index, metarange: MetarangeId) -> Index | None:
     newer = len(index.runs) - len(below.runs)
     if index.metarange_id != below.metarange_id or newer < index.own_run or index.runs[newer:] != below.runs:
         return None
-    return index.model_copy(update={"metarange_id": metarange, "runs": index.runs[:newer]})
+    return replace(index, metarange_id=metarange, runs=index.runs[:newer])

@@ -53,7 +53,7 @@ class Repository(Record):
     state: RepositoryState
     bare: bool = False
     boundary_seed: int = Field(ge=0, lt=1 << 64)
-    format_version: int = FORMAT_VERSION
+    format_version: int = Field(default=FORMAT_VERSION, ge=1, le=FORMAT_VERSION)
     nonce: Nonce
     since: datetime
     """When the current state was entered."""

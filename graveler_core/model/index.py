@@ -6,26 +6,35 @@ alone; the layers above it hold elements, each an entry or a removal.
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict
+from dataclasses import dataclass
+from enum import IntEnum
 
 from graveler_core.model.ids import MetarangeId, ObjectId
 
 
-class Run(BaseModel):
+class Place(IntEnum):
+    """Where a run is kept."""
+
+    OBJECT = 0
+    """In the key-value store."""
+    BLOB = 1
+    """In the object store."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
     """A sorted, immutable piece of what earlier commits changed."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
     id: ObjectId
+    place: Place
     elements: int
     size: int
-    """Bytes of its keys and records. Up to `Sizes.object_bytes` it is an object in the key-value store, else a blob."""
+    """Bytes of its keys and records."""
 
 
-class Index(BaseModel):
+@dataclass(frozen=True, slots=True)
+class Index:
     """A layered index, by the ids of its parts; equal parts hold equal entries, but not the other way round."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_bytes="base64", val_json_bytes="base64")
 
     metarange_id: MetarangeId
     runs: tuple[Run, ...] = ()

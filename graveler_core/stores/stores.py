@@ -62,7 +62,7 @@ class Stores:
 
     def indexes(self, repo: Repository) -> Indexes:
         """The layered indexes of a repository."""
-        return Indexes(self.trees(repo), Objects(self.kv, repo), self.sizes)
+        return Indexes(self.trees(repo), Objects(self.kv, repo, self.clock), self.sizes)
 
     def close(self) -> None:
         """End what runs in the background, and give back connections. Any call afterwards raises `Unavailable`."""

@@ -24,6 +24,7 @@ from graveler_core.committed.index.indexes import Indexes
 from graveler_core.committed.scan import scan
 from graveler_core.committed.trees import Trees
 from graveler_core.kv.store import Store
+from graveler_core.model.clock import SystemClock
 from graveler_core.model.entities import Branch, Commit, Layout, Record, Repository
 from graveler_core.model.ids import BranchId, CommitId, MetarangeId, RepositoryId
 from graveler_core.model.index import Run
@@ -163,7 +164,7 @@ class Observer:
 
     def indexes(self, repo: Repository) -> Indexes:
         """The indexes of a repository, read beside the engine."""
-        return Indexes(self.trees(repo), Objects(self.kv, repo), TINY_SIZES)
+        return Indexes(self.trees(repo), Objects(self.kv, repo, SystemClock()), TINY_SIZES)
 
     @cached_property
     def _cache(self) -> TreeCache:

@@ -10,12 +10,12 @@ from graveler_core.objects.objects import Objects
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """No part of a format but for `object_bytes`: commits made under others read the same, and have the same ids."""
+    """No part of a format: commits made under others read the same, and have the same ids."""
 
     inline_bytes: int = 8 << 10
     """Keys and records of an inline index; what is beyond becomes a run."""
     object_bytes: int = 64 << 10
-    """Keys and records of a run that is kept in the key-value store; a larger one is a blob. Readers go by it too."""
+    """Keys and records of a run that is kept in the key-value store; a larger one is a blob."""
     fan_out: int = 8
     """So many neighbouring runs of about one size become one."""
     fold_elements: int = 4_096

@@ -10,7 +10,7 @@ from graveler_core.committed.trees import address
 from graveler_core.errors import CorruptData, Kind, NotFound
 from graveler_core.model.entry import RECORD_SCHEMA
 from graveler_core.model.ids import ObjectId
-from graveler_core.model.index import Index, Run
+from graveler_core.model.index import Index, Place, Run
 from graveler_core.objects.objects import Write
 from graveler_core.segments import format as segment_format
 
@@ -78,7 +78,7 @@ def read_run(indexes: Indexes, run: Run) -> Layer:
 
 def _read(indexes: Indexes, run: Run) -> Layer:
     name = f"run {run.id}"
-    if run.size <= indexes.sizes.object_bytes:
+    if run.place is Place.OBJECT:
         return Layer(elements=decode_elements(indexes.objects.read(run.id), name))
     where = address(run.id)
     try:
@@ -95,7 +95,8 @@ def write_run(indexes: Indexes, layer: Layer) -> tuple[Run, list[Write]]:
         The run, and the writes that must stand before anything names it.
     """
     writes = []
-    if layer.size <= indexes.sizes.object_bytes:
+    place = Place.OBJECT if layer.size <= indexes.sizes.object_bytes else Place.BLOB
+    if place is Place.OBJECT:
         layer = Layer(elements=aged(layer.elements))
         id, write = indexes.objects.prepare(encode_elements(layer.elements))
         writes.append(write)
@@ -106,7 +107,7 @@ def write_run(indexes: Indexes, layer: Layer) -> tuple[Run, list[Write]]:
         indexes.trees.blobs.create(address(id), segment_format.encode(layer.table))
         layer = Layer(table=layer.table)
     _hold(indexes, id, layer)
-    return Run(id=id, elements=len(layer), size=layer.size), writes
+    return Run(id=id, place=place, elements=len(layer), size=layer.size), writes
 
 
 def _hold(indexes: Indexes, id: str | bytes, layer: Layer) -> None:

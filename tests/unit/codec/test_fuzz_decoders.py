@@ -42,7 +42,7 @@ ELEMENTS = [
     encode_elements([Element(b"a/%d" % n, Action.ADD, record) for n, record in enumerate(STAGED[:2])]),
     encode_elements([Element(b"key/%04d" % n, Action.REMOVE, TOMBSTONE_VALUE) for n in range(40)]),
 ]
-NODE = node.Node(1, tuple(node.Row(b"%02d" % n, b"%02dx" % n, hex_id(b"%d" % n), n, n) for n in range(9)))
+NODE = node.Node(1, tuple(node.Row(b"%02d" % n, b"%02dx" % n, hex_id(b"%d" % n), n + 1, n) for n in range(9)))
 
 
 @dataclass(frozen=True)

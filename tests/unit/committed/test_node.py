@@ -21,6 +21,7 @@ def made(keys: list[bytes], level: int = 0) -> Node:
 
 @given(keys=KEYS, level=st.integers(0, 60))
 def test_decoding_gives_back_what_was_encoded(keys: list[bytes], level: int) -> None:
+    level = level if len(keys) > 1 else 0
     node = made(keys, level)
     data = encode(node)
     assert decode(data, hex_id(data)) == node
@@ -68,3 +69,18 @@ def test_sums_of_sizes_stop_at_what_64_bits_hold() -> None:
     row = Row(b"a", b"a", "11" * 32, 1, MAX_SIZE)
     other = Row(b"b", b"b", "22" * 32, 1, MAX_SIZE)
     assert Node(0, (row, other)).as_row("33" * 32).size == MAX_SIZE
+
+
+@pytest.mark.parametrize(
+    "node",
+    [
+        Node(1, ()),
+        Node(0, (Row(b"a", b"b", "00" * 32, 0, 1),)),
+        Node(0, (Row(b"a", b"b", "00" * 32, 1, MAX_SIZE + 1),)),
+    ],
+    ids=["nothing above level 0", "a row without entries", "too large a size"],
+)
+def test_a_node_that_no_writer_makes_is_refused(node: Node) -> None:
+    data = encode(node)
+    with pytest.raises(CorruptData, match="has a row without entries, too large a size, or no row above level 0"):
+        decode(data, hex_id(data))

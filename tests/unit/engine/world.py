@@ -65,6 +65,10 @@ class CountedIds:
     def fresh(self) -> str:
         return f"{next(self._next):032x}"
 
+    def skip(self, to: int) -> None:
+        """Go on from another number, as a run that met none of these ids."""
+        self._next = count(to)
+
     def seed(self) -> int:
         return 7
 

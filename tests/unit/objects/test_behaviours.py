@@ -24,7 +24,7 @@ from graveler_core.records import access
 from graveler_core.records import layout as keys
 from tests.unit.records.samples import RECORDS, REPOSITORY
 
-LAYOUT = Layout(index=Index(metarange_id=MetarangeId("m1")))
+LAYOUT = Layout(index=Index(metarange_id=MetarangeId("11" * 32)))
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ def kv() -> Interposed:
 def stored(kv: Interposed, number: int) -> StoredCommit:
     header = RECORDS["commit"].model_copy(update={"message": str(number)})
     assert isinstance(header, Commit)
-    commit, writes = prepare(REPOSITORY, header, Layout(index=Index(metarange_id=MetarangeId(f"m{number}"))))
+    commit, writes = prepare(REPOSITORY, header, Layout(index=Index(metarange_id=MetarangeId(f"{number:064x}"))))
     set_many(kv.inner, writes)
     return commit
 

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
 from graveler_core.errors import CorruptData, Kind
 from graveler_core.kv.backends.memory import open_memory
-from graveler_core.objects.objects import Objects
+from graveler_core.objects.objects import Objects, decode_object, encode_object
 from graveler_core.records import layout as keys
+from tests.unit.kv.wrappers.still_clock import StillClock
 from tests.unit.records.samples import REPOSITORY
+from tests.unit.records.samples import SINCE as START
 
 
 @pytest.fixture
 def objects() -> Objects:
-    return Objects(open_memory("memory://"), REPOSITORY)
+    return Objects(open_memory("memory://"), REPOSITORY, StillClock())
 
 
 @pytest.mark.parametrize("data", [b"", b"\x00\xff", b"a" * 70_000])
@@ -37,9 +41,30 @@ def test_a_missing_object(objects: Objects) -> None:
     assert caught.value.kind is Kind.CorruptObject
 
 
-def test_a_damaged_object(objects: Objects) -> None:
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        (encode_object(b"other", START), "not what its id says"),
+        (encode_object(b"whole", START)[:-1], "not what its id says"),
+        (b"\x01\0\0", "not what its id says"),
+        (b"\x02" + encode_object(b"whole", START)[1:], "format version 02"),
+        (b"", "format version none"),
+        (b"\x01" + b"\x7f" * 8 + b"whole", "at no time"),
+    ],
+)
+def test_a_damaged_object(objects: Objects, value: bytes, why: str) -> None:
     id, (partition, key, _) = objects.prepare(b"whole")
-    objects.kv.set(partition, key, b"other")
-    with pytest.raises(CorruptData, match="not what its id says") as caught:
+    objects.kv.set(partition, key, value)
+    with pytest.raises(CorruptData, match=why) as caught:
         objects.read(id)
     assert caught.value.details["object"] == id
+
+
+def test_each_writing_says_when(objects: Objects) -> None:
+    assert isinstance(objects.clock, StillClock)
+    times = []
+    for _ in range(2):
+        id, (_, _, value) = objects.prepare(b"data")
+        times.append(decode_object(value, id)[1])
+        objects.clock.sleep(60)
+    assert times[1] - times[0] == timedelta(minutes=1)

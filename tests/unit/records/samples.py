@@ -32,7 +32,7 @@ from graveler_core.model.ids import (
     StagingToken,
     TagId,
 )
-from graveler_core.model.index import Index, Run
+from graveler_core.model.index import Index, Place, Run
 from graveler_core.model.layers import PrefixRemoval, PrefixRestoration, SealedToken, SegmentLayer
 
 SINCE = datetime(2026, 1, 2, 3, 4, 5, 678, tzinfo=UTC)
@@ -81,12 +81,15 @@ RECORDS: dict[str, Record] = {
     ),
     "layout": Layout(
         index=Index(
-            metarange_id=MetarangeId("m1"),
-            runs=(Run(id=ObjectId("o1"), elements=3, size=400),),
+            metarange_id=MetarangeId("11" * 32),
+            runs=(
+                Run(id=ObjectId("22" * 32), place=Place.OBJECT, elements=3, size=400),
+                Run(id=ObjectId("33" * 32), place=Place.BLOB, elements=70_000, size=9_000_000),
+            ),
             inline=b"\x00\xff",
             own_run=True,
         ),
-        superseded=(Superseded(index=Index(metarange_id=MetarangeId("m0")), since=SINCE),),
+        superseded=(Superseded(index=Index(metarange_id=MetarangeId("44" * 32)), since=SINCE),),
     ),
     "deleted repository": DeletedRepository(
         repository=REPOSITORY, state=DeletedState.PURGING, nonce=Nonce("n3"), since=SINCE

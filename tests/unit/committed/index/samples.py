@@ -21,6 +21,7 @@ from graveler_core.kv.store import Store
 from graveler_core.model.index import Index
 from graveler_core.objects.objects import Objects
 from tests.unit.committed.samples import CountingBlobs, tiny_trees, tree
+from tests.unit.kv.wrappers.still_clock import StillClock
 from tests.unit.records.samples import REPOSITORY
 from tests.unit.segments.samples import Changes, State, records, state_of
 
@@ -56,7 +57,7 @@ class World:
     def indexes(self) -> Indexes:
         """As a process sees them that has read nothing yet."""
         trees = replace(tiny_trees(blobs=self.blobs), cache=TreeCache())
-        return Indexes(trees, Objects(self.kv, REPOSITORY), self.sizes)
+        return Indexes(trees, Objects(self.kv, REPOSITORY, StillClock()), self.sizes)
 
     def root(self, state: State) -> Index:
         """An index that is a metarange alone."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -47,11 +48,11 @@ def runs_are_not_compared(left: Sequence[Run], right: Sequence[Run]) -> list[Run
 
 
 def the_inline_index_is_not_read(indexes: Indexes, index: Index) -> list[Layer]:
-    return LAYERS(indexes, index.model_copy(update={"inline": b""}))
+    return LAYERS(indexes, replace(index, inline=b""))
 
 
 def the_last_run_is_not_read(indexes: Indexes, index: Index) -> list[Layer]:
-    return LAYERS(indexes, index.model_copy(update={"runs": index.runs[:-1]}))
+    return LAYERS(indexes, replace(index, runs=index.runs[:-1]))
 
 
 COMMITS = histories.test_every_commit_holds_what_it_should, histories.COMMITS
@@ -89,7 +90,7 @@ def test_equal_runs_in_another_order_do_not_cancel(monkeypatch: pytest.MonkeyPat
         runs.append(run)
         for write in writes:
             world.kv.set(*write)
-    left, right = (root.model_copy(update={"runs": order}) for order in ((runs[0], runs[1]), (runs[1], runs[0])))
+    left, right = (replace(root, runs=order) for order in ((runs[0], runs[1]), (runs[1], runs[0])))
     assert world.differences(left, right) == {b"k": [1, 2]}
     monkeypatch.setattr(diff, "_runs_apart", equal_runs_cancel_as_a_set)
     assert world.differences(left, right) == {}

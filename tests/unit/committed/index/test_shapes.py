@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from graveler_core.codec.elements import decode_elements
@@ -114,7 +116,7 @@ def test_runs_of_one_size_become_one(world: World) -> None:
 def test_what_layers_on_both_sides_hide_does_not_differ(world: World) -> None:
     """Equal inline indexes over different metaranges: the key is removed on both sides, and lies below one of them."""
     left = world.commit(world.root({**BASE, b"a": 1}), {b"a": None}).index
-    right = left.model_copy(update={"metarange_id": world.root(BASE).metarange_id})
+    right = replace(left, metarange_id=world.root(BASE).metarange_id)
     assert world.differences(left, right) == {}
 
 
@@ -150,13 +152,13 @@ def test_a_missing_run_is_named(world: World, count: int) -> None:
 def test_a_run_of_another_length_is_named(world: World) -> None:
     made = world.commit(world.root(BASE), many(0, 12)).index
     (run,) = made.runs
-    lying = made.model_copy(update={"runs": (run.model_copy(update={"elements": 11}),)})
+    lying = replace(made, runs=(replace(run, elements=11),))
     with pytest.raises(CorruptData, match="holds 12 elements, not 11"):
         world.content(lying)
 
 
 def test_an_inline_index_that_is_none(world: World) -> None:
-    broken = world.root(BASE).model_copy(update={"inline": b"\x01not an index"})
+    broken = replace(world.root(BASE), inline=b"\x01not an index")
     with pytest.raises(CorruptData, match="inline index"):
         world.content(broken)
 
