@@ -21,7 +21,7 @@ from graveler_core.codec.entry_columns import conformed, sorted_by_key
 from graveler_core.codec.entry_rules import checked_addresses, checked_entry, checked_keys, checked_numbers
 from graveler_core.codec.identity import identities, identity
 from graveler_core.codec.metadata_map import decode_maps, encode_maps
-from graveler_core.codec.record_format import ADDRESS_TYPES, EPOCH, HEADER, microseconds, too_large
+from graveler_core.codec.record_format import ADDRESS_TYPES, EPOCH, HEADER, microseconds, record_identity, too_large
 from graveler_core.codec.row_name import entry_name
 from graveler_core.codec.staged_record import encode_entry
 from graveler_core.codec.tail import CONTENT_ID_BYTES
@@ -55,19 +55,24 @@ def normalise_entry(path: str, entry: Entry) -> Entry:
     Raises:
         InvalidInput, LimitExceeded: as `normalise`; also a time without a zone.
     """
-    checked = checked_entry(path, entry)
-    staged = replace(checked, identity=identity(checked))
-    encode_entry(staged)
-    return staged
+    return normalise_record(path, entry)[0]
+
+
+def normalise_record(path: str, entry: Entry) -> tuple[Entry, bytes]:
+    """As `normalise_entry`, with the staged record."""
+    checked, values = checked_entry(path, entry)
+    staged = replace(checked, identity=identity(checked, values))
+    return staged, encode_entry(staged, values)
 
 
 def record_table(entries: Sequence[tuple[bytes, Entry | None]]) -> pa.Table:
     """Rows in `RECORD_SCHEMA` of keys and entries, in the order given; None is a tombstone.
 
-    An identity is computed where it is not given. Meant for few rows.
+    An identity is computed, and the size checked, where it is not given. Meant for few rows.
 
     Raises:
         InvalidInput: a field has the wrong type, or a number is out of range.
+        LimitExceeded: a record whose identity is not given is larger than 72 KiB.
     """
     rows = [_row(key, entry) for key, entry in entries]
     try:
@@ -150,7 +155,7 @@ def _row(key: bytes, entry: Entry | None) -> dict[str, Any]:
         return dict.fromkeys(RECORD_SCHEMA.names) | {"key": key, TOMBSTONE: True}
     return {
         "key": key,
-        "identity": entry.identity or identity(entry),
+        "identity": entry.identity or record_identity(encode_entry(entry)),
         "address": entry.address,
         "address_type": int(entry.address_type),
         "size": entry.size,

@@ -22,6 +22,7 @@ from graveler_core.codec.row_name import entry_name
 from graveler_core.codec.tail import (
     MEASURED,
     TAIL,
+    TailValues,
     present_bits,
     present_flags,
     tail_columns,
@@ -45,27 +46,25 @@ _DTYPE = np.dtype(
 )
 
 
-def identity(entry: Entry) -> bytes:
+def identity(entry: Entry, known: TailValues | None = None) -> bytes:
     """The identity of one entry, 32 bytes; what its `identity` field holds does not matter.
+
+    Args:
+        known: Its tail fields, where somebody has made them already.
 
     Raises:
         InvalidInput: a number is out of range, or a text is no valid Unicode.
     """
-    values = tail_values(entry, f"entry {entry.path!r}")
+    values = known or tail_values(entry, f"entry {entry.path!r}")
     if values["checksum"]:
-        values["address"] = None
+        values = values | {"address": None}
+    fields = [value or b"" for value in values.values()]
+    numbers = entry.address_type, entry.payload, entry.size, *map(len, fields[1:])
     try:
-        header = _HEADER.pack(
-            VERSION,
-            present_flags(values),
-            entry.address_type,
-            entry.payload,
-            entry.size,
-            *(len(values[field] or b"") for field in MEASURED),
-        )
+        header = _HEADER.pack(VERSION, present_flags(values), *numbers)
     except struct.error as e:
         raise InvalidInput(f"entry {entry.path!r}: size or payload is out of range") from e
-    return HASH(header + b"".join(values[field] or b"" for field in TAIL)).digest()
+    return HASH(header + b"".join(fields)).digest()
 
 
 def identities(table: pa.Table | pa.RecordBatch) -> pa.FixedSizeBinaryArray:

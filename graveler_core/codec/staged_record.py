@@ -57,6 +57,7 @@ from graveler_core.codec.row_name import entry_name, row_path
 from graveler_core.codec.tail import (
     CONTENT_ID_BYTES,
     TAIL,
+    TailValues,
     present_bit,
     present_bits,
     present_flags,
@@ -73,19 +74,22 @@ def encode_tombstone() -> bytes:
     return TOMBSTONE_VALUE
 
 
-def encode_entry(entry: Entry) -> bytes:
+def encode_entry(entry: Entry, known: TailValues | None = None) -> bytes:
     """The record of one entry; its identity is computed where it is not given.
+
+    Args:
+        known: Its tail fields, where somebody has made them already.
 
     Raises:
         InvalidInput: a number or time is out of range, a text is no valid Unicode.
         LimitExceeded: the record is larger than 72 KiB.
     """
     name = f"entry {entry.path!r}"
-    values = tail_values(entry, name)
-    fields = [values[field] or b"" for field in TAIL]
+    values = known or tail_values(entry, name)
+    fields = [value or b"" for value in values.values()]
     flags = present_flags(values) | (0 if entry.mtime is None else HAS_MTIME)
     mtime = microseconds(entry.mtime, name)
-    own = entry.identity or identity(entry)
+    own = entry.identity or identity(entry, values)
     try:
         lengths = map(len, fields[1:])
         header = HEADER.pack(VERSION, flags, entry.address_type, entry.payload, entry.size, mtime, own, *lengths)

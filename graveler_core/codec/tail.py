@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
@@ -15,11 +17,14 @@ TAIL = ("content_id", "address", "checksum", "content_type", "metadata", "data")
 """All may be null. The content id has 16 bytes or none; the lengths of the others are written in a header."""
 MEASURED = TAIL[1:]
 CONTENT_ID_BYTES = 16
+_BITS = {field: 4 << place for place, field in enumerate(TAIL)}
+TailValues: TypeAlias = dict[str, bytes | None]
+"""The tail fields of one entry, in the order of `TAIL`."""
 
 
 def present_bit(name: str) -> int:
     """The bit of a header's flags that tells that a tail field is not null."""
-    return 4 << TAIL.index(name)
+    return _BITS[name]
 
 
 def tail_columns(batch: pa.RecordBatch, name: RowName) -> dict[str, pa.Array]:
@@ -44,7 +49,7 @@ def present_bits(columns: dict[str, pa.Array]) -> NDArray[np.uint8]:
     return flags
 
 
-def tail_values(entry: Entry, name: str) -> dict[str, bytes | None]:
+def tail_values(entry: Entry, name: str) -> TailValues:
     """The tail fields of one entry, as `tail_columns` gives them.
 
     Raises:
@@ -63,6 +68,6 @@ def tail_values(entry: Entry, name: str) -> dict[str, bytes | None]:
         raise InvalidInput(f"{name}: a field of the entry has the wrong type, or is no valid Unicode") from e
 
 
-def present_flags(values: dict[str, bytes | None]) -> int:
+def present_flags(values: TailValues) -> int:
     """`present_bits` of one entry."""
-    return sum(present_bit(field) for field, value in values.items() if value is not None)
+    return sum([bit for bit, value in zip(_BITS.values(), values.values(), strict=True) if value is not None])

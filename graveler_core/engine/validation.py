@@ -114,9 +114,9 @@ def validate(
 def with_content_ids(
     outcome: Sequence[tuple[bytes, Entry | None]], drawn: Mapping[str, uuid.UUID]
 ) -> list[tuple[bytes, Entry | None]]:
-    """The outcome of `validate`, new entries with the content ids that were drawn for their paths."""
+    """The outcome of `validate`, new entries with the content ids that were drawn for their paths, and no identity."""
     return [
-        (key, normalise_entry(entry.path, replace(entry, content_id=drawn[entry.path])))
+        (key, replace(entry, content_id=drawn[entry.path], identity=b""))
         if entry is not None and entry.content_id is None and entry.path in drawn
         else (key, entry)
         for key, entry in outcome

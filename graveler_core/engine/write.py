@@ -15,8 +15,8 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from graveler_core.codec.entry import normalise_entry
-from graveler_core.codec.staged_record import encode_entry, encode_tombstone
+from graveler_core.codec.entry import normalise_record
+from graveler_core.codec.staged_record import encode_tombstone
 from graveler_core.engine.registers import same_token, settled
 from graveler_core.errors import OutcomeUnknown, SlowDown, Unavailable
 from graveler_core.kv.bulk import set_many, sets_atomically
@@ -38,8 +38,7 @@ class Content:
 
 def stage(stores: Stores, repo: RepositoryId, branch: BranchId, path: str, entry: Entry) -> Entry:
     """Stage an entry whose content is already somewhere; gives it as it was staged, with path and identity."""
-    staged = normalise_entry(path, entry)
-    record = encode_entry(staged)
+    staged, record = normalise_record(path, entry)
     _set(stores, repo, branch, lambda registers: [(path_key(path), record)])
     return staged
 
@@ -48,7 +47,7 @@ def put(stores: Stores, repo: RepositoryId, branch: BranchId, path: str, content
     """Upload content below the repository's storage namespace, then stage its entry."""
     path_key(path)
     checksum = f"sha256:{hashlib.sha256(content.data).hexdigest()}"
-    uploaded: dict[str, Entry] = {}
+    uploaded: dict[str, tuple[Entry, bytes]] = {}
 
     def records(registers: Registers) -> list[tuple[bytes, bytes]]:
         uid = registers.repository.uid
@@ -65,11 +64,11 @@ def put(stores: Stores, repo: RepositoryId, branch: BranchId, path: str, content
                 mtime=stores.clock.now(),
             )
             uploaded.clear()
-            uploaded[uid] = normalise_entry(path, entry)
-        return [(path_key(path), encode_entry(uploaded[uid]))]
+            uploaded[uid] = normalise_record(path, entry)
+        return [(path_key(path), uploaded[uid][1])]
 
     _set(stores, repo, branch, records)
-    return next(iter(uploaded.values()))
+    return next(iter(uploaded.values()))[0]
 
 
 def remove(stores: Stores, repo: RepositoryId, branch: BranchId, paths: Sequence[str]) -> None:

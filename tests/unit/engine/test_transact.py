@@ -8,13 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graveler_core.codec.entry import normalise_entry, record_table
+from graveler_core.codec.staged_record import encode_entry
 from graveler_core.engine import bulk
 from graveler_core.engine.seal import seal
-from graveler_core.errors import Conflict, DirtyBranch, InvalidInput, NoChanges
+from graveler_core.errors import Conflict, DirtyBranch, InvalidInput, LimitExceeded, NoChanges
 from graveler_core.facade.branch import Branch
 from graveler_core.facade.graveler import Graveler
 from graveler_core.kv.wrappers.counting import Counting
-from graveler_core.model.entry import Entry
+from graveler_core.model.entry import MAX_RECORD_BYTES, Entry
 from graveler_core.model.operations import Operation, Put, Remove, Unchanged
 from tests.unit.engine.operations import Seen, Tree, content_id, judged, transactions, unique
 from tests.unit.engine.races import Interrupted, WatchedBlobs
@@ -206,6 +207,17 @@ class TestWork:
                 branch.transact(operations, message="m")
         assert not {"set", "set_many", "set_if"} & set(kv.counts)
         assert blobs.created == []
+
+    @pytest.mark.parametrize("count", [1, 40])
+    def test_a_content_id_counts_for_the_size(self, world: World, count: int) -> None:
+        """One by one and as columns: an entry that is too large only with the content id that is drawn for it."""
+        room = MAX_RECORD_BYTES - len(encode_entry(normalise_entry("k", Entry(address="a", checksum="x"))))
+        large = Entry(address="a", checksum="x" * (room + 1))
+        normalise_entry("k", large)
+        others: list[Operation] = [Put(f"n{n}", entry(n)) for n in range(count - 1)]
+        with pytest.raises(LimitExceeded, match="record is 73,744 bytes"):
+            world.branch().transact([Put("large", large), *others], message="m")
+        assert messages(world) == ["begin"]
 
     @pytest.mark.parametrize("compacting", [False, True])
     def test_no_blob_is_written_twice(self, world: World, compacting: bool) -> None:
