@@ -7,13 +7,10 @@ for a type should wait.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from graveler_core.facade.graveler import Graveler
-    from graveler_core.stores import Turns
 
 
 def connect(url: str, *, storage_options: Mapping[str, str] | None = None) -> Graveler:
@@ -33,22 +30,9 @@ def connect(url: str, *, storage_options: Mapping[str, str] | None = None) -> Gr
     from graveler_core.blobs.open import OpenedBlobs
     from graveler_core.facade.graveler import Graveler
     from graveler_core.kv.registry import open_store
-    from graveler_core.stores import Aside, Stores
+    from graveler_core.stores import Aside, Stores, Turns
 
     durable = "durability=process" not in url
     blobs = OpenedBlobs(storage_options, durable=durable)
     kv = open_store(url)
-    return Graveler(Stores(kv=kv, blobs=blobs, background=Aside(), turns=_turns(url)))
-
-
-def _turns(url: str) -> Turns:
-    """Processes that share a SQLite file take turns at a file beside it, where one can be made."""
-    from graveler_core.kv.backends.sqlite_file import parse_url
-    from graveler_core.stores import Turns
-
-    if url.startswith("sqlite:"):
-        with suppress(OSError, ImportError):  # not every system locks bytes of files
-            from graveler_core.stores.turn_file import TurnFile
-
-            return Turns(file=TurnFile(Path(f"{parse_url(url).path}-turns")))
-    return Turns()
+    return Graveler(Stores(kv=kv, blobs=blobs, background=Aside(), turns=Turns(kv)))

@@ -7,6 +7,7 @@ it and a fallback, written once, where it has not. Arguments have been checked a
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from typing import Protocol, runtime_checkable
 
 import pyarrow as pa
@@ -64,6 +65,18 @@ class DropsPartitions(Protocol):
 
     def drop_partition(self, partition: bytes) -> int:
         """Removes all rows, at most 5,000 a transaction; returns how many."""
+        ...
+
+
+@runtime_checkable
+class TakesTurns(Protocol):
+    """Lets the processes that share it queue for a name. For speed and fairness alone: nothing may rest on it."""
+
+    def turn(self, name: str, patience: float) -> AbstractContextManager[None]:
+        """Waits for the turn at most `patience` seconds, keeps it inside the `with` statement, else goes on without.
+
+        Raises nothing of its own, whatever state the store is in.
+        """
         ...
 
 

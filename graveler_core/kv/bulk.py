@@ -1,8 +1,9 @@
-"""Many keys at once, on any store: the store's own ability where it has it, else a correct fallback, written once."""
+"""Abilities of stores, on any store: its own where it has it, else a correct fallback, written once."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from itertools import islice
 from typing import Any
@@ -10,7 +11,16 @@ from typing import Any
 import pyarrow as pa
 
 from graveler_core.errors import InvalidInput
-from graveler_core.kv.abilities import DropsPartitions, GetsMany, Item, Loads, ScansArrow, SetsMany, SplitsPartitions
+from graveler_core.kv.abilities import (
+    DropsPartitions,
+    GetsMany,
+    Item,
+    Loads,
+    ScansArrow,
+    SetsMany,
+    SplitsPartitions,
+    TakesTurns,
+)
 from graveler_core.kv.columns import batch_of_rows
 from graveler_core.kv.limits import check_columns, check_key, check_partition, check_value
 from graveler_core.kv.paging import CHUNK_ROWS, PAGE_BYTES, PAGE_ROWS, interval, split_rows
@@ -53,6 +63,15 @@ def set_many(store: Store, items: Sequence[Item]) -> None:
 def sets_atomically(store: Store) -> bool:
     """Whether a failed `set_many` on this store has written nothing."""
     return isinstance(store, SetsMany) and store.sets_atomically()
+
+
+def turn(store: Store, name: str, patience: float) -> AbstractContextManager[None]:
+    """The turn under a name among the processes that share the store; at once where the store has no turns.
+
+    Waits `patience` seconds at most, then goes on without it: nothing may rest on it.
+    """
+    able: TakesTurns | None = _able(store, TakesTurns)
+    return nullcontext() if able is None else able.turn(name, patience)
 
 
 def load(store: Store, partition: bytes, keys: pa.BinaryArray, values: pa.BinaryArray) -> None:

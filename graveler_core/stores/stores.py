@@ -67,5 +67,4 @@ class Stores:
     def close(self) -> None:
         """End what runs in the background, and give back connections. Any call afterwards raises `Unavailable`."""
         self.background.close()
-        self.turns.close()
         self.kv.close()

@@ -1,8 +1,9 @@
 """Turns: in one process, the flows that move a branch's head go one after the other, first come, first served.
 
 Only for speed and fairness. Who races for one register wastes the others' work, and the quick ones starve the slow (a
-commit of a thousand entries against commits of one). Where a store is a file of one host, its processes take turns too.
-Elsewhere, and whenever one has waited too long and goes on without its turn, the install rule decides; it would always.
+commit of a thousand entries against commits of one). Where the store has turns (`kv.abilities`), processes take them
+too. Elsewhere, and whenever one has waited too long and goes on without its turn, the install rule decides; it would
+always.
 Source: seed 002, coordinated commit targets.
 """
 
@@ -12,18 +13,17 @@ import threading
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from graveler_core.stores.turn_file import TurnFile
+from graveler_core.kv.bulk import turn
+from graveler_core.kv.store import Store
 
 
 class Turns:
-    """A queue a key, made when it is needed and gone when it is empty; the first of each queues at `file`, if any."""
+    """A queue a key, made when it is needed and gone when it is empty; the first of each queues at the store."""
 
-    def __init__(self, patience: float = 60.0, file: TurnFile | None = None) -> None:
+    def __init__(self, kv: Store | None = None, patience: float = 60.0) -> None:
+        self._kv = kv
         self._patience = patience
-        self._file = file
         self._queues: dict[tuple[str, str], deque[threading.Event]] = {}
         self._lock = threading.Lock()
 
@@ -33,16 +33,11 @@ class Turns:
         key = (repository, branch)
         mine = self._enter(key)
         try:
-            with self._file.turn("/".join(key), self._patience) if mine and self._file else nullcontext():
+            with turn(self._kv, "/".join(key), self._patience) if mine and self._kv else nullcontext():
                 yield
         finally:
             if mine:
                 self._pass_on(key)
-
-    def close(self) -> None:
-        """Give back the file."""
-        if self._file is not None:
-            self._file.close()
 
     def _enter(self, key: tuple[str, str]) -> bool:
         """Whether the turn was taken: at once or after waiting; False where patience ended."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 from operator import itemgetter
 from typing import Any, Final, LiteralString, TypeVar, cast
@@ -26,6 +27,7 @@ from graveler_core.kv.backends import postgresql_schema
 from graveler_core.kv.backends import postgresql_statements as sql
 from graveler_core.kv.backends.postgresql_errors import RETRIED, is_lost, mapped
 from graveler_core.kv.backends.postgresql_sessions import Sessions, Target, parse_url
+from graveler_core.kv.backends.postgresql_turns import AdvisoryTurns
 from graveler_core.kv.columns import batch_of_columns
 from graveler_core.kv.limits import check_key, check_partition, check_value
 from graveler_core.kv.paging import (
@@ -74,6 +76,7 @@ class PostgreSQLStore:
     def __init__(self, target: Target, sessions: Sessions) -> None:
         self._shown = target.shown
         self._sessions = sessions
+        self._turns = AdvisoryTurns(target)
 
     def get(self, partition: bytes, key: bytes) -> Stored | None:
         check_key(partition, key)
@@ -130,6 +133,7 @@ class PostgreSQLStore:
         )
 
     def close(self) -> None:
+        self._turns.close()
         self._sessions.close()
 
     def get_many(self, keys: Sequence[tuple[bytes, bytes]]) -> list[Stored | None]:
@@ -170,6 +174,9 @@ class PostgreSQLStore:
 
     def split_points(self, partition: bytes, pieces: int) -> list[bytes]:
         return [key for [key] in self._read(sql.SPLIT, (pieces, partition))]
+
+    def turn(self, name: str, patience: float) -> AbstractContextManager[None]:
+        return self._turns.turn(name, patience)
 
     def _page(self, partition: bytes, keys: Interval, rows: int) -> Page:
         if keys.upper is None:

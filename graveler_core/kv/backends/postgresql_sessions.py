@@ -22,15 +22,24 @@ from sqlalchemy.pool import PoolProxiedConnection, QueuePool
 from graveler_core.errors import InvalidInput, Kind, Unavailable
 from graveler_core.kv.display import without_password
 
-_POOL: Final = 10
-_OVERFLOW: Final = 20
-_POOL_SECONDS: Final = 30
 _CONNECT_SECONDS: Final = 10
 
 _SET_UP: Final = (
     "SELECT pg_is_in_recovery(), current_setting('synchronous_commit'),"
     " set_config('default_transaction_isolation', 'read committed', false)"
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """How many sessions a pool keeps, how many more it opens when all are in use, and how long one is waited for."""
+
+    kept: int = 10
+    more: int = 20
+    seconds: float = 30
+
+
+ROOM: Final = Room()
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +84,9 @@ def _read_by_libpq(url: str) -> dict[str, Any] | None:
 class Sessions:
     """The pool of one store. A child of a fork begins with an empty one: sockets cannot be shared between processes."""
 
-    def __init__(self, target: Target) -> None:
+    def __init__(self, target: Target, room: Room = ROOM) -> None:
         self._target = target
+        self._room = room
         self._closed = False
         self._inherited: list[QueuePool] = []
         self._pool = self._new_pool()
@@ -106,9 +116,9 @@ class Sessions:
     def _new_pool(self) -> QueuePool:
         pool = QueuePool(
             self._connect,
-            pool_size=_POOL,
-            max_overflow=_OVERFLOW,
-            timeout=_POOL_SECONDS,
+            pool_size=self._room.kept,
+            max_overflow=self._room.more,
+            timeout=self._room.seconds,
             use_lifo=True,
             reset_on_return=None,
         )

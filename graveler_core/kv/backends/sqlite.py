@@ -12,8 +12,10 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 from operator import itemgetter
+from pathlib import Path
 from threading import Lock
 from typing import Any, Final, TypeVar
 
@@ -24,6 +26,7 @@ from graveler_core.kv.backends.sqlite_columns import read_columns
 from graveler_core.kv.backends.sqlite_connections import Connections
 from graveler_core.kv.backends.sqlite_errors import mapped
 from graveler_core.kv.backends.sqlite_file import SQLiteFile, parse_url
+from graveler_core.kv.backends.sqlite_turns import TurnFile
 from graveler_core.kv.limits import check_key, check_partition, check_value
 from graveler_core.kv.paging import (
     CHUNK_ROWS,
@@ -85,6 +88,7 @@ class SQLiteStore:
         self._path = file.path
         self._connections = Connections(file.connect, file.path)
         self._writer = Lock()
+        self._turns = TurnFile(Path(f"{file.path}-turns"))
 
     def get(self, partition: bytes, key: bytes) -> Stored | None:
         check_key(partition, key)
@@ -141,6 +145,7 @@ class SQLiteStore:
         )
 
     def close(self) -> None:
+        self._turns.close()
         self._connections.close()
 
     def get_many(self, keys: Sequence[tuple[bytes, bytes]]) -> list[Stored | None]:
@@ -180,6 +185,9 @@ class SQLiteStore:
 
     def split_points(self, partition: bytes, pieces: int) -> list[bytes]:
         return self._run(lambda connection: _split(connection, partition, pieces))
+
+    def turn(self, name: str, patience: float) -> AbstractContextManager[None]:
+        return self._turns.turn(name, patience)
 
     def _page(self, partition: bytes, keys: Interval, rows: int) -> Page:
         return self._run(lambda connection: _read_page(connection, partition, keys, rows))

@@ -8,6 +8,7 @@ fallback runs here and each single call goes through `step`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
@@ -128,6 +129,10 @@ class Passing:
         if not isinstance(inner, SplitsPartitions):
             return bulk.split_by_scan(self.scan_arrow(partition, Interval(b"", None)), pieces)
         return self.step(Call("split_points", partition), lambda: inner.split_points(partition, pieces))
+
+    def turn(self, name: str, patience: float) -> AbstractContextManager[None]:
+        # No step: it does nothing to what is stored, and what waits here is not the store.
+        return bulk.turn(self.inner, name, patience)
 
     def _in_pages(self, call: Call, rows: Iterator[KeyValue]) -> Iterator[KeyValue]:
         """Takes as many rows in a step as the stores of this library read in one statement."""

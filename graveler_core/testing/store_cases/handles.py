@@ -56,6 +56,19 @@ class HandleCases:
         opener().close()
         assert value_of(store, b"k") == b"v"
 
+    def test_turns_stand_in_nobodys_way(self, store: Store, opener: Callable[[], Store]) -> None:
+        """Whoever has waited long enough goes on, and so does whoever finds the store closed."""
+        other = opener()
+        with bulk.turn(store, "repo/main", 60.0), bulk.turn(other, "repo/other", 60.0):
+            store.set(b"p", b"k", b"1")
+            with bulk.turn(other, "repo/main", 0.02):
+                other.set(b"p", b"k", b"2")
+        other.close()
+        with bulk.turn(other, "repo/main", 60.0):
+            assert value_of(store, b"k") == b"2"
+        with bulk.turn(store, "repo/main", 60.0):
+            store.delete(b"p", b"k")
+
     def test_closed_stores_refuse(self, opener: Callable[[], Store]) -> None:
         closed = opener()
         closed.set(b"p", b"k", b"v")

@@ -12,11 +12,13 @@ from threading import Event, Thread
 
 import pytest
 
+from graveler_core.kv.backends.sqlite import open_sqlite
+from graveler_core.kv.backends.sqlite_turns import TurnFile
 from graveler_core.stores import Turns
-from graveler_core.stores.turn_file import TurnFile
 from graveler_core.wiring import connect
 
 NAME = "repo/main"
+FILE = "meta.db-turns"
 PATIENCE = 60.0
 DOOR = 2 * int.from_bytes(blake2b(NAME.encode(), digest_size=7).digest(), "big")
 PROCESSES = multiprocessing.get_context("spawn")
@@ -42,7 +44,7 @@ class Other:
     def __init__(self, directory: Path, turns: int = 1) -> None:
         self.ends, theirs = PROCESSES.Pipe()
         self.process = PROCESSES.Process(
-            target=take, args=(directory / "turns", directory / "journal", turns, theirs), daemon=True
+            target=take, args=(directory / FILE, directory / "journal", turns, theirs), daemon=True
         )
         self.process.start()
         assert self.ends.recv() == "ready"
@@ -61,7 +63,7 @@ class Other:
 
 @pytest.fixture
 def file(tmp_path: Path) -> Iterator[TurnFile]:
-    opened = TurnFile(tmp_path / "turns")
+    opened = TurnFile(tmp_path / FILE)
     yield opened
     opened.close()
 
@@ -128,9 +130,10 @@ def test_without_the_file_everybody_goes_on(file: TurnFile) -> None:
     assert went_on
 
 
-def test_threads_queue_for_their_process(tmp_path: Path, file: TurnFile) -> None:
+def test_threads_queue_for_their_process(tmp_path: Path) -> None:
     """The first of them waits for the other process, and the others wait for the first."""
-    turns, seen = Turns(file=file), []
+    store = open_sqlite(f"sqlite:///{tmp_path}/meta.db")
+    turns, seen = Turns(store), []
 
     def body() -> None:
         with turns.turn("repo", "main"):
@@ -145,18 +148,21 @@ def test_threads_queue_for_their_process(tmp_path: Path, file: TurnFile) -> None
     other.give()
     for thread in threads:
         thread.join()
+    store.close()
     assert seen == [1, 1, 1]
 
 
 def test_the_processes_of_a_sqlite_file_have_one(tmp_path: Path) -> None:
-    with connect(f"sqlite:///{tmp_path}/meta.db"):
-        other = TurnFile(tmp_path / "meta.db-turns")
-    other.close()
+    with connect(f"sqlite:///{tmp_path}/meta.db") as g:
+        assert not (tmp_path / FILE).exists()
+        main = g.create_repository("repo", "memory://turns/one").branch("main")
+        main.put("x", b"1")
+        main.commit("one")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["meta.db", "meta.db-turns"]
 
 
 def test_where_the_file_cannot_be_made_the_store_opens_all_the_same(tmp_path: Path) -> None:
-    (tmp_path / "meta.db-turns").mkdir()
+    (tmp_path / FILE).mkdir()
     with connect(f"sqlite:///{tmp_path}/meta.db") as g:
         main = g.create_repository("repo", "memory://turns/data").branch("main")
         main.put("x", b"1")
@@ -165,8 +171,8 @@ def test_where_the_file_cannot_be_made_the_store_opens_all_the_same(tmp_path: Pa
 
 def test_a_file_that_nobody_closed_closes_itself(tmp_path: Path) -> None:
     """Without a complaint: whoever forgets to close a store loses nothing."""
-    forgotten = TurnFile(tmp_path / "turns")
-    inner = forgotten._file
+    forgotten = TurnFile(tmp_path / FILE)
+    inner = forgotten._opened()
     del forgotten
     gc.collect()
     assert inner.closed
