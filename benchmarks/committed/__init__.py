@@ -4,6 +4,7 @@ from benchmarks.committed.commits import bulk, commit_changes
 from benchmarks.committed.compare import diff, merge
 from benchmarks.committed.elsewhere import elsewhere
 from benchmarks.committed.growth import growth
+from benchmarks.committed.ranges import range_sizes
 from benchmarks.committed.reading import list_directories, list_removed, read_after_commits
 from benchmarks.committed.streams import stream, stream_from_nothing
 
@@ -16,6 +17,7 @@ __all__ = [
     "list_directories",
     "list_removed",
     "merge",
+    "range_sizes",
     "read_after_commits",
     "stream",
     "stream_from_nothing",
