@@ -23,7 +23,14 @@ _COMMITS = 2_000
 _SECONDS = 60.0
 _GETS = 1_000
 _PAGE = 1_000
-_REMOVED = ("by one prefix", "one by one", "in bulk", "one by one, compacted", "one by one, committed")
+_REMOVED = (
+    "by one prefix",
+    "one by one",
+    "one by one, sealed",
+    "in bulk",
+    "one by one, compacted",
+    "one by one, committed",
+)
 
 
 def small_commits(place: Place) -> None:
@@ -56,6 +63,8 @@ def removed_entries(place: Place) -> None:
                 branch.remove_many(gone)
             else:
                 _remove_one_by_one(place, branch, gone)
+            if how.endswith("sealed"):
+                branch.remove_prefix("nothing/")
             if how.endswith("compacted"):
                 branch.compact()
             elif how.endswith("committed"):

@@ -191,6 +191,8 @@ def _decode(batch: pa.RecordBatch) -> pa.RecordBatch:
     keys = batch.column("key").cast(pa.binary())
     bounds, data = spans(batch.column("value"))
     header, live = _headers(keys, bounds, data)
+    if not live.any():
+        return _tombstones(keys)
     present = {field: (header["flags"] & present_bit(field)) != 0 for field in TAIL}
     lengths = np.column_stack([present["content_id"] * CONTENT_ID_BYTES, header["lengths"].astype(np.int64)])
     absent = np.column_stack([~present[field] for field in TAIL])
@@ -209,6 +211,12 @@ def _decode(batch: pa.RecordBatch) -> pa.RecordBatch:
     mtime = pa.array(header["mtime"], mask=(header["flags"] & HAS_MTIME) == 0)
     columns["mtime"] = mtime.view(RECORD_SCHEMA.field("mtime").type)
     columns[TOMBSTONE] = pa.array(~live)
+    return pa.RecordBatch.from_arrays([columns[name] for name in RECORD_SCHEMA.names], schema=RECORD_SCHEMA)
+
+
+def _tombstones(keys: pa.Array) -> pa.RecordBatch:
+    columns = {field.name: pa.nulls(len(keys), field.type) for field in RECORD_SCHEMA}
+    columns |= {"key": keys, TOMBSTONE: pa.array(np.ones(len(keys), np.bool_))}
     return pa.RecordBatch.from_arrays([columns[name] for name in RECORD_SCHEMA.names], schema=RECORD_SCHEMA)
 
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from graveler_core.codec.entry import entries
 from graveler_core.committed.diff import Differences, differences
@@ -14,15 +13,10 @@ from graveler_core.committed.index.indexes import Indexes
 from graveler_core.committed.index.lookup import lookup_many
 from graveler_core.committed.index.three_way import Conflicts
 from graveler_core.model.changes import Change, ChangeKind, MergeConflict
-from graveler_core.model.entry import ENTRY_SCHEMA, RECORD_SCHEMA, TOMBSTONE, Entry
+from graveler_core.model.entry import ENTRY_SCHEMA, RECORD_SCHEMA, Entry
 from graveler_core.model.index import Index
-from graveler_core.segments.merge import as_entries, identities, paired
+from graveler_core.segments.merge import identities, live, paired
 from graveler_core.segments.sorted_keys import KEY
-
-
-def live(records: pa.Table) -> pa.Table:
-    """The entries among some records, without the tombstones."""
-    return as_entries(records.filter(pc.invert(records.column(TOMBSTONE))))
 
 
 def tombstones(found: pa.Table) -> pa.Table:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain
 
 import pyarrow as pa
 
@@ -18,16 +17,16 @@ from graveler_core.committed.index.indexes import Indexes
 from graveler_core.committed.index.lookup import lookup as lookup_committed
 from graveler_core.committed.index.lookup import lookup_many
 from graveler_core.committed.index.scan import scan as scan_committed
-from graveler_core.engine.rows import compare, live, tombstones, unchanged
+from graveler_core.engine.rows import compare, tombstones, unchanged
 from graveler_core.model.entities import Repository
 from graveler_core.model.entry import Entry
 from graveler_core.model.ids import CommitId
 from graveler_core.model.index import Index
 from graveler_core.model.layers import Layer
 from graveler_core.objects.commits import StoredCommit, read_commit
-from graveler_core.segments.merge import as_records, newest_wins
+from graveler_core.segments.merge import as_records, live, newest_wins
 from graveler_core.segments.sorted_keys import KEY
-from graveler_core.segments.streams import merge
+from graveler_core.segments.streams import merge, overlaid
 from graveler_core.staging import stack as staged
 from graveler_core.staging.prefixes import Source, spans, within
 from graveler_core.staging.segment_layer import Cache
@@ -92,16 +91,7 @@ def scan(view: View, *, start: bytes = b"", end: bytes | None = None, few: int |
     Args:
         few: How many are likely to be enough.
     """
-    said = (page for page in staged.scan(view.stack, start=start, end=end, few=few) if page.num_rows)
-    first = next(said, None)
-    below = _below(view, start, end)
-    if first is None:
-        yield from below
-        return
-    for page in merge([chain([first], said), map(as_records, below)]):
-        entries = live(page)
-        if entries.num_rows:
-            yield entries
+    return overlaid(staged.scan(view.stack, start=start, end=end, few=few), _below(view, start, end), few)
 
 
 def changes(view: View) -> Iterator[pa.Table]:

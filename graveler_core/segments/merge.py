@@ -82,6 +82,27 @@ def apply_changes(entries: pa.Table, changes: pa.Table) -> AppliedChanges:
     )
 
 
+def overlay(entries: pa.Table, records: pa.Table) -> pa.Table:
+    """The entries that show where records lie over entries; both sorted, each key at most once.
+
+    Decided by keys: a row is copied only where some rows of a table show and others do not.
+    """
+    puts = live(records)
+    if entries.num_rows == 0 or records.num_rows == 0:
+        return puts if entries.num_rows == 0 else entries
+    if puts.num_rows == 0 and entries.num_rows == records.num_rows and entries[KEY].equals(records[KEY]):
+        return entries.slice(0, 0)
+    hidden = pc.is_in(entries.column(KEY), value_set=records.column(KEY).combine_chunks())
+    shown = entries.filter(pc.invert(hidden)) if pc.any(hidden).as_py() else entries
+    return newest_wins([puts, shown]) if puts.num_rows else shown
+
+
+def live(records: pa.Table) -> pa.Table:
+    """The entries among some records, without the tombstones."""
+    gone = records.column(TOMBSTONE)
+    return as_entries(records.filter(pc.invert(gone)) if pc.any(gone).as_py() else records)
+
+
 def as_entries(records: pa.Table) -> pa.Table:
     """Records without tombstones, as entries."""
     kept = records.drop_columns([TOMBSTONE]) if TOMBSTONE in records.column_names else records

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
-from graveler_core.segments.merge import newest_wins
+from graveler_core.segments.merge import live, newest_wins, overlay
 from graveler_core.segments.sorted_keys import KEY, upper_bound
 
 
@@ -31,6 +31,36 @@ def merge(streams: Sequence[Iterator[pa.Table]]) -> Iterator[pa.Table]:
         rests = {age: page.slice(cuts[age]) for age, page in pages.items()}
         following = {age: rest if rest.num_rows else _next(streams[age]) for age, rest in rests.items()}
         pages = {age: page for age, page in following.items() if page is not None}
+
+
+def overlaid(above: Iterator[pa.Table], below: Iterator[pa.Table], few: int | None = None) -> Iterator[pa.Table]:
+    """The entries that show where sorted records lie over sorted entries: sorted tables in `ENTRY_SCHEMA`, none empty.
+
+    Args:
+        above: Sorted tables in `RECORD_SCHEMA` with growing, distinct keys.
+        below: Likewise in `ENTRY_SCHEMA`.
+        few: How many entries are likely to be enough: so many are decided at once, then twice as many, and so on.
+
+    Memory is one page a stream, and each is asked for its next page only when what follows is asked for.
+    """
+    records, entries = _next(above), _next(below)
+    while records is not None and entries is not None:
+        some = entries if few is None else entries.slice(0, few)
+        few = None if few is None else 2 * few
+        bound = min(_last_key(records), _last_key(some))
+        cuts = [upper_bound(page.column(KEY), bound) for page in (entries, records)]
+        shown = overlay(entries.slice(0, cuts[0]), records.slice(0, cuts[1]))
+        if shown.num_rows:
+            yield shown
+        entries = entries.slice(cuts[0]) if cuts[0] < entries.num_rows else _next(below)
+        records = records.slice(cuts[1]) if cuts[1] < records.num_rows else _next(above)
+    while records is not None:
+        if (shown := live(records)).num_rows:
+            yield shown
+        records = _next(above)
+    while entries is not None:
+        yield entries
+        entries = _next(below)
 
 
 def _next(stream: Iterator[pa.Table]) -> pa.Table | None:

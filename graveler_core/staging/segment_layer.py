@@ -9,7 +9,7 @@ uses a name of its own, so attempts never meet; what the manifest does not list 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any, Protocol, TypeAlias
 
 import pyarrow as pa
@@ -34,9 +34,9 @@ Mapper: TypeAlias = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any
 class Cache(Protocol):
     """Keeps what was read of layers, by address: files of layers never change, and no address is used again."""
 
-    def get(self, id: str) -> Any | None: ...
+    def get(self, id: Hashable) -> Any | None: ...
 
-    def put(self, id: str, value: Any, size: int) -> None: ...
+    def put(self, id: Hashable, value: Any, size: int) -> None: ...
 
 
 class Piece(Record):

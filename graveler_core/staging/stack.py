@@ -24,6 +24,7 @@ from graveler_core.segments.sorted_keys import between
 from graveler_core.segments.streams import merge
 from graveler_core.staging import area, segment_layer
 from graveler_core.staging.prefixes import Source, covers, hidden, source_of
+from graveler_core.staging.sealed_pages import SealedPages
 
 KEYS_AT_ONCE = 10_000
 """What a lookup asks a store for in one round trip at most."""
@@ -37,7 +38,7 @@ class Stack:
     blobs: Blobs
     layers: tuple[Layer, ...]
     cache: segment_layer.Cache | None = None
-    """For the files of segment layers, which never change."""
+    """For the files of segment layers, which never change, and for sealed tokens, whose acknowledged records do not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +102,12 @@ def scan(stack: Stack, *, start: bytes = b"", end: bytes | None = None, few: int
     for depth, layer in enumerate(stack.layers):
         if isinstance(layer, SealedToken | SegmentLayer):
             shadows = hidden(stack.layers[:depth])
-            found = (
-                area.scan(stack.kv, layer.token, start=start, end=end, few=few)
-                if isinstance(layer, SealedToken)
-                else segment_layer.scan(stack.blobs, layer.id, start=start, end=end, cache=stack.cache)
-            )
+            if isinstance(layer, SegmentLayer):
+                found = segment_layer.scan(stack.blobs, layer.id, start=start, end=end, cache=stack.cache)
+            elif depth == 0 or stack.cache is None:  # the newest layer may be the open token, which changes
+                found = area.scan(stack.kv, layer.token, start=start, end=end, few=few)
+            else:
+                found = SealedPages(stack.kv, stack.cache).scan(layer.token, start=start, end=end, few=few)
             streams.append(_unhidden(found, shadows))
     return merge(streams) if streams else iter(())
 

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from graveler_core.committed import scan as tree
 from graveler_core.committed.index.indexes import Indexes
 from graveler_core.committed.index.layers import layers
-from graveler_core.model.entry import TOMBSTONE
 from graveler_core.model.index import Index
-from graveler_core.segments.merge import as_entries, as_records
 from graveler_core.segments.sorted_keys import between
-from graveler_core.segments.streams import merge
+from graveler_core.segments.streams import merge, overlaid
 
 
 def scan(
@@ -31,10 +28,4 @@ def scan(
     below = tree.scan(indexes.trees, index.metarange_id, start=first, end=last)
     pieces = [between(layer.table, first, last) for layer in layers(indexes, index)]
     above = [piece for piece in pieces if piece.num_rows]
-    if not above:
-        yield from below
-        return
-    for page in merge([*(iter([piece]) for piece in above), map(as_records, below)]):
-        entries = as_entries(page.filter(pc.invert(page.column(TOMBSTONE))))
-        if entries.num_rows:
-            yield entries
+    yield from overlaid(merge([iter([piece]) for piece in above]) if above else iter(()), below)

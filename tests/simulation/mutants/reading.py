@@ -1,13 +1,18 @@
-"""Without parts of the closing re-read."""
+"""Without parts of the closing re-read, or with copies of what was not yet frozen."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 from graveler_core.engine import read, registers, write
-from graveler_core.model.ids import BranchId, RepositoryId
+from graveler_core.model.ids import BranchId, LayerId, RepositoryId, StagingToken
+from graveler_core.model.layers import PrefixRemoval, SealedToken
 from graveler_core.refs import branches
+from graveler_core.staging import stack
+from graveler_core.staging.segment_layer import Cache
+from graveler_core.staging.stack import Stack
 from graveler_core.stores import Registers, Stores
 from graveler_core.stores.shared_reads import SharedReads
 from tests.simulation.mutants.plant import instead, mutant
@@ -82,4 +87,35 @@ def joins_a_read_in_flight() -> Iterator[None]:
         return real(self, repository, branch, fetch) if line is None else line.flying.result()
 
     with instead((SharedReads, "read", joined)):
+        yield
+
+
+@dataclass(frozen=True, slots=True)
+class _KeptTooSoon:
+    """A cache that takes pages of the open token too, and gives them once it is sealed."""
+
+    inner: Cache
+    opened: StagingToken
+
+    def get(self, id: Hashable) -> Any | None:
+        return None if isinstance(id, tuple) and id[0] == self.opened else self.inner.get(id)
+
+    def put(self, id: Hashable, value: Any, size: int) -> None:
+        self.inner.put(id, value, size)
+
+
+@mutant(seed=283, breaks="1")
+def sealed_token_is_kept_from_before_its_seal() -> Iterator[None]:
+    """A page of a sealed token is taken from a scan that began before a record listed the token as sealed."""
+    real = stack.scan
+    above = PrefixRemoval(id=LayerId("nothing"), prefix="\x01nothing/")
+
+    def scan(found: Stack, **window: Any) -> Any:
+        newest = found.layers[0] if found.layers else None
+        if found.cache is None or not isinstance(newest, SealedToken):
+            return real(found, **window)
+        cache = _KeptTooSoon(found.cache, newest.token)
+        return real(replace(found, layers=(above, *found.layers), cache=cache), **window)
+
+    with instead((stack, "scan", scan)):
         yield

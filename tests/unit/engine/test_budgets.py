@@ -53,6 +53,17 @@ def test_a_warm_process_reads_no_object() -> None:
     assert not measured.places.asked
 
 
+def test_a_warm_process_scans_no_sealed_token() -> None:
+    measured = Measured()
+    for number in range(5):
+        measured.main.stage("a", entry(number))
+        measured.main.remove_prefix("p/")
+    first = measured.spent(lambda: list(measured.main.list()))
+    measured.kv.reset()
+    assert len(list(measured.main.list())) == 301
+    assert (first.scans, measured.kv.counts["scan"] + measured.kv.counts["scan_arrow"]) == (6, 1)
+
+
 def test_each_object_is_read_once_by_one_listing() -> None:
     measured = Measured()
     spent = measured.spent(lambda: list(measured.main.list()))

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graveler_core.segments.sorted_keys import KEY
-from graveler_core.segments.streams import merge
-from tests.unit.segments.samples import CHANGES, Changes, records
+from graveler_core.segments.streams import merge, overlaid
+from tests.unit.segments.samples import CHANGES, STATES, Changes, State, after, entries, records, state_of
 
 STREAMS = st.lists(st.tuples(CHANGES, st.integers(1, 7)), min_size=1, max_size=5)
 
@@ -54,3 +54,30 @@ def test_empty_pages_end_nothing() -> None:
     left = iter([empty, records({b"a": 1}), empty, records({b"c": 1})])
     right = iter([empty, empty, records({b"b": 1})])
     assert [key for page in merge([left, right]) for key in page.column(KEY).to_pylist()] == [b"a", b"b", b"c"]
+
+
+@given(CHANGES, STATES, st.integers(1, 7), st.integers(1, 20), st.one_of(st.none(), st.integers(1, 5)))
+def test_what_shows_where_records_lie_over_entries(
+    changes: Changes, state: State, rows: int, size: int, few: int | None
+) -> None:
+    table = entries(state)
+    below = (table.slice(row, size) for row in range(0, table.num_rows, size))
+    shown = list(overlaid(pages(changes, rows), below, few))
+    assert all(page.num_rows and page.schema.equals(table.schema) for page in shown)
+    found = state_of(*shown)
+    assert found == after(state, changes)
+    assert list(found) == sorted(found)
+
+
+def test_no_more_is_read_below_than_shows() -> None:
+    read: list[int] = []
+
+    def below() -> Iterator[pa.Table]:
+        for number in range(0, 100, 10):
+            read.append(number)
+            yield entries({b"%04d" % (number + one): one for one in range(10)})
+
+    gone: dict[bytes, int | None] = {b"%04d" % number: None for number in range(25)}
+    first = next(overlaid(iter([records(gone)]), below(), 2))
+    assert first.column(KEY)[0].as_py() == b"0025"
+    assert read == [0, 10, 20]
