@@ -126,13 +126,18 @@ def read(place: Place) -> Iterator[Measured]:
 
 @scenario("core", changed_branches)
 def diff(place: Place) -> Iterator[Measured]:
-    """Spread changes against the commit that they were made on, as values."""
+    """Spread changes against the commit that they were made on, as values and as counts."""
     for count in _CHANGES:
         with place.connect() as g:
             repo = place.repo(g)
             taken = clocked(lambda: list(repo.diff("main", f"changed-{count}")), 6)  # noqa: B023
             yield taken[:1].named(f"diff, {_changes(count)}, cold")
             yield taken[1:].named(f"diff, {_changes(count)}, warm")
+        with place.connect() as g:
+            repo = place.repo(g)
+            taken = clocked(lambda: repo.diff_summary("main", f"changed-{count}"), 6)  # noqa: B023
+            yield taken[:1].named(f"diff, {_changes(count)}, counted, cold")
+            yield taken[1:].named(f"diff, {_changes(count)}, counted, warm")
 
 
 @scenario("core", changed_branches)

@@ -8,6 +8,8 @@ from collections.abc import Hashable
 from typing import Any
 
 DEFAULT_BYTES = 256 << 20
+_REMEMBERED = 10_000
+"""Ids of what was asked for once and not held."""
 
 
 class TreeCache:
@@ -20,6 +22,7 @@ class TreeCache:
         self._max_bytes = max_bytes
         self._bytes = 0
         self._held: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
+        self._asked: OrderedDict[Hashable, None] = OrderedDict()
         self._lock = threading.Lock()
 
     def get(self, id: Hashable) -> Any | None:
@@ -43,6 +46,16 @@ class TreeCache:
             while self._bytes > self._max_bytes:
                 _, (_, released) = self._held.popitem(last=False)
                 self._bytes -= released
+
+    def asked_before(self, id: Hashable) -> bool:
+        """Whether this was asked about an id before: what is wanted a second time is worth its memory."""
+        with self._lock:
+            if id in self._asked:
+                return True
+            self._asked[id] = None
+            if len(self._asked) > _REMEMBERED:
+                self._asked.popitem(last=False)
+            return False
 
     @property
     def held_bytes(self) -> int:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from graveler_core.committed.cursor import Cursor
 from graveler_core.committed.node import Row
 from graveler_core.committed.scan import key_interval
-from graveler_core.committed.trees import Trees, read_range
+from graveler_core.committed.trees import ALL, DECISIVE, Trees, glance
 from graveler_core.model.entry import ENTRY_SCHEMA, RECORD_SCHEMA, TOMBSTONE
 from graveler_core.model.ids import MetarangeId
 from graveler_core.segments.merge import as_records, identities, paired
@@ -29,15 +29,29 @@ SIDE_SCHEMA = pa.schema([field.with_nullable(True) for field in RECORD_SCHEMA if
 
 
 @dataclass(frozen=True, slots=True)
+class Wanted:
+    """The columns that a caller wants of either state: `ALL` or `DECISIVE`. Others are not decoded."""
+
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+
+
+STATES = Wanted(ALL, ALL)
+CHANGES = Wanted(DECISIVE, ALL)
+"""For `as_changes`."""
+KEYS = Wanted(DECISIVE, DECISIVE)
+
+
+@dataclass(frozen=True, slots=True)
 class Differences:
     """Keys at which two states differ, in order, and what each state has there."""
 
     keys: pa.Array
     """Binary, none null."""
     before: pa.Table
-    """`SIDE_SCHEMA`, row by row as `keys`; all null where the key was added."""
+    """The wanted columns of `SIDE_SCHEMA`, row by row as `keys`; all null where the key was added."""
     after: pa.Table
-    """`SIDE_SCHEMA`, row by row as `keys`; all null where the key was removed."""
+    """The wanted columns of `SIDE_SCHEMA`, row by row as `keys`; all null where the key was removed."""
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -57,6 +71,7 @@ def diff(  # noqa: PLR0913 - the key interval as `scan` takes it
     prefix: bytes = b"",
     start: bytes = b"",
     end: bytes | None = None,
+    wanted: Wanted = STATES,
 ) -> Iterator[Differences]:
     """Where `right` (after) differs from `left` (before), at keys that begin with `prefix`, `start` ≤ key < `end`.
 
@@ -69,7 +84,7 @@ def diff(  # noqa: PLR0913 - the key interval as `scan` takes it
     if left == right:
         return
     first, last = key_interval(prefix, start, end)
-    sides = _Side(trees, left, first, last), _Side(trees, right, first, last)
+    sides = _Side(trees, left, (first, last), wanted.before), _Side(trees, right, (first, last), wanted.after)
     while (row := _next_range(*sides)) is not None:
         yield from _compared(*sides, before=row[1].min_key)
         row[0].read(row[1])
@@ -79,15 +94,18 @@ def diff(  # noqa: PLR0913 - the key interval as `scan` takes it
 class _Side:
     """One tree: what is ahead of the cursor, and what was read and not yet compared."""
 
-    def __init__(self, trees: Trees, root: MetarangeId, first: bytes, last: bytes | None) -> None:
-        self.cursor = Cursor(trees, root, first, last)
+    def __init__(
+        self, trees: Trees, root: MetarangeId, interval: tuple[bytes, bytes | None], columns: tuple[str, ...]
+    ) -> None:
+        self.cursor = Cursor(trees, root, *interval)
         self._trees = trees
-        self._interval = (first, last)
-        self._read: pa.Table = ENTRY_SCHEMA.empty_table()
+        self._interval = interval
+        self._columns = columns
+        self._read: pa.Table = ENTRY_SCHEMA.empty_table().select(columns)
 
     def read(self, row: Row) -> None:
         """Take in a range, behind what is there."""
-        entries = between(read_range(self._trees, row), *self._interval)
+        entries = between(glance(self._trees, row, self._columns), *self._interval)
         self._read = pa.concat_tables([self._read, entries]) if self._read.num_rows else entries
 
     def take(self, before: bytes | None) -> pa.Table:
@@ -139,7 +157,7 @@ def _compared(left: _Side, right: _Side, before: bytes | None) -> Iterator[Diffe
 
 
 def differences(before: pa.Table, after: pa.Table) -> Differences:
-    """Pair two sorted tables in `ENTRY_SCHEMA` by key, and keep what differs."""
+    """Pair two sorted tables, of all or the decisive columns of `ENTRY_SCHEMA`, by key, and keep what differs."""
     pairs = paired(before, after)
     both = np.flatnonzero((pairs.left >= 0) & (pairs.right >= 0))
     same = (identities(before)[pairs.left[both]] == identities(after)[pairs.right[both]]).all(axis=1)
@@ -165,7 +183,13 @@ def as_changes(found: Differences) -> pa.Table:
     return as_records(filled, absent.combine_chunks())
 
 
+def aligned(keys: pa.Array, entries: pa.Table) -> pa.Table:
+    """What sorted entries have at each of some keys, in `SIDE_SCHEMA`, all null where they have none."""
+    rows = pc.index_in(keys, value_set=entries.column(KEY).combine_chunks()).fill_null(-1)
+    return _rows(entries, rows.to_numpy().astype(np.int64))
+
+
 def _rows(table: pa.Table, rows: NDArray[np.int64]) -> pa.Table:
     """Some rows of a table, all null where the number is -1."""
     taken = table.combine_chunks().take(pa.array(rows, mask=rows < 0))
-    return pa.Table.from_arrays(taken.columns, schema=SIDE_SCHEMA)
+    return pa.Table.from_arrays(taken.columns, schema=pa.schema(map(SIDE_SCHEMA.field, table.column_names)))

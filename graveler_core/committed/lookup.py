@@ -9,9 +9,10 @@ import polars as pl
 import pyarrow as pa
 
 from graveler_core.committed.node import Row
-from graveler_core.committed.trees import Trees, read_node, read_range
+from graveler_core.committed.trees import ALL, DECISIVE, Trees, glance, read_node, read_range
 from graveler_core.model.entry import ENTRY_SCHEMA
 from graveler_core.model.ids import MetarangeId
+from graveler_core.segments.merge import IDENTITY
 from graveler_core.segments.sorted_keys import KEY, key_series, lower_bound, positions
 
 
@@ -32,9 +33,19 @@ def lookup(trees: Trees, metarange: MetarangeId, key: bytes) -> pa.Table | None:
     return entries.slice(at, 1)
 
 
-def lookup_many(trees: Trees, metarange: MetarangeId, keys: Sequence[bytes]) -> pa.Table:
-    """The entries at those of the sorted `keys` that exist, in order, in `ENTRY_SCHEMA`. Each range is read once."""
-    found: list[pa.Table] = [ENTRY_SCHEMA.empty_table()]
+def identity_of(trees: Trees, metarange: MetarangeId, key: bytes) -> bytes:
+    """The identity of the entry at a key; b"" where there is none. Raises as `lookup`."""
+    found = lookup_many(trees, metarange, [key], DECISIVE)
+    return found.column(IDENTITY)[0].as_py() if found.num_rows else b""
+
+
+def lookup_many(trees: Trees, metarange: MetarangeId, keys: Sequence[bytes], columns: Sequence[str] = ALL) -> pa.Table:
+    """The entries at those of the sorted `keys` that exist, in order. Each range is read once.
+
+    Args:
+        columns: `ALL`, or `DECISIVE`: what is asked for, and what is decoded.
+    """
+    found: list[pa.Table] = [ENTRY_SCHEMA.empty_table().select(columns)]
     start = 0
     while start < len(keys):
         row = _range_at(trees, metarange, keys[start])
@@ -43,7 +54,7 @@ def lookup_many(trees: Trees, metarange: MetarangeId, keys: Sequence[bytes]) -> 
         end = bisect_right(keys, row.max_key, start)
         first = bisect_left(keys, row.min_key, start, end)
         if first < end:
-            entries = read_range(trees, row)
+            entries = glance(trees, row, columns)
             at, there = positions(key_series(entries), pl.Series(keys[first:end], dtype=pl.Binary))
             found.append(entries.take(pa.array(at[there])))
         start = end

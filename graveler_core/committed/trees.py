@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,9 +18,13 @@ from graveler_core.model.entry import ENTRY_SCHEMA
 from graveler_core.model.ids import MetarangeId
 from graveler_core.segments import format as segment_format
 from graveler_core.segments.boundary import Cutting
+from graveler_core.segments.merge import IDENTITY
 from graveler_core.segments.sorted_keys import KEY
 
 RANGE_TAG = b"range"
+ALL = tuple(ENTRY_SCHEMA.names)
+DECISIVE = (KEY, IDENTITY)
+"""The columns that decide whether entries are equal."""
 _NODE_ROW_BYTES = 400
 """What a decoded row takes in memory besides its keys."""
 
@@ -62,7 +67,7 @@ def write_range(trees: Trees, row: Row, entries: pa.Table) -> None:
 
 
 def read_range(trees: Trees, row: Row) -> pa.Table:
-    """The entries of a range, in one chunk, from the cache or the store.
+    """The entries of a range, in one chunk, from the cache or the store; they are held for readers to come.
 
     Raises:
         CorruptData: it is missing, damaged, or not what its row says.
@@ -70,13 +75,29 @@ def read_range(trees: Trees, row: Row) -> pa.Table:
     cached = trees.cache.get(row.id)
     if cached is not None:
         return cached
-    name = address(row.id)
-    entries = segment_format.decode(_read(trees, row.id, Kind.CorruptRange), ENTRY_SCHEMA, name)
-    keys = entries.column(KEY)
-    right = entries.num_rows == row.entries > 0 and (keys[0].as_py(), keys[-1].as_py()) == (row.min_key, row.max_key)
-    if not right or (trees.verify and range_id(entries) != row.id):
-        raise CorruptData(f"segment {name}: holds other entries than its id says", kind=Kind.CorruptRange, address=name)
+    entries = _decoded(trees, row)
     hold_range(trees, row, entries)
+    return entries
+
+
+def glance(trees: Trees, row: Row, columns: Sequence[str] = ALL) -> pa.Table:
+    """Some columns of a range, for who takes a few rows and may never come back: memory costs more than decoding.
+
+    Columns that decide whether entries are equal are held, all of them at the second time. Raises as `read_range`.
+
+    Args:
+        columns: `ALL` or `DECISIVE`.
+    """
+    cached = trees.cache.get(row.id)
+    if cached is not None:
+        return cached.select(columns)
+    if columns == ALL:
+        return read_range(trees, row) if trees.cache.asked_before(row.id) else _decoded(trees, row)
+    id = row.id, *columns
+    entries = trees.cache.get(id)
+    if entries is None:
+        entries = _decoded(trees, row, columns)
+        trees.cache.put(id, entries, entries.nbytes)
     return entries
 
 
@@ -119,6 +140,18 @@ def count_entries(trees: Trees, metarange: MetarangeId) -> int:
 
 def _hold_node(trees: Trees, id: str, data: bytes, node: Node) -> None:
     trees.cache.put(id, node, 2 * len(data) + _NODE_ROW_BYTES * len(node.rows))
+
+
+def _decoded(trees: Trees, row: Row, columns: Sequence[str] = ALL) -> pa.Table:
+    """Columns of a range from the store."""
+    name, data = address(row.id), _read(trees, row.id, Kind.CorruptRange)
+    every = columns == ALL or trees.verify
+    entries = segment_format.decode(data, ENTRY_SCHEMA, name, None if every else columns)
+    keys = entries.column(KEY)
+    right = entries.num_rows == row.entries > 0 and (keys[0].as_py(), keys[-1].as_py()) == (row.min_key, row.max_key)
+    if not right or (trees.verify and range_id(entries) != row.id):
+        raise CorruptData(f"segment {name}: holds other entries than its id says", kind=Kind.CorruptRange, address=name)
+    return entries.select(columns)
 
 
 def _read(trees: Trees, id: str, kind: Kind) -> bytes:

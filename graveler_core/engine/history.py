@@ -10,8 +10,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
-from graveler_core.committed.diff import Differences, differences
+from graveler_core.committed.diff import STATES, Differences, Wanted, differences
 from graveler_core.committed.index.layers import own_changes
+from graveler_core.committed.scan import key_interval
 from graveler_core.engine import listing, snapshot
 from graveler_core.engine.resolve import resolve_commit
 from graveler_core.engine.view import commit_of
@@ -52,6 +53,7 @@ class DiffQuery:
     since_merge_base: bool = False
     prefix: str = ""
     after: str = ""
+    wanted: Wanted = STATES
 
 
 def log(stores: Stores, repo: Repository, query: LogQuery, after: str | None = None) -> Iterator[Step]:
@@ -87,7 +89,7 @@ def changes(
     """What a commit changed against its first parent, in key order, lazily; a root added all that it holds."""
     if commit.header.parents:
         sides = (commit.header.parents[0], commit.id)
-        return snapshot.diff(stores, repo, sides, prefix=prefix_key(prefix), start=_behind(after))
+        return snapshot.diff(stores, repo, sides, key_interval(prefix_key(prefix), _behind(after)))
     pages = listing.tables(
         partial(snapshot.entries_page, stores, repo.id, commit.id), listing.Window(prefix=prefix, after=after)
     )
@@ -100,7 +102,9 @@ def diff(stores: Stores, repo: Repository, query: DiffQuery) -> Iterator[Differe
     if query.since_merge_base:
         left = base_of(stores, repo, left, right)
     sides = (left.id, right.id)
-    return snapshot.diff(stores, repo, sides, prefix=prefix_key(query.prefix), start=_behind(query.after))
+    return snapshot.diff(
+        stores, repo, sides, key_interval(prefix_key(query.prefix), _behind(query.after)), query.wanted
+    )
 
 
 def count(found: Iterable[Differences]) -> ChangeSummary:

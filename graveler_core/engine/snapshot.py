@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
-from graveler_core.committed.diff import Differences
+from graveler_core.committed.diff import STATES, Differences, Wanted
 from graveler_core.committed.index.diff import diff as diff_indexes
 from graveler_core.committed.index.fold import fold
 from graveler_core.committed.index.lookup import lookup
@@ -45,11 +45,16 @@ def entries_page(
 
 
 def diff(
-    stores: Stores, repo: Repository, sides: tuple[CommitId, CommitId], *, prefix: bytes = b"", start: bytes = b""
+    stores: Stores,
+    repo: Repository,
+    sides: tuple[CommitId, CommitId],
+    span: tuple[bytes, bytes | None],
+    wanted: Wanted = STATES,
 ) -> Iterator[Differences]:
-    """Where the content of the second commit differs from that of the first, in key order, lazily."""
+    """Where the content of the second commit differs from that of the first in a key span, in order, lazily."""
     before, after = (commit_of(stores, repo, side).layout.index for side in sides)
-    return diff_indexes(stores.indexes(repo), before, after, prefix=prefix, start=start)
+    start, end = span
+    return diff_indexes(stores.indexes(repo), before, after, start=start, end=end, wanted=wanted)
 
 
 def tree_id(stores: Stores, repo: RepositoryId, commit: CommitId) -> MetarangeId:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from graveler_core.committed.diff import Differences, as_changes
+from graveler_core.committed.diff import CHANGES, Differences, as_changes
 from graveler_core.committed.index.diff import diff
 from graveler_core.committed.index.indexes import Indexes
 from graveler_core.committed.index.lookup import lookup as lookup_committed
@@ -160,4 +160,4 @@ def _records_over_head(view: View, start: bytes, end: bytes | None, few: int | N
 
 
 def _changes_between(view: View, left: Index, right: Index, start: bytes, end: bytes | None) -> Iterator[pa.Table]:
-    return (as_changes(d) for d in diff(view.indexes, left, right, start=start, end=end))
+    return (as_changes(d) for d in diff(view.indexes, left, right, start=start, end=end, wanted=CHANGES))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Literal
 
-from graveler_core.committed.diff import Differences
+from graveler_core.committed.diff import KEYS, Differences
 from graveler_core.engine import branching, history, merge, snapshot, transplant
 from graveler_core.engine.draft import Draft
 from graveler_core.engine.history import DiffQuery, LogQuery
@@ -161,7 +161,7 @@ class Repository:
 
     def diff_summary(self, left: str, right: str, prefix: str = "", *, since_merge_base: bool = False) -> ChangeSummary:
         """How many paths `diff` would list, by kind; counted without listing them."""
-        return history.count(self._diff(DiffQuery(left, right, since_merge_base, prefix)))
+        return history.count(self._diff(DiffQuery(left, right, since_merge_base, prefix, wanted=KEYS)))
 
     def merge_base(self, left: str, right: str) -> CommitRecord:
         """The best common ancestor of two refs. Raises `NotFound` (`NoMergeBase`) for unrelated histories."""

@@ -6,7 +6,7 @@ of the rows (`codec.content_hash`), never of the file. Pages carry checksums; a 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -46,20 +46,24 @@ def encode(table: pa.Table, *, row_group_rows: int = 1 << 20) -> memoryview:
     return memoryview(sink.getvalue()).cast("B")
 
 
-def decode(data: Any, schema: pa.Schema, name: str) -> pa.Table:
+def decode(data: Any, schema: pa.Schema, name: str, columns: Sequence[str] | None = None) -> pa.Table:
     """The table in a file, in one chunk.
 
     Args:
         data: The file: bytes or any buffer.
         schema: What it must hold; columns beyond it are an error.
         name: Names the object in errors: its address.
+        columns: Those to read, in the order of the schema; the others are not looked at. None: all.
 
     Raises:
         CorruptData: not Parquet, damaged, other columns, or nulls where the schema has none.
     """
     with _corrupt(name):
-        table = _open(data).read(use_threads=False)
-        return _conformed(table, schema)
+        file = _open(data)
+        if columns is None:
+            return _conformed(file.read(use_threads=False), schema)
+        _require_columns(file.schema_arrow, schema)
+        return _conformed(file.read(columns=list(columns), use_threads=False), pa.schema(map(schema.field, columns)))
 
 
 def decode_batches(data: Any, schema: pa.Schema, name: str, rows: int = BATCH_ROWS) -> Iterator[pa.Table]:
@@ -82,14 +86,18 @@ def _open(data: Any) -> pq.ParquetFile:
 
 
 def _conformed(table: pa.Table, schema: pa.Schema) -> pa.Table:
-    if table.schema.names != schema.names:
-        raise ValueError(f"columns are {', '.join(table.schema.names)}")
+    _require_columns(table.schema, schema)
     whole = table.cast(schema).combine_chunks()
     for field in schema:
         if not field.nullable and whole.column(field.name).null_count:
             raise ValueError(f"column {field.name} has nulls")
     whole.validate()
     return whole
+
+
+def _require_columns(found: pa.Schema, schema: pa.Schema) -> None:
+    if found.names != schema.names:
+        raise ValueError(f"columns are {', '.join(found.names)}")
 
 
 @contextmanager

@@ -21,13 +21,23 @@ from graveler_core.segments.sorted_keys import KEY, key_series, positions
 IDENTITY = "identity"
 
 
+class Effect(NamedTuple):
+    """What changes do to entries."""
+
+    effective: pa.Table
+    """The changes that changed something, `RECORD_SCHEMA`."""
+    added: int
+    changed: int
+    removed: int
+
+
 class AppliedChanges(NamedTuple):
     """What `apply_changes` gives."""
 
     entries: pa.Table
     """The new entries, `ENTRY_SCHEMA`."""
     effective: pa.Table
-    """The changes that changed something, `RECORD_SCHEMA`."""
+    """As in `Effect`, and so are the numbers."""
     added: int
     changed: int
     removed: int
@@ -63,23 +73,15 @@ def apply_changes(entries: pa.Table, changes: pa.Table) -> AppliedChanges:
     A change that changes nothing (the same identity again, a tombstone of an absent key) is dropped, and the old entry
     stays with its mtime and address.
     """
-    tombstone = _flags(changes.column(TOMBSTONE))
     at, found = positions(key_series(entries), key_series(changes))
-    effective = np.where(tombstone, found, True)
-    same = np.flatnonzero(found & ~tombstone)
-    if len(same):
-        old, new = identities(entries)[at[same]], identities(changes)[same]
-        effective[same] = (old != new).any(axis=1)
-    puts = effective & ~tombstone
-    added = int(np.count_nonzero(puts & ~found))
-    done = changes if effective.all() else changes.filter(pa.array(effective))
-    return AppliedChanges(
-        entries=_overlaid(entries, changes, at, found, effective),
-        effective=done,
-        added=added,
-        changed=int(np.count_nonzero(puts)) - added,
-        removed=int(np.count_nonzero(effective & tombstone)),
-    )
+    effective = _effective(entries, changes, at, found)
+    return AppliedChanges(_overlaid(entries, changes, at, found, effective), *_effect(changes, found, effective))
+
+
+def effect(entries: pa.Table, changes: pa.Table) -> Effect:
+    """What `apply_changes` does to entries of which key and identity are known: not what becomes of them."""
+    at, found = positions(key_series(entries), key_series(changes))
+    return _effect(changes, found, _effective(entries, changes, at, found))
 
 
 def overlay(entries: pa.Table, records: pa.Table) -> pa.Table:
@@ -134,6 +136,31 @@ def identities(table: pa.Table) -> NDArray[np.uint64]:
     if len(array) == 0:
         return np.empty((0, 4), np.uint64)
     return np.ascontiguousarray(fixed_rows(array)).view(np.uint64).reshape(len(array), 4)
+
+
+def _effective(
+    entries: pa.Table, changes: pa.Table, at: NDArray[np.int64], found: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """Which changes change something."""
+    tombstone = _flags(changes.column(TOMBSTONE))
+    effective: NDArray[np.bool_] = np.where(tombstone, found, True)
+    same = np.flatnonzero(found & ~tombstone)
+    if len(same):
+        old, new = identities(entries)[at[same]], identities(changes)[same]
+        effective[same] = (old != new).any(axis=1)
+    return effective
+
+
+def _effect(changes: pa.Table, found: NDArray[np.bool_], effective: NDArray[np.bool_]) -> Effect:
+    tombstone = _flags(changes.column(TOMBSTONE))
+    puts = effective & ~tombstone
+    added = int(np.count_nonzero(puts & ~found))
+    return Effect(
+        effective=changes if effective.all() else changes.filter(pa.array(effective)),
+        added=added,
+        changed=int(np.count_nonzero(puts)) - added,
+        removed=int(np.count_nonzero(effective & tombstone)),
+    )
 
 
 def _overlaid(

@@ -7,7 +7,7 @@ waits for whom. Segments are kept in Arrow's own format: three times as quick, a
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from types import SimpleNamespace
 from typing import Any
@@ -75,11 +75,11 @@ def encode(table: pa.Table) -> memoryview:
     return memoryview(sink.getvalue()).cast("B")
 
 
-def decode(data: bytes, schema: pa.Schema, name: str) -> pa.Table:
+def decode(data: bytes, schema: pa.Schema, name: str, columns: Sequence[str] | None = None) -> pa.Table:
     """The table in a segment's file."""
     table = pa.ipc.open_stream(pa.BufferReader(data)).read_all().combine_chunks()
     assert table.schema.equals(schema), name
-    return table
+    return table if columns is None else table.select(columns)
 
 
 @contextmanager

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from graveler_core.committed.diff import Differences, differences, joined
+from graveler_core.committed.diff import STATES, Differences, Wanted, differences, joined
 from graveler_core.committed.diff import diff as diff_trees
 from graveler_core.committed.index.indexes import Indexes
 from graveler_core.committed.index.layers import inline_layer, layers, read_run
@@ -27,6 +28,16 @@ _KEYS_AT_ONCE = 10_000
 """Keys that are looked up in one step."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Sides:
+    """What is compared, and what is wanted of it."""
+
+    indexes: Indexes
+    left: Index
+    right: Index
+    wanted: Wanted
+
+
 def diff(  # noqa: PLR0913 - the key interval as `scan` takes it
     indexes: Indexes,
     left: Index,
@@ -35,6 +46,7 @@ def diff(  # noqa: PLR0913 - the key interval as `scan` takes it
     prefix: bytes = b"",
     start: bytes = b"",
     end: bytes | None = None,
+    wanted: Wanted = STATES,
 ) -> Iterator[Differences]:
     """Where `right` (after) differs from `left` (before), at keys that begin with `prefix`, `start` ≤ key < `end`.
 
@@ -49,12 +61,13 @@ def diff(  # noqa: PLR0913 - the key interval as `scan` takes it
     first, last = key_interval(prefix, start, end)
     apart = [key for key in _keys_apart(indexes, left, right) if first <= key and (last is None or key < last)]
     done = 0
-    for part in diff_trees(indexes.trees, left.metarange_id, right.metarange_id, start=first, end=last):
+    sides = _Sides(indexes, left, right, wanted)
+    for part in diff_trees(indexes.trees, left.metarange_id, right.metarange_id, start=first, end=last, wanted=wanted):
         through = bisect_right(apart, part.keys[-1].as_py(), done)
         keys = apart[done:through]
-        yield from _nonempty(joined([_without(part, keys), *_looked_up(indexes, left, right, keys)]))
+        yield from _nonempty(joined([_without(part, keys), *_looked_up(sides, keys)]))
         done = through
-    for found in _looked_up(indexes, left, right, apart[done:]):
+    for found in _looked_up(sides, apart[done:]):
         yield from _nonempty(found)
 
 
@@ -79,10 +92,11 @@ def _runs_apart(left: Sequence[Run], right: Sequence[Run]) -> list[Run]:
     return apart
 
 
-def _looked_up(indexes: Indexes, left: Index, right: Index, keys: Sequence[bytes]) -> Iterator[Differences]:
+def _looked_up(sides: _Sides, keys: Sequence[bytes]) -> Iterator[Differences]:
     for begin in range(0, len(keys), _KEYS_AT_ONCE):
         part = keys[begin : begin + _KEYS_AT_ONCE]
-        yield differences(*(lookup_many(indexes, side, part) for side in (left, right)))
+        before = lookup_many(sides.indexes, sides.left, part, sides.wanted.before)
+        yield differences(before, lookup_many(sides.indexes, sides.right, part, sides.wanted.after))
 
 
 def _without(found: Differences, keys: Sequence[bytes]) -> Differences:

@@ -15,9 +15,10 @@ from graveler_core.committed import lookup as tree
 from graveler_core.committed.index.indexes import Indexes
 from graveler_core.committed.index.layer import Layer
 from graveler_core.committed.index.layers import layers
+from graveler_core.committed.trees import ALL
 from graveler_core.model.entry import ENTRY_SCHEMA, TOMBSTONE, Entry
 from graveler_core.model.index import Index
-from graveler_core.segments.merge import IDENTITY, as_entries
+from graveler_core.segments.merge import as_entries
 from graveler_core.segments.sorted_keys import key_series, positions
 
 
@@ -53,8 +54,7 @@ def identities_of_few(indexes: Indexes, index: Index, keys: Sequence[bytes]) -> 
         if record is not None:
             found.append(record_identity(record))
         else:
-            row = tree.lookup(indexes.trees, index.metarange_id, key)
-            found.append(b"" if row is None else row.column(IDENTITY)[0].as_py())
+            found.append(tree.identity_of(indexes.trees, index.metarange_id, key))
     return found
 
 
@@ -66,26 +66,29 @@ def _record(above: Sequence[Layer], key: bytes) -> bytes | None:
     return None
 
 
-def lookup_many(indexes: Indexes, index: Index, keys: Sequence[bytes]) -> pa.Table:
-    """The entries at those of the sorted, distinct `keys` that exist, in order, in `ENTRY_SCHEMA`.
+def lookup_many(indexes: Indexes, index: Index, keys: Sequence[bytes], columns: Sequence[str] = ALL) -> pa.Table:
+    """The entries at those of the sorted, distinct `keys` that exist, in order.
 
     Each part of the index that may hold one of them is read once.
+
+    Args:
+        columns: `ALL`, or `DECISIVE`: what is asked for, and what is decoded of ranges.
     """
     above = layers(indexes, index)
     if not above:
-        return tree.lookup_many(indexes.trees, index.metarange_id, keys)
+        return tree.lookup_many(indexes.trees, index.metarange_id, keys, columns)
     probes = pl.Series(keys, dtype=pl.Binary)
     left = np.arange(len(keys))
-    found, order = [ENTRY_SCHEMA.empty_table()], [left[:0]]
+    found, order = [ENTRY_SCHEMA.empty_table().select(columns)], [left[:0]]
     for layer in above:
         at, there = positions(key_series(layer.table), probes[left])
         rows = layer.table.take(pa.array(at[there]))
         live = ~rows.column(TOMBSTONE).to_numpy()
-        found.append(as_entries(rows.filter(pa.array(live))))
+        found.append(as_entries(rows.filter(pa.array(live))).select(columns))
         order.append(left[there][live])
         left = left[~there]
     below = [keys[row] for row in left.tolist()]
-    rest = tree.lookup_many(indexes.trees, index.metarange_id, below)
+    rest = tree.lookup_many(indexes.trees, index.metarange_id, below, columns)
     _, there = positions(key_series(rest), probes[left])
     found.append(rest)
     order.append(left[there])

@@ -29,12 +29,12 @@ from graveler_core.committed.index.indexes import Indexes
 from graveler_core.committed.index.layer import Layer, aged, overlaid, owned
 from graveler_core.committed.index.layers import inline_layer, inline_of, read_run, write_run
 from graveler_core.committed.index.lookup import identities_of_few, lookup_many
-from graveler_core.committed.trees import count_entries
+from graveler_core.committed.trees import DECISIVE, count_entries
 from graveler_core.errors import InvalidInput
 from graveler_core.model.entry import RECORD_SCHEMA
 from graveler_core.model.index import Index, Run
 from graveler_core.objects.objects import Write
-from graveler_core.segments.merge import apply_changes
+from graveler_core.segments.merge import effect
 from graveler_core.segments.sorted_keys import KEY, require_increasing
 
 Staged: TypeAlias = tuple[bytes, bytes]
@@ -83,8 +83,8 @@ def successor(indexes: Indexes, base: Index, changes: Changes, *, mapper: Mapper
     base = _low_enough(indexes, base, mapper)
     few = few.combine_chunks()
     require_increasing(few)
-    existing = lookup_many(indexes, base, few.column(KEY).to_pylist())
-    applied = apply_changes(existing, few)
+    existing = lookup_many(indexes, base, few.column(KEY).to_pylist(), DECISIVE)
+    applied = effect(existing, few)
     operations = ContentHash(OPERATIONS_TAG, RECORD_SCHEMA)
     operations.update(applied.effective)
     index, writes = _with_own(indexes, base, Layer(table=applied.effective))

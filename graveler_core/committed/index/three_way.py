@@ -18,14 +18,15 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from graveler_core.committed.diff import SIDE_SCHEMA, Differences, as_changes, differences
+from graveler_core.committed.diff import CHANGES, SIDE_SCHEMA, Differences, aligned, as_changes, differences
 from graveler_core.committed.index.diff import diff
 from graveler_core.committed.index.indexes import Indexes
 from graveler_core.committed.index.lookup import lookup_many
+from graveler_core.committed.trees import DECISIVE
 from graveler_core.model.changes import MergeStrategy
 from graveler_core.model.entry import RECORD_SCHEMA
 from graveler_core.model.index import Index
-from graveler_core.segments.merge import as_entries, identities, paired
+from graveler_core.segments.merge import identities, paired
 from graveler_core.segments.sorted_keys import KEY
 
 MAX_LISTED_CONFLICTS = 1_000
@@ -84,10 +85,11 @@ def three_way(indexes: Indexes, inputs: MergeInputs, strategy: MergeStrategy | N
     """
     if inputs.source in (inputs.base, inputs.destination):
         return
-    for source in diff(indexes, inputs.base, inputs.source):
-        there = lookup_many(indexes, inputs.destination, source.keys.to_pylist())
-        before = as_entries(source.before.filter(source.before.column(KEY).is_valid()))
-        yield _decided(source, differences(before, there), strategy)
+    for source in diff(indexes, inputs.base, inputs.source, wanted=CHANGES):
+        there = lookup_many(indexes, inputs.destination, source.keys.to_pylist(), DECISIVE)
+        before = source.before.filter(source.before.column(KEY).is_valid())
+        ours, conflicting = _decided(source, differences(before, there), strategy)
+        yield Decision(_records(source, ours), _conflicts(indexes, inputs, source, conflicting))
 
 
 def verdict(decisions: Iterable[Decision], max_conflicts: int = MAX_LISTED_CONFLICTS) -> Verdict:
@@ -104,19 +106,20 @@ def verdict(decisions: Iterable[Decision], max_conflicts: int = MAX_LISTED_CONFL
     return Verdict(pa.concat_tables(changes), _joined(conflicts), count)
 
 
-def _decided(source: Differences, destination: Differences, strategy: MergeStrategy | None) -> Decision:
+def _decided(
+    source: Differences, destination: Differences, strategy: MergeStrategy | None
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The rows of the source's differences to take, and those that conflict."""
     pairs = paired(_keyed(source), _keyed(destination))
     alone = pairs.left[(pairs.left >= 0) & (pairs.right < 0)]
     both = (pairs.left >= 0) & (pairs.right >= 0)
     ours, theirs = pairs.left[both], pairs.right[both]
     # An absent entry has an identity of zeros here, which no entry's hash is.
     apart = (identities(source.after)[ours] != identities(destination.after)[theirs]).any(axis=1)
-    ours, theirs = ours[apart], theirs[apart]
+    ours = ours[apart]
     if strategy is MergeStrategy.SOURCE:
         alone = np.sort(np.concatenate([alone, ours]))
-    if strategy is not None:
-        ours, theirs = ours[:0], theirs[:0]
-    return Decision(_records(source, alone), _conflicts(source, destination, ours, theirs))
+    return alone, ours if strategy is None else ours[:0]
 
 
 def _records(source: Differences, rows: NDArray[np.int64]) -> pa.Table:
@@ -125,16 +128,14 @@ def _records(source: Differences, rows: NDArray[np.int64]) -> pa.Table:
     return as_changes(Differences(source.keys.take(wanted), source.before.take(wanted), source.after.take(wanted)))
 
 
-def _conflicts(
-    source: Differences, destination: Differences, ours: NDArray[np.int64], theirs: NDArray[np.int64]
-) -> Conflicts:
-    mine, others = pa.array(ours), pa.array(theirs)
-    return Conflicts(
-        keys=source.keys.take(mine),
-        base=source.before.take(mine),
-        source=source.after.take(mine),
-        destination=destination.after.take(others),
-    )
+def _conflicts(indexes: Indexes, inputs: MergeInputs, source: Differences, rows: NDArray[np.int64]) -> Conflicts:
+    """Some of the source's differences, with what base and destination hold there, of which all is read only now."""
+    if not len(rows):
+        return _no_conflicts()
+    keys = source.keys.take(pa.array(rows))
+    wanted = keys.to_pylist()
+    base, destination = (lookup_many(indexes, side, wanted) for side in (inputs.base, inputs.destination))
+    return Conflicts(keys, aligned(keys, base), source.after.take(pa.array(rows)), aligned(keys, destination))
 
 
 def _keyed(differences: Differences) -> pa.Table:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+from unittest.mock import patch
 
 import pyarrow as pa
 
@@ -12,6 +16,7 @@ from graveler_core.committed.scan import scan
 from graveler_core.committed.trees import Trees
 from graveler_core.errors import NotFound
 from graveler_core.model.ids import MetarangeId
+from graveler_core.segments import format as segment_format
 from graveler_core.segments.boundary import Cutting
 from tests.unit.segments.samples import Changes, State, records, state_of
 
@@ -51,6 +56,26 @@ def uncached(trees: Trees) -> Trees:
     blobs.reads.clear()
     blobs.creates.clear()
     return Trees(trees.blobs, trees.boundary_seed, trees.cutting, TreeCache(), trees.verify)
+
+
+@dataclass(frozen=True)
+class Decoded:
+    """The columns of one range that were decoded; None for all."""
+
+    columns: tuple[str, ...] | None
+
+
+@contextmanager
+def decodings() -> Iterator[list[Decoded]]:
+    """What is decoded of segments meanwhile, in order."""
+    real, seen = segment_format.decode, list[Decoded]()
+
+    def decode(data: Any, schema: pa.Schema, name: str, columns: Sequence[str] | None = None) -> pa.Table:
+        seen.append(Decoded(None if columns is None else tuple(columns)))
+        return real(data, schema, name, columns)
+
+    with patch.object(segment_format, "decode", decode):
+        yield seen
 
 
 def counted(trees: Trees) -> CountingBlobs:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graveler_core.committed.diff import Differences, diff
+from graveler_core.committed.diff import CHANGES as CHANGES_ONLY
+from graveler_core.committed.diff import KEYS, Differences, diff
 from graveler_core.committed.trees import Trees, read_node
 from tests.unit.committed.samples import changed, counted, tiny_trees, tree, uncached
 from tests.unit.segments.samples import CHANGES, SHORT_KEYS, STATES, Changes, State, after
@@ -38,6 +41,19 @@ def test_finds_what_two_dicts_differ_in(left: State, right: State) -> None:
     found = found_in(tiny_trees(), left, right)
     assert found == oracle(left, right)
     assert list(found) == sorted(found)
+
+
+@given(left=STATES, right=STATES)
+def test_columns_that_are_not_wanted_are_left_out(left: State, right: State) -> None:
+    trees = tiny_trees()
+    sides = tree(trees, left), tree(trees, right)
+    whole = list(diff(trees, *sides))
+    for wanted in (CHANGES_ONLY, KEYS):
+        parts = list(diff(replace(uncached(trees), verify=False), *sides, wanted=wanted))
+        assert [part.keys for part in parts] == [part.keys for part in whole]
+        for part, every in zip(parts, whole, strict=True):
+            assert part.before.equals(every.before.select(wanted.before))
+            assert part.after.equals(every.after.select(wanted.after))
 
 
 @given(base=STATES, changes=CHANGES, prefix=SHORT_KEYS, start=st.one_of(st.just(b""), SHORT_KEYS))

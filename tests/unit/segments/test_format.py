@@ -42,6 +42,18 @@ def test_whole_tables_come_in_one_chunk() -> None:
     assert {read.column(name).num_chunks for name in read.column_names} == {1}
 
 
+def test_some_columns_read_as_all_would() -> None:
+    every = decode(SAMPLE, ENTRY_SCHEMA, "here")
+    for columns in (["key"], ["key", "identity"], ["key", "metadata", "content_id"], ENTRY_SCHEMA.names):
+        assert decode(SAMPLE, ENTRY_SCHEMA, "here", columns).equals(every.select(columns))
+
+
+def test_some_columns_of_another_table_are_refused() -> None:
+    other = bytes(encode(records({b"a": 1})))
+    with pytest.raises(CorruptData, match="tombstone"):
+        decode(other, ENTRY_SCHEMA, "here", ["key", "identity"])
+
+
 def test_entries_of_72_kib_are_no_special_case() -> None:
     table = entries({b"a": 2, b"b": 2}).set_column(
         9, ENTRY_SCHEMA.field("data"), pa.array([bytes(70_000), b"\xff" * 70_000])
