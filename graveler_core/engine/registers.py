@@ -12,7 +12,6 @@ and created anew. Why never the cache: two stale copies that agree prove nothing
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from operator import attrgetter
 from typing import TypeVar
 
@@ -22,7 +21,7 @@ from graveler_core.model.ids import BranchId, RepositoryId
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.refs import branches, repositories
-from graveler_core.stores import Registers, Stores
+from graveler_core.stores import Registers, RetryBudget, Stores
 
 T = TypeVar("T")
 _content = attrgetter("staging_token", "sealed_tokens", "compacted_metarange", "commit_id")
@@ -60,7 +59,8 @@ def settled(
     """
     used = stores.registers.get(repo, branch) or fresh(stores, repo, branch)
     # A pause keeps out of the way of others' swaps; what swaps nothing is in nobody's way, and starves if it pauses.
-    at_once = replace(stores.retry_budget, most=stores.retry_budget.least)
+    budget = stores.retry_budget
+    at_once = RetryBudget(budget.total, budget.least, most=budget.least)
     for _ in attempts(stores, f"branch {repo}/{branch}", at_once):
         failure: GravelerError | None = None
         try:

@@ -29,6 +29,9 @@ class Listing(Iterator[T]):
         self._items = items if limit is None else islice(items, limit)
         self._token = token
 
+    def __iter__(self) -> Iterator[T]:
+        return self._items
+
     def __next__(self) -> T:
         return next(self._items)
 

@@ -41,6 +41,16 @@ def test_limits() -> None:
     assert [p.items for p in listing(9, limit=3).pages(2)] == [[0, 1], [2]]
 
 
+def test_loops_and_pages_go_on_where_another_ended() -> None:
+    found = listing(9)
+    assert next(found) == 0
+    for item in found:
+        if item == 2:
+            break
+    assert next(found.pages(2)).items == [3, 4]
+    assert list(found) == [7, 8]
+
+
 def test_an_empty_listing_has_one_empty_page() -> None:
     (page,) = listing(0).pages(5)
     assert (page.items, page.next) == ([], None)
