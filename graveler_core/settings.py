@@ -21,5 +21,9 @@ class Settings(BaseSettings):
     """URL of the key-value store. Secret, because it may hold a password."""
     data: str = Field(default_factory=_local_data)
     """Storage root: a new repository keeps its data below it unless it is given a namespace of its own."""
+    cache_dir: Path | None = None
+    """Directory for what is read of commits in remote object stores; nothing is kept on disk when not set."""
+    cache_bytes: int | None = None
+    """About how much it may hold; 10 GiB when not set."""
     committer: str | None = None
     """Who commits; the name of the operating system's user when not set."""

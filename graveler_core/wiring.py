@@ -7,13 +7,20 @@ for a type should wait.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from os import PathLike
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from graveler_core.facade.graveler import Graveler
 
 
-def connect(url: str, *, storage_options: Mapping[str, str] | None = None) -> Graveler:
+def connect(
+    url: str,
+    *,
+    storage_options: Mapping[str, str] | None = None,
+    cache_dir: str | PathLike[str] | None = None,
+    cache_bytes: int | None = None,
+) -> Graveler:
     """Open graveler on a key-value store.
 
     Args:
@@ -22,17 +29,22 @@ def connect(url: str, *, storage_options: Mapping[str, str] | None = None) -> Gr
             faster.
         storage_options: Options of the object stores, by the names that obstore gives them (credentials, region, …).
             Read from obstore's own environment variables where not given.
+        cache_dir: A local directory, which processes may share, for what is read of commits in remote object stores.
+            Nothing is kept on disk without.
+        cache_bytes: About how much it may hold; 10 GiB where not given.
 
     Raises:
-        InvalidInput: the URL has an unknown scheme or a wrong form.
+        InvalidInput: the URL has an unknown scheme or a wrong form, or the cache no room.
         Unavailable: the store cannot be reached, or is no graveler store.
     """
+    from graveler_core.blobs.disk_cache import DEFAULT_BYTES, DiskCache
     from graveler_core.blobs.open import OpenedBlobs
     from graveler_core.facade.graveler import Graveler
     from graveler_core.kv.registry import open_store
     from graveler_core.stores import Aside, Stores, Turns
 
     durable = "durability=process" not in url
-    blobs = OpenedBlobs(storage_options, durable=durable)
+    cache = None if cache_dir is None else DiskCache(cache_dir, DEFAULT_BYTES if cache_bytes is None else cache_bytes)
+    blobs = OpenedBlobs(storage_options, durable=durable, cache=cache)
     kv = open_store(url)
     return Graveler(Stores(kv=kv, blobs=blobs, background=Aside(), turns=Turns(kv)))

@@ -18,12 +18,16 @@ from typing import Any
 from obstore.exceptions import BaseError, UnknownConfigurationKeyError
 from obstore.store import AzureStore, GCSStore, MemoryStore, S3Store
 
+from graveler_core.blobs.cached import CachedBlobs
+from graveler_core.blobs.disk_cache import DiskCache
 from graveler_core.blobs.local import LocalBlobs
 from graveler_core.blobs.port import Blobs
 from graveler_core.blobs.remote import RemoteBlobs
 from graveler_core.errors import InvalidInput, Kind, Unavailable
 from graveler_core.model.address import Namespace, namespace
 
+_OWN = "_graveler/"
+"""Below this, objects are graveler's own: nodes, ranges, runs and layers."""
 _REMOTE: dict[str, Any] = {"s3": S3Store, "gs": GCSStore, "az": AzureStore}
 _memory: dict[str, MemoryStore] = {}
 _memory_lock = threading.Lock()
@@ -86,13 +90,22 @@ def _refused_option(place: Namespace, options: Mapping[str, str], error: Excepti
 class OpenedBlobs:
     """`BlobStores` that opens each namespace once and keeps it. Thread-safe.
 
-    Pickling takes the configuration along (with its secrets), not what is open: a worker opens its own. Namespaces in
-    memory exist in one process only; `at` says so anywhere else (`Unavailable`).
+    Pickling takes the configuration along (with its secrets), not what is open: a worker opens its own, without the
+    cache, which is a directory of this machine. Namespaces in memory exist in one process only; `at` says so anywhere
+    else (`Unavailable`).
+
+    Args:
+        options: Credentials and settings of the stores.
+        durable: As for `open_blobs`.
+        cache: Keeps what is read of graveler's own objects in remote stores.
     """
 
-    def __init__(self, options: Mapping[str, str] | None = None, *, durable: bool = True) -> None:
+    def __init__(
+        self, options: Mapping[str, str] | None = None, *, durable: bool = True, cache: DiskCache | None = None
+    ) -> None:
         self._options = dict(options or {})
         self._durable = durable
+        self._cache = cache
         self._process = _this_process()
         self._reset()
 
@@ -108,6 +121,7 @@ class OpenedBlobs:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self._options, self._durable, self._process = state["options"], state["durable"], state["process"]
+        self._cache = None
         self._reset()
 
     def at(self, namespace_uri: str) -> Blobs:
@@ -118,7 +132,10 @@ class OpenedBlobs:
         with self._lock:
             found = self._opened.get(place)
             if found is None:
-                found = self._opened[place] = open_blobs(place, self._options, durable=self._durable)
+                found = open_blobs(place, self._options, durable=self._durable)
+                if self._cache is not None and place.scheme in _REMOTE:
+                    found = CachedBlobs(found, self._cache, _OWN)
+                self._opened[place] = found
             return found
 
     def close(self) -> None:

@@ -82,7 +82,11 @@ class Session:
         import graveler_core
 
         with self.working("opening the store"):
-            return graveler_core.connect(self.options.store or self.settings.store.get_secret_value())
+            return graveler_core.connect(
+                self.options.store or self.settings.store.get_secret_value(),
+                cache_dir=self.settings.cache_dir,
+                cache_bytes=self.settings.cache_bytes,
+            )
 
     @cached_property
     def committer(self) -> str:

@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
+from graveler_core.blobs.cached import CachedBlobs
 from graveler_core.blobs.counting import CountingBlobs
+from graveler_core.blobs.disk_cache import DiskCache
 from graveler_core.blobs.open import open_blobs
 from graveler_core.blobs.port import Blobs
 from graveler_core.testing.blob_suite import BlobSuite
@@ -56,3 +58,15 @@ class TestCounting(BlobSuite):
     @pytest.fixture
     def blobs(self) -> Blobs:
         return CountingBlobs(open_blobs(f"memory://{uuid.uuid4().hex}"))
+
+
+class TestCached(BlobSuite):
+    @pytest.fixture
+    def blobs(self, tmp_path: Path) -> Blobs:
+        return CachedBlobs(open_blobs(f"memory://{uuid.uuid4().hex}"), DiskCache(tmp_path / "cache"))
+
+
+class TestCachedWithLittleRoom(BlobSuite):
+    @pytest.fixture
+    def blobs(self, tmp_path: Path) -> Blobs:
+        return CachedBlobs(open_blobs(f"memory://{uuid.uuid4().hex}"), DiskCache(tmp_path / "cache", 500))

@@ -26,7 +26,7 @@ class Store:
         self.urls: list[str] = []
         self.raises: BaseException | None = None
 
-    def connect(self, url: str) -> Store:
+    def connect(self, url: str, **_: object) -> Store:
         self.urls.append(url)
         return self
 
