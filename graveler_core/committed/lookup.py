@@ -5,7 +5,6 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
-import polars as pl
 import pyarrow as pa
 
 from graveler_core.committed.node import Row
@@ -13,7 +12,7 @@ from graveler_core.committed.trees import ALL, DECISIVE, Trees, glance, read_nod
 from graveler_core.model.entry import ENTRY_SCHEMA
 from graveler_core.model.ids import MetarangeId
 from graveler_core.segments.merge import IDENTITY
-from graveler_core.segments.sorted_keys import KEY, key_series, lower_bound, positions
+from graveler_core.segments.sorted_keys import KEY, found_at, lower_bound
 
 
 def lookup(trees: Trees, metarange: MetarangeId, key: bytes) -> pa.Table | None:
@@ -55,8 +54,8 @@ def lookup_many(trees: Trees, metarange: MetarangeId, keys: Sequence[bytes], col
         first = bisect_left(keys, row.min_key, start, end)
         if first < end:
             entries = glance(trees, row, columns)
-            at, there = positions(key_series(entries), pl.Series(keys[first:end], dtype=pl.Binary))
-            found.append(entries.take(pa.array(at[there])))
+            at = found_at(entries.column(KEY).chunk(0), keys[first:end])
+            found.append(entries.take(pa.array(at)))
         start = end
     return pa.concat_tables(found)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,13 @@ from numpy.typing import NDArray
 from graveler_core.errors import InvalidInput
 
 KEY = "key"
+_ONE_BY_ONE = 64
+"""Keys that are searched one by one at most: that touches a few keys of a table, anything else all of them."""
 
 
-def lower_bound(keys: pa.Array | pa.ChunkedArray, key: bytes) -> int:
-    """Position of the first key that is not less than `key`, in O(log n)."""
-    low, high = 0, len(keys)
+def lower_bound(keys: pa.Array | pa.ChunkedArray, key: bytes, low: int = 0) -> int:
+    """Position of the first key, from position `low` on, that is not less than `key`, in O(log n)."""
+    high = len(keys)
     while low < high:
         middle = (low + high) // 2
         if keys[middle].as_py() < key:
@@ -62,6 +65,21 @@ def positions(keys: pl.Series, probes: pl.Series) -> tuple[NDArray[np.int64], ND
     at: NDArray[np.int64] = np.asarray(keys.search_sorted(probes, side="left").to_numpy(), dtype=np.int64)
     found: NDArray[Any] = (keys[np.minimum(at, len(keys) - 1)] == probes).to_numpy()
     return at, found & (at < len(keys))
+
+
+def found_at(keys: pa.Array, probes: Sequence[bytes]) -> NDArray[np.int64]:
+    """Where those of the sorted `probes` stand in the sorted `keys` that are there."""
+    if len(probes) > _ONE_BY_ONE:
+        series = pl.from_arrow(keys)
+        assert isinstance(series, pl.Series)  # noqa: S101 - what polars gives for one column
+        at, there = positions(series, pl.Series(probes, dtype=pl.Binary))
+        return at[there]
+    low, found = 0, list[int]()
+    for probe in probes:
+        low = lower_bound(keys, probe, low)
+        if low < len(keys) and keys[low].as_py() == probe:
+            found.append(low)
+    return np.array(found, np.int64)
 
 
 def require_increasing(table: pa.Table) -> None:

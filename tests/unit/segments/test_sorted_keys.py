@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from unittest.mock import patch
 
 import polars as pl
 import pytest
@@ -10,8 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graveler_core.errors import InvalidInput
+from graveler_core.segments import sorted_keys
 from graveler_core.segments.sorted_keys import (
     between,
+    found_at,
     key_series,
     lower_bound,
     positions,
@@ -42,6 +45,16 @@ def test_positions_of_many_are_those_of_bisect(state: State, probes: set[bytes])
     assert found.tolist() == [key in state for key in wanted]
     if state:
         assert at.tolist() == [bisect_left(sorted(state), key) for key in wanted]
+
+
+@pytest.mark.parametrize("one_by_one", [0, 1_000])
+@given(state=STATES, probes=st.sets(SHORT_KEYS))
+def test_what_is_there_is_found_one_by_one_or_at_once(one_by_one: int, state: State, probes: set[bytes]) -> None:
+    wanted = sorted(probes | set(list(state)[::2]))
+    keys = entries(state)["key"].combine_chunks()
+    with patch.object(sorted_keys, "_ONE_BY_ONE", one_by_one):
+        found = found_at(keys, wanted)
+    assert found.tolist() == [sorted(state).index(key) for key in wanted if key in state]
 
 
 @given(prefix=st.binary(max_size=3), key=st.binary(max_size=4))
