@@ -8,10 +8,12 @@ import pyarrow as pa
 
 from graveler_core.committed.diff import STATES, Differences, Wanted
 from graveler_core.committed.index.diff import diff as diff_indexes
+from graveler_core.committed.index.diff import diff_at
 from graveler_core.committed.index.fold import fold
 from graveler_core.committed.index.lookup import lookup
 from graveler_core.committed.index.scan import scan
 from graveler_core.committed.index.successor import on_metarange
+from graveler_core.engine.chain import changed_keys
 from graveler_core.engine.pages import first_rows
 from graveler_core.engine.registers import same_content, settled
 from graveler_core.engine.view import changes, commit_of, view_of
@@ -52,9 +54,13 @@ def diff(
     wanted: Wanted = STATES,
 ) -> Iterator[Differences]:
     """Where the content of the second commit differs from that of the first in a key span, in order, lazily."""
-    before, after = (commit_of(stores, repo, side).layout.index for side in sides)
+    before, after = (commit_of(stores, repo, side) for side in sides)
+    indexes, left, right = stores.indexes(repo), before.layout.index, after.layout.index
     start, end = span
-    return diff_indexes(stores.indexes(repo), before, after, start=start, end=end, wanted=wanted)
+    changed = changed_keys(stores, repo, before, after)
+    if changed is not None:
+        return diff_at(indexes, left, right, [k for k in changed if start <= k and (end is None or k < end)], wanted)
+    return diff_indexes(indexes, left, right, start=start, end=end, wanted=wanted)
 
 
 def tree_id(stores: Stores, repo: RepositoryId, commit: CommitId) -> MetarangeId:

@@ -71,6 +71,14 @@ def diff(  # noqa: PLR0913 - the key interval as `scan` takes it
         yield from _nonempty(found)
 
 
+def diff_at(
+    indexes: Indexes, left: Index, right: Index, keys: Sequence[bytes], wanted: Wanted = STATES
+) -> Iterator[Differences]:
+    """As `diff`, at some sorted keys, outside of which the caller knows both to hold the same."""
+    for found in _looked_up(_Sides(indexes, left, right, wanted), keys):
+        yield from _nonempty(found)
+
+
 def _keys_apart(indexes: Indexes, left: Index, right: Index) -> list[bytes]:
     """The keys of all layers that the indexes do not share, sorted."""
     if left.metarange_id != right.metarange_id:  # a layer on both sides may hide a key at which the metaranges differ
