@@ -81,15 +81,15 @@ def compared(stores: Stores, repo: Repository, one: StoredCommit, other: StoredC
     return [row for page in found for row in as_changes(page).to_pylist()]
 
 
-@settings(max_examples=15)
+@settings(max_examples=10)
 @given(STEPS)
 def test_as_by_the_indexes(steps: list[tuple[str, object]]) -> None:
-    """Every pair of commits, both ways round; what the operations do not tell of is equal."""
+    """Every pair of six commits, both ways round; what the operations do not tell of is equal."""
     world = World()
     repo = world.repository()
     ids = history(repo, steps)
     stores = world.stores()
-    commits = [commit_of(stores, repo._record, CommitId(id)) for id in ids]
+    commits = [commit_of(stores, repo._record, CommitId(id)) for id in ids[:6]]
     for one in commits:
         for other in commits:
             known = changed_keys(stores, repo._record, one, other)
