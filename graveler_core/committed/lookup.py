@@ -8,11 +8,14 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from graveler_core.committed.node import Row
-from graveler_core.committed.trees import ALL, DECISIVE, Trees, glance, read_node, read_range
+from graveler_core.committed.trees import ALL, DECISIVE, Trees, glance, held, read_node, read_range
 from graveler_core.model.entry import ENTRY_SCHEMA
 from graveler_core.model.ids import MetarangeId
 from graveler_core.segments.merge import IDENTITY
 from graveler_core.segments.sorted_keys import KEY, found_at, lower_bound
+
+_ROWS_BYTES = 8_000
+"""What a table of a few rows takes in memory besides its values, and the keys' objects."""
 
 
 def lookup(trees: Trees, metarange: MetarangeId, key: bytes) -> pa.Table | None:
@@ -38,7 +41,9 @@ def identity_of(trees: Trees, metarange: MetarangeId, key: bytes) -> bytes:
     return found.column(IDENTITY)[0].as_py() if found.num_rows else b""
 
 
-def lookup_many(trees: Trees, metarange: MetarangeId, keys: Sequence[bytes], columns: Sequence[str] = ALL) -> pa.Table:
+def lookup_many(
+    trees: Trees, metarange: MetarangeId, keys: Sequence[bytes], columns: tuple[str, ...] = ALL
+) -> pa.Table:
     """The entries at those of the sorted `keys` that exist, in order. Each range is read once.
 
     Args:
@@ -53,11 +58,26 @@ def lookup_many(trees: Trees, metarange: MetarangeId, keys: Sequence[bytes], col
         end = bisect_right(keys, row.max_key, start)
         first = bisect_left(keys, row.min_key, start, end)
         if first < end:
-            entries = glance(trees, row, columns)
-            at = found_at(entries.column(KEY).chunk(0), keys[first:end])
-            found.append(entries.take(pa.array(at)))
+            found.append(_rows_at(trees, row, keys[first:end], columns))
         start = end
     return pa.concat_tables(found)
+
+
+def _rows_at(trees: Trees, row: Row, keys: Sequence[bytes], columns: tuple[str, ...]) -> pa.Table:
+    """The entries of a range at some keys. Where the range is not held, they are: flows ask again for the same keys."""
+    entries = held(trees, row, columns)
+    if entries is not None:
+        return _taken(entries, keys)
+    asked = (row.id, columns, tuple(keys))
+    rows = trees.cache.get(asked)
+    if rows is None:
+        rows = _taken(glance(trees, row, columns), keys)
+        trees.cache.put(asked, rows, rows.nbytes + sum(map(len, keys)) + _ROWS_BYTES)
+    return rows
+
+
+def _taken(entries: pa.Table, keys: Sequence[bytes]) -> pa.Table:
+    return entries.take(pa.array(found_at(entries.column(KEY).chunk(0), keys)))
 
 
 def _range_at(trees: Trees, metarange: MetarangeId, key: bytes) -> Row | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -80,24 +79,26 @@ def read_range(trees: Trees, row: Row) -> pa.Table:
     return entries
 
 
-def glance(trees: Trees, row: Row, columns: Sequence[str] = ALL) -> pa.Table:
-    """Some columns of a range, for who takes a few rows and may never come back: memory costs more than decoding.
-
-    Columns that decide whether entries are equal are held, all of them at the second time. Raises as `read_range`.
-
-    Args:
-        columns: `ALL` or `DECISIVE`.
-    """
+def held(trees: Trees, row: Row, columns: tuple[str, ...]) -> pa.Table | None:
+    """Columns of a range, `ALL` or `DECISIVE`, where they are in memory."""
     cached = trees.cache.get(row.id)
     if cached is not None:
-        return cached.select(columns)
-    if columns == ALL:
-        return read_range(trees, row) if trees.cache.asked_before(row.id) else _decoded(trees, row)
-    id = row.id, *columns
-    entries = trees.cache.get(id)
+        return cached if columns == ALL else cached.select(columns)
+    return None if columns == ALL else trees.cache.get((row.id, columns))
+
+
+def glance(trees: Trees, row: Row, columns: tuple[str, ...]) -> pa.Table:
+    """Columns of a range, `ALL` or `DECISIVE`, for who takes a few rows and may never come back.
+
+    They are held from the second time on: memory that was never used before costs more than decoding. Raises as
+    `read_range`.
+    """
+    entries = held(trees, row, columns)
     if entries is None:
         entries = _decoded(trees, row, columns)
-        trees.cache.put(id, entries, entries.nbytes)
+        id = row.id if columns == ALL else (row.id, columns)
+        if trees.cache.asked_before(id):
+            trees.cache.put(id, entries, entries.nbytes)
     return entries
 
 
@@ -142,7 +143,7 @@ def _hold_node(trees: Trees, id: str, data: bytes, node: Node) -> None:
     trees.cache.put(id, node, 2 * len(data) + _NODE_ROW_BYTES * len(node.rows))
 
 
-def _decoded(trees: Trees, row: Row, columns: Sequence[str] = ALL) -> pa.Table:
+def _decoded(trees: Trees, row: Row, columns: tuple[str, ...] = ALL) -> pa.Table:
     """Columns of a range from the store."""
     name, data = address(row.id), _read(trees, row.id, Kind.CorruptRange)
     every = columns == ALL or trees.verify

@@ -66,7 +66,7 @@ def _record(above: Sequence[Layer], key: bytes) -> bytes | None:
     return None
 
 
-def lookup_many(indexes: Indexes, index: Index, keys: Sequence[bytes], columns: Sequence[str] = ALL) -> pa.Table:
+def lookup_many(indexes: Indexes, index: Index, keys: Sequence[bytes], columns: tuple[str, ...] = ALL) -> pa.Table:
     """The entries at those of the sorted, distinct `keys` that exist, in order.
 
     Each part of the index that may hold one of them is read once.

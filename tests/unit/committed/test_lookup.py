@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from graveler_core.committed.lookup import identity_of, lookup, lookup_many
-from graveler_core.committed.trees import DECISIVE, Trees, read_node
+from graveler_core.committed.trees import ALL, DECISIVE, Trees, read_node
+from graveler_core.model.ids import MetarangeId
+from graveler_core.segments.boundary import Cutting
 from tests.unit.committed.samples import Decoded, counted, decodings, tiny_trees, tree, uncached
 from tests.unit.segments.samples import SHORT_KEYS, STATES, State, entries, state_of
 
@@ -61,33 +64,46 @@ def test_many_keys_read_each_range_once() -> None:
     assert len(counted(cold).reads) == len(set(counted(cold).reads))
 
 
-def test_what_decides_is_decoded_alone_and_once() -> None:
-    state = {b"%05d" % n: n for n in range(500)}
-    trees = tiny_trees()
-    root = tree(trees, state)
-    cold = replace(uncached(trees), verify=False)
-    with decodings() as seen:
-        for _ in range(3):
-            assert lookup_many(cold, root, sorted(state), DECISIVE).num_rows == 500
-        assert identity_of(cold, root, b"00123") == entries({b"00123": 123})["identity"][0].as_py()
-    ranges = len(set(counted(cold).reads)) - len(nodes(cold, root))
-    assert seen == [Decoded(DECISIVE)] * ranges
+STATE = {b"%05d" % n: n for n in range(500)}
 
 
-def test_a_glance_at_whole_rows_holds_them_at_the_second_time() -> None:
-    state = {b"%05d" % n: n for n in range(500)}
-    trees = tiny_trees()
-    root = tree(trees, state)
-    cold = replace(uncached(trees), verify=False)
-    counts = []
-    for _ in range(4):
+@pytest.mark.parametrize("columns", [ALL, DECISIVE])
+def test_the_same_keys_again_are_not_decoded_again(columns: tuple[str, ...]) -> None:
+    cold, root = unverified(STATE)
+    for again in (False, True, True):
+        counted(cold).reads.clear()
         with decodings() as seen:
-            assert lookup_many(cold, root, [b"00123"]).equals(entries({b"00123": 123}))
-        counts.append(seen)
-    assert counts == [[Decoded(None)], [Decoded(None)], [], []]
+            assert lookup_many(cold, root, sorted(STATE)[::2], columns).num_rows == 250
+        ranges = len(counted(cold).reads) - (0 if again else len(nodes(cold, root)))
+        assert seen == [Decoded(None if columns == ALL else columns)] * ranges
+        assert bool(seen) != again
+
+
+@pytest.mark.parametrize("columns", [ALL, DECISIVE])
+def test_a_range_is_held_when_other_keys_are_wanted_of_it(columns: tuple[str, ...]) -> None:
+    cold, root = unverified({b"a": 1, b"b": 2, b"c": 3})
+    decoded = []
+    for keys in ([b"a"], [b"b"], [b"c"], [b"a", b"c"]):
+        with decodings() as seen:
+            assert lookup_many(cold, root, keys, columns).num_rows == len(keys)
+        decoded.append(len(seen))
+    assert decoded == [1, 1, 0, 0]
+
+
+def test_whole_rows_in_memory_serve_who_wants_what_decides() -> None:
+    cold, root = unverified(STATE)
+    assert lookup(cold, root, b"00123") is not None
     with decodings() as seen:
-        assert identity_of(cold, root, b"00123") != b""
+        assert identity_of(cold, root, b"00123") == entries({b"00123": 123})["identity"][0].as_py()
+        assert identity_of(cold, root, b"001230") == b""
     assert not seen
+
+
+def unverified(state: State) -> tuple[Trees, MetarangeId]:
+    """A tree of which nothing is in memory, and ranges are not hashed when they are read."""
+    trees = replace(tiny_trees(cutting=Cutting(mean_entries=50)), verify=False)
+    root = tree(trees, state)
+    return replace(uncached(trees), verify=False), root
 
 
 def nodes(trees: Trees, id: str) -> set[str]:
