@@ -29,7 +29,7 @@ from graveler_core.model.entities import Branch, Commit, Layout, Record, Reposit
 from graveler_core.model.ids import BranchId, CommitId, MetarangeId, RepositoryId
 from graveler_core.model.index import Run
 from graveler_core.model.layers import Layer, PrefixRemoval, PrefixRestoration, SealedToken, SegmentLayer
-from graveler_core.objects.objects import Objects
+from graveler_core.objects.objects import Objects, decode_object
 from graveler_core.records import layout as keys
 from graveler_core.records.layout import Location
 from graveler_core.staging import segment_layer
@@ -246,7 +246,7 @@ class Observer:
     def _run(self, repo: Repository, run: Run) -> Tree:
         stored = self.kv.get(*keys.stored_object(repo, run.id))
         if stored is not None:
-            return _said(decode_elements(stored.value, run.id))
+            return _said(decode_elements(decode_object(stored.value, run.id)[0], run.id))
         file = self.trees(repo).blobs.read(f"_graveler/{run.id}")
         columns = (pq.read_table(io.BytesIO(file))[name].to_pylist() for name in ("key", "size", "tombstone"))
         return {key.decode(): None if gone else size for key, size, gone in zip(*columns, strict=True)}
