@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from graveler_core.model.entry import CommonPrefix, Entry
     from graveler_core.model.layers import Layer
 
-_KIND_STYLES = {"added": "green", "removed": "red", "changed": "yellow", "conflict": "red"}
+_KIND_STYLES = {"added": "green", "removed": "red", "changed": "yellow"}
 
 
 def _short(identifier: str) -> str:
@@ -85,10 +85,11 @@ def change_document(change: Change) -> Document:
 
 
 def conflict_document(conflict: MergeConflict) -> Document:
-    """`type` ("conflict"), `path`, `base`, `source` and `destination`: entries or null."""
+    """`type` ("conflict"), `path`, `kind` ("added in both", "changed in both", "removed in source", "removed in
+    destination"), `base`, `source` and `destination`: entries or null."""
     sides = {"base": conflict.base, "source": conflict.source, "destination": conflict.destination}
     documents = {side: entry_document(entry, conflict.path) if entry else None for side, entry in sides.items()}
-    return {"type": "conflict", "path": conflict.path, **documents}
+    return {"type": "conflict", "path": conflict.path, "kind": conflict.kind.value, **documents}
 
 
 def commit_document(commit: CommitRecord) -> Document:
@@ -235,8 +236,14 @@ CHANGES: View[Change] = View(
     empty="no changes",
 )
 CONFLICTS: View[MergeConflict] = View(
-    columns=(_KIND, Column("path", folds=True)),
-    cells=lambda c: ("conflict", c.path),
+    columns=(
+        Column("conflict", style="red"),
+        _size("base"),
+        _size("source"),
+        _size("destination"),
+        Column("path", folds=True),
+    ),
+    cells=lambda c: (c.kind.value, *(side and side.size for side in (c.base, c.source, c.destination)), c.path),
     document=conflict_document,
     empty="no conflicts",
 )

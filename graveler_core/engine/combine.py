@@ -2,30 +2,78 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from graveler_core.committed.index.indexes import Indexes
+from graveler_core.committed.index.resolutions import Rules
 from graveler_core.committed.index.successor import Successor, successor
-from graveler_core.committed.index.three_way import MergeInputs, three_way, verdict
+from graveler_core.committed.index.three_way import MergeInputs, Verdict, three_way, verdict
 from graveler_core.engine.rows import conflicts_of
-from graveler_core.errors import Conflict, Kind
-from graveler_core.model.changes import MergeStrategy
+from graveler_core.errors import Conflict, InvalidInput, Kind
 from graveler_core.model.entities import Repository
 from graveler_core.stores import Stores
 
 
-def combine(stores: Stores, repo: Repository, inputs: MergeInputs, strategy: MergeStrategy | None) -> Successor:
-    """Decide, then write: the changes from `base` to `source`, applied to `destination`.
+@dataclass(frozen=True, slots=True)
+class Combination:
+    """A merge of three trees in which nothing is left to decide."""
+
+    indexes: Indexes
+    inputs: MergeInputs
+    rules: Rules
+    held: pa.Table | None
+    """All its changes, where they are few enough to keep them."""
+
+    def changes(self) -> Iterator[pa.Table]:
+        """What it changes in the destination, in `RECORD_SCHEMA`, keys rising. May be asked for again."""
+        if self.held is not None:
+            yield self.held
+        else:
+            yield from (decision.changes for decision in three_way(self.indexes, self.inputs, self.rules))
+
+
+def combine(stores: Stores, repo: Repository, inputs: MergeInputs, rules: Rules) -> Successor:
+    """Decide, then write: the changes from `base` to `source`, applied to `destination`. Raises as `decide`."""
+    combination = decide(stores, repo, inputs, rules)
+    return successor(combination.indexes, inputs.destination, combination.changes(), mapper=stores.executor.map)
+
+
+def decide(stores: Stores, repo: Repository, inputs: MergeInputs, rules: Rules) -> Combination:
+    """Find out whether anything is left to decide. Writes nothing.
 
     Raises:
         Conflict: (`MergeConflict`) both sides changed some paths; `details["conflicts"]` lists the first thousand.
+        InvalidInput: the source did not change some of the paths that were resolved; `details["paths"]` names them.
     """
     indexes = stores.indexes(repo)
-    decided = verdict(three_way(indexes, inputs, strategy))
-    if decided.conflict_count:
-        listed = conflicts_of(decided.conflicts)
+    if rules.strategy is not None and rules.resolutions is None:
+        return Combination(indexes, inputs, rules, None)
+    found = verdict(three_way(indexes, inputs, rules))
+    _require_met(rules, found)
+    if found.conflict_count:
+        listed = conflicts_of(found.conflicts)
         raise Conflict(
-            f"merge: both sides changed {decided.conflict_count:,} paths, the first is {listed[0].path!r}; "
-            "choose a strategy or change one side",
+            f"merge: both sides changed {found.conflict_count:,} paths, the first is {listed[0].path!r}; "
+            "choose a strategy, resolve the paths, or change one side",
             kind=Kind.MergeConflict,
             conflicts=listed,
-            count=decided.conflict_count,
+            count=found.conflict_count,
         )
-    return successor(indexes, inputs.destination, decided.changes, mapper=stores.executor.map)
+    return Combination(indexes, inputs, rules, found.changes)
+
+
+def _require_met(rules: Rules, found: Verdict) -> None:
+    if rules.resolutions is None:
+        return
+    strange = np.ones(len(rules.resolutions.choices), np.bool_)
+    strange[found.resolved] = False
+    if strange.any():
+        paths = [key.as_py().decode() for key in rules.resolutions.keys.filter(pa.array(strange)).column(0)]
+        raise InvalidInput(
+            f"merge: {len(paths):,} of the resolved paths were not changed by the source, the first is {paths[0]!r}",
+            paths=paths,
+        )

@@ -12,6 +12,7 @@ from functools import partial
 
 from graveler_core.committed.diff import STATES, Differences, Wanted, differences
 from graveler_core.committed.index.layers import own_changes
+from graveler_core.committed.index.three_way import Conflicts, MergeInputs, three_way
 from graveler_core.committed.scan import key_interval
 from graveler_core.engine import listing, snapshot
 from graveler_core.engine.resolve import resolve_commit
@@ -105,6 +106,17 @@ def diff(stores: Stores, repo: Repository, query: DiffQuery) -> Iterator[Differe
     return snapshot.diff(
         stores, repo, sides, key_interval(prefix_key(query.prefix), _behind(query.after)), query.wanted
     )
+
+
+def conflicts(stores: Stores, repo: Repository, query: DiffQuery) -> Iterator[Conflicts]:
+    """Where merging the commit of `right` into that of `left` would leave conflicts, in key order, lazily.
+
+    Raises as `merge_base`.
+    """
+    left, right = (resolve_commit(stores, repo, side) for side in (query.left, query.right))
+    inputs = MergeInputs(*(side.layout.index for side in (base_of(stores, repo, left, right), right, left)))
+    prefix, start = prefix_key(query.prefix), _behind(query.after)
+    return (found.conflicts for found in three_way(stores.indexes(repo), inputs, prefix=prefix, start=start))
 
 
 def count(found: Iterable[Differences]) -> ChangeSummary:

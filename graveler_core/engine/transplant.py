@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from graveler_core.committed.index.resolutions import Rules
 from graveler_core.committed.index.three_way import MergeInputs
 from graveler_core.engine.advance import Tried, advance
 from graveler_core.engine.clean_branch import require_clean
@@ -172,7 +173,7 @@ def _replayed(
     at, written = head, list[Write]()
     for step, nonce in steps:
         inputs = MergeInputs(step.base, step.source, at.layout.index)
-        applied = combine(stores, registers.repository, inputs, strategy)
+        applied = combine(stores, registers.repository, inputs, Rules(strategy))
         if applied.effective == 0 and not step.draft.allow_empty:
             continue
         record_writes(stores, applied.writes)  # the next step reads them

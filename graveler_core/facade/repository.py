@@ -2,46 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Literal
 
 from graveler_core.committed.diff import KEYS, Differences
-from graveler_core.engine import branching, history, merge, snapshot, transplant
-from graveler_core.engine.draft import Draft
+from graveler_core.engine import branching, history
 from graveler_core.engine.history import DiffQuery, LogQuery
 from graveler_core.engine.resolve import resolve, resolve_commit
 from graveler_core.engine.rows import changes_of
-from graveler_core.engine.transplant import Replay
 from graveler_core.errors import InvalidInput
 from graveler_core.facade.branch import Branch
 from graveler_core.facade.history import CommitRecord, LogEntry, commit_record, log_entry
+from graveler_core.facade.joining import Joining
 from graveler_core.facade.listing import Listing
 from graveler_core.facade.snapshot import Snapshot
-from graveler_core.model.changes import Change, ChangeSummary, MergeStrategy
+from graveler_core.model.changes import Change, ChangeSummary
 from graveler_core.model.entities import Branch as BranchRecord
-from graveler_core.model.entities import Repository as RepositoryRecord
 from graveler_core.model.entities import Tag
-from graveler_core.model.ids import BranchId, CommitId, RepositoryId
+from graveler_core.model.ids import BranchId, CommitId
 from graveler_core.model.names import branch_id, prefix_key, tag_id
 from graveler_core.refs import branches
-from graveler_core.stores import Stores
 
 
-class Repository:
+class Repository(Joining):
     """A repository: its branches, tags and history."""
-
-    def __init__(self, stores: Stores, record: RepositoryRecord) -> None:
-        self._stores = stores
-        self._record = record
 
     def __repr__(self) -> str:
         return f"Repository({self.id!r})"
-
-    @property
-    def id(self) -> RepositoryId:
-        """The repository's name."""
-        return self._record.id
 
     @property
     def storage_namespace(self) -> str:
@@ -167,88 +155,6 @@ class Repository:
         """The best common ancestor of two refs. Raises `NotFound` (`NoMergeBase`) for unrelated histories."""
         return commit_record(history.merge_base(self._stores, self._active(), left, right))
 
-    def merge(  # noqa: PLR0913 - one call, all of it optional
-        self,
-        source: str,
-        into: str,
-        *,
-        message: str = "",
-        committer: str = "",
-        metadata: Mapping[str, str] | None = None,
-        strategy: str | None = None,
-        idempotency_key: str = "",
-    ) -> CommitRecord:
-        """Merge the commit of a ref into a branch, in one step.
-
-        Gives the merge commit, whose parents are destination and source; or the destination's head where the source has
-        nothing new.
-
-        Args:
-            strategy: Who wins where both sides changed a path: "source", "destination", or None for a conflict.
-            idempotency_key: Names this call; a later call of the same key gives the commit that this one made.
-
-        Raises:
-            Conflict: (`MergeConflict`) both sides changed some paths; `details["conflicts"]` lists them.
-            DirtyBranch: the destination has uncommitted changes.
-        """
-        request = merge.MergeRequest(source, branch_id(into), _strategy(strategy))
-        draft = Draft(message, committer, metadata or {}, idempotency_key=idempotency_key)
-        return commit_record(merge.merge(self._stores, self.id, request, draft))
-
-    def cherry_pick(  # noqa: PLR0913 - one call, all of it optional
-        self,
-        commit: str,
-        onto: str,
-        *,
-        message: str = "",
-        committer: str = "",
-        mainline: int = 1,
-        idempotency_key: str = "",
-    ) -> CommitRecord:
-        """Repeat what one commit changed on a branch.
-
-        Args:
-            mainline: For a merge commit: which parent it is compared with, from 1.
-            idempotency_key: Names this call; a later call of the same key gives the commit that this one made.
-
-        Raises:
-            Conflict: (`MergeConflict`) the branch changed the same paths.
-            DirtyBranch: the branch has uncommitted changes.
-            NoChanges: the commit changes nothing here.
-        """
-        draft = Draft(message, committer, idempotency_key=idempotency_key)
-        return self._replay(onto, Replay([commit], mainline=mainline), draft)
-
-    def transplant(
-        self, commits: Sequence[str], onto: str, *, strategy: str | None = None, idempotency_key: str = ""
-    ) -> CommitRecord:
-        """Repeat commits, oldest first and each the parent of the next, on a branch: all of them or none.
-
-        Gives the branch's new head. Raises as `cherry_pick`.
-        """
-        replay = Replay(commits, _strategy(strategy))
-        return self._replay(onto, replay, Draft("", idempotency_key=idempotency_key))
-
-    def revert(  # noqa: PLR0913 - one call, all of it optional
-        self,
-        commit: str,
-        onto: str,
-        *,
-        message: str = "",
-        committer: str = "",
-        mainline: int = 1,
-        idempotency_key: str = "",
-    ) -> CommitRecord:
-        """Undo on a branch what one commit changed. Arguments and errors as `cherry_pick`."""
-        replay = Replay([commit], mainline=mainline, backwards=True)
-        return self._replay(onto, replay, Draft(message, committer, idempotency_key=idempotency_key))
-
-    def _replay(self, onto: str, replay: Replay, draft: Draft) -> CommitRecord:
-        return commit_record(transplant.transplant(self._stores, self.id, branch_id(onto), replay, draft))
-
-    def _active(self) -> RepositoryRecord:
-        return snapshot.readable(self._stores, self.id)
-
     def _diff(self, query: DiffQuery) -> Iterator[Differences]:
         yield from history.diff(self._stores, self._active(), query)
 
@@ -256,12 +162,6 @@ class Repository:
         found = branches.list_branches(self._stores.kv, self._active(), prefix=prefix)
         ordered = sorted(found, key=lambda branch: (branch.commit_id, branch.id))
         return iter([branch for branch in ordered if _head_token(branch) > after])
-
-
-def _strategy(name: str | None) -> MergeStrategy | None:
-    if name is not None and name not in tuple(MergeStrategy):
-        raise InvalidInput(f"strategy {name!r}: must be 'source', 'destination' or None")
-    return None if name is None else MergeStrategy(name)
 
 
 def _head_token(branch: BranchRecord) -> str:

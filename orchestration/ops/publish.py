@@ -97,14 +97,20 @@ def _commit(run: dg.DagsterRun, target: RunBranch) -> str:
 
 
 def _merge(run: dg.DagsterRun, target: RunBranch, head: str) -> "CommitRecord":
-    return target.open_repository().merge(
-        head,
-        into=target.into,
-        message=_message(run),
-        committer=COMMITTER,
-        metadata=_metadata(run, "merge"),
-        idempotency_key=target.idempotency_key(f"merge/{head}"),
-    )
+    from graveler_core.errors import NoChanges
+
+    repository = target.open_repository()
+    try:
+        return repository.merge(
+            head,
+            into=target.into,
+            message=_message(run),
+            committer=COMMITTER,
+            metadata=_metadata(run, "merge"),
+            idempotency_key=target.idempotency_key(f"merge/{head}"),
+        )
+    except NoChanges as nothing:
+        return repository.commit(nothing.details["commit"])
 
 
 def _message(run: dg.DagsterRun) -> str:

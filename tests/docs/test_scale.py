@@ -16,7 +16,7 @@ from graveler_core.codec.entry import normalise
 from graveler_core.committed.cache import DEFAULT_BYTES
 from graveler_core.committed.change_stream import MAX_TAKE_BYTES
 from graveler_core.committed.index.indexes import Sizes
-from graveler_core.committed.index.three_way import MAX_LISTED_CONFLICTS
+from graveler_core.committed.index.three_way import MAX_HELD_BYTES, MAX_LISTED_CONFLICTS
 from graveler_core.engine.bulk import MAX_LAYER_BYTES, SEGMENT_ROWS
 from graveler_core.engine.draft import MAX_TEXT_BYTES
 from graveler_core.engine.listing import PAGE_ROWS as LISTING_ROWS
@@ -75,6 +75,7 @@ def test_what_is_read_at_once() -> None:
         "entries of a file of a layer": f"{PIECE_ROWS:,}",
         "conflicts that an error lists; all are counted": f"{MAX_LISTED_CONFLICTS:,}",
         "changes of a commit in memory at once, a piece of work": f"{MAX_TAKE_BYTES // MIB} MiB",
+        "changes that a merge keeps to walk once, not twice": f"{MAX_HELD_BYTES // MIB} MiB",
         "trees and layers in memory, a process": f"{DEFAULT_BYTES // MIB} MiB",
         "commits in memory, a process": f"{CACHED_COMMITS:,}",
     }

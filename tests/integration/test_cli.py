@@ -108,7 +108,10 @@ def test_conflicts_one_a_line_and_nothing_changed(flights: Cli) -> None:
     words = ["merge", "graveler://flights/dev", "graveler://flights/main"]
     ran = flights(*words)
     refused(ran)
-    assert ran.lines == [["conflict", "[bold red]\\x1b[2J[/]"], ["conflict", "raw/jan.csv"]]
+    both = [["added in both", "", "3", "4", "[bold red]\\x1b[2J[/]"], ["changed in both", "7", "3", "4", "raw/jan.csv"]]
+    assert ran.lines == both
+    ran = flights(*words, "--dry-run")
+    assert (ran.code, ran.lines) == (0, both)
     ran = flights(*words, "--json")
     refused(ran)
     assert [(row["type"], row["path"]) for row in ran.documents] == [("conflict", HOSTILE), ("conflict", "raw/jan.csv")]

@@ -21,6 +21,7 @@ from graveler_core.engine import (
 )
 from graveler_core.engine.draft import Draft
 from graveler_core.engine.listing import Window, items
+from graveler_core.engine.merge_sides import MergeRequest
 from graveler_core.engine.snapshot import get as get_committed
 from graveler_core.errors import NoChanges
 from graveler_core.model.changes import MergeStrategy
@@ -30,7 +31,7 @@ from graveler_core.objects.commits import StoredCommit
 from graveler_core.refs.branches import get_branch
 from graveler_core.refs.repositories import get as get_repository
 from graveler_core.stores import Stores
-from tests.simulation.cast import PATHS, PREFIXES, SHARED_KEY, SIDE, WORK, Act, Cast
+from tests.simulation.cast import ASIDE, PATHS, PREFIXES, SHARED_KEY, SIDE, WORK, Act, Cast
 from tests.simulation.history import REPO, Operation
 from tests.simulation.lifecycles import other_repository, recreate_branch, recreate_repository, time_passes
 from tests.simulation.observe import Observer
@@ -118,13 +119,14 @@ def commit_all(cast: Cast, stores: Stores, name: str) -> None:
 
 
 def merge_side(cast: Cast, stores: Stores, name: str) -> None:
-    _on_the_side(cast, stores, name)
+    for _ in range(cast.chance.choice([1, 1, 2])):
+        _on_the_side(cast, stores, name)
     mark = cast.mark()
+    squash = cast.chance.random() < 0.5
     with cast.history.operation("merge", name, mark=mark) as operation:
-        request = merge.MergeRequest(SIDE, WORK, cast.chance.choice([None, MergeStrategy.SOURCE]))
-        made = merge.merge(stores, REPO, request, Draft(mark, name))
-        if made.header.message == mark:
-            _changed(cast.observer, operation, made)
+        strategy = cast.chance.choice([None, MergeStrategy.SOURCE])
+        request = MergeRequest(SIDE, WORK, strategy, squash=squash)
+        _changed(cast.observer, operation, merge.merge(stores, REPO, request, Draft(mark, name)))
 
 
 def _on_the_side(cast: Cast, stores: Stores, name: str) -> None:
@@ -133,7 +135,7 @@ def _on_the_side(cast: Cast, stores: Stores, name: str) -> None:
     cast.side_values.add((path, entry.size))
     with cast.history.operation("on the side", name):
         write.stage(stores, REPO, SIDE, path, entry)
-        commit.commit(stores, REPO, SIDE, Draft("side", name))
+        commit.commit(stores, REPO, SIDE, Draft(f"{ASIDE}{entry.size}", name))
 
 
 def cherry_pick(cast: Cast, stores: Stores, name: str) -> None:
@@ -163,7 +165,10 @@ def _changed(observer: Observer, operation: Operation, made: StoredCommit) -> No
     # A head that nobody saw is that of a repository which was deleted meanwhile.
     if made.id in observer.heads:
         repo, _ = observer.heads[made.id]
-        before, after = (observer.content(repo, c) for c in (made.header.parents[0], made.id))
+        replaced = made.header.parents[0]
+        while replaced not in observer.heads:
+            replaced = observer.header(repo, replaced).parents[0]
+        before, after = (observer.content(repo, c) for c in (replaced, made.id))
         operation.sets = {path: after.get(path) for path in PATHS if before.get(path) != after.get(path)}
 
 

@@ -18,6 +18,8 @@ WORK = BranchId("work")
 SIDE = BranchId("side")
 PATHS = ("a/1", "a/2", "b/1")
 PREFIXES = ("a/", "b/")
+ASIDE = "side "
+"""How the messages of commits on the side branch begin."""
 MAIN = BranchId("main")
 OTHER = RepositoryId("other")
 SHARED_KEY = "the job"

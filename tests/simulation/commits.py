@@ -10,6 +10,7 @@ from graveler_core.committed.index.operations import operations_between
 from graveler_core.errors import Kind
 from graveler_core.model.entities import Repository
 from graveler_core.model.ids import CommitId
+from tests.simulation.cast import ASIDE
 from tests.simulation.history import History, Operation, Outcome
 from tests.simulation.observe import Observer, State, layers
 
@@ -21,6 +22,7 @@ def violations(history: History, observer: Observer) -> Iterator[str]:
     """What breaks promises 3, 4 and 5 at the heads."""
     yield from _children(history, observer)
     yield from _answers(history, observer)
+    yield from _halves(observer)
     yield from _contents(observer)
     yield from _chains(observer)
     yield from _absorbed(history, observer)
@@ -64,6 +66,13 @@ def _answers(history: History, observer: Observer) -> Iterator[str]:
             step = seen.get(CommitId(operation.answer))
             if step is None or step > operation.end or (step < operation.start and not operation.key):
                 yield f"{operation}: the commit was not made visible by this call"
+
+
+def _halves(observer: Observer) -> Iterator[str]:
+    """No head is a commit that a merge repeated but for the last, which says what the call said."""
+    for head, (_, header) in observer.heads.items():
+        if header.message.startswith(ASIDE):
+            yield f"head {head[:8]} is half of a merge: {header.message}"
 
 
 def _contents(observer: Observer) -> Iterator[str]:

@@ -21,6 +21,7 @@ from graveler_core.engine import (
     write,
 )
 from graveler_core.engine.draft import Draft
+from graveler_core.engine.merge_sides import MergeRequest
 from graveler_core.engine.snapshot import get as get_committed
 from graveler_core.errors import Conflict, GravelerError, NoChanges, NotFound, NotUnique
 from graveler_core.model.entry import Entry
@@ -90,6 +91,13 @@ def beside(stores: Stores) -> None:
     commit.commit(stores, REPO, SIDE, Draft("side"))
 
 
+def twice_beside(stores: Stores) -> None:
+    """Two commits on another branch."""
+    beside(stores)
+    write.stage(stores, REPO, SIDE, "a/2", entry(13))
+    commit.commit(stores, REPO, SIDE, Draft("side again"))
+
+
 def emptied(stores: Stores) -> None:
     """The branch is gone."""
     committed(stores)
@@ -102,8 +110,8 @@ def _put_many(stores: Stores, numbers: dict[str, int], *, segments: bool) -> Non
         bulk.stage_records(stores, REPO, WORK, record_table(rows))
 
 
-def _merge(stores: Stores) -> object:
-    return merge.merge(stores, REPO, merge.MergeRequest(SIDE, WORK), KEYED).id
+def _merge(stores: Stores, *, squash: bool = True) -> object:
+    return merge.merge(stores, REPO, MergeRequest(SIDE, WORK, squash=squash), KEYED).id
 
 
 def _transact(stores: Stores) -> object:
@@ -175,6 +183,9 @@ FLOWS = {
     "compact": Flow("compact", staged, lambda s: compaction.compact(s, REPO, WORK), (), (NoChanges,)),
     "compact again": Flow("compact", compacted, lambda s: compaction.compact(s, REPO, WORK), (), (NoChanges,)),
     "merge": Flow("merge", beside, _merge, (("b/1", 11),)),
+    "merge of repeated commits": Flow(
+        "merge", twice_beside, lambda s: _merge(s, squash=False), (("b/1", 11), ("a/2", 13)), (Conflict,)
+    ),
     "transact": Flow("transact", committed, _transact, (("a/1", 12),)),
     "transact on a compacted tree": Flow("transact", compacted_only, _transact, (("a/1", 12),)),
     "cherry-pick": Flow("replay", beside, lambda s: _replay(s, backwards=False), (("b/1", 11),)),

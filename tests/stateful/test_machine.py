@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -160,12 +161,19 @@ class Machine(RuleBasedStateMachine):
         self.model.add(made.id, content, (model.head,))
         self.model.begin(model, made.id)
 
-    @rule(source=NAMES, into=NAMES, strategy=st.sampled_from([None, "source", "destination"]))
-    def merge(self, source: str, into: str, strategy: str | None) -> None:
+    @rule(
+        source=NAMES,
+        into=NAMES,
+        strategy=st.sampled_from([None, "source", "destination"]),
+        squash=st.booleans(),
+        allow_empty=st.booleans(),
+    )
+    def merge(self, source: str, into: str, strategy: str | None, *, squash: bool, allow_empty: bool) -> None:
         (_, theirs), (target, ours) = self.on(source), self.on(into)
+        options = {"squash": squash, "allow_empty": allow_empty}
 
         def call() -> str:
-            return self.repo.merge(f"{source_name}@", target.name, strategy=strategy).id
+            return self.repo.merge(f"{source_name}@", target.name, strategy=strategy, **options).id
 
         source_name = source if source in self.model.branches else "main"
         if self.model.dirty(ours):
@@ -176,18 +184,34 @@ class Machine(RuleBasedStateMachine):
         assert base in self.model.best_bases(ours.head, theirs.head)
         sides = [self.model.commits[c].content for c in (base, theirs.head, ours.head)]
         result = merged((sides[0], sides[1], sides[2]), strategy)
-        if base == theirs.head:
-            assert call() == ours.head
+        found = [c.path for c in self.repo.conflicts(f"{source_name}@", f"{target.name}@")]
+        assert found == merged((sides[0], sides[1], sides[2]), None).conflicts
+        if base == theirs.head or not (result.conflicts or allow_empty or changes(sides[2], result.content)):
+            with pytest.raises(NoChanges) as nothing:
+                call()
+            assert nothing.value.details["commit"] == ours.head
         elif result.conflicts:
             with pytest.raises(Conflict) as caught:
                 call()
             assert caught.value.kind is Kind.MergeConflict
             assert [c.path for c in caught.value.details["conflicts"]] == result.conflicts
         else:
-            parents = (ours.head, theirs.head)
-            made = call()
-            self.model.add(made, result.content, parents)
-            self.model.begin(ours, made)
+            if squash:
+                self.model.add(made := call(), result.content, (ours.head, theirs.head))
+                self.model.begin(ours, made)
+            else:
+                self.add_chain(call(), ours, theirs.head)
+            assert not changes(self.model.head(ours), result.content)
+
+    def add_chain(self, head: str, ours: BranchModel, theirs: str) -> None:
+        """Take in the commits that a merge repeated; times are those of the commits that changed them last."""
+        made = list(takewhile(lambda c: c.id != ours.head, self.repo.log(head, first_parent=True)))
+        for commit in reversed(made):
+            parents = (ours.head, theirs) if commit.id == head else (ours.head,)
+            assert commit.parents == parents
+            content = {item.path: item for item in self.repo.at(commit.id).list() if isinstance(item, Entry)}
+            self.model.add(commit.id, content, parents)
+            self.model.begin(ours, commit.id)
 
     @rule(source=NAMES, into=NAMES, path=PATHS, number=NUMBERS)
     def publish(self, source: str, into: str, path: str, number: int) -> None:
@@ -196,7 +220,7 @@ class Machine(RuleBasedStateMachine):
         self.remove(into, "absent")
         self.compact(into)
         self.commit_one(source, path, number)
-        self.merge(source, into, "source")
+        self.merge(source, into, "source", squash=True, allow_empty=False)
 
     @rule(name=NAMES)
     def reset(self, name: str) -> None:

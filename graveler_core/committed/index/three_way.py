@@ -7,6 +7,7 @@ and base share is not read, nor what the destination alone changed.
     changed in destination only             nothing to do
     changed in both, alike                  nothing to do
     changed in both, differently            a conflict, or what the strategy says
+    changed in source, and resolved         what the resolution says
 """
 
 from __future__ import annotations
@@ -22,14 +23,18 @@ from graveler_core.committed.diff import CHANGES, SIDE_SCHEMA, Differences, alig
 from graveler_core.committed.index.diff import diff
 from graveler_core.committed.index.indexes import Indexes
 from graveler_core.committed.index.lookup import lookup_many
+from graveler_core.committed.index.resolutions import Choice, Rules
 from graveler_core.committed.trees import DECISIVE
 from graveler_core.model.changes import MergeStrategy
 from graveler_core.model.entry import RECORD_SCHEMA
 from graveler_core.model.index import Index
-from graveler_core.segments.merge import identities, paired
+from graveler_core.segments.merge import identities, newest_wins, paired
 from graveler_core.segments.sorted_keys import KEY
 
 MAX_LISTED_CONFLICTS = 1_000
+MAX_HELD_BYTES = 64 << 20
+"""Of changes that are kept until all conflicts are known. Where there are more, a merge walks twice."""
+_NO_RULES = Rules()
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,18 +57,22 @@ class Decision:
     changes: pa.Table
     """To apply on the destination, `RECORD_SCHEMA`, sorted by key."""
     conflicts: Conflicts
+    resolved: NDArray[np.int64]
+    """The resolutions that were met here, by their rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """A merge in whole."""
 
-    changes: pa.Table
-    """To apply on the destination, `RECORD_SCHEMA`, sorted by key."""
+    changes: pa.Table | None
+    """To apply on the destination, `RECORD_SCHEMA`, sorted by key; None where they are too many to keep."""
     conflicts: Conflicts
     """The first conflicts, at most as many as were asked for."""
     conflict_count: int
     """All of them."""
+    resolved: NDArray[np.int64]
+    """The resolutions that were met, by their rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,51 +84,83 @@ class MergeInputs:
     destination: Index
 
 
-def three_way(indexes: Indexes, inputs: MergeInputs, strategy: MergeStrategy | None = None) -> Iterator[Decision]:
-    """Decide key interval by key interval. Memory is that of a diff.
+def three_way(
+    indexes: Indexes, inputs: MergeInputs, rules: Rules = _NO_RULES, *, prefix: bytes = b"", start: bytes = b""
+) -> Iterator[Decision]:
+    """Decide key interval by key interval, at keys that begin with `prefix`, from `start` on. Memory is that of a diff.
 
-    Without a strategy a caller must see all conflicts before it writes anything: walk twice, or use `verdict`.
+    Where conflicts may be left, a caller must see all of them before it writes anything: walk twice, or use `verdict`.
 
     Raises:
         CorruptData: a part of an index that had to be read is missing or damaged.
     """
-    if inputs.source in (inputs.base, inputs.destination):
+    if inputs.source == inputs.base or (inputs.source == inputs.destination and rules.resolutions is None):
         return
-    for source in diff(indexes, inputs.base, inputs.source, wanted=CHANGES):
+    for source in diff(indexes, inputs.base, inputs.source, prefix=prefix, start=start, wanted=CHANGES):
         there = lookup_many(indexes, inputs.destination, source.keys.to_pylist(), DECISIVE)
         before = source.before.filter(source.before.column(KEY).is_valid())
-        ours, conflicting = _decided(source, differences(before, there), strategy)
-        yield Decision(_records(source, ours), _conflicts(indexes, inputs, source, conflicting))
+        ruling = ruled(source, differences(before, there), rules)
+        changes, conflicts = _records(source, ruling.taken), _conflicts(indexes, inputs, source, ruling.conflicting)
+        if rules.resolutions is not None:
+            changes = newest_wins([rules.resolutions.values_at(ruling.resolved), changes])
+        yield Decision(changes, conflicts, ruling.resolved)
 
 
-def verdict(decisions: Iterable[Decision], max_conflicts: int = MAX_LISTED_CONFLICTS) -> Verdict:
-    """All decisions in one, in memory; conflicts are counted beyond the limit, not kept."""
-    changes: list[pa.Table] = [RECORD_SCHEMA.empty_table()]
-    conflicts = [_no_conflicts()]
-    listed = count = 0
+def verdict(
+    decisions: Iterable[Decision], max_conflicts: int = MAX_LISTED_CONFLICTS, max_bytes: int = MAX_HELD_BYTES
+) -> Verdict:
+    """All decisions in one. Conflicts are counted beyond the limit, not kept; nor are changes."""
+    changes: list[pa.Table] | None = [RECORD_SCHEMA.empty_table()]
+    conflicts, resolved = [_no_conflicts()], [np.empty(0, np.int64)]
+    listed = count = held = 0
     for decision in decisions:
-        changes.append(decision.changes)
+        resolved.append(decision.resolved)
         count += len(decision.conflicts)
         if listed < max_conflicts and len(decision.conflicts):
             conflicts.append(_sliced(decision.conflicts, max_conflicts - listed))
             listed += len(conflicts[-1])
-    return Verdict(pa.concat_tables(changes), _joined(conflicts), count)
+        held += decision.changes.nbytes
+        if held > max_bytes:
+            changes = None
+        elif changes is not None:
+            changes.append(decision.changes)
+    whole = None if changes is None else pa.concat_tables(changes)
+    return Verdict(whole, _joined(conflicts), count, np.concatenate(resolved))
 
 
-def _decided(
-    source: Differences, destination: Differences, strategy: MergeStrategy | None
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The rows of the source's differences to take, and those that conflict."""
-    pairs = paired(_keyed(source), _keyed(destination))
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """Rows of what the source changed: those to take as the source has them, and those that nobody wins."""
+
+    taken: NDArray[np.int64]
+    conflicting: NDArray[np.int64]
+    resolved: NDArray[np.int64]
+    """The resolutions that were met, by their own rows."""
+
+
+def ruled(source: Differences, destination: Differences, rules: Rules) -> Ruling:
+    """Who wins at some keys, from what both sides did there since the merge base."""
+    pairs = paired(keyed(source), keyed(destination))
     alone = pairs.left[(pairs.left >= 0) & (pairs.right < 0)]
     both = (pairs.left >= 0) & (pairs.right >= 0)
     ours, theirs = pairs.left[both], pairs.right[both]
     # An absent entry has an identity of zeros here, which no entry's hash is.
-    apart = (identities(source.after)[ours] != identities(destination.after)[theirs]).any(axis=1)
-    ours = ours[apart]
-    if strategy is MergeStrategy.SOURCE:
-        alone = np.sort(np.concatenate([alone, ours]))
-    return alone, ours if strategy is None else ours[:0]
+    ours = ours[(identities(source.after)[ours] != identities(destination.after)[theirs]).any(axis=1)]
+    won = resolved = alone[:0]
+    if rules.resolutions is not None:
+        chosen = rules.resolutions.rows(keyed(source))
+        alone, ours = alone[chosen[alone] < 0], ours[chosen[ours] < 0]
+        won, resolved = np.flatnonzero(rules.resolutions.chose(chosen, Choice.SOURCE)), chosen[chosen >= 0]
+    if rules.strategy is not None:
+        won = won if rules.strategy is MergeStrategy.DESTINATION else np.concatenate([won, ours])
+        ours = ours[:0]
+    taken = np.sort(np.concatenate([alone, won])) if len(won) else alone
+    return Ruling(taken, ours, resolved)
+
+
+def keyed(differences: Differences) -> pa.Table:
+    """The keys alone."""
+    return pa.table({KEY: differences.keys})
 
 
 def _records(source: Differences, rows: NDArray[np.int64]) -> pa.Table:
@@ -136,10 +177,6 @@ def _conflicts(indexes: Indexes, inputs: MergeInputs, source: Differences, rows:
     wanted = keys.to_pylist()
     base, destination = (lookup_many(indexes, side, wanted) for side in (inputs.base, inputs.destination))
     return Conflicts(keys, aligned(keys, base), source.after.take(pa.array(rows)), aligned(keys, destination))
-
-
-def _keyed(differences: Differences) -> pa.Table:
-    return pa.table({KEY: differences.keys})
 
 
 def _no_conflicts() -> Conflicts:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import takewhile
 from types import SimpleNamespace
 from typing import Any
 
 from graveler_core.codec.records import encode
 from graveler_core.engine import branching, bulk, commit, merge, reset, seal, transact, transplant
-from graveler_core.engine.swap import cleanups, record_writes
+from graveler_core.engine.swap import cleanups, record_writes, swap
+from graveler_core.engine.view import commit_of
 from graveler_core.model.entities import Branch
 from graveler_core.model.ids import CommitId
+from graveler_core.objects.commits import StoredCommit
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.records.access import Held
+from graveler_core.refs.ancestry import first_parents
 from graveler_core.staging import area
 from graveler_core.staging.stack import layers_of
 from graveler_core.stores import Registers, Stores
@@ -166,6 +170,26 @@ def merge_drops_what_is_staged_meanwhile() -> Iterator[None]:
 
     with instead((merge, "advance", advanced)):
         yield
+
+
+@mutant(seed=9, breaks="4", theme="merges")
+def merge_moves_the_head_commit_by_commit() -> Iterator[None]:
+    """A merge that repeats commits makes each of them the head in turn."""
+    real = merge.advance
+
+    def advanced(stores: Stores, registers: Registers, record: Branch, commit: CommitId, *rest: Any) -> bool:
+        now: Registers | None = registers
+        chain = takewhile(lambda c: c.id != registers.branch.commit_id, _chain(stores, registers, commit))
+        for part in reversed(list(chain)[1:]):
+            now = now and swap(stores, now, now.branch.model_copy(update={"commit_id": part.id}))
+        return now is not None and real(stores, now, record, commit, *rest)
+
+    with instead((merge, "advance", advanced)):
+        yield
+
+
+def _chain(stores: Stores, registers: Registers, head: CommitId) -> Iterator[StoredCommit]:
+    return first_parents(lambda commit: commit_of(stores, registers.repository, commit), head)
 
 
 @mutant(seed=85, breaks="5", theme="resets")

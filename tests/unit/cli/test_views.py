@@ -73,13 +73,29 @@ def test_an_empty_object_has_a_size() -> None:
 
 
 def test_conflict() -> None:
-    assert views.CONFLICTS.document(MergeConflict("a/b", None, ENTRY, None)) == {
+    conflict = MergeConflict("a/b", ENTRY, ENTRY, None)
+    assert views.CONFLICTS.document(conflict) == {
         "type": "conflict",
         "path": "a/b",
-        "base": None,
+        "kind": "removed in destination",
+        "base": ENTRY_DOCUMENT,
         "source": ENTRY_DOCUMENT,
         "destination": None,
     }
+    assert views.CONFLICTS.cells(conflict) == ("removed in destination", 3, 3, None, "a/b")
+
+
+@pytest.mark.parametrize(
+    ("sides", "kind"),
+    [
+        ((None, ENTRY, ENTRY), "added in both"),
+        ((ENTRY, ENTRY, ENTRY), "changed in both"),
+        ((ENTRY, None, ENTRY), "removed in source"),
+        ((ENTRY, ENTRY, None), "removed in destination"),
+    ],
+)
+def test_how_sides_disagree(sides: tuple[Entry | None, Entry | None, Entry | None], kind: str) -> None:
+    assert MergeConflict("a", *sides).kind == kind
 
 
 def test_commit() -> None:

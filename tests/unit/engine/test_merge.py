@@ -48,7 +48,6 @@ def test_both_sides_are_in_it(repo: Repository) -> None:
 
 def test_a_second_merge_brings_only_what_is_new(repo: Repository) -> None:
     first = repo.merge("dev", into="main")
-    assert repo.merge("dev", into="main") == first
     dev = repo.branch("dev")
     dev.stage("e", entry(4))
     dev.commit("more")
@@ -84,7 +83,7 @@ def test_all_conflicts_are_listed(repo: Repository) -> None:
     assert caught.value.details["count"] == 3
     assert repo.commit("main").id == head
     before = content(repo, "main")
-    repo.merge("dev", into="main", strategy="destination")
+    repo.merge("dev", into="main", strategy="destination", allow_empty=True)
     assert content(repo, "main") == before
     main.hard_reset("main~1")
     repo.merge("dev", into="main", strategy="source")

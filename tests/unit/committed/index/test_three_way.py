@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from graveler_core.committed.index.resolutions import Rules
 from graveler_core.committed.index.successor import successor
 from graveler_core.committed.index.three_way import MergeInputs, three_way, verdict
 from graveler_core.committed.trees import read_node
@@ -42,7 +43,7 @@ def inputs(world: World, base: State, ours: Changes, theirs: Changes) -> MergeIn
 def test_merges_like_three_dicts(base: State, ours: Changes, theirs: Changes, strategy: MergeStrategy | None) -> None:
     world = World()
     merge = inputs(world, base, ours, theirs)
-    found = verdict(three_way(world.indexes, merge, strategy))
+    found = verdict(three_way(world.indexes, merge, Rules(strategy)))
     source, destination = after(base, ours), after(base, theirs)
     result, conflicts = oracle(base, source, destination, strategy)
     made = world.written(successor(world.indexes, merge.destination, found.changes))
@@ -57,9 +58,9 @@ def test_merges_like_three_dicts(base: State, ours: Changes, theirs: Changes, st
 def test_decisions_stream_into_a_successor(base: State, ours: Changes, theirs: Changes) -> None:
     world = World()
     merge = inputs(world, base, ours, theirs)
-    decisions = three_way(world.indexes, merge, MergeStrategy.SOURCE)
+    decisions = three_way(world.indexes, merge, Rules(MergeStrategy.SOURCE))
     streamed = successor(world.indexes, merge.destination, (decision.changes for decision in decisions))
-    whole = verdict(three_way(world.indexes, merge, MergeStrategy.SOURCE)).changes
+    whole = verdict(three_way(world.indexes, merge, Rules(MergeStrategy.SOURCE))).changes
     assert streamed == successor(world.indexes, merge.destination, whole)
 
 

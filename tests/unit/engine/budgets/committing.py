@@ -25,12 +25,12 @@ def committed(repo: Repository, branch: str, number: int) -> None:
     work.commit(f"change {number}")
 
 
-def in_vain(branch: Branch) -> Act:
-    """A commit that makes none."""
+def in_vain(make: Act) -> Act:
+    """A call that makes no commit."""
 
     def act() -> None:
         with suppress(NoChanges):
-            branch.commit("m")
+            make()
 
     return act
 
@@ -59,7 +59,7 @@ def commit_sealed_tokens(m: Measured) -> Act:
 
 @costs("commit, nothing staged", Cost((2, 1), (4, 1)))
 def commit_nothing(m: Measured) -> Act:
-    return in_vain(m.main)
+    return in_vain(lambda: m.main.commit("m"))
 
 
 @costs("commit, nothing staged, allowed", Cost((3, 1), (5, 1), "1 node"))
@@ -70,14 +70,15 @@ def commit_empty(m: Measured) -> Act:
 @costs("commit, what is staged is there already", Cost((5, 2), (6, 3), ONE))
 def commit_no_change(m: Measured) -> Act:
     m.main.stage(SOME, entry(150))
-    return in_vain(m.main)
+    return in_vain(lambda: m.main.commit("m"))
 
 
 @costs("commit, absorbed by another process", Cost((6, 2), (11, 2), ONE))
 def commit_absorbed(m: Measured) -> Act:
     m.main.stage(SOME, entry(999))
     kv = Interrupted(m.kv, lambda: None, lambda: m.other().branch("main").commit("other"))
-    return in_vain(Branch(replace(m.stores, kv=kv), m.repo._record, m.main.name))
+    branch = Branch(replace(m.stores, kv=kv), m.repo._record, m.main.name)
+    return in_vain(lambda: branch.commit("m"))
 
 
 @costs("commit under an idempotency key", Cost((9, 2), (13, 3), ONE))
@@ -107,7 +108,15 @@ def merge(m: Measured) -> Act:
 
 @costs("merge, nothing new", Cost((3, 1), (6, 1)))
 def merge_nothing(m: Measured) -> Act:
-    return lambda: m.repo.merge("dev", into="main")
+    return in_vain(lambda: m.repo.merge("dev", into="main"))
+
+
+@costs("merge, the source's 3 commits repeated", Cost((6, 1), (11, 1), "3 ranges, 11 nodes"))
+def merge_repeated(m: Measured) -> Act:
+    for number in (50, 150, 250):
+        committed(m.unseen, "dev", number)
+    committed(m.unseen, "main", 20)
+    return lambda: m.repo.merge("dev", into="main", squash=False)
 
 
 @costs("cherry-pick, one change", Cost((4, 1), (7, 1), ONE))

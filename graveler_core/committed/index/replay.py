@@ -1,0 +1,55 @@
+"""What one commit of the source does to the destination of a merge that keeps the source's commits. Never writes.
+
+A commit's changes are taken at the keys that the destination left as they were in the merge base, and at those that
+the merge as a whole takes from the source. So the last replayed commit holds what the merge in one commit would, but
+for `rest`: a value that a resolution names, and, where merges went to and fro, what no replayed commit changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from graveler_core.committed.diff import CHANGES, Differences, as_changes, differences
+from graveler_core.committed.index.diff import diff
+from graveler_core.committed.index.indexes import Indexes
+from graveler_core.committed.index.lookup import lookup_many
+from graveler_core.committed.index.resolutions import Rules
+from graveler_core.committed.index.three_way import MergeInputs, keyed, ruled
+from graveler_core.committed.trees import DECISIVE
+from graveler_core.model.index import Index
+from graveler_core.segments.merge import effect
+from graveler_core.segments.sorted_keys import KEY
+
+
+def replayed(indexes: Indexes, merge: MergeInputs, rules: Rules, before: Index, after: Index) -> Iterator[pa.Table]:
+    """What leads from `before` to `after`, two states of the source, as far as the destination takes it.
+
+    Tables in `RECORD_SCHEMA`, keys rising over all of them, lazily; memory is that of a diff.
+
+    Raises:
+        CorruptData: a part of an index that had to be read is missing or damaged.
+    """
+    for step in diff(indexes, before, after, wanted=CHANGES):
+        keys = step.keys.to_pylist()
+        base, source, destination = (
+            lookup_many(indexes, side, keys, DECISIVE) for side in (merge.base, merge.source, merge.destination)
+        )
+        moved, changed = differences(base, destination), differences(base, source)
+        free = pc.invert(pc.is_in(step.keys, moved.keys))
+        if rules.resolutions is not None:
+            free = pc.and_(free, pa.array(rules.resolutions.rows(keyed(step)) < 0))
+        taken = changed.keys.take(pa.array(ruled(changed, moved, rules).taken))
+        kept = pc.or_(free, pc.is_in(step.keys, taken))
+        yield as_changes(Differences(step.keys.filter(kept), step.before.filter(kept), step.after.filter(kept)))
+
+
+def rest(indexes: Indexes, index: Index, changes: Iterable[pa.Table]) -> Iterator[pa.Table]:
+    """Those of some changes that change something in an index, page by page."""
+    for page in changes:
+        there = lookup_many(indexes, index, page.column(KEY).to_pylist(), DECISIVE)
+        effective = effect(there, page).effective
+        if effective.num_rows:
+            yield effective
