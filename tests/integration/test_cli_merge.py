@@ -1,0 +1,76 @@
+"""`graveler merge` with everything it can be asked for; conflicts as such are in `test_cli.py`."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.integration.command_line import Cli, paths, put, refused
+
+WORDS = ("merge", "graveler://flights/dev", "graveler://flights/main")
+
+
+@pytest.fixture
+def apart(flights: Cli) -> Cli:
+    """Both branches changed January; dev has a second commit, and a path with a sign of equality."""
+    flights("branch", "create", "graveler://flights/dev")
+    for branch in ("main", "dev"):
+        put(flights, "raw/jan.csv", branch.encode(), branch)
+        put(flights, f"{branch}=1", b"own", branch)
+        flights("commit", f"graveler://flights/{branch}", "-m", f"Change on {branch}")
+    put(flights, "raw/mar.csv", b"march", "dev")
+    flights("commit", "graveler://flights/dev", "-m", "March")
+    return flights
+
+
+def chain(cli: Cli) -> list[str]:
+    """Messages of the branch's own commits, newest first."""
+    log = cli("log", "graveler://flights/main", "--first-parent", "--json").documents
+    return [commit["message"] for commit in log][:3]
+
+
+@pytest.mark.parametrize(
+    ("result", "shown"), [("source", "dev"), ("destination", "main"), ("remove", None)], ids=lambda value: value or ""
+)
+def test_a_path_is_resolved(apart: Cli, result: str, shown: str | None) -> None:
+    assert apart(*WORDS, "--resolve", f"raw/jan.csv={result}", "--resolve", "dev=1=destination").code == 0
+    assert ("raw/jan.csv" in paths(apart, "graveler://flights/main")) == (shown is not None)
+    assert "dev=1" not in paths(apart, "graveler://flights/main")
+    if shown is not None:
+        assert apart("cat", "graveler://flights/main/raw/jan.csv").out == shown
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ("raw/jan.csv=ours", "'ours' is none of source, destination, remove"),
+        ("raw/jan.csv", "must be KEY=VALUE"),
+        ("nowhere=source", "not changed by the source"),
+    ],
+)
+def test_a_bad_resolution_is_refused(apart: Cli, given: str, told: str) -> None:
+    ran = apart(*WORDS, "--resolve", given)
+    refused(ran)
+    assert told in ran.err
+    assert chain(apart)[0] == "Change on main"
+
+
+def test_commits_are_repeated(apart: Cli) -> None:
+    made = apart(*WORDS, "--strategy", "source", "--no-squash", "--meta", "by=hand", "--json").documents[0]
+    assert chain(apart) == ["March", "Change on dev", "Change on main"]
+    assert (made["message"], made["metadata"], len(made["parents"])) == ("March", {"by": "hand"}, 2)
+    assert set(paths(apart, "graveler://flights/main")) == {*paths(apart, "graveler://flights/dev"), "main=1"}
+
+
+def test_what_changes_nothing_is_refused_unless_it_is_allowed(apart: Cli) -> None:
+    left_out = [*WORDS, "--strategy", "destination", "--resolve", "dev=1=destination", "--resolve"]
+    left_out.append("raw/mar.csv=destination")
+    refused(apart(*left_out))
+    assert apart(*left_out, "--allow-empty", "-m", "Leave it out").code == 0
+    assert chain(apart)[0] == "Leave it out"
+    refused(apart(*WORDS, "--allow-empty"))
+    assert apart(*WORDS, "--dry-run").lines == []
+
+
+def test_two_repositories_are_refused(apart: Cli) -> None:
+    apart("repo", "create", "graveler://other")
+    refused(apart("merge", "graveler://flights/dev", "graveler://other/main", "--allow-unrelated"))
