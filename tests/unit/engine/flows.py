@@ -67,6 +67,7 @@ FLOWS: dict[str, Flow] = {
     "empty commit": lambda w, g: g.repository("repo").branch("clean").commit("m", allow_empty=True),
     "keyed commit": lambda w, g: g.repository("repo").branch("main").commit("m", idempotency_key="run"),
     "merge": lambda w, g: g.repository("repo").merge("dev", into="clean"),
+    "merge repeated": lambda w, g: g.repository("repo").merge("dev", into="clean", squash=False),
     "compact": lambda w, g: compaction.compact(g._stores, RepositoryId("repo"), BranchId("main"), timedelta(0)),
     "create branch": lambda w, g: g.repository("repo").create_branch("new", "dev"),
     "delete branch": lambda w, g: g.repository("repo").delete_branch("dev"),

@@ -47,6 +47,7 @@ FLOWS: dict[str, tuple[int, Callable[[Repository], object]]] = {
     "commit": (1, lambda repo: repo.branch("main").commit("m")),
     "transact": (0, lambda repo: repo.branch("main").transact([Put("new", entry(1))], message="m")),
     "merge": (0, lambda repo: repo.merge("dev", into="main")),
+    "merge repeated": (0, lambda repo: repo.merge("dev", into="main", squash=False)),
     "cherry-pick": (0, lambda repo: repo.cherry_pick("dev", onto="main")),
 }
 

@@ -55,6 +55,7 @@ ON_A_BRANCH: dict[str, Act] = {
     "keyed commit": lambda repo, branch: branch.commit("m", idempotency_key="run"),
     "compact": lambda repo, branch: branch.compact(),
     "merge": lambda repo, branch: repo.merge("dev", into=branch.name),
+    "merge repeated": lambda repo, branch: repo.merge("dev", into=branch.name, squash=False),
     "hard reset": lambda repo, branch: branch.hard_reset("v1"),
     "list": lambda repo, branch: list(branch.list()),
     "branch off": lambda repo, branch: repo.create_branch("new", branch.name),
@@ -119,12 +120,12 @@ def ends_of(flow: str, name: str, other: str) -> tuple[State, State, State, bool
 # These look first and swap later: what comes in between may count as after them although it was seen before.
 COMMITS = {"commit", "empty commit", "keyed commit"}
 WRITES = {"stage", "remove", "stage many", "remove prefix"}
-LATER = {(flow, other) for flow in COMMITS | {"merge", "hard reset"} for other in WRITES}
+LATER = {(flow, other) for flow in COMMITS | {"merge", "merge repeated", "hard reset"} for other in WRITES}
 LATER |= {(flow, other) for flow in ("stage few", "stage many", "remove prefix", "reset prefix") for other in WRITES}
 LATER |= {("branch off", other) for other in OTHERS}
 
 
-NEED_CLEAN = {"merge", "hard reset"}
+NEED_CLEAN = {"merge", "merge repeated", "hard reset"}
 USUAL = {"stage", "reset prefix", "commit", "compact", "repository again"}
 
 
