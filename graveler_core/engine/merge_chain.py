@@ -21,7 +21,7 @@ from graveler_core.committed.index.resolutions import Rules
 from graveler_core.committed.index.successor import Successor, successor
 from graveler_core.engine.combine import Combination
 from graveler_core.engine.draft import Content, Draft, build
-from graveler_core.engine.merge_sides import MergeRequest, Sides
+from graveler_core.engine.merge_sides import MergeRequest, Sides, nothing
 from graveler_core.engine.swap import Write, record_writes
 from graveler_core.engine.view import commit_of
 from graveler_core.model.ids import CommitId, Nonce
@@ -82,7 +82,7 @@ def _links(stores: Stores, registers: Registers, sides: Sides, combination: Comb
     at = inputs.destination
     for commit in _to_repeat(stores, registers, sides):
         parents = commit.header.parents
-        before = commit_of(stores, repo, parents[0]).layout.index if parents else inputs.base
+        before = commit_of(stores, repo, parents[0]).layout.index if parents else nothing(stores, repo)
         changes = replayed(indexes, inputs, combination.rules, before, commit.layout.index)
         made = successor(indexes, at, changes, mapper=stores.executor.map)
         if made.effective:

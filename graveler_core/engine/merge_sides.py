@@ -13,6 +13,7 @@ from graveler_core.engine.resolve import resolve_commit
 from graveler_core.engine.view import commit_of
 from graveler_core.errors import Kind, NotFound
 from graveler_core.model.changes import MergeStrategy, Resolved
+from graveler_core.model.entities import Repository
 from graveler_core.model.entry import RECORD_SCHEMA
 from graveler_core.model.ids import BranchId
 from graveler_core.model.index import Index
@@ -70,10 +71,10 @@ def sides_of(stores: Stores, registers: Registers, request: MergeRequest) -> Sid
             left=theirs.id,
             right=ours.id,
         )
-    before = _empty(stores, registers) if base is None else commit_of(stores, repo, base).layout.index
+    before = nothing(stores, repo) if base is None else commit_of(stores, repo, base).layout.index
     return Sides(ours, theirs, MergeInputs(before, theirs.layout.index, ours.layout.index))
 
 
-def _empty(stores: Stores, registers: Registers) -> Index:
-    trees = stores.trees(registers.repository)
-    return Index(metarange_id=apply(trees, None, RECORD_SCHEMA.empty_table()).metarange_id)
+def nothing(stores: Stores, repo: Repository) -> Index:
+    """The index that holds nothing: what a root commit changed is compared with it."""
+    return Index(metarange_id=apply(stores.trees(repo), None, RECORD_SCHEMA.empty_table()).metarange_id)

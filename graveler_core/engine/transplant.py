@@ -7,6 +7,8 @@
    else.
 3. ✓ One swap for all steps, from the very record that was checked: head := the last commit, no compacted tree (the
    check found it equal to the head). A lost swap means that the destination moved: everything is decided again.
+
+Where no step changes anything no swap proves the branch: the call ends with a closing re-read, then `NoChanges`.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from graveler_core.engine.clean_branch import require_clean
 from graveler_core.engine.combine import combine
 from graveler_core.engine.draft import Content, Draft, build
 from graveler_core.engine.earlier import made_by_call, made_under_key
-from graveler_core.engine.registers import fresh
+from graveler_core.engine.registers import fresh, same_content
 from graveler_core.engine.resolve import resolve_commit
 from graveler_core.engine.retry import attempts
 from graveler_core.engine.swap import Write, record_writes
@@ -95,6 +97,11 @@ def _transplant(
         # Once: a name means what it meant when the call began, also where the lost race was about that very branch.
         steps = steps or _steps(stores, registers.repository, replay, draft)
         made = _build(stores, registers, list(zip(steps, nonces, strict=True)), replay, draft)
+        if made is None:
+            if same_content(registers, fresh(stores, repo, onto)):
+                head = registers.branch.commit_id
+                raise NoChanges(f"branch {onto!r}: the commits change nothing here", commit=head)
+            continue
         record = registers.branch.model_copy(update={"commit_id": made.id, "compacted_metarange": None})
         if advance(stores, registers, record, made.id, tried):
             return made
@@ -116,14 +123,14 @@ def _steps(stores: Stores, repo: Repository, replay: Replay, draft: Draft) -> li
 
 def _build(
     stores: Stores, registers: Registers, steps: Sequence[tuple[_Step, Nonce]], replay: Replay, draft: Draft
-) -> StoredCommit:
-    """Write all that the swap will make visible; gives the new head."""
+) -> StoredCommit | None:
+    """Write all that the swap will make visible; gives the new head, None where nothing changes."""
     head = commit_of(stores, registers.repository, registers.branch.commit_id)
     if _is_fast_forward([step.commit for step, _ in steps], head, replay, draft):
         return steps[-1][0].commit
     made, writes = _replayed(stores, registers, head, steps, replay.strategy)
     if made.id == head.id:
-        raise NoChanges(f"branch {registers.branch.id!r}: the commits change nothing here", commit=head.id)
+        return None
     record_writes(stores, writes)
     return made
 

@@ -117,15 +117,22 @@ class Merged:
     conflicts: list[str]
 
 
-def merged(sides: tuple[Content, Content, Content], strategy: str | None) -> Merged:
-    """The three-way rule for base, source and destination, path by path."""
+def merged(
+    sides: tuple[Content, Content, Content], strategy: str | None, resolve: Mapping[str, str | None] | None = None
+) -> Merged:
+    """The three-way rule for base, source and destination, path by path; or what was resolved: a side, or no entry."""
     base, source, destination = sides
     content, conflicts = dict(destination), []
     for path in ordered(base.keys() | source.keys() | destination.keys()):
         old, theirs, ours = base.get(path), source.get(path), destination.get(path)
-        if same(theirs, ours) or same(theirs, old):
+        if same(theirs, old):
             continue
-        if not same(ours, old) and strategy != "source":
+        resolved = resolve is not None and path in resolve
+        if resolve and resolved:
+            theirs = {"source": theirs, "destination": ours, None: None}[resolve[path]]
+        if same(theirs, ours):
+            continue
+        if not resolved and not same(ours, old) and strategy != "source":
             conflicts += [] if strategy else [path]
             continue
         content.pop(path, None)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from itertools import takewhile
+from itertools import cycle, takewhile
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -46,6 +47,8 @@ MTIMES = st.integers(0, 1)
 NAMES = st.sampled_from(["main", "dev"])
 ANY_NAMES = st.sampled_from(["main", "dev", "_1.x"])
 TAGS = st.sampled_from(["v1", "v2"])
+STRATEGIES = st.sampled_from([None, "source", "destination"])
+RESULTS = st.sampled_from(["source", "destination", None, "left"])
 SEGMENT_ROWS = 4
 
 
@@ -161,19 +164,28 @@ class Machine(RuleBasedStateMachine):
         self.model.add(made.id, content, (model.head,))
         self.model.begin(model, made.id)
 
-    @rule(
-        source=NAMES,
-        into=NAMES,
-        strategy=st.sampled_from([None, "source", "destination"]),
-        squash=st.booleans(),
-        allow_empty=st.booleans(),
-    )
+    @rule(source=NAMES, into=NAMES, strategy=STRATEGIES, squash=st.booleans(), allow_empty=st.booleans())
     def merge(self, source: str, into: str, strategy: str | None, *, squash: bool, allow_empty: bool) -> None:
+        self.bring(source, into, strategy=strategy, squash=squash, allow_empty=allow_empty)
+
+    @rule(source=NAMES, into=NAMES, strategy=STRATEGIES, squash=st.booleans(), results=st.lists(RESULTS, min_size=1))
+    def merge_resolved(
+        self, source: str, into: str, strategy: str | None, *, squash: bool, results: list[str | None]
+    ) -> None:
+        """Each path that the source changed becomes one of the results, in turn; some are left to the strategy."""
+        (_, theirs), (_, ours) = self.on(source), self.on(into)
+        base = self.repo.merge_base(ours.head, theirs.head).id
+        changed = changes(self.model.commits[base].content, self.model.head(theirs))
+        chosen = zip([change.path for change in changed], cycle(results), strict=False)
+        resolve = {path: result for path, result in chosen if result != "left"}
+        self.bring(source, into, strategy=strategy, squash=squash, resolve=resolve)
+
+    def bring(self, source: str, into: str, **options: Any) -> None:
+        """A merge, compared with the model's."""
         (_, theirs), (target, ours) = self.on(source), self.on(into)
-        options = {"squash": squash, "allow_empty": allow_empty}
 
         def call() -> str:
-            return self.repo.merge(f"{source_name}@", target.name, strategy=strategy, **options).id
+            return self.repo.merge(f"{source_name}@", target.name, **options).id
 
         source_name = source if source in self.model.branches else "main"
         if self.model.dirty(ours):
@@ -182,21 +194,21 @@ class Machine(RuleBasedStateMachine):
             return
         base = self.repo.merge_base(target.name, source_name).id
         assert base in self.model.best_bases(ours.head, theirs.head)
-        sides = [self.model.commits[c].content for c in (base, theirs.head, ours.head)]
-        result = merged((sides[0], sides[1], sides[2]), strategy)
+        before, there, here = (self.model.commits[c].content for c in (base, theirs.head, ours.head))
+        result = merged((before, there, here), options.get("strategy"), options.get("resolve"))
         found = [c.path for c in self.repo.conflicts(f"{source_name}@", f"{target.name}@")]
-        assert found == merged((sides[0], sides[1], sides[2]), None).conflicts
-        if base == theirs.head or not (result.conflicts or allow_empty or changes(sides[2], result.content)):
-            with pytest.raises(NoChanges) as nothing:
-                call()
-            assert nothing.value.details["commit"] == ours.head
-        elif result.conflicts:
+        assert found == merged((before, there, here), None).conflicts
+        if result.conflicts:
             with pytest.raises(Conflict) as caught:
                 call()
             assert caught.value.kind is Kind.MergeConflict
             assert [c.path for c in caught.value.details["conflicts"]] == result.conflicts
+        elif base == theirs.head or not (options.get("allow_empty") or changes(here, result.content)):
+            with pytest.raises(NoChanges) as nothing:
+                call()
+            assert nothing.value.details["commit"] == ours.head
         else:
-            if squash:
+            if options["squash"]:
                 self.model.add(made := call(), result.content, (ours.head, theirs.head))
                 self.model.begin(ours, made)
             else:
@@ -220,7 +232,7 @@ class Machine(RuleBasedStateMachine):
         self.remove(into, "absent")
         self.compact(into)
         self.commit_one(source, path, number)
-        self.merge(source, into, "source", squash=True, allow_empty=False)
+        self.bring(source, into, strategy="source", squash=True)
 
     @rule(name=NAMES)
     def reset(self, name: str) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 
+from graveler_core.engine import combine
 from graveler_core.errors import Conflict, DirtyBranch, Kind, NotFound
 from graveler_core.facade.branch import Branch
 from graveler_core.facade.repository import Repository
@@ -147,6 +149,16 @@ def test_a_dirty_source_gives_its_head(repo: Repository) -> None:
     repo.branch("dev").stage("staged", entry(1))
     repo.merge("dev", into="main")
     assert "staged" not in content(repo, "main")
+
+
+@pytest.mark.parametrize("squash", [True, False])
+@pytest.mark.parametrize("strategy", [None, "source"])
+def test_what_is_not_kept_in_memory_is_decided_twice(
+    repo: Repository, monkeypatch: pytest.MonkeyPatch, squash: bool, strategy: str | None
+) -> None:
+    monkeypatch.setattr(combine, "verdict", partial(combine.verdict, max_bytes=0))
+    repo.merge("dev", into="main", squash=squash, strategy=strategy)
+    assert content(repo, "main") == {"d": 2, "x": 1, "z": 3}
 
 
 def test_once_under_one_key(repo: Repository) -> None:

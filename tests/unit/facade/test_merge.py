@@ -238,3 +238,16 @@ class TestUnrelatedHistories:
         assert content(repo) == AFTER | {"gone there": 1, "main's": 0}
         assert made.parents[1] == strange
         assert repo.merge_base(strange, "main").id == strange
+
+    def test_a_line_that_began_apart_is_repeated_from_nothing(self, world: World, repo: Repository) -> None:
+        """It was joined before: the merge base is a commit of this branch, not the empty tree."""
+        repo.create_branch("odd", stranger(world, repo))
+        repo.merge("main", into="odd", allow_unrelated=True, strategy="destination")
+        odd = repo.branch("odd")
+        odd.stage("odd", entry(3))
+        odd.commit("odd")
+        before = content(repo)
+        repo.merge("odd", into="main", squash=False, strategy="source")
+        log = list(repo.log("main", first_parent=True, limit=3))
+        assert all(before.keys() <= content(repo, commit.id).keys() for commit in log)
+        assert content(repo) == content(repo, "odd@")
