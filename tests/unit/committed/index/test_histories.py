@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from graveler_core.committed.index.fold import fold
 from graveler_core.committed.index.indexes import Sizes
 from graveler_core.committed.index.lookup import identities_of_few, lookup, lookup_many
+from graveler_core.committed.index.resolutions import Rules
 from graveler_core.committed.index.successor import successor
 from graveler_core.committed.index.three_way import MergeInputs, three_way, verdict
 from graveler_core.model.changes import MergeStrategy
@@ -94,7 +95,7 @@ def test_merges_of_commits_on_a_history(
     world = World()
     base, below = run(world, state, history, small=False)[-1]
     source, destination = (world.commit(base, changes).index for changes in (ours, theirs))
-    found = verdict(three_way(world.indexes, MergeInputs(base=base, source=source, destination=destination), strategy))
+    found = verdict(three_way(world.indexes, MergeInputs(base, source, destination), Rules(strategy)))
     result, conflicts = oracle(below, after(below, ours), after(below, theirs), strategy)
     assert found.conflicts.keys.to_pylist() == conflicts
     assert found.conflict_count == len(conflicts)
