@@ -12,9 +12,10 @@ from functools import partial
 
 from graveler_core.committed.diff import STATES, Differences, Wanted, differences
 from graveler_core.committed.index.layers import own_changes
-from graveler_core.committed.index.three_way import Conflicts, MergeInputs, three_way
+from graveler_core.committed.index.three_way import Conflicts, three_way
 from graveler_core.committed.scan import key_interval
 from graveler_core.engine import listing, snapshot
+from graveler_core.engine.merge_sides import between
 from graveler_core.engine.resolve import resolve_commit
 from graveler_core.engine.view import commit_of
 from graveler_core.errors import Kind, NotFound
@@ -114,7 +115,7 @@ def conflicts(stores: Stores, repo: Repository, query: DiffQuery) -> Iterator[Co
     Raises as `merge_base`.
     """
     left, right = (resolve_commit(stores, repo, side) for side in (query.left, query.right))
-    inputs = MergeInputs(*(side.layout.index for side in (base_of(stores, repo, left, right), right, left)))
+    inputs = between(stores, repo, base_of(stores, repo, left, right), right, left)
     prefix, start = prefix_key(query.prefix), _behind(query.after)
     return (found.conflicts for found in three_way(stores.indexes(repo), inputs, prefix=prefix, start=start))
 

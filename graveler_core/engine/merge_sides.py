@@ -8,6 +8,7 @@ from functools import partial
 
 from graveler_core.committed.apply import apply
 from graveler_core.committed.index.three_way import MergeInputs
+from graveler_core.engine.chain import changed_keys
 from graveler_core.engine.draft import Draft
 from graveler_core.engine.resolve import resolve_commit
 from graveler_core.engine.view import commit_of
@@ -71,8 +72,17 @@ def sides_of(stores: Stores, registers: Registers, request: MergeRequest) -> Sid
             left=theirs.id,
             right=ours.id,
         )
-    before = nothing(stores, repo) if base is None else commit_of(stores, repo, base).layout.index
-    return Sides(ours, theirs, MergeInputs(before, theirs.layout.index, ours.layout.index))
+    if base is None:
+        return Sides(ours, theirs, MergeInputs(nothing(stores, repo), theirs.layout.index, ours.layout.index))
+    return Sides(ours, theirs, between(stores, repo, commit_of(stores, repo, base), theirs, ours))
+
+
+def between(
+    stores: Stores, repo: Repository, base: StoredCommit, source: StoredCommit, destination: StoredCommit
+) -> MergeInputs:
+    """What leads from one commit to another, to be put on a third."""
+    changed = changed_keys(stores, repo, base, source)
+    return MergeInputs(base.layout.index, source.layout.index, destination.layout.index, changed)
 
 
 def nothing(stores: Stores, repo: Repository) -> Index:

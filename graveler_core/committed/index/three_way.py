@@ -12,7 +12,7 @@ and base share is not read, nor what the destination alone changed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,7 +20,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from graveler_core.committed.diff import CHANGES, SIDE_SCHEMA, Differences, aligned, as_changes, differences
-from graveler_core.committed.index.diff import diff
+from graveler_core.committed.index.diff import diff, diff_at
 from graveler_core.committed.index.indexes import Indexes
 from graveler_core.committed.index.lookup import lookup_many
 from graveler_core.committed.index.resolutions import Choice, Rules
@@ -82,6 +82,8 @@ class MergeInputs:
     base: Index
     source: Index
     destination: Index
+    changed: Sequence[bytes] | None = None
+    """The sorted keys outside of which base and source hold the same, where they are known."""
 
 
 def three_way(
@@ -96,7 +98,7 @@ def three_way(
     """
     if inputs.source == inputs.base or (inputs.source == inputs.destination and rules.resolutions is None):
         return
-    for source in diff(indexes, inputs.base, inputs.source, prefix=prefix, start=start, wanted=CHANGES):
+    for source in _source_changes(indexes, inputs, prefix, start):
         there = lookup_many(indexes, inputs.destination, source.keys.to_pylist(), DECISIVE)
         before = source.before.filter(source.before.column(KEY).is_valid())
         ruling = ruled(source, differences(before, there), rules)
@@ -104,6 +106,13 @@ def three_way(
         if rules.resolutions is not None:
             changes = newest_wins([rules.resolutions.values_at(ruling.resolved), changes])
         yield Decision(changes, conflicts, ruling.resolved)
+
+
+def _source_changes(indexes: Indexes, inputs: MergeInputs, prefix: bytes, start: bytes) -> Iterator[Differences]:
+    if inputs.changed is None:
+        return diff(indexes, inputs.base, inputs.source, prefix=prefix, start=start, wanted=CHANGES)
+    keys = [key for key in inputs.changed if key >= start and key.startswith(prefix)]
+    return diff_at(indexes, inputs.base, inputs.source, keys, CHANGES)
 
 
 def verdict(
