@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import uuid
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -72,3 +73,12 @@ def test_remote_stores_are_cached_where_that_was_asked_for(tmp_path: Path) -> No
     assert not isinstance(OpenedBlobs(OPTIONS).at("s3://bucket/x"), CachedBlobs)
     elsewhere = pickle.loads(pickle.dumps(stores))
     assert not isinstance(elsewhere.at("s3://bucket/x"), CachedBlobs)
+
+
+def test_processes_read_an_object_of_a_remote_store_once(s3: Any, tmp_path: Path) -> None:
+    namespace = f"s3://{s3.make_bucket(f'bucket-{uuid.uuid4().hex[:12]}')}/x"
+    writer = OpenedBlobs(s3.options).at(namespace)
+    writer.create("_graveler/1", b"content")
+    assert OpenedBlobs(s3.options, cache=DiskCache(tmp_path)).at(namespace).read("_graveler/1") == b"content"
+    writer.delete("_graveler/1")
+    assert OpenedBlobs(s3.options, cache=DiskCache(tmp_path)).at(namespace).read("_graveler/1") == b"content"

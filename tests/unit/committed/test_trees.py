@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from graveler_core.committed import cache
 from graveler_core.committed.cache import TreeCache
 from graveler_core.committed.lookup import lookup
 from graveler_core.committed.node import MAX_SIZE
@@ -96,12 +97,18 @@ def test_sums_of_sizes_beyond_64_bits_stop_there() -> None:
     assert range_row(large).size == MAX_SIZE
 
 
+def test_the_cache_remembers_what_it_was_asked_about_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache, "_REMEMBERED", 2)
+    asked = TreeCache().asked_before
+    assert [asked(id) for id in ("a", "b", "a", "c", "b", "a", "a")] == [False, False, True, False, True, False, True]
+
+
 def test_the_cache_holds_no_more_than_its_bytes_and_lets_the_oldest_go() -> None:
-    cache = TreeCache(100)
-    cache.put("large", object(), 60)
+    held = TreeCache(100)
+    held.put("large", object(), 60)
     for name in "abc":
-        cache.put(name, name, 40)
-        cache.get("a")
-    assert cache.get("large") is None
-    assert cache.held_bytes == 80
-    assert [cache.get(name) for name in "abc"] == ["a", None, "c"]
+        held.put(name, name, 40)
+        held.get("a")
+    assert held.get("large") is None
+    assert held.held_bytes == 80
+    assert [held.get(name) for name in "abc"] == ["a", None, "c"]
