@@ -36,6 +36,7 @@ TINY_SIZES = Sizes(
     direct_share=2,
     small_elements=4,
     held_changes=6,
+    few_keys=2,
 )
 """A few commits make runs, merge them and fold them, and a large one goes to the metarange."""
 SCAN_ROWS = 2

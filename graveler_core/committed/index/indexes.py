@@ -33,6 +33,9 @@ class Sizes:
     held_changes: int = 100_000
     """A commit of more changes always does: they are not held in memory."""
 
+    few_keys: int = 16
+    """So many keys at most are looked up one by one, more by columns."""
+
     def direct_beyond(self, entries: int) -> int:
         """How many changes a commit keeps out of the metarange at most."""
         return min(max(entries // self.direct_share, self.small_elements), self.held_changes)

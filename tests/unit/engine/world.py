@@ -31,6 +31,7 @@ TINY_SIZES = Sizes(
     direct_share=2,
     small_elements=6,
     held_changes=10,
+    few_keys=2,
 )
 """A few commits make runs, merge them and fold them, and a large one goes to the metarange."""
 START = datetime(2026, 1, 1, tzinfo=UTC)

@@ -23,8 +23,16 @@ SIZES = st.sampled_from(
     [
         TINY,
         Sizes(),
-        Sizes(inline_bytes=400, object_bytes=600, fan_out=3, fold_elements=1_000, direct_share=1, small_elements=50),
-        Sizes(inline_bytes=300, fan_out=2, fold_elements=5, fold_share=1_000),
+        Sizes(
+            inline_bytes=400,
+            object_bytes=600,
+            fan_out=3,
+            fold_elements=1_000,
+            direct_share=1,
+            small_elements=50,
+            few_keys=0,
+        ),
+        Sizes(inline_bytes=300, fan_out=2, fold_elements=5, fold_share=1_000, few_keys=0),
     ]
 )
 ANY: dict[str, Any] = {"state": STATES, "history": HISTORIES, "sizes": SIZES}
