@@ -225,6 +225,9 @@ class TestUnrelatedHistories:
                 repo.merge(strange, into="main", strategy="source", squash=squash)
             assert refused.value.kind is Kind.NoMergeBase
             assert refused.value.details == {"left": strange, "right": repo.commit("main").id}
+        with pytest.raises(NotFound) as refused:
+            repo.conflicts(strange, "main")
+        assert refused.value.kind is Kind.NoMergeBase
 
     @pytest.mark.parametrize("squash", [True, False])
     def test_they_are_merged_as_if_both_had_begun_empty(self, world: World, repo: Repository, squash: bool) -> None:
