@@ -5,6 +5,7 @@ that the branch's asset keeps the commit id at its head as data version, and wha
 """
 
 import json
+from typing import Any
 
 import dagster as dg
 
@@ -52,19 +53,20 @@ def make_published_branch_sensor(
         commit_id = str(head.id)
         if commit_id in (_seen(context.cursor), reported_commit(context.instance, asset_key)):
             return dg.SensorResult(cursor=_cursor(commit_id), skip_reason=f"{branch} is at {commit_id[:12]}, as known")
-        event = dg.AssetMaterialization(
-            asset_key,
-            description=head.message,
-            metadata={
-                "commit": commit_id,
-                "committer": head.committer,
-                "dagster/uri": f"graveler://{repository}/{branch}",
-            },
-            tags={DATA_VERSION_TAG: commit_id},
-        )
+        event = _materialization(asset_key, f"graveler://{repository}/{branch}", head)
         return dg.SensorResult(asset_events=[event], cursor=_cursor(commit_id))
 
     return moved
+
+
+def _materialization(asset_key: dg.AssetKey, uri: str, head: Any) -> dg.AssetMaterialization:
+    """The event for a head: an entry of a log."""
+    return dg.AssetMaterialization(
+        asset_key,
+        description=head.message,
+        metadata={"commit": str(head.id), "committer": head.committer, "dagster/uri": uri},
+        tags={DATA_VERSION_TAG: str(head.id)},
+    )
 
 
 def _cursor(commit_id: str) -> str:
