@@ -40,9 +40,6 @@ class _Page:
     following: bytes | None
 
 
-_END = _Page(RECORD_SCHEMA.empty_table(), None)
-
-
 @dataclass(frozen=True, slots=True)
 class SealedPages:
     """Tokens that a record lists as sealed, and where their pages are kept."""
@@ -70,4 +67,4 @@ class SealedPages:
             self.cache.put((token, at, end), _Page(records, following), records.nbytes + _PAGE_BYTES)
             yield records
             at = following
-        self.cache.put((token, at, end), _END, _PAGE_BYTES)
+        self.cache.put((token, at, end), _Page(RECORD_SCHEMA.empty_table(), None), _PAGE_BYTES)
