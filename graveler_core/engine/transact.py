@@ -10,6 +10,9 @@
    head.
 
 A write of one of the paths that is acknowledged after the check orders after the transaction, and stays staged on top.
+
+A refusal ends with a closing re-read: what was staged on the paths may have been committed and dropped between the
+records and the look at it, and then the paths hold something else than what was judged.
 """
 
 from __future__ import annotations
@@ -28,12 +31,12 @@ from graveler_core.committed.index.successor import Successor, on_metarange, sma
 from graveler_core.engine.advance import Tried, advance
 from graveler_core.engine.draft import Content, Draft, build
 from graveler_core.engine.earlier import made_by_call, made_under_key
-from graveler_core.engine.registers import fresh
+from graveler_core.engine.registers import fresh, same_content
 from graveler_core.engine.retry import attempts
 from graveler_core.engine.swap import record_writes, without_layer
 from graveler_core.engine.validation import Arbiter, fail, normalised, validate, with_content_ids
 from graveler_core.engine.view import View, commit_of, view_of
-from graveler_core.errors import CorruptData, DirtyBranch, NoChanges
+from graveler_core.errors import Conflict, CorruptData, DirtyBranch, NoChanges
 from graveler_core.model.entry import Entry
 from graveler_core.model.ids import BranchId, CommitId, MetarangeId, Nonce, RepositoryId, RepositoryUid
 from graveler_core.model.index import Index
@@ -109,6 +112,10 @@ def _transact(
             built = _build(stores, registers, call, draft)
         except CorruptData as missing:
             without_layer(stores, registers, missing)
+            continue
+        except (Conflict, DirtyBranch, NoChanges):
+            if same_content(registers, fresh(stores, repo, branch)):
+                raise
             continue
         record = registers.branch.model_copy(
             update={"commit_id": built.commit.id, "compacted_metarange": built.compacted}

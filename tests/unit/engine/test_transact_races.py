@@ -7,7 +7,7 @@ import pytest
 
 from graveler_core.codec.entry import normalise_entry, record_table
 from graveler_core.engine import bulk
-from graveler_core.errors import Conflict, DirtyBranch, InvalidInput, Kind, OutcomeUnknown, SlowDown
+from graveler_core.errors import Conflict, DirtyBranch, InvalidInput, Kind, NoChanges, OutcomeUnknown, SlowDown
 from graveler_core.facade.branch import Branch
 from graveler_core.facade.graveler import Graveler
 from graveler_core.kv.wrappers.faults import Faulty, Late, LoseRequest
@@ -18,6 +18,10 @@ from graveler_core.stores import RetryBudget
 from tests.unit.engine.races import Interrupted, swaps_branch
 from tests.unit.engine.ten_keys import at_head, messages, shown, ten_keys, update
 from tests.unit.engine.world import World, entry
+
+
+def _looks_at_staged(call: Call) -> bool:
+    return call.verb == "get_many" and call.key.startswith(STAGED)
 
 
 @pytest.fixture
@@ -71,6 +75,21 @@ class TestRaces:
             self.race(world, [mine], lambda b: b.transact([update(b, "k1", 40)], message="theirs"))
         (conflict,) = raised.value.details["conflicts"]
         assert (conflict.kind.value, conflict.existing.size) == ("value_differs", 40)
+
+    @pytest.mark.parametrize("theirs", ["k1", "k2"])
+    def test_a_refusal_is_of_what_stands(self, world: World, theirs: str) -> None:
+        """What is staged is committed between the records and the look at it: the head that was read is the past."""
+        held = world.graveler().repository("repo").at("main").get("k1")
+        mine = Put("k1", held, expected=held)
+        world.branch().stage(theirs, entry(20))
+        kv = Interrupted(world.kv, lambda: world.branch().commit("theirs"), before=_looks_at_staged)
+        with pytest.raises(Conflict if theirs == "k1" else NoChanges) as raised:
+            world.branch(kv).transact([mine], message="mine")
+        assert kv.met == 2
+        if theirs == "k1":
+            assert raised.value.kind is Kind.TransactionConflict
+        else:
+            assert raised.value.details["commit"] == world.branch().record().commit_id
 
     def test_a_commit(self, world: World) -> None:
         """Staged beside it before, committed in between."""
