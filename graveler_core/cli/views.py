@@ -14,6 +14,7 @@ from graveler_core.cli.terminal import SHORT_ID, bytes_for_people, first_line, t
 if TYPE_CHECKING:
     from graveler_core.facade.history import CommitRecord, LogEntry
     from graveler_core.facade.repository import Repository
+    from graveler_core.gc.findings import Finding
     from graveler_core.model.changes import Change, ChangeSummary, MergeConflict
     from graveler_core.model.entities import Branch, Tag
     from graveler_core.model.entry import CommonPrefix, Entry
@@ -28,6 +29,10 @@ def _short(identifier: str) -> str:
 
 def _kind_style(kind: str) -> str:
     return _KIND_STYLES[kind]
+
+
+def _trouble_style(trouble: str) -> str:
+    return "yellow" if trouble == "unreachable" else "red"
 
 
 def _id_or_kind_style(value: str) -> str:
@@ -152,6 +157,20 @@ def layer_document(layer: Layer) -> Document:
     }
 
 
+def finding_document(finding: Finding) -> Document:
+    """`type` ("finding"), `trouble` ("missing", "corrupt", "inconsistent" or "unreachable"), `thing`, `id`, `why`,
+    `named_by` ("" where nothing does), `size`."""
+    return {
+        "type": "finding",
+        "trouble": finding.trouble.value,
+        "thing": finding.thing.value,
+        "id": finding.id,
+        "why": finding.why,
+        "named_by": finding.named_by,
+        "size": finding.size,
+    }
+
+
 def _listed_cells(item: Entry | CommonPrefix) -> tuple[Any, ...]:
     from graveler_core.model.entry import CommonPrefix
 
@@ -252,4 +271,17 @@ LAYERS: View[Layer] = View(
     cells=lambda la: (la.kind, getattr(la, "count", None), getattr(la, "prefix", None), la.id),
     document=layer_document,
     empty="no layers",
+)
+FINDINGS: View[Finding] = View(
+    columns=(
+        Column("trouble", style=_trouble_style),
+        Column("thing"),
+        _size("size"),
+        Column("id", folds=True),
+        Column("named by", folds=True),
+        Column("why", folds=True),
+    ),
+    cells=lambda f: (f.trouble.value, f.thing.value, f.size, f.id, f.named_by, f.why),
+    document=finding_document,
+    empty="nothing is wrong",
 )

@@ -17,6 +17,9 @@ from graveler_core.facade.history import CommitRecord, LogEntry, commit_record, 
 from graveler_core.facade.joining import Joining
 from graveler_core.facade.listing import Listing
 from graveler_core.facade.snapshot import Snapshot
+from graveler_core.gc.findings import Finding
+from graveler_core.gc.fsck import fsck
+from graveler_core.gc.stock import Progress
 from graveler_core.model.changes import Change, ChangeSummary
 from graveler_core.model.entities import Branch as BranchRecord
 from graveler_core.model.entities import Tag
@@ -154,6 +157,15 @@ class Repository(Joining):
     def merge_base(self, left: str, right: str) -> CommitRecord:
         """The best common ancestor of two refs. Raises `NotFound` (`NoMergeBase`) for unrelated histories."""
         return commit_record(history.merge_base(self._stores, self._active(), left, right))
+
+    def fsck(self, *, deep: bool = False, progress: Progress = lambda more: None) -> Iterator[Finding]:
+        """Check all that is stored for the repository, lazily; changes nothing: see `graveler_core.gc.fsck`.
+
+        Args:
+            deep: Read every range, run and staged record, and compare each commit with its first parent.
+            progress: Told how many more things were looked at.
+        """
+        return fsck(self._stores, self._active(), deep=deep, progress=progress)
 
     def _diff(self, query: DiffQuery) -> Iterator[Differences]:
         yield from history.diff(self._stores, self._active(), query)

@@ -125,12 +125,20 @@ def commit(repo: Repository, commit_id: CommitId) -> Location[Commit]:
     return commits(repo).at(commit_id)
 
 
+def commit_layouts(repo: Repository) -> Folder[Layout]:
+    return Folder(partition(repo), b"layouts/", Layout)
+
+
 def commit_layout(repo: Repository, commit_id: CommitId) -> Location[Layout]:
-    return Folder(partition(repo), b"layouts/", Layout).at(commit_id)
+    return commit_layouts(repo).at(commit_id)
+
+
+def cleanups(repo: Repository) -> Folder[Cleanup]:
+    return Folder(partition(repo), b"cleanup/", Cleanup)
 
 
 def cleanup(repo: Repository, layer_id: str) -> Location[Cleanup]:
-    return Folder(partition(repo), b"cleanup/", Cleanup).at(layer_id)
+    return cleanups(repo).at(layer_id)
 
 
 def operation(repo: Repository, key: str) -> Location[Operation]:
@@ -155,6 +163,14 @@ def staged(path: bytes) -> bytes:
     return STAGED + path
 
 
+OBJECTS = b"objects/"
+
+
 def stored_object(repo: Repository, object_id: ObjectId) -> tuple[bytes, bytes]:
     """Partition and key of an immutable object; spread over 256 partitions, so that none of them is hot."""
-    return f"{repo.id}-{repo.uid}-{object_id[:2]}".encode(), b"objects/" + object_id.encode()
+    return f"{repo.id}-{repo.uid}-{object_id[:2]}".encode(), OBJECTS + object_id.encode()
+
+
+def object_partitions(repo: Repository) -> list[bytes]:
+    """The partitions that a repository's objects are spread over."""
+    return [f"{repo.id}-{repo.uid}-{byte:02x}".encode() for byte in range(256)]

@@ -64,73 +64,76 @@ def write(blobs: Blobs, layer: LayerId, records: pa.Table, mapper: Mapper = map)
     def written(number: int) -> Piece:
         part = records.slice(number * PIECE_ROWS, PIECE_ROWS)
         name = f"{number:06d}.parquet"
-        blobs.create(_address(layer, name), encode_segment(part))
+        blobs.create(address(layer, name), encode_segment(part))
         first, last = part[KEY][0].as_py(), part[KEY][-1].as_py()
         return Piece(name=name, min_key=first, max_key=last, count=part.num_rows)
 
     pieces = mapper(written, range(-(-records.num_rows // PIECE_ROWS)))
-    blobs.create(_address(layer, "manifest"), encode(Manifest(pieces=tuple(pieces))))
+    blobs.create(address(layer, "manifest"), encode(Manifest(pieces=tuple(pieces))))
 
 
 def scan(
     blobs: Blobs, layer: LayerId, *, start: bytes = b"", end: bytes | None = None, cache: Cache | None = None
 ) -> Iterator[pa.Table]:
     """The layer's records from `start` to before `end`, a piece at a time."""
-    for piece in _manifest(blobs, layer, cache).pieces:
+    for piece in manifest(blobs, layer, cache).pieces:
         if piece.max_key >= start and (end is None or piece.min_key < end):
-            yield between(_piece(blobs, layer, piece, cache), start, end)
+            yield between(read_piece(blobs, layer, piece, cache), start, end)
 
 
 def lookup(blobs: Blobs, layer: LayerId, key: bytes, cache: Cache | None = None) -> pa.Table | None:
     """The layer's record of a key as a table of one row, or None."""
-    for piece in _manifest(blobs, layer, cache).pieces:
+    for piece in manifest(blobs, layer, cache).pieces:
         if piece.min_key <= key <= piece.max_key:
-            row = between(_piece(blobs, layer, piece, cache), key, key + b"\0")
+            row = between(read_piece(blobs, layer, piece, cache), key, key + b"\0")
             return row if row.num_rows else None
     return None
 
 
 def drop(blobs: Blobs, layer: LayerId) -> int:
     """Delete a layer that has left its branch's record; gives the number of blobs removed."""
-    found = [blob.address for blob in blobs.list(prefix=_address(layer, ""))]
-    for address in found:
-        blobs.delete(address)
+    found = [blob.address for blob in blobs.list(prefix=address(layer, ""))]
+    for where in found:
+        blobs.delete(where)
     return len(found)
 
 
-def _address(layer: LayerId, name: str) -> str:
+def address(layer: LayerId, name: str) -> str:
+    """Where a file of a layer is kept below the storage namespace."""
     return f"_graveler/staging/{layer}/{name}"
 
 
-def _manifest(blobs: Blobs, layer: LayerId, cache: Cache | None) -> Manifest:
-    address = _address(layer, "manifest")
-    held: Manifest | None = None if cache is None else cache.get(address)
+def manifest(blobs: Blobs, layer: LayerId, cache: Cache | None = None) -> Manifest:
+    """All pieces of a layer. Raises `CorruptData`: it is missing (`CorruptLayer`) or damaged."""
+    where = address(layer, "manifest")
+    held: Manifest | None = None if cache is None else cache.get(where)
     if held is not None:
         return held
     data = _read(blobs, layer, "manifest")
-    manifest = decode(Manifest, data, f"manifest of layer {layer}")
+    found = decode(Manifest, data, f"manifest of layer {layer}")
     if cache is not None:
-        cache.put(address, manifest, _PIECE_BYTES * len(manifest.pieces) + 2 * len(data))
-    return manifest
+        cache.put(where, found, _PIECE_BYTES * len(found.pieces) + 2 * len(data))
+    return found
 
 
-def _piece(blobs: Blobs, layer: LayerId, piece: Piece, cache: Cache | None) -> pa.Table:
-    address = _address(layer, piece.name)
-    held = None if cache is None else cache.get(address)
+def read_piece(blobs: Blobs, layer: LayerId, piece: Piece, cache: Cache | None = None) -> pa.Table:
+    """The records of a piece. Raises `CorruptData`: it is missing (`CorruptLayer`) or damaged."""
+    where = address(layer, piece.name)
+    held = None if cache is None else cache.get(where)
     if held is not None:
         return held
-    table = decode_segment(_read(blobs, layer, piece.name), RECORD_SCHEMA, address)
+    table = decode_segment(_read(blobs, layer, piece.name), RECORD_SCHEMA, where)
     if table.num_rows != piece.count:
-        raise CorruptData(f"{address}: has {table.num_rows} records, the manifest says {piece.count}", name=address)
+        raise CorruptData(f"{where}: has {table.num_rows} records, the manifest says {piece.count}", name=where)
     if cache is not None:
-        cache.put(address, table, table.nbytes)
+        cache.put(where, table, table.nbytes)
     return table
 
 
 def _read(blobs: Blobs, layer: LayerId, name: str) -> bytes:
-    address = _address(layer, name)
+    where = address(layer, name)
     try:
-        return blobs.read(address)
+        return blobs.read(where)
     except NotFound as e:
         # Right after the layer was retired this is only a stale record: the flow reads the record again and decides.
-        raise CorruptData(f"layer {layer}: {address} is missing", kind=Kind.CorruptLayer, layer=layer) from e
+        raise CorruptData(f"layer {layer}: {where} is missing", kind=Kind.CorruptLayer, layer=layer) from e

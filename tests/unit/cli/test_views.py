@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from graveler_core.cli import views
+from graveler_core.gc.findings import Finding, Thing, Trouble
 from graveler_core.model.changes import Change, ChangeKind, ChangeSummary, MergeConflict
 from graveler_core.model.entities import Branch, Tag
 from graveler_core.model.entry import AddressType, CommonPrefix, Entry
@@ -163,3 +164,17 @@ def test_every_kind_of_change_has_a_colour(kind: str) -> None:
     style = views.CHANGES.columns[0].style
     assert callable(style)
     assert style(ChangeKind(kind).value)
+
+
+def test_findings() -> None:
+    missing = Finding(Trouble.MISSING, Thing.RANGE, "ab" * 32, "is not there", "node cd")
+    assert views.FINDINGS.document(missing) == {
+        "type": "finding",
+        "trouble": "missing",
+        "thing": "range",
+        "id": "ab" * 32,
+        "why": "is not there",
+        "named_by": "node cd",
+        "size": None,
+    }
+    assert views.FINDINGS.cells(missing) == ("missing", "range", None, "ab" * 32, "node cd", "is not there")

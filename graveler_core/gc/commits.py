@@ -1,0 +1,107 @@
+"""The commits of a repository as a graph: which there are, which of them branches and tags lead to.
+
+In memory is some 400 bytes a commit: its id, its parents, and what its header must agree with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import NamedTuple
+
+from graveler_core.codec.records import commit_id, decode
+from graveler_core.errors import CorruptData
+from graveler_core.gc.findings import Finding, Thing, Trouble
+from graveler_core.gc.stock import Progress
+from graveler_core.kv.store import Store
+from graveler_core.model.entities import Commit, Repository
+from graveler_core.model.ids import CommitId
+from graveler_core.records import layout as keys
+
+
+class Header(NamedTuple):
+    """What of a commit's header the rest must agree with."""
+
+    parents: tuple[CommitId, ...]
+    generation: int
+    operations: str
+    made: datetime
+
+
+@dataclass(slots=True)
+class Commits:
+    """The headers that were read so far, and how far branches and tags lead."""
+
+    kv: Store
+    repository: Repository
+    progress: Progress
+    headers: dict[CommitId, Header | None] = field(default_factory=dict)
+    """None for one that is damaged or missing."""
+    reachable: set[CommitId] = field(default_factory=set)
+    blind: bool = False
+    """A header could not be read: what it leads to is not known."""
+
+    def read_all(self) -> Iterator[Finding]:
+        """Every header that is stored."""
+        folder = keys.commits(self.repository)
+        for row in self.kv.scan(folder.partition, prefix=folder.prefix):
+            id = CommitId(row.key.removeprefix(folder.prefix).decode(errors="backslashreplace"))
+            yield from self._keep(id, row.value)
+            self.progress(1)
+
+    def reach(self, start: CommitId, named_by: str) -> Iterator[Finding]:
+        """A commit and its ancestors, as far as nothing else led to them."""
+        ahead = [(start, named_by)]
+        while ahead:
+            id, named_by = ahead.pop()
+            if id in self.reachable:
+                continue
+            self.reachable.add(id)
+            if id not in self.headers:
+                yield from self._read(id, named_by)
+            header = self.headers.get(id)
+            if header is None:
+                self.blind = True
+                continue
+            ahead += [(parent, f"commit {id}") for parent in header.parents]
+            yield from self._generation(id, header)
+
+    def unreachable(self) -> list[tuple[CommitId, Header]]:
+        """The commits to which nothing led, ancestors before descendants."""
+        items = self.headers.items()
+        found = [(id, header) for id, header in items if header is not None and id not in self.reachable]
+        return sorted(found, key=lambda item: item[1].generation)
+
+    def _read(self, id: CommitId, named_by: str) -> Iterator[Finding]:
+        """A commit that is younger than the scan, or missing."""
+        where = keys.commit(self.repository, id)
+        stored = self.kv.get(where.partition, where.key)
+        if stored is None:
+            self.headers[id] = None
+            yield Finding(Trouble.MISSING, Thing.COMMIT, id, "is not there", named_by)
+        else:
+            yield from self._keep(id, stored.value)
+
+    def _keep(self, id: CommitId, data: bytes) -> Iterator[Finding]:
+        self.headers[id] = None
+        if commit_id(data) != id:
+            yield Finding(Trouble.CORRUPT, Thing.COMMIT, id, "its header is not what the id says", size=len(data))
+            return
+        try:
+            commit = decode(Commit, data, f"commit {id}")
+        except CorruptData as e:
+            yield Finding(Trouble.CORRUPT, Thing.COMMIT, id, e.message, size=len(data))
+        else:
+            self.headers[id] = Header(commit.parents, commit.generation, commit.operations, commit.creation_date)
+
+    def _generation(self, id: CommitId, header: Header) -> Iterator[Finding]:
+        parents = []
+        for parent in header.parents:
+            if parent not in self.headers:
+                yield from self._read(parent, f"commit {id}")
+            parents.append(self.headers.get(parent))
+        known = [parent.generation for parent in parents if parent is not None]
+        if len(known) == len(parents) and header.generation != 1 + max(known, default=0):
+            why = f"its generation is {header.generation}, that of its parents at most {max(known, default=0)}"
+            yield Finding(Trouble.INCONSISTENT, Thing.COMMIT, id, why)

@@ -1,0 +1,173 @@
+"""Layouts of commits, each against its header and against what it names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from graveler_core.codec.elements import decode_elements
+from graveler_core.codec.records import decode
+from graveler_core.errors import CorruptData
+from graveler_core.gc import operations
+from graveler_core.gc.commits import Commits
+from graveler_core.gc.findings import Finding, Thing, Trouble
+from graveler_core.gc.walk import Walk
+from graveler_core.kv.store import Store
+from graveler_core.model.entities import Layout
+from graveler_core.model.ids import CommitId
+from graveler_core.model.index import Index
+from graveler_core.records import layout as keys
+
+_CHANGES = 3
+"""How often a layout is looked at that is replaced meanwhile, which happens once in its life or twice."""
+_ID = re.compile(r"[0-9a-f]{64}")
+
+
+@dataclass(slots=True)
+class Contents:
+    """The layouts that were looked at so far."""
+
+    kv: Store
+    commits: Commits
+    walk: Walk
+    looked_at: set[CommitId] = field(default_factory=set)
+    replaced: list[CommitId] = field(default_factory=list)
+    """Commits whose layouts say what they named before."""
+    others: list[CommitId] = field(default_factory=list)
+    """Layouts of commits that nothing leads to, or that there are not."""
+    told: set[str] = field(default_factory=set)
+    """Ids of the commits, runs, nodes and ranges that something is wrong with."""
+    blind: bool = False
+    """A layout could not be read: what it names is not known."""
+
+    def check_all(self) -> Iterator[Finding]:
+        """Every layout that is stored: those of commits that branches and tags lead to."""
+        folder = keys.commit_layouts(self.commits.repository)
+        for row in self.kv.scan(folder.partition, prefix=folder.prefix):
+            id = CommitId(row.key.removeprefix(folder.prefix).decode(errors="backslashreplace"))
+            if id in self.commits.reachable:
+                yield from self._check(id, row.value)
+            else:
+                self.others.append(id)
+
+    def check_rest(self) -> Iterator[Finding]:
+        """Those that the scan passed before they were written, or that are missing."""
+        for id in self.commits.reachable - self.looked_at:
+            data = self._read(id)
+            if data is not None:
+                yield from self._check(id, data)
+            elif self.commits.headers.get(id) is not None:
+                self.blind = True
+                yield Finding(Trouble.MISSING, Thing.LAYOUT, id, "is not there", f"commit {id}")
+
+    def note_former(self) -> None:
+        """What layouts named before they were replaced: it is named still, and no damage where it is gone."""
+        for id in self.replaced:
+            layout = self._decoded(id)
+            for former in () if layout is None else layout.superseded:
+                self._note(former.index, id)
+
+    def note_other(self, id: CommitId) -> list[Finding]:
+        """What the layout of a commit names that nothing leads to; gives what is wrong with it."""
+        layout = self._decoded(id)
+        if layout is None:
+            return [Finding(Trouble.MISSING, Thing.LAYOUT, id, "is not there, or cannot be read", f"commit {id}")]
+        return [
+            found for index in (layout.index, *(s.index for s in layout.superseded)) for found in self._note(index, id)
+        ]
+
+    def check_operations(self) -> Iterator[Finding]:
+        """The operations digest of each commit, against its content and its first parent's."""
+        for id in self.commits.reachable:
+            header, layout = self.commits.headers.get(id), self._decoded(id)
+            parent = self._decoded(header.parents[0]) if header is not None and header.parents else None
+            if header is None or layout is None or (header.parents and parent is None):
+                continue  # told already
+            try:
+                before = None if parent is None else parent.index
+                found = operations.of_content(self.walk.indexes, before, layout.index)
+            except CorruptData:
+                continue  # told where it was met
+            if found != header.operations and id not in self.told:
+                yield _disagrees(id)
+
+    def _check(self, id: CommitId, data: bytes) -> Iterator[Finding]:
+        self.looked_at.add(id)
+        found = list[Finding]()
+        for _ in range(_CHANGES):
+            found = list(self._whole(id, data))
+            now = self._read(id) if found else data
+            if now == data:
+                break
+            if now is None:
+                found = [Finding(Trouble.MISSING, Thing.LAYOUT, id, "is not there", f"commit {id}")]
+                break
+            for outdated in found:
+                if outdated.thing is not Thing.LAYOUT:
+                    self.walk.forget(outdated)
+            data = now
+        self.blind |= any(finding.thing is Thing.LAYOUT for finding in found)
+        yield from found
+
+    def _whole(self, id: CommitId, data: bytes) -> Iterator[Finding]:
+        name = f"layout of commit {id}"
+        try:
+            layout = _layout(data, name)
+            if layout.index.inline:
+                decode_elements(layout.index.inline, f"inline index in {name}")
+        except CorruptData as e:
+            yield Finding(Trouble.CORRUPT, Thing.LAYOUT, id, e.message, f"commit {id}", len(data))
+            return
+        if layout.superseded:
+            self.replaced.append(id)
+        found = list(self.walk.index(layout.index, f"commit {id}"))
+        self.told.update(finding.id for finding in found)
+        yield from found
+        yield from self._own_operations(id, layout.index)
+
+    def _own_operations(self, id: CommitId, index: Index) -> Iterator[Finding]:
+        header = self.commits.headers.get(id)
+        try:
+            found = operations.of_own_layer(self.walk.indexes, index)
+        except CorruptData as e:
+            if index.own_run and index.runs[0].id not in self.told:
+                self.told.add(index.runs[0].id)
+                yield Finding(Trouble.CORRUPT, Thing.RUN, index.runs[0].id, e.message, f"commit {id}")
+            return
+        if header is not None and found not in (None, header.operations):
+            self.told.add(id)
+            yield _disagrees(id)
+
+    def _note(self, index: Index, id: CommitId) -> list[Finding]:
+        found = list(self.walk.index(index, f"commit {id}"))
+        for finding in found:
+            if finding.trouble is Trouble.MISSING:
+                self.walk.unread.discard(finding.id)
+        return found
+
+    def _decoded(self, id: CommitId) -> Layout | None:
+        data = self._read(id)
+        try:
+            return None if data is None else _layout(data, f"layout of commit {id}")
+        except CorruptData:
+            return None
+
+    def _read(self, id: CommitId) -> bytes | None:
+        where = keys.commit_layout(self.commits.repository, id)
+        stored = self.kv.get(where.partition, where.key)
+        return None if stored is None else stored.value
+
+
+def _layout(data: bytes, name: str) -> Layout:
+    layout = decode(Layout, data, name)
+    for index in (layout.index, *(former.index for former in layout.superseded)):
+        for id in (index.metarange_id, *(run.id for run in index.runs)):
+            if not _ID.fullmatch(id):
+                raise CorruptData(f"{name}: {id!r} is no id", name=name)
+    return layout
+
+
+def _disagrees(id: CommitId) -> Finding:
+    why = "its content is not what the operations of its header make of its parent's"
+    return Finding(Trouble.INCONSISTENT, Thing.COMMIT, id, why)

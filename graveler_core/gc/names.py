@@ -1,0 +1,98 @@
+"""What people and flows name: branches, tags, staged layers, keys of calls; and the claim of the storage namespace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TypeVar
+
+from graveler_core.codec.records import decode
+from graveler_core.errors import CorruptData
+from graveler_core.gc.findings import Finding, Thing, Trouble
+from graveler_core.gc.stock import Progress
+from graveler_core.kv.store import Store
+from graveler_core.model.entities import Branch, Cleanup, Record, Repository, Tag
+from graveler_core.model.ids import CommitId
+from graveler_core.model.layers import SealedToken
+from graveler_core.records import access
+from graveler_core.records import layout as keys
+from graveler_core.staging import area
+from graveler_core.staging.stack import layers_of
+
+R = TypeVar("R", bound=Record)
+
+
+@dataclass(slots=True)
+class Names:
+    """The records that lead to everything else, as they stood when they were read last."""
+
+    kv: Store
+    repository: Repository
+    progress: Progress
+    branches: dict[str, Branch] = field(default_factory=dict)
+    tags: dict[str, Tag] = field(default_factory=dict)
+    listed: set[str] = field(default_factory=set)
+    """Ids of the layers that branches have, or had."""
+    blind: bool = False
+    """A record could not be read: what it leads to is not known."""
+    _told: set[str] = field(default_factory=set)
+
+    def read(self) -> Iterator[Finding]:
+        """Branches and tags, as they stand now."""
+        self.branches, self.tags = {}, {}
+        yield from self._folder(keys.branches(self.repository), Thing.BRANCH, self.branches.__setitem__)
+        yield from self._folder(keys.tags(self.repository), Thing.TAG, self.tags.__setitem__)
+        for branch in self.branches.values():
+            self.listed.update(layer.id for layer in layers_of(branch))
+
+    def default_branch(self) -> Iterator[Finding]:
+        """Whether the branch is there that nobody can delete."""
+        name = self.repository.default_branch
+        where = keys.branch(self.repository, name)
+        if not self.repository.bare and self.kv.get(where.partition, where.key) is None:
+            yield Finding(Trouble.MISSING, Thing.BRANCH, name, "is not there", f"repository {self.repository.id}")
+
+    def heads(self) -> Iterator[tuple[CommitId, str]]:
+        """Commits, and what names them."""
+        for name, branch in self.branches.items():
+            yield branch.commit_id, f"branch {name}"
+        for name, tag in self.tags.items():
+            yield tag.commit_id, f"tag {name}"
+
+    def claim(self) -> Iterator[Finding]:
+        """Whether the storage namespace is this repository's."""
+        uri = self.repository.storage_namespace
+        try:
+            held = access.read(self.kv, keys.namespace_claim(uri))
+        except CorruptData as e:
+            yield Finding(Trouble.CORRUPT, Thing.NAMESPACE, uri, e.message, f"repository {self.repository.id}")
+            return
+        if held is None:
+            yield Finding(Trouble.MISSING, Thing.NAMESPACE, uri, "is not claimed", f"repository {self.repository.id}")
+        elif held.value.owner != self.repository.uid:
+            why = f"belongs to repository {held.value.repository}"
+            yield Finding(Trouble.INCONSISTENT, Thing.NAMESPACE, uri, why, f"repository {self.repository.id}")
+
+    def left_behind(self, before: datetime) -> Iterator[Finding]:
+        """Tokens of before a moment that hold records, wait for the cleaner, and belong to no branch."""
+        found: dict[str, Cleanup] = {}
+        yield from self._folder(keys.cleanups(self.repository), Thing.LAYER, found.__setitem__)
+        for id, cleanup in found.items():
+            layer = cleanup.layer
+            if id in self.listed or not isinstance(layer, SealedToken) or cleanup.since >= before:
+                continue
+            if not area.is_empty(self.kv, layer.token):
+                yield Finding(Trouble.UNREACHABLE, Thing.LAYER, id, "has left its branch, and is not empty")
+
+    def _folder(self, folder: keys.Folder[R], thing: Thing, keep: Callable[[str, R], None]) -> Iterator[Finding]:
+        for row in self.kv.scan(folder.partition, prefix=folder.prefix):
+            name = row.key.removeprefix(folder.prefix).decode(errors="backslashreplace")
+            try:
+                keep(name, decode(folder.model, row.value, f"{thing} {name}"))
+            except CorruptData as e:
+                self.blind |= thing is not Thing.LAYER
+                if e.message not in self._told:
+                    self._told.add(e.message)
+                    yield Finding(Trouble.CORRUPT, thing, name, e.message, size=len(row.value))
+            self.progress(1)

@@ -1,0 +1,194 @@
+"""From an index down to its runs, nodes and ranges: what is named is noted, what is wrong is told.
+
+Each thing is looked at once, whatever number of commits share it. In memory are the ids of what was named, some 150
+bytes each, and one node. Shallow, a node is read and hashed, and of ranges and runs it is asked whether they are there;
+deep, they are read and hashed too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from graveler_core.codec.content_hash import ContentHash
+from graveler_core.codec.elements import decode_elements
+from graveler_core.committed.apply import Mapper
+from graveler_core.committed.index.indexes import Indexes
+from graveler_core.committed.index.layers import RUN_TAG
+from graveler_core.committed.node import Node, Row, decode
+from graveler_core.committed.trees import address, range_id, range_row
+from graveler_core.errors import CorruptData, NotFound
+from graveler_core.gc.findings import Finding, Thing, Trouble
+from graveler_core.gc.stock import Progress, Stock
+from graveler_core.model.entry import ENTRY_SCHEMA, RECORD_SCHEMA
+from graveler_core.model.ids import MetarangeId
+from graveler_core.model.index import Index, Run
+from graveler_core.records import layout as keys
+from graveler_core.segments import format as segment_format
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A node or range to look at: how it is named, and by what."""
+
+    id: str
+    named_by: str
+    row: Row | None = None
+    """None for a root."""
+    level: int | None = None
+
+
+@dataclass(slots=True)
+class Walk:
+    """One walk over many indexes. `Unavailable` and `SlowDown` of a store end it; nothing that is stored does."""
+
+    indexes: Indexes
+    stock: Stock
+    progress: Progress
+    deep: bool = False
+    mapper: Mapper = map
+    blobs: set[bytes] = field(default_factory=set)
+    """Ids of the nodes, ranges and large runs that were named."""
+    objects: set[bytes] = field(default_factory=set)
+    """Ids of the small runs that were named."""
+    unread: set[str] = field(default_factory=set)
+    """Ids of the nodes that could not be read: what they name is not known."""
+
+    def index(self, index: Index, named_by: str) -> Iterator[Finding]:
+        """All that an index names."""
+        for run in index.runs:
+            yield from self._run(run, named_by)
+        yield from self.metarange(index.metarange_id, named_by)
+
+    def metarange(self, root: MetarangeId, named_by: str) -> Iterator[Finding]:
+        """A tree."""
+        ahead = [Place(root, named_by)]
+        while ahead:
+            place = ahead.pop()
+            if not self._first_time(self.blobs, place.id):
+                continue
+            node, wrong = self._node(place)
+            yield from wrong
+            if node is None:
+                continue
+            here = f"node {place.id}"
+            if node.level:
+                ahead += [Place(row.id, here, row, node.level - 1) for row in node.rows]
+            else:
+                new = [Place(row.id, here, row) for row in node.rows if self._first_time(self.blobs, row.id)]
+                yield from self._ranges(new)
+
+    def forget(self, finding: Finding) -> None:
+        """What was found is out of date: look again where it is named again."""
+        for named in (self.blobs, self.objects):
+            named.discard(bytes.fromhex(finding.id))
+        self.unread.discard(finding.id)
+
+    def _first_time(self, named: set[bytes], id: str) -> bool:
+        before = len(named)
+        named.add(bytes.fromhex(id))
+        if len(named) == before:
+            return False
+        self.progress(1)
+        return True
+
+    def _node(self, place: Place) -> tuple[Node | None, list[Finding]]:
+        try:
+            data = self.indexes.trees.blobs.read(address(place.id))
+            node = decode(data, place.id)
+        except NotFound:
+            self.unread.add(place.id)
+            return None, [_missing(Thing.NODE, place)]
+        except CorruptData as e:
+            self.unread.add(place.id)
+            return None, [_corrupt(Thing.NODE, place, e)]
+        row, wrong = place.row, list[Finding]()
+        if row is not None and (node.level != place.level or not node.rows or node.as_row(place.id) != row):
+            wrong.append(_inconsistent(Thing.NODE, place))
+        return node, wrong
+
+    def _ranges(self, places: list[Place]) -> Iterator[Finding]:
+        """Ranges that are named for the first time."""
+        if self.deep:
+            yield from _each(self.mapper(self._read_range, places))
+            return
+        for place in places:
+            if bytes.fromhex(place.id) not in self.stock.blobs and self._gone(place.id):
+                yield _missing(Thing.RANGE, place)
+
+    def _read_range(self, place: Place) -> list[Finding]:
+        name = address(place.id)
+        try:
+            entries = segment_format.decode(self.indexes.trees.blobs.read(name), ENTRY_SCHEMA, name)
+            if range_id(entries) != place.id:
+                return [_corrupt(Thing.RANGE, place, "holds other entries than its id says")]
+        except NotFound:
+            return [_missing(Thing.RANGE, place)]
+        except CorruptData as e:
+            return [_corrupt(Thing.RANGE, place, e)]
+        return [] if entries.num_rows and range_row(entries) == place.row else [_inconsistent(Thing.RANGE, place)]
+
+    def _run(self, run: Run, named_by: str) -> Iterator[Finding]:
+        place = Place(run.id, named_by)
+        if run.size <= self.indexes.sizes.object_bytes:
+            if self._first_time(self.objects, run.id):
+                yield from self._object_run(run, place)
+        elif self._first_time(self.blobs, run.id):
+            if self.deep:
+                yield from self._blob_run(run, place)
+            elif bytes.fromhex(run.id) not in self.stock.blobs and self._gone(run.id):
+                yield _missing(Thing.RUN, place)
+
+    def _object_run(self, run: Run, place: Place) -> Iterator[Finding]:
+        id = bytes.fromhex(run.id)
+        if not self.deep and id in self.stock.objects and id not in self.stock.damaged:
+            return
+        try:
+            elements = decode_elements(self.indexes.objects.read(run.id), f"run {run.id}")
+        except CorruptData as e:
+            objects = self.indexes.objects
+            gone = objects.kv.get(*keys.stored_object(objects.repository, run.id)) is None
+            yield _missing(Thing.RUN, place) if gone else _corrupt(Thing.RUN, place, e)
+            return
+        if len(elements) != run.elements or sum(len(e.key) + len(e.record) for e in elements) != run.size:
+            yield _inconsistent(Thing.RUN, place)
+
+    def _blob_run(self, run: Run, place: Place) -> Iterator[Finding]:
+        name = address(run.id)
+        try:
+            records = segment_format.decode(self.indexes.trees.blobs.read(name), RECORD_SCHEMA, name)
+        except NotFound:
+            yield _missing(Thing.RUN, place)
+            return
+        except CorruptData as e:
+            yield _corrupt(Thing.RUN, place, e)
+            return
+        content = ContentHash(RUN_TAG, RECORD_SCHEMA)
+        content.update(records)
+        if content.hexdigest() != run.id:
+            yield _corrupt(Thing.RUN, place, "holds other elements than its id says")
+        elif records.num_rows != run.elements:
+            yield _inconsistent(Thing.RUN, place)
+
+    def _gone(self, id: str) -> bool:
+        """Whether what no listing showed is not there: it may have been made since."""
+        return self.indexes.trees.blobs.head(address(id)) is None
+
+
+def _each(found: Iterable[list[Finding]]) -> Iterator[Finding]:
+    for findings in found:
+        yield from findings
+
+
+def _missing(thing: Thing, place: Place) -> Finding:
+    return Finding(Trouble.MISSING, thing, place.id, "is not there", place.named_by)
+
+
+def _corrupt(thing: Thing, place: Place, why: CorruptData | str) -> Finding:
+    text = why if isinstance(why, str) else why.message
+    return Finding(Trouble.CORRUPT, thing, place.id, text, place.named_by)
+
+
+def _inconsistent(thing: Thing, place: Place) -> Finding:
+    why = "holds other keys or counts than it is named with"
+    return Finding(Trouble.INCONSISTENT, thing, place.id, why, place.named_by)

@@ -1,0 +1,48 @@
+"""`graveler fsck` on files and SQLite: what it prints, and the codes it ends with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.integration.command_line import Cli, Ran, put, refused
+
+
+def files(here: Path) -> list[Path]:
+    found = (here / ".graveler" / "data" / "flights" / "_graveler").iterdir()
+    return sorted(path for path in found if path.is_file())
+
+
+def test_a_whole_repository(flights: Cli) -> None:
+    assert flights("fsck", "graveler://flights") == Ran(0, "", "")
+    assert flights("fsck", "graveler://flights", "--deep", "--json") == Ran(0, "", "")
+
+
+def test_a_file_that_is_gone(flights: Cli, here: Path) -> None:
+    (file,) = files(here)
+    file.unlink()
+    ran = flights("fsck", "graveler://flights")
+    assert (ran.code, ran.err) == (1, "")
+    (line,) = ran.lines
+    assert line[:4] == ["missing", "node", "", file.name]
+    (document,) = flights("fsck", "graveler://flights", "--json").documents
+    assert (document["trouble"], document["id"]) == ("missing", file.name)
+    assert document["named_by"].startswith("commit ")
+
+
+def test_what_is_left_over_is_no_damage(flights: Cli, here: Path) -> None:
+    (files(here)[0].parent / ("0" * 64)).write_bytes(b"left over")
+    ran = flights("fsck", "graveler://flights", "--deep")
+    assert (ran.code, ran.err) == (0, "")
+    assert [line[:4] for line in ran.lines] == [["unreachable", "blob", "9", "_graveler/" + "0" * 64]]
+    flights("branch", "create", "graveler://flights/dev", "--source", "graveler://flights/main")
+    put(flights, "x", b"x", branch="dev")
+    flights("commit", "graveler://flights/dev", "-m", "alone")
+    flights("branch", "delete", "graveler://flights/dev")
+    found = flights("fsck", "graveler://flights", "--json")
+    assert found.code == 0
+    assert [row["thing"] for row in found.documents] == ["commit", "blob"]
+
+
+def test_what_is_no_repository(cli: Cli) -> None:
+    refused(cli("fsck", "graveler://nothing"), "nothing")
+    assert cli("fsck", "graveler://a/b").code != 0

@@ -1,0 +1,28 @@
+"""A repository to damage: made once, and a copy of it for each test."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from tests.unit.gc.places import Place, create, fill
+
+
+@pytest.fixture(scope="session")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Place:
+    place = create(tmp_path_factory.mktemp("template") / "data")
+    fill(place)
+    return place
+
+
+@pytest.fixture
+def place(template: Place) -> Iterator[Place]:
+    """The same again for each test: namespaces are absolute, so files are damaged in place and put back."""
+    saved = template.root.with_name("saved")
+    shutil.copytree(template.root, saved)
+    yield replace(template, world=template.world.fork())
+    shutil.rmtree(template.root)
+    saved.rename(template.root)
