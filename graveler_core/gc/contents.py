@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -21,7 +20,6 @@ from graveler_core.records import layout as keys
 
 _CHANGES = 3
 """How often a layout is looked at that is replaced meanwhile, which happens once in its life or twice."""
-_ID = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(slots=True)
@@ -113,7 +111,7 @@ class Contents:
     def _whole(self, id: CommitId, data: bytes) -> Iterator[Finding]:
         name = f"layout of commit {id}"
         try:
-            layout = _layout(data, name)
+            layout = decode(Layout, data, name)
             if layout.index.inline:
                 decode_elements(layout.index.inline, f"inline index in {name}")
         except CorruptData as e:
@@ -149,7 +147,7 @@ class Contents:
     def _decoded(self, id: CommitId) -> Layout | None:
         data = self._read(id)
         try:
-            return None if data is None else _layout(data, f"layout of commit {id}")
+            return None if data is None else decode(Layout, data, f"layout of commit {id}")
         except CorruptData:
             return None
 
@@ -157,15 +155,6 @@ class Contents:
         where = keys.commit_layout(self.commits.repository, id)
         stored = self.kv.get(where.partition, where.key)
         return None if stored is None else stored.value
-
-
-def _layout(data: bytes, name: str) -> Layout:
-    layout = decode(Layout, data, name)
-    for index in (layout.index, *(former.index for former in layout.superseded)):
-        for id in (index.metarange_id, *(run.id for run in index.runs)):
-            if not _ID.fullmatch(id):
-                raise CorruptData(f"{name}: {id!r} is no id", name=name)
-    return layout
 
 
 def _disagrees(id: CommitId) -> Finding:

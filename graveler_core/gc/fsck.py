@@ -13,7 +13,7 @@ Others go on meanwhile. What they make is younger than 1 and never called unreac
 more where it should be; a record that changed since it was read is read again. Commits that are under construction are
 unreachable until their branch moves. Damage ends nothing: a store that cannot be reached does.
 
-Memory is bounded by the number of things, not by what they hold: some 250 bytes a blob, 150 a small run, 400 a commit.
+Memory is bounded by the number of things, not by what they hold: some 250 bytes a blob or small run, 400 a commit.
 """
 
 from __future__ import annotations
@@ -147,9 +147,9 @@ def _unreachable(check: _Check) -> Iterator[Finding]:
         return
     yield from (finding for finding in alone if not finding.damage)
     yield from check.names.left_behind(check.began)
-    for object_id, size in check.stock.objects.items():
+    for object_id, stored in check.stock.objects.items():
         if object_id not in check.walk.objects:
-            yield _left_over(Thing.OBJECT, object_id.hex(), size)
+            yield _left_over(Thing.OBJECT, object_id.hex(), stored.size)
     for blob_id, blob in check.stock.blobs.items():
         if blob_id not in check.walk.blobs:
             yield _left_over(Thing.BLOB, CONTENT + blob_id.hex(), blob.size)

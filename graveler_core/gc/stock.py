@@ -1,6 +1,6 @@
 """What is stored for a repository, named or not: one listing of the namespace, one scan of the objects.
 
-In memory is some 250 bytes a blob and 150 an object, whatever they hold.
+In memory is some 250 bytes a blob and 250 an object, whatever they hold.
 """
 
 from __future__ import annotations
@@ -11,9 +11,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from graveler_core.blobs.port import Blobs
-from graveler_core.codec.content_hash import hex_id
+from graveler_core.errors import CorruptData
 from graveler_core.kv.store import Store
 from graveler_core.model.entities import Repository
+from graveler_core.model.ids import ObjectId
+from graveler_core.objects.objects import decode_object
 from graveler_core.records import layout as keys
 
 CONTENT = "_graveler/"
@@ -25,23 +27,23 @@ _ID = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
-class Blob:
-    """What a listing says of a blob."""
+class Stored:
+    """What is known of a thing from a listing or a scan."""
 
     size: int
-    mtime: datetime
+    """Bytes."""
+    needed: datetime | None
+    """When somebody who needed it wrote or renewed it last; None for an object that is not what its id says."""
 
 
 @dataclass(slots=True)
 class Stock:
     """What there was when it was taken."""
 
-    blobs: dict[bytes, Blob] = field(default_factory=dict)
+    blobs: dict[bytes, Stored] = field(default_factory=dict)
     """Nodes, ranges and large runs by their ids, 32 bytes each."""
-    objects: dict[bytes, int] = field(default_factory=dict)
-    """Small runs: size by id."""
-    damaged: set[bytes] = field(default_factory=set)
-    """Objects that are not what their ids say."""
+    objects: dict[bytes, Stored] = field(default_factory=dict)
+    """Small runs by their ids."""
     staged: dict[str, int] = field(default_factory=dict)
     """Files of layers: bytes by layer."""
     foreign: dict[str, int] = field(default_factory=dict)
@@ -54,7 +56,7 @@ def take_stock(kv: Store, blobs: Blobs, repo: Repository, progress: Progress) ->
     for blob in blobs.list(CONTENT):
         name = blob.address.removeprefix(CONTENT)
         if _ID.fullmatch(name):
-            stock.blobs[bytes.fromhex(name)] = Blob(blob.size, blob.mtime)
+            stock.blobs[bytes.fromhex(name)] = Stored(blob.size, blob.mtime)
         elif blob.address.startswith(STAGING):
             layer = blob.address.removeprefix(STAGING).split("/")[0]
             stock.staged[layer] = stock.staged.get(layer, 0) + blob.size
@@ -65,9 +67,13 @@ def take_stock(kv: Store, blobs: Blobs, repo: Repository, progress: Progress) ->
         for row in kv.scan(partition, prefix=keys.OBJECTS):
             name = row.key.removeprefix(keys.OBJECTS).decode(errors="replace")
             if _ID.fullmatch(name):
-                id = bytes.fromhex(name)
-                stock.objects[id] = len(row.value)
-                if hex_id(row.value) != name:
-                    stock.damaged.add(id)
+                stock.objects[bytes.fromhex(name)] = Stored(len(row.value), _needed(row.value, ObjectId(name)))
             progress(1)
     return stock
+
+
+def _needed(value: bytes, id: ObjectId) -> datetime | None:
+    try:
+        return decode_object(value, id)[1]
+    except CorruptData:
+        return None

@@ -22,13 +22,13 @@ from graveler_core.gc.findings import Finding, Thing, Trouble
 from graveler_core.gc.stock import Progress, Stock
 from graveler_core.model.entry import ENTRY_SCHEMA, RECORD_SCHEMA
 from graveler_core.model.ids import MetarangeId
-from graveler_core.model.index import Index, Run
+from graveler_core.model.index import Index, Place, Run
 from graveler_core.records import layout as keys
 from graveler_core.segments import format as segment_format
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Named:
     """A node or range to look at: how it is named, and by what."""
 
     id: str
@@ -62,20 +62,20 @@ class Walk:
 
     def metarange(self, root: MetarangeId, named_by: str) -> Iterator[Finding]:
         """A tree."""
-        ahead = [Place(root, named_by)]
+        ahead = [Named(root, named_by)]
         while ahead:
-            place = ahead.pop()
-            if not self._first_time(self.blobs, place.id):
+            named = ahead.pop()
+            if not self._first_time(self.blobs, named.id):
                 continue
-            node, wrong = self._node(place)
+            node, wrong = self._node(named)
             yield from wrong
             if node is None:
                 continue
-            here = f"node {place.id}"
+            here = f"node {named.id}"
             if node.level:
-                ahead += [Place(row.id, here, row, node.level - 1) for row in node.rows]
+                ahead += [Named(row.id, here, row, node.level - 1) for row in node.rows]
             else:
-                new = [Place(row.id, here, row) for row in node.rows if self._first_time(self.blobs, row.id)]
+                new = [Named(row.id, here, row) for row in node.rows if self._first_time(self.blobs, row.id)]
                 yield from self._ranges(new)
 
     def forget(self, finding: Finding) -> None:
@@ -92,83 +92,83 @@ class Walk:
         self.progress(1)
         return True
 
-    def _node(self, place: Place) -> tuple[Node | None, list[Finding]]:
+    def _node(self, named: Named) -> tuple[Node | None, list[Finding]]:
         try:
-            data = self.indexes.trees.blobs.read(address(place.id))
-            node = decode(data, place.id)
+            data = self.indexes.trees.blobs.read(address(named.id))
+            node = decode(data, named.id)
         except NotFound:
-            self.unread.add(place.id)
-            return None, [_missing(Thing.NODE, place)]
+            self.unread.add(named.id)
+            return None, [_missing(Thing.NODE, named)]
         except CorruptData as e:
-            self.unread.add(place.id)
-            return None, [_corrupt(Thing.NODE, place, e)]
-        row, wrong = place.row, list[Finding]()
-        if row is not None and (node.level != place.level or not node.rows or node.as_row(place.id) != row):
-            wrong.append(_inconsistent(Thing.NODE, place))
+            self.unread.add(named.id)
+            return None, [_corrupt(Thing.NODE, named, e)]
+        row, wrong = named.row, list[Finding]()
+        if row is not None and (node.level != named.level or not node.rows or node.as_row(named.id) != row):
+            wrong.append(_inconsistent(Thing.NODE, named))
         return node, wrong
 
-    def _ranges(self, places: list[Place]) -> Iterator[Finding]:
+    def _ranges(self, places: list[Named]) -> Iterator[Finding]:
         """Ranges that are named for the first time."""
         if self.deep:
             yield from _each(self.mapper(self._read_range, places))
             return
-        for place in places:
-            if bytes.fromhex(place.id) not in self.stock.blobs and self._gone(place.id):
-                yield _missing(Thing.RANGE, place)
+        for named in places:
+            if bytes.fromhex(named.id) not in self.stock.blobs and self._gone(named.id):
+                yield _missing(Thing.RANGE, named)
 
-    def _read_range(self, place: Place) -> list[Finding]:
-        name = address(place.id)
+    def _read_range(self, named: Named) -> list[Finding]:
+        name = address(named.id)
         try:
             entries = segment_format.decode(self.indexes.trees.blobs.read(name), ENTRY_SCHEMA, name)
-            if range_id(entries) != place.id:
-                return [_corrupt(Thing.RANGE, place, "holds other entries than its id says")]
+            if range_id(entries) != named.id:
+                return [_corrupt(Thing.RANGE, named, "holds other entries than its id says")]
         except NotFound:
-            return [_missing(Thing.RANGE, place)]
+            return [_missing(Thing.RANGE, named)]
         except CorruptData as e:
-            return [_corrupt(Thing.RANGE, place, e)]
-        return [] if entries.num_rows and range_row(entries) == place.row else [_inconsistent(Thing.RANGE, place)]
+            return [_corrupt(Thing.RANGE, named, e)]
+        return [] if entries.num_rows and range_row(entries) == named.row else [_inconsistent(Thing.RANGE, named)]
 
     def _run(self, run: Run, named_by: str) -> Iterator[Finding]:
-        place = Place(run.id, named_by)
-        if run.size <= self.indexes.sizes.object_bytes:
+        named = Named(run.id, named_by)
+        if run.place is Place.OBJECT:
             if self._first_time(self.objects, run.id):
-                yield from self._object_run(run, place)
+                yield from self._object_run(run, named)
         elif self._first_time(self.blobs, run.id):
             if self.deep:
-                yield from self._blob_run(run, place)
+                yield from self._blob_run(run, named)
             elif bytes.fromhex(run.id) not in self.stock.blobs and self._gone(run.id):
-                yield _missing(Thing.RUN, place)
+                yield _missing(Thing.RUN, named)
 
-    def _object_run(self, run: Run, place: Place) -> Iterator[Finding]:
-        id = bytes.fromhex(run.id)
-        if not self.deep and id in self.stock.objects and id not in self.stock.damaged:
+    def _object_run(self, run: Run, named: Named) -> Iterator[Finding]:
+        stored = self.stock.objects.get(bytes.fromhex(run.id))
+        if not self.deep and stored is not None and stored.needed is not None:
             return
         try:
             elements = decode_elements(self.indexes.objects.read(run.id), f"run {run.id}")
         except CorruptData as e:
             objects = self.indexes.objects
             gone = objects.kv.get(*keys.stored_object(objects.repository, run.id)) is None
-            yield _missing(Thing.RUN, place) if gone else _corrupt(Thing.RUN, place, e)
+            yield _missing(Thing.RUN, named) if gone else _corrupt(Thing.RUN, named, e)
             return
         if len(elements) != run.elements or sum(len(e.key) + len(e.record) for e in elements) != run.size:
-            yield _inconsistent(Thing.RUN, place)
+            yield _inconsistent(Thing.RUN, named)
 
-    def _blob_run(self, run: Run, place: Place) -> Iterator[Finding]:
+    def _blob_run(self, run: Run, named: Named) -> Iterator[Finding]:
         name = address(run.id)
         try:
             records = segment_format.decode(self.indexes.trees.blobs.read(name), RECORD_SCHEMA, name)
         except NotFound:
-            yield _missing(Thing.RUN, place)
+            yield _missing(Thing.RUN, named)
             return
         except CorruptData as e:
-            yield _corrupt(Thing.RUN, place, e)
+            yield _corrupt(Thing.RUN, named, e)
             return
         content = ContentHash(RUN_TAG, RECORD_SCHEMA)
         content.update(records)
         if content.hexdigest() != run.id:
-            yield _corrupt(Thing.RUN, place, "holds other elements than its id says")
+            yield _corrupt(Thing.RUN, named, "holds other elements than its id says")
         elif records.num_rows != run.elements:
-            yield _inconsistent(Thing.RUN, place)
+            yield _inconsistent(Thing.RUN, named)
 
     def _gone(self, id: str) -> bool:
         """Whether what no listing showed is not there: it may have been made since."""
@@ -180,15 +180,15 @@ def _each(found: Iterable[list[Finding]]) -> Iterator[Finding]:
         yield from findings
 
 
-def _missing(thing: Thing, place: Place) -> Finding:
-    return Finding(Trouble.MISSING, thing, place.id, "is not there", place.named_by)
+def _missing(thing: Thing, named: Named) -> Finding:
+    return Finding(Trouble.MISSING, thing, named.id, "is not there", named.named_by)
 
 
-def _corrupt(thing: Thing, place: Place, why: CorruptData | str) -> Finding:
+def _corrupt(thing: Thing, named: Named, why: CorruptData | str) -> Finding:
     text = why if isinstance(why, str) else why.message
-    return Finding(Trouble.CORRUPT, thing, place.id, text, place.named_by)
+    return Finding(Trouble.CORRUPT, thing, named.id, text, named.named_by)
 
 
-def _inconsistent(thing: Thing, place: Place) -> Finding:
+def _inconsistent(thing: Thing, named: Named) -> Finding:
     why = "holds other keys or counts than it is named with"
-    return Finding(Trouble.INCONSISTENT, thing, place.id, why, place.named_by)
+    return Finding(Trouble.INCONSISTENT, thing, named.id, why, named.named_by)

@@ -184,7 +184,7 @@ def test_the_layout_of_another_commit(place: Place, back: int) -> None:
 def test_the_layout_of_another_commit_without_changes_of_its_own(place: Place) -> None:
     """It shows in what the commits beside it changed, which only a deep check compares."""
     head = place.commit(place.handle.commit("dev").id)
-    bare = Layout(index=place.commit(place.handle.commit("v1").id).layout.index.model_copy(update={"inline": b""}))
+    bare = Layout(index=replace(place.commit(place.handle.commit("v1").id).layout.index, inline=b""))
     where = keys.commit_layout(place.repo, head.id)
     place.world.kv.set(where.partition, where.key, encode(bare))
     assert not place.damage()
