@@ -1,23 +1,30 @@
-"""`graveler fsck`: whether all that is stored is there and whole."""
+"""`graveler fsck`, `gc`: whether all that is stored is there and whole, and deleting what nothing needs."""
 
 from __future__ import annotations
 
+import re
+from datetime import timedelta
 from typing import Annotated
 
 import typer
 
 from graveler_core.cli.repo import RepositoryUri
 from graveler_core.cli.session import Session, verb
+from graveler_core.cli.terminal import bytes_for_people
 from graveler_core.cli.uri import repository_uri
-from graveler_core.cli.views import FINDINGS
+from graveler_core.cli.views import FINDINGS, swept_document
+from graveler_core.errors import InvalidInput
 
 DAMAGED = 1
 """Exit code when something is damaged."""
+_TIME = re.compile(r"([0-9]{1,6})([dhm])")
+_UNITS = {"d": "days", "h": "hours", "m": "minutes"}
 
 
 def register(app: typer.Typer) -> None:
     """Add these verbs to the application."""
     verb(app, "fsck")(fsck)
+    verb(app, "gc")(gc)
 
 
 def fsck(
@@ -38,3 +45,36 @@ def fsck(
     session.out.rows(findings, FINDINGS)
     if any(finding.damage for finding in findings):
         raise typer.Exit(DAMAGED)
+
+
+def gc(  # noqa: PLR0913 - the command line's own options
+    session: Session,
+    uri: RepositoryUri,
+    *,
+    grace: Annotated[
+        str, typer.Option(metavar="TIME", help="Keep what was needed so lately: 7d, 36h, 90m; longer than any build.")
+    ] = "7d",
+    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Say what would be deleted.")] = False,
+    limit: Annotated[int | None, typer.Option(metavar="N", min=0, help="Delete at most so many things.")] = None,
+    alone: Annotated[
+        bool, typer.Option("--alone", help="Nobody else is at work on the repository: allow less than a day.")
+    ] = False,
+) -> None:
+    """Delete what no commit and no branch names and nobody has needed for a while. Commits stay.
+
+    JSON: one document with dry_run, objects, blobs, size (bytes), young, renewed, rest, unreadable.
+    """
+    repository = session.graveler.repository(repository_uri(uri).repository)
+    with session.working("collecting"):
+        swept = repository.sweep(grace=_time(grace), dry_run=dry_run, limit=limit, alone=alone)
+    what = f"{swept.blobs:,} files and {swept.objects:,} objects, {bytes_for_people(swept.size)}"
+    left = f"; left {swept.young:,} that are young" if swept.young else ""
+    rest = f"; {swept.rest:,} to go" if swept.rest else ""
+    session.out.result(swept_document(swept), f"{'would delete' if dry_run else 'deleted'} {what}{left}{rest}")
+
+
+def _time(text: str) -> timedelta:
+    found = _TIME.fullmatch(text)
+    if found is None:
+        raise InvalidInput(f"--grace {text!r}: must be a number and d, h or m, as in 7d")
+    return timedelta(**{_UNITS[found[2]]: int(found[1])})

@@ -6,6 +6,7 @@ bytes, ids and identities hex digits; what is unknown is null.
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from graveler_core.cli.output import Column, Document, View
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from graveler_core.facade.history import CommitRecord, LogEntry
     from graveler_core.facade.repository import Repository
     from graveler_core.gc.findings import Finding
+    from graveler_core.gc.sweep import Swept
     from graveler_core.model.changes import Change, ChangeSummary, MergeConflict
     from graveler_core.model.entities import Branch, Tag
     from graveler_core.model.entry import CommonPrefix, Entry
@@ -169,6 +171,12 @@ def finding_document(finding: Finding) -> Document:
         "named_by": finding.named_by,
         "size": finding.size,
     }
+
+
+def swept_document(swept: Swept) -> Document:
+    """`dry_run`, `objects` and `blobs` deleted, `size` in bytes of both; left: `young`, `renewed`, `rest`,
+    `unreadable`."""
+    return asdict(swept)
 
 
 def _listed_cells(item: Entry | CommonPrefix) -> tuple[Any, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Literal
 
 from graveler_core.committed.diff import KEYS, Differences
@@ -20,6 +20,7 @@ from graveler_core.facade.snapshot import Snapshot
 from graveler_core.gc.findings import Finding
 from graveler_core.gc.fsck import fsck
 from graveler_core.gc.stock import Progress
+from graveler_core.gc.sweep import GRACE, Plan, Swept, sweep
 from graveler_core.model.changes import Change, ChangeSummary
 from graveler_core.model.entities import Branch as BranchRecord
 from graveler_core.model.entities import Tag
@@ -166,6 +167,19 @@ class Repository(Joining):
             progress: Told how many more things were looked at.
         """
         return fsck(self._stores, self._active(), deep=deep, progress=progress)
+
+    def sweep(
+        self, *, grace: timedelta = GRACE, dry_run: bool = False, limit: int | None = None, alone: bool = False
+    ) -> Swept:
+        """Delete what no commit and no branch names and nobody has needed for a while: see `graveler_core.gc.sweep`.
+
+        Args:
+            grace: Longer than any build takes; at least a day, unless `alone`.
+            dry_run: Say what would be deleted.
+            limit: Delete at most so many things.
+            alone: Nobody else is at work on the repository.
+        """
+        return sweep(self._stores, self._active(), Plan(grace, dry_run, limit, alone))
 
     def _diff(self, query: DiffQuery) -> Iterator[Differences]:
         yield from history.diff(self._stores, self._active(), query)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from graveler_core.codec.elements import decode_elements
 from graveler_core.codec.records import decode
@@ -59,21 +60,24 @@ class Contents:
                 self.blind = True
                 yield Finding(Trouble.MISSING, Thing.LAYOUT, id, "is not there", f"commit {id}")
 
-    def note_former(self) -> None:
-        """What layouts named before they were replaced: it is named still, and no damage where it is gone."""
+    def note_former(self, since: datetime | None = None) -> None:
+        """What layouts named before they were replaced, after `since`: no damage where it is gone."""
         for id in self.replaced:
             layout = self._decoded(id)
-            for former in () if layout is None else layout.superseded:
-                self._note(former.index, id)
+            for index in [] if layout is None else _former(layout, since):
+                self._note(index, id)
 
-    def note_other(self, id: CommitId) -> list[Finding]:
+    def note_other(self, id: CommitId, since: datetime | None = None) -> list[Finding]:
         """What the layout of a commit names that nothing leads to; gives what is wrong with it."""
-        layout = self._decoded(id)
-        if layout is None:
-            return [Finding(Trouble.MISSING, Thing.LAYOUT, id, "is not there, or cannot be read", f"commit {id}")]
-        return [
-            found for index in (layout.index, *(s.index for s in layout.superseded)) for found in self._note(index, id)
-        ]
+        data = self._read(id)
+        if data is None:
+            return [Finding(Trouble.MISSING, Thing.LAYOUT, id, "is not there", f"commit {id}")]
+        try:
+            layout = decode(Layout, data, f"layout of commit {id}")
+        except CorruptData as e:
+            self.blind = True
+            return [Finding(Trouble.CORRUPT, Thing.LAYOUT, id, e.message, f"commit {id}", len(data))]
+        return [found for index in (layout.index, *_former(layout, since)) for found in self._note(index, id)]
 
     def check_operations(self) -> Iterator[Finding]:
         """The operations digest of each commit, against its content and its first parent's."""
@@ -155,6 +159,10 @@ class Contents:
         where = keys.commit_layout(self.commits.repository, id)
         stored = self.kv.get(where.partition, where.key)
         return None if stored is None else stored.value
+
+
+def _former(layout: Layout, since: datetime | None) -> list[Index]:
+    return [former.index for former in layout.superseded if since is None or former.since >= since]
 
 
 def _disagrees(id: CommitId) -> Finding:

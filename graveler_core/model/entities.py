@@ -173,3 +173,10 @@ class Operation(Record):
     branch_uid: BranchUid
     base: CommitId
     since: datetime
+
+
+class Sweeping(Record):
+    """Somebody deletes or renews blobs by their age at this moment: see `objects.sweep_register`."""
+
+    nonce: Nonce
+    since: datetime

@@ -1,15 +1,16 @@
 """Commits as immutable objects: header by content hash, layout beside it, both cached without coherency.
 
 A header never changes, so its cached copy is right for ever. A layout may be replaced by one that describes the same
-content; what the replaced one referred to is kept for a grace, so a cached copy is right for as long as a process
-needs.
+content; what the replaced one referred to is kept for a grace. So a cached copy is right for an hour, and read again
+then: the grace of a sweep is longer than that and the longest build together.
 """
 
 from __future__ import annotations
 
 import threading
+import time
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from graveler_core.codec.records import commit_id, decode, encode, identify
@@ -18,6 +19,7 @@ from graveler_core.kv.bulk import get_many
 from graveler_core.kv.store import Store
 from graveler_core.model.entities import Commit, Layout, Repository
 from graveler_core.model.ids import CommitId
+from graveler_core.objects.kept_blobs import FRESH
 from graveler_core.records import layout as keys
 
 CACHED_COMMITS = 20_000
@@ -33,23 +35,33 @@ class StoredCommit:
 
 
 class CommitCache:
-    """The commits read last, by partition and id; least recently used ones leave first."""
+    """The commits read last, by partition and id; least recently used ones leave first, and each an hour after it came.
 
-    def __init__(self, capacity: int = CACHED_COMMITS) -> None:
+    Args:
+        now: Seconds by a clock that goes on while the machine sleeps.
+    """
+
+    def __init__(self, capacity: int = CACHED_COMMITS, now: Callable[[], float] = time.time) -> None:
         self._capacity = capacity
-        self._held: OrderedDict[tuple[bytes, CommitId], StoredCommit] = OrderedDict()
+        self._now = now
+        self._held: OrderedDict[tuple[bytes, CommitId], tuple[StoredCommit, float]] = OrderedDict()
         self._lock = threading.Lock()
 
     def get(self, partition: bytes, wanted: CommitId) -> StoredCommit | None:
         with self._lock:
-            found = self._held.get((partition, wanted))
-            if found is not None:
-                self._held.move_to_end((partition, wanted))
+            found, came = self._held.get((partition, wanted), (None, 0.0))
+            if found is None:
+                return None
+            if not 0 <= self._now() - came < FRESH.total_seconds():
+                del self._held[(partition, wanted)]
+                return None
+            self._held.move_to_end((partition, wanted))
             return found
 
     def keep(self, partition: bytes, commit: StoredCommit) -> None:
         with self._lock:
-            self._held[(partition, commit.id)] = commit
+            self._held[(partition, commit.id)] = (commit, self._now())
+            self._held.move_to_end((partition, commit.id))
             while len(self._held) > self._capacity:
                 self._held.popitem(last=False)
 

@@ -9,6 +9,7 @@
                                         layouts/<id>                  Layout
                                         cleanup/<layer id>            Cleanup
                                         ops/<idempotency key>         Operation
+                                        sweep                         Sweeping
     partition  <repository>-<uid>-<byte of id>  objects/<id>      run of a commit index
     partition  <staging token>          key/<path>                    staged entry or tombstone
 
@@ -31,6 +32,7 @@ from graveler_core.model.entities import (
     Operation,
     Record,
     Repository,
+    Sweeping,
     Tag,
 )
 from graveler_core.model.ids import (
@@ -143,6 +145,11 @@ def cleanup(repo: Repository, layer_id: str) -> Location[Cleanup]:
 
 def operation(repo: Repository, key: str) -> Location[Operation]:
     return Folder(partition(repo), b"ops/", Operation).at(key)
+
+
+def sweeping(repo: Repository) -> Location[Sweeping]:
+    """Who deletes or renews blobs by their age at this moment."""
+    return Location(partition(repo), b"sweep", Sweeping)
 
 
 STAGED = b"key/"

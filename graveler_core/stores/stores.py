@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from graveler_core.blobs.port import BlobStores
@@ -12,7 +14,9 @@ from graveler_core.kv.store import Store
 from graveler_core.model.clock import Clock, IdSource, RandomIds, SystemClock
 from graveler_core.model.entities import Repository
 from graveler_core.objects.commits import CommitCache
+from graveler_core.objects.kept_blobs import KeptBlobs
 from graveler_core.objects.objects import Objects
+from graveler_core.objects.sweep_register import SweepRegister
 from graveler_core.segments.boundary import Cutting
 from graveler_core.stores.background import AtOnce, Background
 from graveler_core.stores.executor import Executor, Threads
@@ -50,11 +54,17 @@ class Stores:
     turns: Turns = field(default_factory=Turns)
     ranges: TreeCache = field(default_factory=TreeCache)
     folding: Underway = field(default_factory=Underway)
+    wall: Callable[[], float] = time.time
+    """Seconds since 1970 by a clock that goes on while the machine sleeps: how old blobs are."""
 
     def trees(self, repo: Repository) -> Trees:
         """The committed trees of a repository."""
         return Trees(
-            blobs=self.blobs.at(repo.storage_namespace),
+            blobs=KeptBlobs(
+                self.blobs.at(repo.storage_namespace),
+                SweepRegister(self.kv, repo, self.clock, self.ids),
+                self.wall,
+            ),
             boundary_seed=repo.boundary_seed,
             cutting=self.cutting,
             cache=self.ranges,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from tests.integration.command_line import Cli, Ran, put, refused
@@ -46,3 +47,34 @@ def test_what_is_left_over_is_no_damage(flights: Cli, here: Path) -> None:
 def test_what_is_no_repository(cli: Cli) -> None:
     refused(cli("fsck", "graveler://nothing"), "nothing")
     assert cli("fsck", "graveler://a/b").code != 0
+
+
+def test_a_collection(flights: Cli, here: Path) -> None:
+    left = files(here)[0].parent / ("0" * 64)
+    left.write_bytes(b"left over")
+    os.utime(left, (0, 0))
+    ran = flights("gc", "graveler://flights", "--dry-run")
+    assert ran == Ran(0, "would delete 1 files and 0 objects, 9 B\n", "")
+    assert left.exists()
+    (document,) = flights("gc", "graveler://flights", "--grace", "36h", "--json").documents
+    assert document == {
+        "dry_run": False,
+        "objects": 0,
+        "blobs": 1,
+        "size": 9,
+        "young": 0,
+        "renewed": 0,
+        "rest": 0,
+        "unreadable": 0,
+    }
+    assert not left.exists()
+    assert flights("fsck", "graveler://flights", "--deep") == Ran(0, "", "")
+
+
+def test_a_collection_that_is_refused(flights: Cli, here: Path) -> None:
+    refused(flights("gc", "graveler://flights", "--grace", "soon"), "--grace", "7d")
+    refused(flights("gc", "graveler://flights", "--grace", "90m"), "1 day")
+    assert flights("gc", "graveler://flights", "--grace", "90m", "--alone").code == 0
+    (file,) = files(here)
+    file.unlink()
+    refused(flights("gc", "graveler://flights"), file.name, "nothing was deleted")

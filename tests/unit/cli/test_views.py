@@ -10,6 +10,7 @@ import pytest
 
 from graveler_core.cli import views
 from graveler_core.gc.findings import Finding, Thing, Trouble
+from graveler_core.gc.sweep import Swept
 from graveler_core.model.changes import Change, ChangeKind, ChangeSummary, MergeConflict
 from graveler_core.model.entities import Branch, Tag
 from graveler_core.model.entry import AddressType, CommonPrefix, Entry
@@ -178,3 +179,16 @@ def test_findings() -> None:
         "size": None,
     }
     assert views.FINDINGS.cells(missing) == ("missing", "range", None, "ab" * 32, "node cd", "is not there")
+
+
+def test_swept() -> None:
+    assert views.swept_document(Swept(dry_run=True, objects=1, blobs=2, size=3, young=4)) == {
+        "dry_run": True,
+        "objects": 1,
+        "blobs": 2,
+        "size": 3,
+        "young": 4,
+        "renewed": 0,
+        "rest": 0,
+        "unreadable": 0,
+    }

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from tests.unit.engine.world import FakeClock
 from tests.unit.gc.places import Place, create, fill
 
 
@@ -23,6 +24,8 @@ def place(template: Place) -> Iterator[Place]:
     """The same again for each test: namespaces are absolute, so files are damaged in place and put back."""
     saved = template.root.with_name("saved")
     shutil.copytree(template.root, saved)
-    yield replace(template, world=template.world.fork())
+    clock = FakeClock()
+    clock.time = template.world.clock.time
+    yield replace(template, world=replace(template.world.fork(), clock=clock))
     shutil.rmtree(template.root)
     saved.rename(template.root)

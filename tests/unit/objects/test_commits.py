@@ -82,3 +82,14 @@ def test_damage_is_named(kv: Interposed, damage: str) -> None:
         kv.set(layout.partition, layout.key, encode(commit.layout)[:-1])
     with pytest.raises(CorruptData, match=commit.id):
         read_commit(kv, CommitCache(), REPOSITORY, commit.id)
+
+
+def test_a_copy_is_good_for_an_hour(kv: Interposed) -> None:
+    """A layout may have been replaced since, and what the old one named be gone."""
+    now = [0.0]
+    cache = CommitCache(now=lambda: now[0])
+    commit = stored(kv, 1)
+    for at, reads in [(0.0, 1), (3_599.0, 1), (3_600.0, 2), (7_199.0, 2), (7_000.0, 2), (3_000.0, 3)]:
+        now[0] = at
+        assert read_commit(kv, cache, REPOSITORY, commit.id) == commit
+        assert len(kv.verbs) == reads, at

@@ -17,6 +17,7 @@ from graveler_core.model.entities import (
     Repository,
     RepositoryState,
     Superseded,
+    Sweeping,
     Tag,
 )
 from graveler_core.model.ids import (
@@ -98,5 +99,6 @@ RECORDS: dict[str, Record] = {
         owner=RepositoryUid("u1"), repository=RepositoryId("repo"), nonce=Nonce("n4"), since=SINCE
     ),
     "cleanup": Cleanup(branch=BranchId("main"), layer=TOKEN, since=SINCE),
+    "sweeping": Sweeping(nonce=Nonce("n5"), since=SINCE),
     "operation": Operation(branch_uid=BranchUid("b1"), base=CommitId("c1"), since=SINCE),
 }

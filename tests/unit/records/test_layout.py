@@ -26,6 +26,7 @@ LOCATIONS: list[tuple[Location[Any], bytes, bytes, str]] = [
     (keys.commit_layout(REPOSITORY, CommitId("c1")), b"repo-u1", b"layouts/c1", "layout"),
     (keys.cleanup(REPOSITORY, "repo/main:t1"), b"repo-u1", b"cleanup/repo/main:t1", "cleanup"),
     (keys.operation(REPOSITORY, "run 1"), b"repo-u1", b"ops/run 1", "operation"),
+    (keys.sweeping(REPOSITORY), b"repo-u1", b"sweep", "sweeping"),
 ]
 
 

@@ -31,7 +31,7 @@ from tests.unit.engine.world import World
 CUTTING = Cutting(mean_entries=8, fan_out=3)
 ENTRIES = 300
 SCANS = ("scan", "scan_arrow")
-VERBS = {"read": "read", "create": "written", "list": "listed", "delete": "removed"}
+VERBS = {"read": "read", "create": "written", "list": "listed", "delete": "removed", "head": "looked at"}
 
 
 class Spent(NamedTuple):

@@ -1,0 +1,123 @@
+"""Blobs that are found stored already: what is looked at, renewed, waited for."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from graveler_core.blobs.counting import CountingBlobs
+from graveler_core.blobs.open import open_blobs
+from graveler_core.errors import OutcomeUnknown
+from graveler_core.kv.backends.memory import open_memory
+from graveler_core.objects.kept_blobs import FRESH, KeptBlobs
+from graveler_core.objects.sweep_register import HOLD_TIME, SweepRegister
+from graveler_core.records import layout as keys
+from tests.unit.engine.interposed import Interposed
+from tests.unit.engine.world import CountedIds, FakeClock
+from tests.unit.records.samples import REPOSITORY
+
+ID = "ab" * 32
+WHERE = f"_graveler/{ID}"
+
+
+@pytest.fixture
+def counted() -> CountingBlobs:
+    return CountingBlobs(open_blobs(f"memory://kept-{uuid.uuid4().hex}/data"))
+
+
+@pytest.fixture
+def kv() -> Interposed:
+    return Interposed(open_memory("memory://"))
+
+
+@pytest.fixture
+def kept(counted: CountingBlobs, kv: Interposed) -> KeptBlobs:
+    return KeptBlobs(counted, SweepRegister(kv, REPOSITORY, FakeClock(), CountedIds()))
+
+
+def old(kept: KeptBlobs) -> KeptBlobs:
+    """The same, an hour and more later."""
+    return replace(kept, wall=lambda: kept.wall() + FRESH.total_seconds() + 60)
+
+
+def test_what_is_new_costs_nothing_more(kept: KeptBlobs, counted: CountingBlobs, kv: Interposed) -> None:
+    assert kept.create(WHERE, b"x") is True
+    assert counted.calls == {"create": 1}
+    assert kv.verbs == []
+
+
+def test_what_is_young_is_looked_at(kept: KeptBlobs, counted: CountingBlobs, kv: Interposed) -> None:
+    kept.create(WHERE, b"x")
+    counted.reset()
+    assert kept.create(WHERE, b"x") is False
+    assert counted.calls == {"create": 1, "head": 1}
+    assert kv.verbs == []
+
+
+def test_what_is_old_is_renewed_under_the_register(kept: KeptBlobs, counted: CountingBlobs, kv: Interposed) -> None:
+    kept.create(WHERE, b"x")
+    counted.reset()
+    assert old(kept).create(WHERE, b"x") is False
+    assert counted.calls == {"create": 1, "head": 1, "renew": 1}
+    assert kv.verbs == ["get", "set_if", "delete_if"]
+
+
+def test_other_addresses_are_left_alone(kept: KeptBlobs, counted: CountingBlobs) -> None:
+    for where in ("data/x", f"_graveler/staging/{ID}/manifest", "_graveler/short"):
+        assert old(kept).create(where, b"x") is True
+        assert old(kept).create(where, b"x") is False
+    assert counted.calls == {"create": 6}
+
+
+@pytest.mark.parametrize("deleted_before", [0, 1, 2])
+def test_what_goes_meanwhile_is_created_anew(kept: KeptBlobs, kv: Interposed, deleted_before: int) -> None:
+    """A sweep that held the register before deletes it: before the renewal asks for it, or while it waits."""
+    kept.create(WHERE, b"x")
+    kv.before[deleted_before] = lambda: kept.blobs.delete(WHERE)
+    assert old(kept).create(WHERE, b"x") is (deleted_before < 2)
+    assert (kept.head(WHERE) is not None) is (deleted_before < 2)
+
+
+def test_who_holds_the_register_is_waited_for(kept: KeptBlobs, kv: Interposed) -> None:
+    """Until it is given back; and where nobody does, until its time is over."""
+    register, clock = kept.register, kept.register.clock
+    where = keys.sweeping(REPOSITORY)
+    began = clock.now()
+    with register.held():
+        stored = kv.inner.get(where.partition, where.key)
+        kv.before[len(kv.verbs) + 20] = lambda: kv.inner.delete(where.partition, where.key)
+        with register.held():
+            assert clock.now() - began < timedelta(seconds=10)
+    assert stored is not None
+    kv.inner.set(where.partition, where.key, stored.value)
+    with register.held():
+        assert clock.now() - began >= HOLD_TIME
+    assert kv.inner.get(where.partition, where.key) is None
+
+
+@pytest.mark.parametrize("happened", [True, False])
+@pytest.mark.parametrize("call", [1, 2])
+def test_lost_answers_of_the_register(kept: KeptBlobs, kv: Interposed, call: int, happened: bool) -> None:
+    kv.lose[call] = happened
+    with kept.register.held() as in_time:
+        assert in_time()
+    where = keys.sweeping(REPOSITORY)
+    left = kv.inner.get(where.partition, where.key)
+    assert (left is not None) is False or (call == 2 and not happened)
+
+
+def test_who_holds_it_for_too_long_stops(kept: KeptBlobs) -> None:
+    with kept.register.held() as in_time:
+        kept.register.clock.sleep(HOLD_TIME.total_seconds() / 2)
+        assert not in_time()
+
+
+def test_failures_pass(kept: KeptBlobs, counted: CountingBlobs) -> None:
+    kept.create(WHERE, b"x")
+    failing = CountingBlobs(counted, lambda verb, _: OutcomeUnknown("lost") if verb == "renew" else None)
+    with pytest.raises(OutcomeUnknown):
+        old(replace(kept, blobs=failing)).create(WHERE, b"x")
+    assert kept.read(WHERE) == b"x"
