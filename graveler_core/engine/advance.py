@@ -9,7 +9,7 @@ before such an attempt, and whatever else history does not tell, is unknown, and
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
 from graveler_core.engine.swap import with_nonce
@@ -69,7 +69,8 @@ def advance(stores: Stores, registers: Registers, record: Branch, commit: Commit
             return False
         raise _unknown(commit) from lost
     stores.registers.keep(registers.repository.id, base.id, Registers(registers.repository, held))
-    tend(stores, registers.repository, base.id, commit_of(stores, registers.repository, commit))
+    with suppress(GravelerError):  # the swap is done, and tending is for another time as well
+        tend(stores, registers.repository, base.id, commit_of(stores, registers.repository, commit))
     return True
 
 

@@ -16,8 +16,9 @@ found and renewed, is young until then, and marked from then on. What it took ov
 marked by that layout: or, if that was replaced meanwhile or an hour before (that long it may be cached), by what the
 replacement keeps. What it took over from a compacted tree is marked by the branch, or else its swap fails.
 
-So the grace must be longer than the longest build, a cached layout's hour and the difference of the clocks together;
-less than a day is refused unless nobody else is at work. A sweep that takes longer than half the grace stops.
+So the grace must be longer than the two longest builds (one that replaces a layout, another that began before it did),
+a cached layout's hour and the difference of the clocks together; less than a day is refused unless nobody else is at
+work. How long the sweep takes does not matter: what it takes for old was old when it began.
 
 A crash leaves the register held, for a minute, and what was not deleted yet to the next sweep. Two sweeps take turns by
 the register; the later one finds young what somebody made anew after the first had deleted it.
@@ -92,7 +93,7 @@ class Swept:
     renewed: int = 0
     """Left for somebody needed them while the sweep was under way."""
     rest: int = 0
-    """Left for the limit or half the grace was reached."""
+    """Left for the limit was reached, or the register was held for too long."""
     unreadable: int = 0
     """Objects that nothing names, left for they are damaged: their age is not known."""
 
@@ -159,7 +160,7 @@ def _objects(work: _Sweep, look: Inspection) -> None:
             work.done.unreadable += 1
         elif stored.needed > work.cutoff:
             work.done.young += 1
-        elif not work.left or _is_late(work):
+        elif not work.left:
             work.done.rest += 1
         elif work.plan.dry_run or _delete_object(work, ObjectId(id.hex())):
             work.left -= 1
@@ -208,9 +209,6 @@ def _deleted(work: _Sweep, batch: Sequence[ObjectId]) -> list[ObjectId]:
     stores, repo = work.stores, work.repository
     if repositories.get(stores.kv, stores.clock, stores.ids, repo.id).uid != repo.uid:
         repositories.usable(repo.id, None)
-    if _is_late(work):
-        work.done.rest += len(batch)
-        return []
     with SweepRegister(stores.kv, repo, stores.clock, stores.ids).held() as in_time:
         fates = list(stores.executor.map(partial(_delete_blob, work, in_time), batch))
     work.done.renewed += fates.count(_Fate.RENEWED)
@@ -230,11 +228,6 @@ def _delete_blob(work: _Sweep, in_time: Callable[[], bool], id: ObjectId) -> _Fa
         return _Fate.LATE
     blobs.delete(where)
     return _Fate.DELETED
-
-
-def _is_late(work: _Sweep) -> bool:
-    """Whether the marks are so old that what was named since might be old too."""
-    return not work.plan.dry_run and work.stores.clock.now() - work.began > work.plan.grace / 2 > timedelta(0)
 
 
 def _refused(repo: Repository, finding: Finding) -> CorruptData:

@@ -35,6 +35,7 @@ from tests.simulation.cast import ASIDE, PATHS, PREFIXES, SHARED_KEY, SIDE, WORK
 from tests.simulation.history import REPO, Operation
 from tests.simulation.lifecycles import other_repository, recreate_branch, recreate_repository, time_passes
 from tests.simulation.observe import Observer
+from tests.simulation.sweeping import fold_head, sweep_all
 
 
 def put(cast: Cast, stores: Stores, name: str) -> None:
@@ -194,6 +195,20 @@ def compact(cast: Cast, stores: Stores, name: str) -> None:
         compaction.compact(stores, REPO, WORK)
 
 
+def change(cast: Cast, stores: Stores, name: str) -> None:
+    """A commit of one or two paths, given, changed or removed; often the same two, so that runs speak of them again."""
+    twice = cast.chance.random() < 0.5
+    for path in PATHS[:2] if twice else cast.chance.sample(PATHS, cast.chance.randint(1, 2)):
+        if cast.chance.random() < 0.2:
+            with cast.history.operation("remove", name, sets={path: None}):
+                write.remove(stores, REPO, WORK, [path])
+        else:
+            entry = cast.entry()
+            with cast.history.operation("put", name, sets={path: entry.size}):
+                write.stage(stores, REPO, WORK, path, entry)
+    commit_all(cast, stores, name)
+
+
 ACTS: dict[Act, int] = {
     put: 10,
     remove: 3,
@@ -223,10 +238,15 @@ THEMES: dict[str, tuple[Act, ...]] = {
     "transactions": (put, commit_all, transact_one, compact),
 }
 """What some histories consist of alone: calls that get in each other's way."""
+OTHERS: dict[Act, int] = {change: 5, sweep_all: 5, fold_head: 3}
+"""Only in themes."""
 RARE_THEMES: dict[str, tuple[Act, ...]] = {
     "repositories": (get, recreate_repository, other_repository),
     "merges": (put, commit_all, merge_side),
     "prefixes": (put, commit_all, reset_prefix),
+    "indexes": (change, change, revert),
+    "sweeps": (change, fold_head, sweep_all, compact),
+    "folds": (change, fold_head, fold_head, sweep_all, sweep_all),
 }
 """Only where they are asked for."""
 

@@ -51,6 +51,8 @@ class Operation:
     actor: str
     start: int
     end: int = NEVER
+    returned: int = NEVER
+    """When the call came back, or its process crashed; what it sent may be under way still."""
     outcome: Outcome = Outcome.PENDING
     sets: Mapping[str, Value] = field(default_factory=dict)
     """What it surely gives each path, if it happened."""
@@ -118,6 +120,8 @@ class History:
         else:
             operation.outcome = Outcome.DONE
             operation.end = self.now()
+        finally:
+            operation.returned = self.now()
 
 
 def _outcome(operation: Operation, error: GravelerError) -> Outcome:

@@ -42,7 +42,7 @@ def other_repository(cast: Cast, stores: Stores, name: str) -> None:
 
 
 def time_passes(cast: Cast, stores: Stores, name: str) -> None:
-    cast.scheduler.ahead += timedelta(minutes=3)
+    cast.scheduler.jump(timedelta(minutes=3))
     repo = cast.chance.choice([REPO, OTHER])
     with cast.history.operation("look", name, repository=repo):
         get_repository(stores.kv, stores.clock, stores.ids, repo)

@@ -6,14 +6,13 @@ would otherwise believe a reader's bug.
 
 from __future__ import annotations
 
-import io
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeVar
 
-import pyarrow.parquet as pq
+import pyarrow as pa
 
 from graveler_core.codec.elements import Element, decode_elements
 from graveler_core.codec.entry import entries
@@ -248,7 +247,8 @@ class Observer:
         if stored is not None:
             return _said(decode_elements(decode_object(stored.value, run.id)[0], run.id))
         file = self.trees(repo).blobs.read(f"_graveler/{run.id}")
-        columns = (pq.read_table(io.BytesIO(file))[name].to_pylist() for name in ("key", "size", "tombstone"))
+        table = pa.ipc.open_stream(pa.BufferReader(file)).read_all()
+        columns = (table[name].to_pylist() for name in ("key", "size", "tombstone"))
         return {key.decode(): None if gone else size for key, size, gone in zip(*columns, strict=True)}
 
     def _tree(self, repo: Repository, metarange: MetarangeId) -> Tree:

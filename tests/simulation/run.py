@@ -13,6 +13,7 @@ import time
 import traceback
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from unittest.mock import patch
 
 from graveler_core.engine import bulk, commit, compaction, repository, write
@@ -21,9 +22,10 @@ from graveler_core.engine.draft import Draft
 from graveler_core.engine.read import get
 from graveler_core.engine.repository import NewRepository
 from graveler_core.errors import NoChanges, NotFound
+from graveler_core.records import layout
 from graveler_core.stores import Stores
-from tests.simulation import commits, repositories, retirement
-from tests.simulation.actors import ACTS, LIFECYCLE, RARE_THEMES, THEMES, life
+from tests.simulation import commits, repositories, retirement, sweeping
+from tests.simulation.actors import ACTS, LIFECYCLE, OTHERS, RARE_THEMES, THEMES, change, life
 from tests.simulation.cast import MAIN, PATHS, SIDE, WORK, Cast
 from tests.simulation.checker import Judge
 from tests.simulation.history import REPO, History, Outcome
@@ -31,8 +33,12 @@ from tests.simulation.observe import Observer
 from tests.simulation.repositories import Registers
 from tests.simulation.schedule import FAULTS, Fate, Scheduler
 from tests.simulation.substitutes import substituted
-from tests.simulation.world import World
+from tests.simulation.world import RUNS, World
 
+SWEEPS = ("sweeps", "folds")
+"""Themes that begin with what others left over."""
+SIZES = dict.fromkeys(("indexes", *SWEEPS), RUNS)
+"""The shapes of indexes in some themes."""
 AFTERWARDS = "afterwards"
 """Who acts when all others have ended."""
 
@@ -62,7 +68,7 @@ def simulate(seed: int, theme: str = "", *, trace: bool = False) -> Verdict:
     """
     chance = random.Random(seed)
     scheduler = Scheduler(chance, trace=[] if trace else None)
-    world = World(scheduler)
+    world = World(scheduler, SIZES.get(theme), idle=theme in SWEEPS)
     history = History(lambda: scheduler.step)
     observer = Observer(world.kv, world.held, PATHS, REPO, WORK)
     cast = Cast(history, observer, scheduler)
@@ -72,10 +78,17 @@ def simulate(seed: int, theme: str = "", *, trace: bool = False) -> Verdict:
         registers.look(scheduler.step, scheduler.current)
         observer.look(scheduler.step, scheduler.current)
 
-    with substituted(scheduler), patch.object(bulk, "SEGMENT_ROWS", chance.choice([1, 1_000])):
+    partitions = partial(world.filled, layout.object_partitions)
+    with (
+        substituted(scheduler),
+        patch.object(bulk, "SEGMENT_ROWS", chance.choice([1, 1_000])),
+        patch.object(layout, "object_partitions", partitions),
+    ):
         violations, error = list[str](), None
         try:
             _set_up(world)
+            if theme in SWEEPS:
+                sweeping.left_over(world, history)
             changed()
             world.changed = changed
             _people(world, cast, theme)
@@ -89,7 +102,10 @@ def simulate(seed: int, theme: str = "", *, trace: bool = False) -> Verdict:
             for operation in history.operations:
                 if operation.kind in ("merge", "replay") and operation.outcome in (Outcome.PENDING, Outcome.UNKNOWN):
                     operation.may_set |= cast.side_values
-            violations = list(judged(history, observer, registers, faultless=faultless))
+            # What is gone cannot be judged.
+            violations = list(sweeping.violations(world, history)) or list(
+                judged(history, observer, registers, faultless=faultless)
+            )
     return Verdict(seed, violations, history, scheduler.trace or [], scheduler.step, error)
 
 
@@ -126,11 +142,11 @@ def _people(world: World, cast: Cast, theme: str) -> None:
     if chance.random() < 0.2:
         kinds = list(chance.choice(list(THEMES.values())))
     kinds = list((THEMES | RARE_THEMES)[theme]) if theme else kinds
-    weights = [(ACTS | LIFECYCLE)[kind] for kind in kinds]
+    weights = [(ACTS | LIFECYCLE | OTHERS)[kind] for kind in kinds]
     process, stores = 0, world.process()
     apart = chance.choice([0.9, 0.65, 0.2])
     for number in range(chance.randint(3, 6)):
-        plan = chance.choices(kinds, weights, k=chance.randint(1, 4))
+        plan = chance.choices(kinds, weights, k=chance.randint(1, 8 if change in kinds else 4))
         if chance.random() < apart:
             process, stores = number, world.process()
             if chance.random() < 0.7:

@@ -10,7 +10,7 @@ import random
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from enum import Enum
 
 import greenlet
@@ -18,6 +18,7 @@ import greenlet
 from graveler_core.errors import GravelerError
 
 MAX_STEPS = 20_000
+START = datetime(2026, 1, 1, tzinfo=UTC)
 SWAPS = ("set_if", "delete_if", "create")
 NOBODY = -1
 """The process of a late call."""
@@ -59,6 +60,16 @@ class Actor:
     """What it waits for."""
     sure: bool = False
     """Whether no fault strikes it."""
+    sleeps: bool = False
+
+
+@dataclass(slots=True)
+class Late:
+    """A call that its actor gave up: from when on, and until when it may still come."""
+
+    actor: str
+    since: int
+    until: int = MAX_STEPS * 2
 
 
 @dataclass
@@ -82,8 +93,11 @@ class Scheduler:
     step: int = 0
     ahead: timedelta = timedelta(0)
     """How far the wall clock has jumped."""
+    jumps: list[tuple[int, timedelta]] = field(default_factory=list)
+    """At which steps, and how far it was ahead then."""
     actors: list[Actor] = field(default_factory=list)
     trace: list[str] | None = None
+    lates: list[Late] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._hub = greenlet.getcurrent()
@@ -101,12 +115,15 @@ class Scheduler:
         """Have a call done that its actor does not wait for any more, at any time, even after the actor's end."""
         actor = self._current
         assert actor is not None
+        call = Late(actor.name, self.step)
+        self.lates.append(call)
 
         def body() -> None:
             self.give_way(f"late: {what}", writes=True)
             # Nobody hears of a failure.
             with suppress(GravelerError):
                 work()
+            call.until = self.step
 
         late = Actor(actor.name, greenlet.greenlet(body, self._hub), self.chance.random(), NOBODY, sure=True)
         self._alive.append(late)
@@ -146,6 +163,29 @@ class Scheduler:
             self._hub.switch()
             if actor.dead:
                 raise greenlet.GreenletExit
+
+    def moment(self, step: int | None = None) -> datetime:
+        """The time by the wall clock, now or when an earlier step was taken."""
+        if step is None:
+            return START + self.ahead + timedelta(milliseconds=self.step)
+        before = [ahead for jumped_at, ahead in self.jumps if jumped_at < step]
+        return START + (before[-1] if before else timedelta(0)) + timedelta(milliseconds=step)
+
+    def jump(self, time: timedelta) -> None:
+        """Have the wall clock jump ahead."""
+        self.ahead += time
+        self.jumps.append((self.step, self.ahead))
+
+    def sleep(self) -> None:
+        """Called by an actor that has nothing to do for a while. When all have, time jumps on."""
+        actor = self._current
+        if actor is not None:
+            actor.sleeps = True
+        self.give_way("sleep", writes=False)
+        if actor is None or all(other.sleeps or other.until is not None for other in self._alive):
+            self.jump(timedelta(minutes=1))
+        if actor is not None:
+            actor.sleeps = False
 
     def wait(self, until: Callable[[], bool]) -> None:
         """Called by an actor that waits for another thread of its process."""

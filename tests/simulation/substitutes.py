@@ -9,16 +9,21 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
 import pyarrow as pa
 
+from graveler_core.objects import commits, kept_blobs
 from graveler_core.segments import format as segment_format
 from graveler_core.staging import segment_layer
 from graveler_core.stores import shared_reads, turns
 from tests.simulation.schedule import Scheduler
+
+FRESH = timedelta(milliseconds=300)
+"""Of a time in which a step takes a millisecond."""
 
 
 class SimFuture:
@@ -95,6 +100,8 @@ def substituted(scheduler: Scheduler) -> Iterator[None]:
             (segment_format, "decode", decode),
             (segment_layer, "encode_segment", encode),
             (segment_layer, "decode_segment", decode),
+            (kept_blobs, "FRESH", FRESH),
+            (commits, "FRESH", FRESH),
         ):
             patches.enter_context(patch.object(module, name, instead))
         yield

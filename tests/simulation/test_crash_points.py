@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import greenlet
 import pytest
@@ -27,8 +27,8 @@ from tests.simulation.history import REPO, History
 from tests.simulation.observe import Observer, Tree
 from tests.simulation.repositories import Registers
 from tests.simulation.run import judged
-from tests.simulation.schedule import Fate
-from tests.simulation.world import START, TINY, TINY_SIZES, Serial, SimBlobs, SimIds, SimStore
+from tests.simulation.schedule import START, Fate
+from tests.simulation.world import TINY, TINY_SIZES, Held, Serial, SimBlobs, SimIds, SimStore
 
 MAX_CALLS = 200
 
@@ -54,7 +54,7 @@ class Countdown:
     def later(self, what: str, work: Callable[[], object]) -> None:
         raise AssertionError(what)
 
-    def now(self) -> object:
+    def now(self) -> datetime:
         return START + self.slept + timedelta(milliseconds=self.step)
 
     def monotonic(self) -> float:
@@ -70,11 +70,11 @@ class Place:
 
     plain: bool
     steps: Countdown = field(default_factory=lambda: Countdown(-1))
-    held: dict[str, bytes] = field(default_factory=dict)
     kv: Store = field(default_factory=lambda: open_memory("memory://"))
 
     def __post_init__(self) -> None:
         self.history = History(lambda: self.steps.step)
+        self.held = Held(self.steps.now)
         self.observer = Observer(self.kv, self.held, PATHS, REPO, WORK)
         self.registers = Registers(self.kv, self.observer)
         self._ids = SimIds(random.Random(0))

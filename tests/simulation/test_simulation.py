@@ -17,19 +17,26 @@ REGRESSIONS = {"a swap that was sent again and refused hid that its first sendin
 """Seeds that showed a bug of the engine when it had it."""
 
 
-def verdicts(first: int, histories: int) -> list[str]:
+def verdicts(first: int, histories: int, theme: str = "") -> list[str]:
     """What is wrong with some histories, and how to see each again."""
     found = []
     for seed in range(first, first + histories):
-        if simulate(seed).violations:
-            again = f"again: python -m tests.simulation.run {seed} --trace"
-            found.append(f"{simulate(seed, trace=True)}\n\n{again}")
+        if simulate(seed, theme).violations:
+            chosen = f" --theme {theme}" if theme else ""
+            again = f"again: python -m tests.simulation.run {seed}{chosen} --trace"
+            found.append(f"{simulate(seed, theme, trace=True)}\n\n{again}")
     return found
 
 
 @pytest.mark.parametrize("batch", range(BATCHES))
 def test_histories_keep_the_promises(batch: int) -> None:
     wrong = verdicts(batch * BATCH, BATCH)
+    assert not wrong, wrong[0]
+
+
+@pytest.mark.parametrize("theme", ["indexes", "sweeps", "folds"])
+def test_histories_of_a_theme_keep_the_promises(theme: str) -> None:
+    wrong = verdicts(0, BATCH, theme)
     assert not wrong, wrong[0]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from functools import partial
 from typing import Protocol, TypeVar
 
@@ -18,14 +18,15 @@ from graveler_core.kv.backends.memory import open_memory
 from graveler_core.kv.store import KeyValue, Predicate, Store
 from graveler_core.kv.wrappers.passing import Call, Passing
 from graveler_core.model.address import relative_address
+from graveler_core.model.entities import Repository
+from graveler_core.objects.commits import CommitCache
 from graveler_core.segments.boundary import Cutting
-from graveler_core.stores import RetryBudget, Stores
+from graveler_core.stores import AtOnce, RetryBudget, Stores
 from graveler_core.testing.plain_store import PlainStore
 from tests.simulation.schedule import Fate, Scheduler
 
 T = TypeVar("T")
 U = TypeVar("U")
-START = datetime(2026, 1, 1, tzinfo=UTC)
 TINY = Cutting(mean_entries=2, max_bytes=1_500, fan_out=2)
 TINY_SIZES = Sizes(
     inline_bytes=300,
@@ -39,7 +40,19 @@ TINY_SIZES = Sizes(
     few_keys=2,
 )
 """A few commits make runs, merge them and fold them, and a large one goes to the metarange."""
+RUNS = Sizes(
+    inline_bytes=120,
+    object_bytes=250,
+    fan_out=3,
+    fold_elements=3,
+    fold_share=2,
+    direct_share=1,
+    small_elements=4,
+    held_changes=6,
+)
+"""Nearly every commit makes a run, and there are several of them before they are merged and folded."""
 SCAN_ROWS = 2
+NEVER_LATE = ("create ", "delete _graveler/")
 
 
 class Steps(Protocol):
@@ -102,7 +115,7 @@ def befall(scheduler: Steps, what: str, writes: bool, work: Callable[[], T], cha
     fate = scheduler.give_way(what, writes=writes)
     if fate is Fate.REFUSED:
         raise SlowDown(f"{what}: refused")
-    if fate is Fate.LATE and not what.startswith("create "):
+    if fate is Fate.LATE and not what.startswith(NEVER_LATE):
         scheduler.later(what, partial(_noted, work, changed))
     if fate in (Fate.LOST_REQUEST, Fate.LATE):
         raise OutcomeUnknown(f"{what}: lost")
@@ -129,10 +142,33 @@ def _noted(work: Callable[[], T], changed: Callable[[], None]) -> T:
         changed()
 
 
-class SimBlobs:
-    """An object store in a dictionary, each call scheduled."""
+class Held(dict[str, bytes]):
+    """What an object store holds, and when each of it was written or renewed."""
 
-    def __init__(self, held: dict[str, bytes], scheduler: Steps, namespace: str = "") -> None:
+    def __init__(self, now: Callable[[], datetime]) -> None:
+        super().__init__()
+        self._now = now
+        self.written: dict[str, datetime] = {}
+
+    def __setitem__(self, at: str, data: bytes) -> None:
+        super().__setitem__(at, data)
+        self.written[at] = self._now()
+
+    def touch(self, at: str) -> bool:
+        """Make it young; False where there is none."""
+        if at in self:
+            self.written[at] = self._now()
+        return at in self
+
+
+class SimBlobs:
+    """An object store in a dictionary, each call scheduled; with a clock it knows how old each object is.
+
+    A deletion is never late: one that comes after its caller has given up would take what somebody made anew, and no
+    protocol can tell it from one that is on time.
+    """
+
+    def __init__(self, held: Held, scheduler: Steps, namespace: str = "") -> None:
         self._held = held
         self._scheduler = scheduler
         self._namespace = namespace
@@ -162,7 +198,7 @@ class SimBlobs:
         self._do(f"delete {address}", lambda: self._held.pop(self._namespace + address, None), writes=True)
 
     def renew(self, address: str) -> bool:
-        return self._do(f"renew {address}", lambda: self._namespace + address in self._held, writes=True)
+        return self._do(f"renew {address}", lambda: self._held.touch(self._namespace + address), writes=True)
 
     def uri(self, address: str) -> str:
         return self._namespace + address
@@ -191,7 +227,8 @@ class SimBlobs:
         return [self._info(address) for address in found if address > after]
 
     def _info(self, address: str) -> BlobInfo:
-        return BlobInfo(address, len(self._held[self._namespace + address]), None, START)
+        at = self._namespace + address
+        return BlobInfo(address, len(self._held[at]), None, self._held.written[at])
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,14 +238,14 @@ class SimClock:
     scheduler: Scheduler
 
     def now(self) -> datetime:
-        return START + self.scheduler.ahead + timedelta(milliseconds=self.scheduler.step)
+        return self.scheduler.moment()
 
     def monotonic(self) -> float:
         return self.scheduler.step / 1_000
 
     def sleep(self, seconds: float) -> None:
-        """Sleeping is giving way: how long is the scheduler's choice."""
-        self.scheduler.give_way("sleep", writes=False)
+        """Sleeping is giving way: how long is the scheduler's choice. Where all sleep, time passes quickly."""
+        self.scheduler.sleep()
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,32 +274,59 @@ class Serial:
         return iter(items)
 
 
+class Idle:
+    """A background in which nothing is done."""
+
+    def start(self, work: Callable[[], object]) -> None:
+        """Never."""
+
+    def close(self) -> None:
+        """Nothing goes on."""
+
+
 @dataclass
 class World:
     """What all processes share, and the stores of each of them."""
 
     scheduler: Scheduler
+    shapes: Sizes | None = None
+    """Of indexes, instead of what the seed draws."""
+    idle: bool = False
+    """Whether commits do not fold by themselves."""
     changed: Callable[[], None] = lambda: None
-    held: dict[str, bytes] = field(default_factory=dict)
     kv: Store = field(default_factory=lambda: open_memory("memory://"))
 
     def __post_init__(self) -> None:
+        self._clock = SimClock(self.scheduler)
+        self.held = Held(self._clock.now)
         self._ids = SimIds(random.Random(self.scheduler.chance.getrandbits(64)))
-        # Half of the histories run on a store that can do one key at a time and nothing more.
-        self._inner = PlainStore(self.kv) if self.scheduler.chance.random() < 0.5 else self.kv
+        # Half of the histories run on a store that can do one key at a time and nothing more; half of both make runs.
+        drawn = self.scheduler.chance.random()
+        self._inner = PlainStore(self.kv) if drawn < 0.5 else self.kv
+        self.sizes = self.shapes or (RUNS if drawn * 2 % 1 < 0.5 else TINY_SIZES)
 
     def process(self) -> Stores:
         """The stores of a new process: nothing cached."""
         return Stores(
             kv=SimStore(self._inner, self.scheduler, self._note),
             blobs=SimBlobs(self.held, self.scheduler),
-            clock=SimClock(self.scheduler),
+            clock=self._clock,
+            commits=CommitCache(now=self._wall),
+            wall=self._wall,
             ids=self._ids,
             executor=Serial(),
+            background=Idle() if self.idle else AtOnce(),
             cutting=TINY,
-            sizes=TINY_SIZES,
+            sizes=self.sizes,
             retry_budget=RetryBudget(total=1e9),
         )
+
+    def filled(self, partitions: Callable[[Repository], list[bytes]], repo: Repository) -> list[bytes]:
+        """Those of a repository's partitions in which there is something: the others would be looked at in vain."""
+        return [p for p in partitions(repo) if next(self.kv.scan(p, limit=1), None) is not None]
+
+    def _wall(self) -> float:
+        return self._clock.now().timestamp()
 
     def _note(self) -> None:
         # Looked up anew: processes are older than whoever watches.

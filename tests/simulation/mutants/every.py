@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.simulation.mutants import (
     answers,
     checking,
+    collecting,
     indexing,
     installing,
     lifecycle,
@@ -19,6 +20,7 @@ __all__ = [
     "MUTANTS",
     "answers",
     "checking",
+    "collecting",
     "indexing",
     "installing",
     "lifecycle",

@@ -1,11 +1,17 @@
-"""Layered indexes that forget which word is the newest."""
+"""Layered indexes that forget which word is the newest, or what a word hides."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from graveler_core.committed.index import successor
+from graveler_core.codec.elements import Action
+from graveler_core.committed.index import diff, successor
+from graveler_core.committed.index.indexes import Indexes
 from graveler_core.committed.index.layer import Layer, overlaid
+from graveler_core.committed.index.layers import read_run, write_run
+from graveler_core.committed.lookup import lookup
+from graveler_core.model.index import Index, Run
+from graveler_core.objects.objects import Write
 from tests.simulation.mutants.plant import instead, mutant
 
 
@@ -17,4 +23,50 @@ def merged_runs_keep_the_oldest() -> Iterator[None]:
         return overlaid(layers[::-1])
 
     with instead((successor, "overlaid", reverse)):
+        yield
+
+
+@mutant(seed=0, breaks="3", theme="indexes")
+def equal_runs_cancelled_as_a_set() -> Iterator[None]:
+    """Runs that both sides of a diff have cancel in whatever order they stand."""
+
+    def apart(left: Sequence[Run], right: Sequence[Run]) -> list[Run]:
+        return list({*left} ^ {*right})
+
+    with instead((diff, "_runs_apart", apart)):
+        yield
+
+
+@mutant(seed=0, breaks="3", theme="indexes")
+def merged_runs_that_are_no_neighbours() -> Iterator[None]:
+    """The newest and the oldest of some runs become one, in the place of the newest: what stood between is hidden."""
+
+    def spilled(indexes: Indexes, base: Index, earlier: Layer) -> tuple[tuple[Run, ...], list[Write]]:
+        runs, writes = base.runs, list[Write]()
+        if len(earlier):
+            run, writes = write_run(indexes, earlier)
+            runs = (run, *runs)
+        count = successor._mergeable(indexes, runs)
+        if count:
+            ends = overlaid([read_run(indexes, run) for run in (runs[0], runs[count - 1])])
+            merged, more = write_run(indexes, ends)
+            runs, writes = (merged, *runs[1 : count - 1], *runs[count:]), [*writes, *more]
+        return runs, writes
+
+    with instead((successor, "_spilled", spilled)):
+        yield
+
+
+@mutant(seed=0, breaks="3", theme="indexes")
+def removal_dropped_by_looking_only_at_the_metarange() -> Iterator[None]:
+    """A removal is forgotten where the metarange does not hold the key, though a run does."""
+    real = successor._earlier
+
+    def earlier(indexes: Indexes, base: Index) -> Layer:
+        elements = real(indexes, base).elements
+        held = [lookup(indexes.trees, base.metarange_id, element.key) is not None for element in elements]
+        kept = zip(elements, held, strict=True)
+        return Layer(elements=[e for e, below in kept if below or e.action is not Action.INCREMENTAL_REMOVE])
+
+    with instead((successor, "_earlier", earlier)):
         yield

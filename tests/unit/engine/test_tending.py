@@ -15,8 +15,10 @@ from graveler_core.facade.graveler import Graveler
 from graveler_core.model.entities import Layout
 from graveler_core.model.entry import Entry
 from graveler_core.model.index import Index
+from graveler_core.objects.commits import CommitCache
 from graveler_core.stores import Stores
 from graveler_core.testing.invariants import check_history
+from tests.unit.engine.interposed import Interposed, unavailable
 from tests.unit.engine.world import World, entry
 
 SIZES = Sizes(inline_bytes=400, object_bytes=900, fan_out=3, fold_elements=12, fold_share=2, small_elements=50)
@@ -169,3 +171,19 @@ def test_a_branch_that_is_gone() -> None:
     Graveler(tended.stores).delete_repository("repo")
     tended.later.work()
     assert not tended.later.waiting
+
+
+def test_a_commit_that_is_made_does_not_fail_for_its_tending() -> None:
+    """The look at what was committed, whether a fold is due, may be refused: the head has moved by then."""
+    world = World()
+    world.repository()
+    world.branch().stage("a", entry(1))
+    rehearsed, kv = Interposed(world.fork().kv), Interposed(world.kv)
+    for store in (rehearsed, kv):
+        main = Graveler(replace(world.stores(store), commits=CommitCache(capacity=0))).repository("repo").branch("main")
+        if store is kv:
+            last_swap = len(rehearsed.verbs) - rehearsed.verbs[::-1].index("set_if") - 1
+            assert rehearsed.verbs[last_swap + 1] == "get_many"
+            kv.fail[last_swap + 1] = unavailable()
+        made = main.commit("made")
+    assert world.branch().record().commit_id == made.id
