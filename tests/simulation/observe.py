@@ -34,7 +34,7 @@ from graveler_core.records.layout import Location
 from graveler_core.staging import segment_layer
 from tests.simulation.history import Value
 from tests.simulation.schedule import Fate
-from tests.simulation.world import TINY, TINY_SIZES, SimBlobs
+from tests.simulation.world import TINY, TINY_SIZES, Held, SimBlobs
 
 R = TypeVar("R", bound=Record)
 Tree = dict[str, Value]
@@ -85,7 +85,7 @@ class Observer:
     """Watches one branch of one repository."""
 
     kv: Store
-    held: dict[str, bytes]
+    held: Held
     paths: Sequence[str]
     repository: RepositoryId
     branch: BranchId
