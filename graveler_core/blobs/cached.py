@@ -20,6 +20,11 @@ class CachedBlobs:
         self._cache = cache
         self._prefix = prefix
 
+    @property
+    def beneath(self) -> Blobs:
+        """The same objects, read from where they are."""
+        return self._blobs
+
     def create(self, address: str, data: Data) -> bool:
         return self._blobs.create(address, data)
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from graveler_core.blobs.cached import CachedBlobs
 from graveler_core.committed.cache import TreeCache
 from graveler_core.gc.commits import Commits
 from graveler_core.gc.contents import Contents
@@ -114,10 +115,12 @@ class Inspection:
 def begun(stores: Stores, repo: Repository, *, deep: bool, progress: Progress) -> Inspection:
     """An inspection that has taken stock, and walked nowhere."""
     began = stores.clock.now()
-    # What this process holds in memory says nothing about what is stored.
-    trees = replace(stores.trees(repo), cache=TreeCache(_HELD_BYTES if deep else 0), verify=deep)
+    # What this process holds in memory or on disk says nothing about what is stored.
+    blobs = stores.blobs.at(repo.storage_namespace)
+    blobs = blobs.beneath if isinstance(blobs, CachedBlobs) else blobs
+    trees = replace(stores.trees(repo), blobs=blobs, cache=TreeCache(_HELD_BYTES if deep else 0), verify=deep)
     indexes = replace(stores.indexes(repo), trees=trees)
-    stock = take_stock(stores.kv, trees.blobs, repo, progress)
+    stock = take_stock(stores.kv, blobs, repo, progress)
     commits = Commits(stores.kv, repo, progress)
     walk = Walk(indexes, stock, progress, deep, stores.executor.map)
     names = Names(stores.kv, repo, progress)

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from graveler_core.blobs.cached import CachedBlobs
+from graveler_core.blobs.disk_cache import DiskCache
 from graveler_core.codec.records import encode
 from graveler_core.gc.findings import Finding, Trouble
 from graveler_core.gc.fsck import fsck
@@ -153,6 +156,19 @@ def test_two_range_files_that_were_exchanged(place: Place) -> None:
     other.write_bytes(first)
     assert sorted(place.damage(deep=True)) == sorted([("corrupt", "range", f.name) for f in (one, other)])
     assert not place.damage()
+
+
+@pytest.mark.parametrize("thing", ["node", "range", "run", "layer"])
+def test_what_this_machine_has_read_is_no_evidence(place: Place, tmp_path: Path, thing: str) -> None:
+    """A cache on disk holds what is damaged in the store."""
+    held = CachedBlobs(place.world.blobs.at(place.root.as_uri()), DiskCache(tmp_path / "cache"), "_graveler/")
+    stores = replace(place.stores, blobs=SimpleNamespace(at=lambda namespace: held))
+    file = some(place, thing)[0]
+    held.read(str(file.relative_to(place.root)))
+    file.chmod(0o644)
+    file.write_bytes(b"damaged")
+    (found,) = (f for f in fsck(stores, place.repo, deep=True) if f.damage)
+    assert (found.trouble, found.thing) == ("corrupt", thing)
 
 
 def test_a_wrong_generation(place: Place) -> None:
