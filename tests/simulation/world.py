@@ -13,6 +13,7 @@ import greenlet
 
 from graveler_core.blobs.port import BlobInfo, Data
 from graveler_core.committed.index.indexes import Sizes
+from graveler_core.engine import tending
 from graveler_core.errors import Kind, NotFound, OutcomeUnknown, SlowDown
 from graveler_core.kv.backends.memory import open_memory
 from graveler_core.kv.store import KeyValue, Predicate, Store
@@ -274,14 +275,13 @@ class Serial:
         return iter(items)
 
 
-class Idle:
-    """A background in which nothing is done."""
+class FoldsNothing(AtOnce):
+    """All is done at once, but for folds, which are left to others."""
 
     def start(self, work: Callable[[], object]) -> None:
-        """Never."""
-
-    def close(self) -> None:
-        """Nothing goes on."""
+        """Now or never."""
+        if getattr(work, "func", None) is not tending._fold:
+            super().start(work)
 
 
 @dataclass
@@ -315,7 +315,7 @@ class World:
             wall=self._wall,
             ids=self._ids,
             executor=Serial(),
-            background=Idle() if self.idle else AtOnce(),
+            background=FoldsNothing() if self.idle else AtOnce(),
             cutting=TINY,
             sizes=self.sizes,
             retry_budget=RetryBudget(total=1e9),

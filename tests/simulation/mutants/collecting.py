@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from graveler_core.blobs.port import Data
+from graveler_core.committed.trees import address
 from graveler_core.gc import contents, sweep
 from graveler_core.model.ids import ObjectId
 from graveler_core.objects.kept_blobs import KeptBlobs
@@ -31,7 +32,7 @@ def sweep_does_not_look_again() -> Iterator[None]:
     """A sweep deletes a blob that was old when it was listed."""
 
     def delete(work: Any, in_time: Callable[[], bool], id: ObjectId) -> Any:
-        work.stores.blobs.at(work.repository.storage_namespace).delete(sweep.address(id))
+        work.stores.blobs.at(work.repository.storage_namespace).delete(address(id))
         return sweep._Fate.DELETED
 
     with instead((sweep, "_delete_blob", delete)):
