@@ -62,7 +62,7 @@ def _costs(name: str, cold: Callable[[], Trees], everything: pa.Table) -> Iterat
     files = [blob.size for blob in trees.blobs.list()]
     yield Measured(f"{name}: files", "files", (float(len(files)),))
     keys = iter([entries.key(number).encode() for number in draw.numbers(_GETS)])
-    yield clocked(lambda: lookup(cold(), made[0], next(keys)), _GETS).named(f"{name}: get")
+    yield clocked(lambda: lookup(cold(), made[0], next(keys)), min(_GETS, size)).named(f"{name}: get")
     page = partial(next, scan(cold(), made[0], start=entries.key(size // 2).encode()))
     yield clocked(page).named(f"{name}: page")
     for changes, number in (("1,000", 1), ("1", 2)):

@@ -1,18 +1,22 @@
 """Bytes of a commit's layout. Format version 1.
 
     version u8 · index · number of superseded, varint · since i64, microseconds from 1970 · index … for each of them
+            · checksum of all before it: xxh3, 64 bits
     index   id of the metarange, 32 bytes · 1 where the first run is the commit's own, else 0
             · number of runs, varint · runs, newest first · length of the inline index, varint · inline index
     run     id, 32 bytes · place u8: 0 object, 1 blob · elements varint · size varint
 
 Numbers are little-endian, varints are those of `varint`. There is one encoding of a layout, and the decoder accepts no
-other; what is in the inline index is not looked at. An index of a few kilobytes would cost a third more as JSON.
+other; what is in the inline index is not looked at. An index of a few kilobytes would cost a third more as JSON. The
+checksum is there because a layout, unlike a header, has no id that proves it: a damaged one is told as such.
 """
 
 from __future__ import annotations
 
 import struct
 from datetime import UTC, datetime, timedelta
+
+import xxhash
 
 from graveler_core.codec.content_hash import DIGEST_BYTES
 from graveler_core.codec.varint import decode_varint, encode_varint
@@ -25,6 +29,7 @@ VERSION = 1
 _SINCE = struct.Struct("<q")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
+_CHECKSUM_BYTES = 8
 
 
 def encode_layout(layout: Layout) -> bytes:
@@ -35,7 +40,8 @@ def encode_layout(layout: Layout) -> bytes:
     for one in layout.superseded:
         parts.append(_SINCE.pack((one.since - _EPOCH) // _MICROSECOND))
         _put_index(parts, one.index)
-    return b"".join(parts)
+    data = b"".join(parts)
+    return data + _checksum(data)
 
 
 def decode_layout(data: bytes, name: str) -> Layout:
@@ -50,6 +56,9 @@ def decode_layout(data: bytes, name: str) -> Layout:
     """
     if data[:1] != bytes((VERSION,)):
         raise CorruptData(f"{name}: format version {data[:1].hex() or 'missing'} is not known here", name=name)
+    data, checksum = data[:-_CHECKSUM_BYTES], data[-_CHECKSUM_BYTES:]
+    if checksum != _checksum(data):
+        raise CorruptData(f"{name}: is cut off or damaged", name=name)
     try:
         index, at = _index(data, 1)
         count, at = decode_varint(data, at)
@@ -61,8 +70,12 @@ def decode_layout(data: bytes, name: str) -> Layout:
         if at != len(data):
             raise ValueError(f"ends at {at}, has {len(data)} bytes")
     except (LookupError, ValueError, OverflowError, struct.error) as e:
-        raise CorruptData(f"{name}: is cut off or malformed: {e}", name=name) from e
+        raise CorruptData(f"{name}: is malformed: {e}", name=name) from e
     return Layout(index=index, superseded=tuple(superseded))
+
+
+def _checksum(data: bytes) -> bytes:
+    return xxhash.xxh3_64_intdigest(data).to_bytes(_CHECKSUM_BYTES, "little")
 
 
 def _put_index(parts: list[bytes], index: Index) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 import graveler_core as graveler
+from graveler_core.codec.layouts import decode_layout
 from graveler_core.errors import CorruptData, GravelerError, NotFound
 from graveler_core.facade.graveler import Graveler
 from graveler_core.kv import open_store
@@ -72,8 +72,8 @@ class Place:
         found |= {(partition, row.key): row.value for row in store.scan(partition)}
         for (_, key), value in list(found.items()):
             if key.startswith(b"layouts/"):
-                for run in json.loads(value[1:])["index"]["runs"]:
-                    at = partition + b"-" + run["id"][:2].encode()
+                for run in decode_layout(value, "layout").index.runs:
+                    at = partition + b"-" + run.id[:2].encode()
                     found |= {(at, row.key): row.value for row in store.scan(at)}
             if key.startswith(b"branches/"):
                 token = value.split(b'"staging_token":"')[1].split(b'"')[0]

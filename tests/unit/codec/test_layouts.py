@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
+import xxhash
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -60,11 +61,25 @@ def test_other_bytes_are_refused(at: int, byte: int) -> None:
     data = bytearray(encode_layout(Layout(index=Index(EMPTY))))
     data[at] = byte
     with pytest.raises(CorruptData, match=r"^the layout: "):
-        decode_layout(bytes(data), "the layout")
+        decode_layout(checked(data), "the layout")
+
+
+def checked(data: bytearray) -> bytes:
+    """The bytes with the checksum that fits them, as a faulty writer would give them."""
+    return bytes(data[:-8]) + xxhash.xxh3_64_intdigest(bytes(data[:-8])).to_bytes(8, "little")
+
+
+@given(layouts, st.data())
+def test_a_flipped_bit_is_noticed(layout: Layout, data: st.DataObject) -> None:
+    whole = bytearray(encode_layout(layout))
+    bit = data.draw(st.integers(0, 8 * len(whole) - 1))
+    whole[bit // 8] ^= 1 << bit % 8
+    with pytest.raises(CorruptData, match=r"^the layout: "):
+        decode_layout(bytes(whole), "the layout")
 
 
 def test_a_run_in_no_known_place_is_refused() -> None:
     data = bytearray(encode_layout(Layout(index=Index(EMPTY, (Run(EMPTY, Place.OBJECT, 1, 1),)))))
     data[67] = 2
     with pytest.raises(CorruptData, match="2 is not a valid Place"):
-        decode_layout(bytes(data), "the layout")
+        decode_layout(checked(data), "the layout")
