@@ -11,7 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from graveler_core.codec.columns import without_first
-from graveler_core.codec.staged_record import decode_record, decode_records, encode_records
+from graveler_core.codec.staged_record import decode_record
+from graveler_core.codec.staged_records import decode_records, encode_records
 from graveler_core.kv.bulk import drop_partition, load, scan_arrow
 from graveler_core.kv.columns import batch_of_rows
 from graveler_core.kv.paging import FIRST_PAGE_ROWS

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from graveler_core.codec.elements import Action, Element
-from graveler_core.codec.staged_record import decode_records, encode_records
+from graveler_core.codec.staged_records import decode_records, encode_records
 from graveler_core.model.entry import RECORD_SCHEMA, TOMBSTONE
 from graveler_core.segments.merge import newest_wins
 from graveler_core.segments.sorted_keys import KEY, lower_bound

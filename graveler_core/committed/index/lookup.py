@@ -11,7 +11,8 @@ import pyarrow.compute as pc
 
 from graveler_core.codec.entry import entry_from_row
 from graveler_core.codec.record_format import TOMBSTONE_VALUE, record_identity
-from graveler_core.codec.staged_record import decode_record, decode_records
+from graveler_core.codec.staged_record import decode_record
+from graveler_core.codec.staged_records import decode_records
 from graveler_core.committed import lookup as tree
 from graveler_core.committed.index.indexes import Indexes
 from graveler_core.committed.index.layer import Layer

@@ -23,7 +23,8 @@ from graveler_core.codec.elements import Action, Element, decode_elements, encod
 from graveler_core.codec.metadata_map import decode_map, decode_maps, encode_map
 from graveler_core.codec.record_format import TOMBSTONE_VALUE
 from graveler_core.codec.small_hash import operations_digest
-from graveler_core.codec.staged_record import decode_record, decode_records, encode_entry
+from graveler_core.codec.staged_record import decode_record, encode_entry
+from graveler_core.codec.staged_records import decode_records
 from graveler_core.committed import node
 from graveler_core.errors import CorruptData
 from graveler_core.model.entry import ENTRY_SCHEMA, RECORD_SCHEMA, Entry

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from graveler_core.codec.content_hash import ContentHash
 from graveler_core.codec.record_format import TOMBSTONE_VALUE
 from graveler_core.codec.small_hash import OPERATIONS_TAG, operations_digest
-from graveler_core.codec.staged_record import decode_records, encode_entry
+from graveler_core.codec.staged_record import encode_entry
+from graveler_core.codec.staged_records import decode_records
 from graveler_core.errors import CorruptData
 from graveler_core.model.entry import RECORD_SCHEMA, Entry
 from tests.unit.codec.entry_examples import FULL, PLAIN, entries

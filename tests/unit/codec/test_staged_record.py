@@ -14,13 +14,8 @@ from hypothesis import strategies as st
 
 from graveler_core.codec.entry import entries as entries_of
 from graveler_core.codec.identity import identity
-from graveler_core.codec.staged_record import (
-    decode_record,
-    decode_records,
-    encode_entry,
-    encode_records,
-    encode_tombstone,
-)
+from graveler_core.codec.staged_record import decode_record, encode_entry, encode_tombstone
+from graveler_core.codec.staged_records import decode_records, encode_records
 from graveler_core.errors import CorruptData, InvalidInput, LimitExceeded
 from graveler_core.model.entry import MAX_RECORD_BYTES, RECORD_SCHEMA, Entry
 from tests.unit.codec.entry_examples import FULL, PLAIN, entries, records, recut, table_of

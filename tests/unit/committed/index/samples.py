@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from graveler_core.codec.staged_record import encode_records
+from graveler_core.codec.staged_records import encode_records
 from graveler_core.committed.apply import apply
 from graveler_core.committed.cache import TreeCache
 from graveler_core.committed.diff import Differences
