@@ -96,14 +96,20 @@ class World:
     ids: CountedIds = field(default_factory=CountedIds)
     blobs: OpenedBlobs = field(default_factory=OpenedBlobs)
     ranges: TreeCache = field(default_factory=TreeCache)
-    """Shared by all processes of the world, to be quick: what it holds is immutable."""
+    """Shared by all processes of the world, to be quick: what it holds does not change in this world."""
     name: str = field(default_factory=lambda: f"world-{next(_worlds)}")
 
     def fork(self) -> World:
-        """A copy of the records as they stand, over the same objects; only of a world in memory."""
+        """A copy of the records as they stand, over the same objects; only of a world in memory.
+
+        What is cached is copied too: a token that is open here may be sealed with other records in each copy.
+        """
         assert isinstance(self.kv, MemoryStore)
         copied = MemoryStore(type(self.kv._memory)(deepcopy(self.kv._memory.partitions)))
-        return replace(self, kv=copied)
+        ranges = TreeCache()
+        for id, (value, size) in list(self.ranges._held.items()):
+            ranges.put(id, value, size)
+        return replace(self, kv=copied, ranges=ranges)
 
     def stores(self, kv: Store | None = None) -> Stores:
         """Another process on the same data: no record cached, perhaps on a wrapper of the store."""
