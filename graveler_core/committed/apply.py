@@ -74,6 +74,7 @@ def apply(
     changes: pa.Table | Iterable[pa.Table | pa.RecordBatch],
     *,
     mapper: Mapper = map,
+    verbatim: bool = False,
 ) -> Applied:
     """Make the tree that `changes` turn `base` into; its nodes and ranges are kept when this returns.
 
@@ -82,6 +83,8 @@ def apply(
         base: The tree to start from; None: no entries.
         changes: In `RECORD_SCHEMA`, keys rising, over all batches too. Batches are taken as they are needed.
         mapper: Runs the pieces of work: `map`, or the `map` of an executor of threads.
+        verbatim: Entries that are equal by identity to those of the base take their places all the same, with mtime
+            and address: the changes were judged before.
 
     Raises:
         InvalidInput: keys do not rise.
@@ -91,7 +94,7 @@ def apply(
     operations = ContentHash(OPERATIONS_TAG, RECORD_SCHEMA)
     totals = np.zeros(3, np.int64)
     stream = ChangeStream(changes)
-    for step in _executed(plan(trees, base, stream), partial(rewrite, trees), mapper):
+    for step in _executed(plan(trees, base, stream), partial(rewrite, trees, verbatim=verbatim), mapper):
         if isinstance(step, Keep):
             builder.push(step.level, step.row)
             continue
@@ -103,9 +106,9 @@ def apply(
     return Applied(builder.finish(), operations.hexdigest(), added, changed, removed, stream.taken)
 
 
-def rewrite(trees: Trees, work: Rewrite) -> Rewritten:
+def rewrite(trees: Trees, work: Rewrite, *, verbatim: bool = False) -> Rewritten:
     """Do one piece of work: read the interval's ranges, change, cut, write. May run anywhere, more than once."""
-    applied = apply_changes(_base_entries(trees, work), work.changes)
+    applied = apply_changes(_base_entries(trees, work), work.changes, verbatim=verbatim)
     if applied.effective.num_rows == 0 and _covers_its_ranges(work):
         return Rewritten(work.rows, applied.effective, 0, 0, 0)
     present = {row.id for row in work.rows}

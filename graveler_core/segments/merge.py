@@ -67,14 +67,17 @@ def newest_wins(tables: Sequence[pa.Table]) -> pa.Table:
     return pa.concat_tables(filled).combine_chunks().take(pa.array(np.minimum.reduceat(rows, starts)))
 
 
-def apply_changes(entries: pa.Table, changes: pa.Table) -> AppliedChanges:
+def apply_changes(entries: pa.Table, changes: pa.Table, *, verbatim: bool = False) -> AppliedChanges:
     """Put changes over entries; both sorted, each key at most once.
 
     A change that changes nothing (the same identity again, a tombstone of an absent key) is dropped, and the old entry
-    stays with its mtime and address.
+    stays with its mtime and address; with `verbatim` the same identity again counts, and brings its own.
     """
     at, found = positions(key_series(entries), key_series(changes))
-    effective = _effective(entries, changes, at, found)
+    if verbatim:
+        effective: NDArray[np.bool_] = np.where(_flags(changes.column(TOMBSTONE)), found, True)
+    else:
+        effective = _effective(entries, changes, at, found)
     return AppliedChanges(_overlaid(entries, changes, at, found, effective), *_effect(changes, found, effective))
 
 

@@ -130,8 +130,8 @@ class Machine(RuleBasedStateMachine):
         model.touched = True
 
     @rule(name=NAMES, path=PATHS, number=NUMBERS)
-    def commit_one(self, name: str, path: str, number: int) -> None:
-        self.stage(name, path, number, 0)
+    def commit_one(self, name: str, path: str, number: int, mtime: int = 0) -> None:
+        self.stage(name, path, number, mtime)
         self.commit(name, allow_empty=True)
 
     @rule(name=NAMES, path=PATHS, number=NUMBERS)
@@ -146,6 +146,13 @@ class Machine(RuleBasedStateMachine):
         self.compact_one(name, path, number + 1)
         self.stage(name, path, number, 1)
         self.commit(name, allow_empty=False)
+
+    @rule(name=NAMES, path=PATHS, number=NUMBERS)
+    def back_and_folded(self, name: str, path: str, number: int) -> None:
+        """To another entry and back to one equal but for its mtime, by commits; then all of it into one tree."""
+        for step, mtime in ((number, 0), (number + 1, 0), (number, 1)):
+            self.commit_one(name, path, step, mtime)
+        self.compact_one(name, f"{path}/", number)
 
     # Moving heads
 

@@ -1,4 +1,8 @@
-"""Folding the layers of an index into its metarange."""
+"""Folding the layers of an index into its metarange.
+
+What the layers say was judged when it was committed: an entry that was changed and changed back has a new mtime, and
+perhaps a new address, though the metarange below knows an equal one. The new one is what readers see, and so it stays.
+"""
 
 from __future__ import annotations
 
@@ -15,4 +19,5 @@ def fold(indexes: Indexes, index: Index, *, mapper: Mapper = map) -> MetarangeId
     above = layers(indexes, index)
     if not above:
         return index.metarange_id
-    return apply(indexes.trees, index.metarange_id, overlaid(above).table, mapper=mapper).metarange_id
+    changes = overlaid(above).table
+    return apply(indexes.trees, index.metarange_id, changes, mapper=mapper, verbatim=True).metarange_id

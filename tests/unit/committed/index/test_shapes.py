@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
 from graveler_core.codec.elements import decode_elements
+from graveler_core.codec.entry import normalise_entry, record_table
+from graveler_core.codec.record_format import EPOCH
+from graveler_core.committed.apply import apply
+from graveler_core.committed.index.fold import fold
 from graveler_core.committed.index.indexes import Sizes
 from graveler_core.committed.index.layers import own_changes
+from graveler_core.committed.index.lookup import lookup
 from graveler_core.committed.index.successor import small_successor, successor
 from graveler_core.committed.trees import address, count_entries
 from graveler_core.errors import CorruptData, InvalidInput, Kind
 from graveler_core.kv.limits import MAX_VALUE
+from graveler_core.model.entry import Entry
 from graveler_core.model.index import Index
 from graveler_core.records import layout as keys
 from tests.unit.committed.index.samples import World
@@ -168,3 +175,20 @@ def test_the_default_sizes_fit_the_store() -> None:
     sizes = Sizes()
     assert sizes.object_bytes * 9 // 8 < MAX_VALUE
     assert sizes.inline_bytes * 4 // 3 + 64 * 200 < MAX_VALUE
+
+
+def test_what_was_changed_and_changed_back_folds_as_readers_see_it(world: World) -> None:
+    """A new mtime, and where there is a checksum a new address, of an entry equal to the one in the metarange."""
+    first, other, again = (
+        record_table([(b"a", normalise_entry("a", Entry(address=at, checksum=check, size=1, mtime=when)))])
+        for at, check, when in [("data/1", "s", EPOCH), ("data/2", "t", EPOCH), ("data/3", "s", EPOCH + timedelta(1))]
+    )
+    index = Index(metarange_id=apply(world.indexes.trees, None, first).metarange_id)
+    for changes in (other, again):
+        index = world.written(successor(world.indexes, index, changes)).index
+    folded = fold(world.indexes, index)
+    seen = lookup(world.indexes, index, b"a")
+    assert seen is not None
+    assert (seen.address, seen.mtime) == ("data/3", EPOCH + timedelta(1))
+    assert lookup(world.indexes, Index(metarange_id=folded), b"a") == seen
+    assert folded == apply(world.indexes.trees, None, again).metarange_id
