@@ -1,6 +1,7 @@
 """graveler: Git for data, on any key-value store and any object store."""
 
 from graveler_core.model.changes import Change, ChangeKind, ChangeSummary, MergeConflict, MergeStrategy
+from graveler_core.model.compaction import Thresholds
 from graveler_core.model.entry import AddressType, CommonPrefix, Entry
 from graveler_core.model.operations import ConflictKind, OperationConflict, Put, Remove, Resolution, Unchanged
 from graveler_core.wiring import connect
@@ -19,6 +20,7 @@ __all__ = [
     "Put",
     "Remove",
     "Resolution",
+    "Thresholds",
     "Unchanged",
     "connect",
 ]

@@ -75,6 +75,7 @@ class Kind(StrEnum):
     CorruptObject = "CorruptObject"
     TransactionConflict = "TransactionConflict"
     NewerSchema = "NewerSchema"
+    CompactionUnderWay = "CompactionUnderWay"
 
 
 class GravelerError(Exception):

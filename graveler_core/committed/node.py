@@ -58,10 +58,14 @@ class Node:
         """How many it holds, with all below it."""
         return sum(row.entries for row in self.rows)
 
+    @property
+    def size(self) -> int:
+        """Sum of the entries' `size`, in bytes, at most `MAX_SIZE`."""
+        return min(sum(row.size for row in self.rows), MAX_SIZE)
+
     def as_row(self, id: str) -> Row:
         """How a parent knows this node; it must not be empty."""
-        size = min(sum(row.size for row in self.rows), MAX_SIZE)
-        return Row(self.rows[0].min_key, self.rows[-1].max_key, id, self.entries, size)
+        return Row(self.rows[0].min_key, self.rows[-1].max_key, id, self.entries, self.size)
 
 
 EMPTY = Node(0, ())

@@ -139,6 +139,12 @@ def count_entries(trees: Trees, metarange: MetarangeId) -> int:
     return read_node(trees, metarange).entries
 
 
+def totals(trees: Trees, metarange: MetarangeId) -> tuple[int, int]:
+    """How many entries a tree holds, and the bytes that they describe (at most `MAX_SIZE`), from its root alone."""
+    root = read_node(trees, metarange)
+    return root.entries, root.size
+
+
 def _hold_node(trees: Trees, id: str, data: bytes, node: Node) -> None:
     trees.cache.put(id, node, 2 * len(data) + _NODE_ROW_BYTES * len(node.rows))
 

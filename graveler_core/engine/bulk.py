@@ -1,6 +1,6 @@
 """Bulk writes and prefix operations: build a layer that nobody sees, then one swap puts it on the branch.
 
-1. Records, fresh. 100 layers are too many: `SlowDown`, commit or compact first.
+1. Records, fresh. 100 layers are too many: the branch is named to the sensors, and `SlowDown`: commit or compact first.
 2. The layer: a staging partition or segments under a fresh id, whose cleanup record is created first; a removal or
    restoration is only its line in the record. A crash leaves data that its cleanup record names.
 3. ✓ One swap. If the staging token holds records, it is sealed and the layer put on top of it; if it was found empty,
@@ -17,15 +17,19 @@ All of the layer is seen, or none of it. A write that is acknowledged meanwhile 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from graveler_core.codec.records import encode
+from graveler_core.engine import counting
 from graveler_core.engine.registers import fresh
 from graveler_core.engine.retry import attempts
 from graveler_core.engine.swap import lists, swap
 from graveler_core.errors import Kind, SlowDown
 from graveler_core.model.entities import Cleanup
+from graveler_core.model.entry import TOMBSTONE
 from graveler_core.model.ids import BranchId, LayerId, RepositoryId
 from graveler_core.model.layers import MAX_LAYERS, Layer, PrefixRemoval, PrefixRestoration, SealedToken, SegmentLayer
 from graveler_core.records import access
@@ -56,29 +60,32 @@ def stage_records(stores: Stores, repo: RepositoryId, branch: BranchId, records:
         segment_layer.write(stores.blobs.at(now.repository.storage_namespace), layer.id, records, stores.executor.map)
         return layer
 
-    _push(stores, repo, branch, build)
+    _push(stores, repo, branch, _Wanted(build, (records.num_rows, pc.sum(records[TOMBSTONE]).as_py())))
 
 
 def remove_prefix(stores: Stores, repo: RepositoryId, branch: BranchId, prefix: str) -> None:
     """Remove everything under a prefix: one line in the branch record, whatever lies there."""
     layer = PrefixRemoval(id=LayerId(stores.ids.fresh()), prefix=prefix)
-    _push(stores, repo, branch, lambda now: layer)
+    _push(stores, repo, branch, _Wanted(lambda now: layer))
 
 
 def restore_prefix(stores: Stores, repo: RepositoryId, branch: BranchId, prefix: str) -> None:
     """Discard what is staged under a prefix: from here on the head shows through."""
     layer = PrefixRestoration(id=LayerId(stores.ids.fresh()), prefix=prefix)
-    _push(stores, repo, branch, lambda now: layer, resets=True)
+    _push(stores, repo, branch, _Wanted(lambda now: layer, resets=True))
 
 
-def _push(
-    stores: Stores,
-    repo: RepositoryId,
-    branch: BranchId,
-    build: Callable[[Registers], Layer],
-    *,
-    resets: bool = False,
-) -> None:
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """A layer to put on a branch."""
+
+    build: Callable[[Registers], Layer]
+    counted: tuple[int, int] = (0, 0)
+    """Records in it, and how many of them are tombstones."""
+    resets: bool = False
+
+
+def _push(stores: Stores, repo: RepositoryId, branch: BranchId, wanted: _Wanted) -> None:
     built: tuple[str, Layer] | None = None
     for _ in attempts(stores, f"bulk write on {repo}/{branch}"):
         now = fresh(stores, repo, branch)
@@ -86,6 +93,7 @@ def _push(
             # A swap that was taken for lost came through late. A layer is never listed twice.
             return
         if len(now.branch.sealed_tokens) + 2 > MAX_LAYERS or len(encode(now.branch)) > MAX_LAYER_BYTES:
+            counting.name(stores, now)
             raise SlowDown(
                 f"branch {branch!r}: has {len(now.branch.sealed_tokens)} layers of staged changes, may have at most "
                 f"{MAX_LAYERS} in {MAX_LAYER_BYTES:,} bytes of prefixes; commit or compact it",
@@ -93,9 +101,10 @@ def _push(
                 branch=branch,
             )
         if built is None or built[0] != now.repository.uid or _is_claimed(stores, now, built[1]):
-            built = (now.repository.uid, build(now))
+            built = (now.repository.uid, wanted.build(now))
         layer = built[1]
-        if _swapped(stores, now, layer, now.branch.epoch + (1 if resets else 0)):
+        if _swapped(stores, now, layer, now.branch.epoch + (1 if wanted.resets else 0)):
+            counting.count_layer(stores, now, layer, wanted.counted)
             return
     raise AssertionError("attempts() raises when it ends")
 

@@ -16,11 +16,16 @@ harmless, since only one of them finds what it sealed; the start time merely spa
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from graveler_core.committed.index.successor import on_metarange
+from graveler_core.committed.trees import totals
 from graveler_core.engine.install import Verdict, decide
 from graveler_core.engine.registers import fresh, same_content
 from graveler_core.engine.retry import attempts
@@ -28,6 +33,7 @@ from graveler_core.engine.swap import cleanups, lists, record_writes, retire, sw
 from graveler_core.engine.view import changes, view_under
 from graveler_core.errors import Conflict, CorruptData, Kind, NoChanges, OutcomeUnknown, SlowDown
 from graveler_core.model.entities import Branch
+from graveler_core.model.entry import TOMBSTONE
 from graveler_core.model.ids import BranchId, MetarangeId, RepositoryId
 from graveler_core.model.layers import Layer, SealedToken
 from graveler_core.records import layout as keys
@@ -42,9 +48,16 @@ class Compacted:
 
     metarange_id: MetarangeId
     layers: int
+    """Layers that went into the tree."""
+    records: int
+    """What they said, of each path the newest; tombstones included."""
+    tombstones: int
     added: int
     changed: int
     removed: int
+    entries: int
+    """What the tree holds now, and how many bytes its entries describe."""
+    size: int
 
 
 def compact(stores: Stores, repo: RepositoryId, branch: BranchId, every: timedelta = timedelta(0)) -> Compacted:
@@ -55,13 +68,14 @@ def compact(stores: Stores, repo: RepositoryId, branch: BranchId, every: timedel
 
     Raises:
         NoChanges: nothing is staged.
-        SlowDown: another compaction has just begun.
+        SlowDown: (`CompactionUnderWay`) another one began too lately.
         Conflict: (`CompactionLost`) a commit, a reset or a bulk write came in between; nothing was changed.
     """
     sealed = _seal(stores, repo, branch, every)
     layers = sealed.branch.sealed_tokens
     view = view_under(stores, sealed, layers)
-    staged = stores.executor.ahead(changes(view))
+    said = _Said()
+    staged = stores.executor.ahead(said.counted(changes(view)))
     try:
         applied = on_metarange(view.indexes, view.base, staged, mapper=stores.executor.map)
     except CorruptData as missing:
@@ -71,7 +85,24 @@ def compact(stores: Stores, repo: RepositoryId, branch: BranchId, every: timedel
     metarange = applied.index.metarange_id
     _install(stores, sealed, metarange)
     retire(stores, sealed, layers)
-    return Compacted(metarange, len(layers), applied.added, applied.changed, applied.removed)
+    effect = applied.added, applied.changed, applied.removed
+    return Compacted(
+        metarange, len(layers), said.records, said.tombstones, *effect, *totals(view.indexes.trees, metarange)
+    )
+
+
+@dataclass(slots=True)
+class _Said:
+    """What the layers say, counted as it is read."""
+
+    records: int = 0
+    tombstones: int = 0
+
+    def counted(self, pages: Iterator[pa.Table]) -> Iterator[pa.Table]:
+        for page in pages:
+            self.records += page.num_rows
+            self.tombstones += pc.sum(page[TOMBSTONE]).as_py() or 0
+            yield page
 
 
 def _seal(stores: Stores, repo: RepositoryId, branch: BranchId, every: timedelta) -> Registers:
@@ -81,7 +112,11 @@ def _seal(stores: Stores, repo: RepositoryId, branch: BranchId, every: timedelta
         begun = now.branch.compaction_start_time
         # After a lost answer the start that stands there may be this compaction's own.
         if begun is not None and begun != start and stores.clock.now() - begun < every:
-            raise SlowDown(f"branch {branch!r}: a compaction began at {begun}", branch=branch)
+            raise SlowDown(
+                f"branch {branch!r}: a compaction began at {begun:%Y-%m-%d %H:%M:%S} UTC, less than {every} ago",
+                kind=Kind.CompactionUnderWay,
+                branch=branch,
+            )
         filled = not area.is_empty(stores.kv, now.branch.staging_token)
         if filled or _any_records(stores, now, now.branch.sealed_tokens):
             sealed = _sealed(stores, now, start, filled=filled)

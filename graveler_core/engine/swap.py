@@ -7,6 +7,7 @@ from contextlib import suppress
 from functools import partial
 
 from graveler_core.codec.records import encode
+from graveler_core.engine import counting
 from graveler_core.engine.registers import fresh
 from graveler_core.errors import CorruptData, GravelerError, Kind, OutcomeUnknown, PredicateFailed
 from graveler_core.kv.bulk import set_many
@@ -99,14 +100,15 @@ def retire(stores: Stores, now: Registers, layers: Sequence[Layer], records: int
     Args:
         records: How many the layers hold, where known. Unless they are few, nobody waits until they are gone.
     """
-    blobs = stores.blobs.at(now.repository.storage_namespace)
-    drop = partial(_drop, stack.Stack(stores.kv, blobs, tuple(layers)))
+    drop = partial(_drop, stores, now, tuple(layers), records)
     if records is not None and records <= FEW_RECORDS:
         drop()
     else:
         stores.background.start(drop)
 
 
-def _drop(layers: stack.Stack) -> None:
+def _drop(stores: Stores, now: Registers, layers: tuple[Layer, ...], records: int | None) -> None:
+    blobs = stores.blobs.at(now.repository.storage_namespace)
     with suppress(GravelerError):
-        stack.drop(layers)
+        stack.drop(stack.Stack(stores.kv, blobs, layers))
+        counting.end(stores, now, layers, records)

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 from graveler_core.codec.entry import normalise_record
 from graveler_core.codec.staged_record import encode_tombstone
+from graveler_core.engine import counting
 from graveler_core.engine.registers import same_token, settled
 from graveler_core.errors import OutcomeUnknown, SlowDown, Unavailable
 from graveler_core.kv.bulk import set_many, sets_atomically
@@ -75,7 +76,7 @@ def remove(stores: Stores, repo: RepositoryId, branch: BranchId, paths: Sequence
     """Stage tombstones. Removing what does not exist is no error, and no change."""
     tombstone = encode_tombstone()
     records = [(path_key(path), tombstone) for path in paths]
-    _set(stores, repo, branch, lambda registers: records)
+    _set(stores, repo, branch, lambda registers: records, tombstones=len(records))
 
 
 def _set(
@@ -83,10 +84,12 @@ def _set(
     repo: RepositoryId,
     branch: BranchId,
     records: Callable[[Registers], Sequence[tuple[bytes, bytes]]],
+    *,
+    tombstones: int = 0,
 ) -> None:
     maybe_written = False
 
-    def attempt(registers: Registers) -> None:
+    def attempt(registers: Registers) -> tuple[Registers, int]:
         nonlocal maybe_written
         partition = keys.staging(registers.branch.staging_token)
         rows = [(partition, keys.staged(path), record) for path, record in records(registers)]
@@ -99,9 +102,10 @@ def _set(
             maybe_written = True
             raise
         maybe_written = True
+        return registers, len(rows)
 
     try:
-        settled(stores, repo, branch, attempt, same=same_token)
+        used, written = settled(stores, repo, branch, attempt, same=same_token)
     except (SlowDown, Unavailable) as e:
         if not maybe_written:
             raise
@@ -109,3 +113,4 @@ def _set(
             f"branch {branch!r}: perhaps written, and whether the branch takes it could not be told ({e.message})",
             branch=branch,
         ) from e
+    counting.count(stores, used, written, tombstones)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import timedelta
 from functools import partial
 from typing import BinaryIO
 
 import pyarrow as pa
 
 from graveler_core.codec.entry import normalise, record_table
-from graveler_core.engine import bulk, commit, compaction, content, read, reset, transact, write
+from graveler_core.engine import bulk, commit, compacting, content, pressure, read, reset, transact, write
 from graveler_core.engine.compaction import Compacted
 from graveler_core.engine.draft import Draft
 from graveler_core.engine.listing import PAGE_ROWS
+from graveler_core.engine.pressure import BranchPressure
 from graveler_core.engine.rows import changes_of
 from graveler_core.engine.snapshot import readable
 from graveler_core.engine.validation import Arbiter, fail
@@ -20,6 +22,7 @@ from graveler_core.facade.history import CommitRecord, commit_record
 from graveler_core.facade.listing import Listing
 from graveler_core.facade.snapshot import listed, required
 from graveler_core.model.changes import Change
+from graveler_core.model.compaction import CompactionHistory
 from graveler_core.model.entities import Branch as BranchRecord
 from graveler_core.model.entities import Repository as RepositoryRecord
 from graveler_core.model.entry import CommonPrefix, Entry
@@ -168,14 +171,30 @@ class Branch:
         """Move the head to the commit that a ref names. Raises `DirtyBranch` if anything is staged."""
         return commit_record(reset.hard_reset(*self._at, ref))
 
-    def compact(self) -> Compacted:
+    def compact(self, *, every: timedelta = timedelta(0)) -> Compacted:
         """Fold what is staged into one tree, uncommitted as before, so that reading the branch is fast again.
+
+        Args:
+            every: Give way to a compaction that began less than this long ago.
 
         Raises:
             NoChanges: nothing is staged.
+            SlowDown: (`CompactionUnderWay`) another one began too lately.
             Conflict: (`CompactionLost`) a commit, reset or bulk write came in between; nothing was changed.
         """
-        return compaction.compact(*self._at)
+        return compacting.compact(*self._at, every)
+
+    def pressure(self, *, exact: bool = False) -> BranchPressure:
+        """What is staged here, and whether it should be compacted.
+
+        Args:
+            exact: Count by reading all that is staged, and correct the counters; else go by them.
+        """
+        return (pressure.recount if exact else pressure.of_branch)(*self._at)
+
+    def compactions(self) -> CompactionHistory:
+        """What compactions of this branch did."""
+        return compacting.history(*self._at)
 
     def _changes(self, prefix: bytes, after: bytes) -> Iterator[Change]:
         start, end = max(prefix, after + b"\0" if after else b""), prefix_end(prefix)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from types import TracebackType
 
+from graveler_core.engine import counting, pressure
 from graveler_core.engine import repository as lifecycle
+from graveler_core.engine.pressure import BranchPressure
 from graveler_core.engine.snapshot import readable
 from graveler_core.facade.listing import Listing
 from graveler_core.facade.repository import Repository
@@ -28,7 +30,8 @@ class Graveler:
         self.close()
 
     def close(self) -> None:
-        """Give back connections and files. Idempotent."""
+        """Write down what was counted, and give back connections and files. Idempotent."""
+        counting.write_down(self._stores, self._stores.counts.rest())
         self._stores.close()
 
     def create_repository(
@@ -63,6 +66,19 @@ class Graveler:
         prefix_key(after)
         found = repositories.active(self._stores.kv, prefix=prefix, after=after)
         return Listing((Repository(self._stores, record) for record in found), lambda repo: repo.id, limit)
+
+    def pressures(self, prefix: str = "", after: str = "", limit: int | None = None) -> Listing[BranchPressure]:
+        """The branches on which much was staged, and whether they should be compacted, lazily.
+
+        Reads counters and the records of the branches that they name. A branch with fewer than 256 staged records of
+        any one process and fewer than 10 layers may be missing.
+
+        Args:
+            prefix: Only branches whose `<repository>/<branch>` begins so.
+            after: Only those behind this one: an item's `token`.
+        """
+        found = pressure.survey(self._stores, prefix=prefix, after=after)
+        return Listing(found, lambda item: item.token, limit)
 
     def delete_repository(self, name: str) -> None:
         """Delete a repository: unreachable at once, its name free again. What it leaves is cleaned up later."""

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Literal
 
 from graveler_core.committed.diff import KEYS, Differences
-from graveler_core.engine import branching, history
+from graveler_core.engine import branching, history, pressure
 from graveler_core.engine.history import DiffQuery, LogQuery
 from graveler_core.engine.resolve import resolve, resolve_commit
 from graveler_core.engine.rows import changes_of
@@ -22,6 +22,7 @@ from graveler_core.gc.fsck import fsck
 from graveler_core.gc.stock import Progress
 from graveler_core.gc.sweep import GRACE, Plan, Swept, sweep
 from graveler_core.model.changes import Change, ChangeSummary
+from graveler_core.model.compaction import CompactionSettings, Thresholds
 from graveler_core.model.entities import Branch as BranchRecord
 from graveler_core.model.entities import Tag
 from graveler_core.model.ids import BranchId, CommitId
@@ -167,6 +168,15 @@ class Repository(Joining):
             progress: Told how many more things were looked at.
         """
         return fsck(self._stores, self._active(), deep=deep, progress=progress)
+
+    def thresholds(self) -> CompactionSettings:
+        """From where on branches should be compacted."""
+        return pressure.settings_of(self._stores, self._active())
+
+    def set_thresholds(self, thresholds: Thresholds | None, branch: str | None = None) -> CompactionSettings:
+        """Set the thresholds of all branches, or of one; None takes them back. Gives all of them."""
+        name = None if branch is None else branch_id(branch)
+        return pressure.set_thresholds(self._stores, self._active(), thresholds, name)
 
     def sweep(
         self, *, grace: timedelta = GRACE, dry_run: bool = False, limit: int | None = None, alone: bool = False

@@ -3,6 +3,7 @@
     partition  graveler                 repos/<repository>            Repository
                                         namespaces/<uri>              NamespaceClaim
     partition  graveler_deleted         repo/<repository>/<uid>       DeletedRepository
+    partition  graveler_stats           <repository>/<branch>:<id of a layer>/<writer>  StagedCounts
     partition  <repository>-<uid>       branches/<branch>             Branch
                                         tags/<tag>                    Tag
                                         commits/<id>                  Commit
@@ -10,6 +11,8 @@
                                         cleanup/<layer id>            Cleanup
                                         ops/<idempotency key>         Operation
                                         sweep                         Sweeping
+                                        settings/compaction           CompactionSettings
+                                        compactions/<branch>          CompactionHistory
     partition  <repository>-<uid>-<byte of id>  objects/<id>      run of a commit index
     partition  <staging token>          key/<path>                    staged entry or tombstone
 
@@ -22,6 +25,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from graveler_core.model.compaction import CompactionHistory, CompactionSettings, StagedCounts
 from graveler_core.model.entities import (
     Branch,
     Cleanup,
@@ -49,6 +53,7 @@ R = TypeVar("R", bound=Record)
 
 GRAVELER = b"graveler"
 DELETED = b"graveler_deleted"
+STATS = b"graveler_stats"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +86,7 @@ class Folder(Generic[R]):
 REPOSITORIES = Folder(GRAVELER, b"repos/", Repository)
 NAMESPACES = Folder(GRAVELER, b"namespaces/", NamespaceClaim)
 DELETED_REPOSITORIES = Folder(DELETED, b"repo/", DeletedRepository)
+COUNTS = Folder(STATS, b"", StagedCounts)
 
 
 def repository(repo: RepositoryId) -> Location[Repository]:
@@ -150,6 +156,25 @@ def operation(repo: Repository, key: str) -> Location[Operation]:
 def sweeping(repo: Repository) -> Location[Sweeping]:
     """Who deletes or renews blobs by their age at this moment."""
     return Location(partition(repo), b"sweep", Sweeping)
+
+
+def compaction_settings(repo: Repository) -> Location[CompactionSettings]:
+    return Location(partition(repo), b"settings/compaction", CompactionSettings)
+
+
+def compaction_history(repo: Repository, name: BranchId) -> Location[CompactionHistory]:
+    return Folder(partition(repo), b"compactions/", CompactionHistory).at(name)
+
+
+def counts_of_branch(repo: RepositoryId, name: BranchId) -> str:
+    """How the names of a branch's counters begin, and of no other branch's."""
+    return f"{repo}/{name}:"
+
+
+def counts_of_layer(repo: RepositoryId, name: BranchId, layer_id: str) -> str:
+    """How the names of a layer's counters begin. A staging token has the branch in its id, a segment layer has not."""
+    branch = counts_of_branch(repo, name)
+    return f"{branch}{layer_id.removeprefix(branch)}/"
 
 
 STAGED = b"key/"

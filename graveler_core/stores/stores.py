@@ -18,6 +18,7 @@ from graveler_core.objects.kept_blobs import KeptBlobs
 from graveler_core.objects.objects import Objects
 from graveler_core.objects.sweep_register import SweepRegister
 from graveler_core.segments.boundary import Cutting
+from graveler_core.staging.write_counts import WriteCounts
 from graveler_core.stores.background import AtOnce, Background
 from graveler_core.stores.executor import Executor, Threads
 from graveler_core.stores.registers import RegisterCache, Registers
@@ -54,6 +55,7 @@ class Stores:
     turns: Turns = field(default_factory=Turns)
     ranges: TreeCache = field(default_factory=TreeCache)
     folding: Underway = field(default_factory=Underway)
+    counts: WriteCounts = field(default_factory=WriteCounts)
     wall: Callable[[], float] = time.time
     """Seconds since 1970 by a clock that goes on while the machine sleeps: how old blobs are."""
 

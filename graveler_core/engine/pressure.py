@@ -1,0 +1,229 @@
+"""What is staged on branches, from their counters: read by sensors, metrics and people.
+
+A survey reads the counters and the branches that they name, nothing else: what it costs is a matter of how many
+branches are written to, not of what they hold. Branches with few staged records and few layers have no counters, and
+are not seen. Source: seed 004, `Sensor`.
+
+Counters of layers that no branch lists are removed on the way: no branch will list them again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import timedelta
+from itertools import groupby, islice
+
+import pyarrow.compute as pc
+
+from graveler_core.engine import counting
+from graveler_core.engine.registers import fresh
+from graveler_core.engine.retry import attempts
+from graveler_core.errors import PredicateFailed
+from graveler_core.model.compaction import CompactionSettings, Counted, StagedCounts, Thresholds
+from graveler_core.model.entities import Branch, Repository, RepositoryState
+from graveler_core.model.entry import TOMBSTONE
+from graveler_core.model.ids import BranchId, RepositoryId
+from graveler_core.model.layers import SealedToken, SegmentLayer
+from graveler_core.records import access
+from graveler_core.records import layout as keys
+from graveler_core.records.access import Held
+from graveler_core.staging.pressure import Load, Pressure, pressure
+from graveler_core.staging.stack import Stack, layers_of, scan
+from graveler_core.stores import Registers, Stores
+
+AT_ONCE = 1_000
+"""Branches whose records are read in one round trip."""
+SCAN = "scan"
+"""The writer that a scan counts as."""
+
+
+@dataclass(frozen=True, slots=True)
+class BranchPressure:
+    """A branch, what is staged on it, and what follows."""
+
+    repository: Repository
+    branch: Branch
+    load: Load
+    thresholds: Thresholds
+    pressure: Pressure
+
+    @property
+    def token(self) -> str:
+        """Where a survey goes on behind this branch."""
+        return f"{self.repository.id}/{self.branch.id}"
+
+
+@dataclass(slots=True)
+class _Counters:
+    """The counters of one branch, by name."""
+
+    repository: RepositoryId
+    branch: BranchId
+    found: dict[str, StagedCounts] = field(default_factory=dict)
+
+
+def survey(stores: Stores, *, prefix: str = "", after: str = "") -> Iterator[BranchPressure]:
+    """The branches that counters name, in order of their tokens, lazily.
+
+    Args:
+        prefix: Only tokens that begin so: `<repository>/` for one repository.
+        after: A branch's token: only those behind it.
+    """
+    # Behind "<repository>/<branch>" stands a colon in the names of the counters, and no other branch in between.
+    counters = access.scan(stores.kv, keys.COUNTS, prefix=prefix, after=f"{after}:\x7f" if after else "")
+    settings: dict[str, CompactionSettings] = {}
+    groups = groupby(counters, key=lambda row: (row[1].value.repository, row[1].value.branch))
+    while batch := [_counters(*named, rows) for named, rows in islice(groups, AT_ONCE)]:
+        yield from _surveyed(stores, batch, settings)
+
+
+def of_branch(stores: Stores, repo: RepositoryId, branch: BranchId) -> BranchPressure:
+    """The pressure on one branch, from its counters."""
+    now = fresh(stores, repo, branch)
+    found = _Counters(repo, branch)
+    for name, held in access.scan(stores.kv, keys.COUNTS, prefix=keys.counts_of_branch(repo, branch)):
+        found.found[name] = held.value
+    return _pressure(stores, now.repository, now.branch, found, settings_of(stores, now.repository))
+
+
+def recount(stores: Stores, repo: RepositoryId, branch: BranchId) -> BranchPressure:
+    """Count a branch's layers by reading them, and correct its counters by what was found.
+
+    A writer counts on from where it was; what it had counted before the scan is replaced by what the scan found.
+    """
+    now = fresh(stores, repo, branch)
+    counting.write_down(stores, stores.counts.rest())
+    for layer in layers_of(now.branch):
+        if isinstance(layer, SealedToken | SegmentLayer):
+            _recount(stores, now, layer)
+    return of_branch(stores, repo, branch)
+
+
+def settings_of(stores: Stores, repository: Repository) -> CompactionSettings:
+    """The thresholds of a repository."""
+    held = access.read(stores.kv, keys.compaction_settings(repository))
+    return CompactionSettings() if held is None else held.value
+
+
+def set_thresholds(
+    stores: Stores, repository: Repository, thresholds: Thresholds | None, branch: BranchId | None = None
+) -> CompactionSettings:
+    """Set the thresholds of a repository, or of one branch of it; None takes them back. Gives all of them."""
+    where = keys.compaction_settings(repository)
+    for _ in attempts(stores, f"thresholds of {repository.id}"):
+        held = access.read(stores.kv, where)
+        settings = CompactionSettings() if held is None else held.value
+        if branch is None:
+            settings = settings.model_copy(update={"thresholds": thresholds or Thresholds()})
+        else:
+            others = {name: own for name, own in settings.branches.items() if name != branch}
+            own = {} if thresholds is None else {branch: thresholds}
+            settings = settings.model_copy(update={"branches": dict(sorted((others | own).items()))})
+        with suppress(PredicateFailed):
+            if held is None:
+                access.create(stores.kv, where, settings)
+            else:
+                access.replace(stores.kv, where, held, settings)
+            return settings
+    raise AssertionError("attempts() raises when it ends")
+
+
+def _counters(repo: RepositoryId, branch: BranchId, rows: Iterator[tuple[str, Held[StagedCounts]]]) -> _Counters:
+    return _Counters(repo, branch, {name: held.value for name, held in rows})
+
+
+def _surveyed(
+    stores: Stores, batch: Sequence[_Counters], settings: dict[str, CompactionSettings]
+) -> Iterator[BranchPressure]:
+    repositories = _repositories(stores, {found.repository for found in batch})
+    known = [found for found in batch if found.repository in repositories]
+    branches = access.read_many(
+        stores.kv, [keys.branch(repositories[found.repository], found.branch) for found in known]
+    )
+    held = {(found.repository, found.branch): branch for found, branch in zip(known, branches, strict=True)}
+    for found in batch:
+        repository, branch = repositories.get(found.repository), held.get((found.repository, found.branch))
+        _remove_ended(stores, found, repository, None if branch is None else branch.value)
+        if repository is not None and branch is not None and found.found:
+            if repository.uid not in settings:
+                settings[repository.uid] = settings_of(stores, repository)
+            yield _pressure(stores, repository, branch.value, found, settings[repository.uid])
+
+
+def _repositories(stores: Stores, names: set[RepositoryId]) -> dict[RepositoryId, Repository]:
+    found = access.read_many(stores.kv, [keys.repository(name) for name in sorted(names)])
+    held = [repository.value for repository in found if repository is not None]
+    return {repository.id: repository for repository in held if repository.state is RepositoryState.ACTIVE}
+
+
+def _remove_ended(stores: Stores, found: _Counters, repository: Repository | None, branch: Branch | None) -> None:
+    """Remove the counters that no layer of the branch has any more; the branch was read after them."""
+    listed = set() if branch is None else {layer.id for layer in layers_of(branch)}
+    for name, counts in list(found.found.items()):
+        if repository is None or counts.uid != repository.uid or counts.layer not in listed:
+            del found.found[name]
+            counting.remove(stores, name)
+
+
+def _pressure(
+    stores: Stores, repository: Repository, branch: Branch, found: _Counters, settings: CompactionSettings
+) -> BranchPressure:
+    layers = layers_of(branch)
+    counters = [
+        (name, counts)
+        for name, counts in found.found.items()
+        if counts.uid == repository.uid and counts.layer in {layer.id for layer in layers}
+    ]
+    writes = tombstones = 0
+    for layer in layers:
+        of_layer = {name: counts for name, counts in counters if counts.layer == layer.id}
+        counted = _total(of_layer)
+        writes += max(counted.writes, layer.count if isinstance(layer, SegmentLayer) else 0)
+        tombstones += counted.tombstones
+    now = stores.clock.now()
+    age = now - min((counts.since for _, counts in counters), default=now)
+    load = Load(tombstones, writes, len(branch.sealed_tokens), max(age, timedelta(0)))
+    thresholds = settings.of(branch.id)
+    return BranchPressure(repository, branch, load, thresholds, pressure(load, thresholds))
+
+
+def _total(counters: Mapping[str, StagedCounts]) -> Counted:
+    """What writers counted of one layer; of those before a scan, what it found."""
+    scanned = next((counts for name, counts in counters.items() if _writer(name) == SCAN), None)
+    replaced = scanned.scanned_over if scanned is not None else {}
+    writes, tombstones = (scanned.counted.writes, scanned.counted.tombstones) if scanned is not None else (0, 0)
+    for name, counts in counters.items():
+        if _writer(name) != SCAN:
+            before = replaced.get(_writer(name), Counted())
+            writes += max(0, counts.counted.writes - before.writes)
+            tombstones += max(0, counts.counted.tombstones - before.tombstones)
+    return Counted(writes=writes, tombstones=tombstones)
+
+
+def _writer(name: str) -> str:
+    return name.rpartition("/")[2]
+
+
+def _recount(stores: Stores, now: Registers, layer: SealedToken | SegmentLayer) -> None:
+    repository, branch = now.repository, now.branch.id
+    start = keys.counts_of_layer(repository.id, branch, layer.id)
+    counters = {name: held.value for name, held in access.scan(stores.kv, keys.COUNTS, prefix=start)}
+    writers = {_writer(name): counts.counted for name, counts in counters.items() if _writer(name) != SCAN}
+    writes = tombstones = 0
+    for page in scan(Stack(stores.kv, stores.blobs.at(repository.storage_namespace), (layer,))):
+        writes += page.num_rows
+        tombstones += pc.sum(page[TOMBSTONE]).as_py() or 0
+    if writes >= stores.counts.every or counters:
+        since = min((counts.since for counts in counters.values()), default=stores.clock.now())
+        record = StagedCounts(
+            repository=repository.id,
+            uid=repository.uid,
+            branch=branch,
+            layer=layer.id,
+            counted=Counted(writes=writes, tombstones=tombstones),
+            since=since,
+            scanned_over=writers,
+        )
+        access.write(stores.kv, keys.COUNTS.at(f"{start}{SCAN}"), record)
