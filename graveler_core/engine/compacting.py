@@ -7,33 +7,34 @@ nowhere else.
 from __future__ import annotations
 
 from contextlib import suppress
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 from graveler_core.engine.compaction import Compacted
 from graveler_core.engine.compaction import compact as compact_now
 from graveler_core.engine.registers import fresh
-from graveler_core.engine.retry import attempts
 from graveler_core.errors import GravelerError, Kind, PredicateFailed
 from graveler_core.model.compaction import CompactionHistory, CompactionRun, Outcome
-from graveler_core.model.entities import Repository
 from graveler_core.model.ids import BranchId, RepositoryId
 from graveler_core.records import access
 from graveler_core.records import layout as keys
-from graveler_core.stores import Stores
+from graveler_core.records.access import Held
+from graveler_core.stores import Registers, Stores
 
 
 def compact(stores: Stores, repo: RepositoryId, branch: BranchId, every: timedelta) -> Compacted:
     """`engine.compaction.compact`, remembered."""
-    began, start = stores.clock.now(), stores.clock.monotonic()
+    start = stores.wall()
+    began = datetime.fromtimestamp(start, UTC)
 
     def ended(outcome: Outcome, layers: int = 0, records: int = 0, tombstones: int = 0) -> None:
-        seconds = max(0.0, stores.clock.monotonic() - start)
+        used = stores.registers.get(repo, branch)
+        if used is None:  # there is no such branch
+            return
+        seconds = max(0.0, stores.wall() - start)
         counts = {"layers": layers, "records": records, "tombstones": tombstones}
+        run = CompactionRun(began=began, seconds=seconds, outcome=outcome, **counts)
         with suppress(GravelerError):
-            repository = fresh(stores, repo, branch).repository
-            _remember(
-                stores, repository, branch, CompactionRun(began=began, seconds=seconds, outcome=outcome, **counts)
-            )
+            _remember(stores, used, run)
 
     try:
         made = compact_now(stores, repo, branch, every)
@@ -44,6 +45,7 @@ def compact(stores: Stores, repo: RepositoryId, branch: BranchId, every: timedel
     return made
 
 
+_TRIES = 5
 _OUTCOMES = {
     Kind.NoChanges: Outcome.NOTHING,
     Kind.CompactionUnderWay: Outcome.BUSY,
@@ -52,19 +54,24 @@ _OUTCOMES = {
 
 
 def history(stores: Stores, repo: RepositoryId, branch: BranchId) -> CompactionHistory:
-    """What compactions of a branch did, as far as it was written down."""
+    """What compactions of a branch did since it was created, as far as it was written down."""
     now = fresh(stores, repo, branch)
-    held = access.read(stores.kv, keys.compaction_history(now.repository, branch))
-    return CompactionHistory() if held is None else held.value
+    return _known(now, access.read(stores.kv, keys.compaction_history(now.repository, branch)))
 
 
-def _remember(stores: Stores, repository: Repository, branch: BranchId, run: CompactionRun) -> None:
-    where = keys.compaction_history(repository, branch)
-    for _ in attempts(stores, f"history of compactions of {repository.id}/{branch}"):
+def _known(now: Registers, held: Held[CompactionHistory] | None) -> CompactionHistory:
+    """The history of this very branch: not that of one that bore its name before."""
+    known = None if held is None or held.value.uid != now.branch.uid else held.value
+    return CompactionHistory(uid=now.branch.uid) if known is None else known
+
+
+def _remember(stores: Stores, now: Registers, run: CompactionRun) -> None:
+    where = keys.compaction_history(now.repository, now.branch.id)
+    for _ in range(_TRIES):
         held = access.read(stores.kv, where)
         with suppress(PredicateFailed):
             if held is None:
-                access.create(stores.kv, where, CompactionHistory().with_run(run))
+                access.create(stores.kv, where, _known(now, held).with_run(run))
             else:
-                access.replace(stores.kv, where, held, held.value.with_run(run))
+                access.replace(stores.kv, where, held, _known(now, held).with_run(run))
             return

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from datetime import UTC, datetime
 
 from graveler_core.errors import GravelerError
 from graveler_core.model.compaction import Counted, StagedCounts
@@ -31,7 +32,7 @@ MANY_LAYERS = 10
 def count(stores: Stores, used: Registers, writes: int, tombstones: int) -> None:
     """Count records that were written to a branch's staging token."""
     place = Place(used.repository, used.branch.id, used.branch.staging_token)
-    due = stores.counts.add(place, (writes, tombstones), stores.clock.monotonic(), stores.clock.now())
+    due = stores.counts.add(place, (writes, tombstones), stores.wall())
     if due:
         write_down(stores, due)
 
@@ -44,7 +45,7 @@ def count_layer(stores: Stores, now: Registers, layer: Layer, counted: tuple[int
         counted: Records in it, and how many of them are tombstones.
     """
     if counted[0] >= stores.counts.every:
-        write_down(stores, [Due(Place(now.repository, now.branch.id, layer.id), stores.clock.now(), *counted)])
+        write_down(stores, [Due(Place(now.repository, now.branch.id, layer.id), stores.wall(), *counted)])
     elif len(now.branch.sealed_tokens) + 1 >= MANY_LAYERS:
         name(stores, now)
 
@@ -52,7 +53,7 @@ def count_layer(stores: Stores, now: Registers, layer: Layer, counted: tuple[int
 def name(stores: Stores, now: Registers) -> None:
     """Name a branch to the sensors for the number of its sealed layers, whatever was counted of them."""
     place = Place(now.repository, now.branch.id, now.branch.sealed_tokens[0].id)
-    write_down(stores, [Due(place, stores.clock.now(), 0, 0)])
+    write_down(stores, [Due(place, stores.wall(), 0, 0)])
 
 
 def write_down(stores: Stores, due: Iterable[Due]) -> None:
@@ -66,7 +67,7 @@ def write_down(stores: Stores, due: Iterable[Due]) -> None:
             branch=place.branch,
             layer=place.layer,
             counted=Counted(writes=count.writes, tombstones=count.tombstones),
-            since=count.since,
+            since=datetime.fromtimestamp(count.since, UTC),
         )
         layer = keys.counts_of_layer(place.repository.id, place.branch, place.layer)
         with suppress(GravelerError):

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import groupby, islice
 
 import pyarrow.compute as pc
@@ -182,7 +182,7 @@ def _pressure(
         counted = _total(of_layer)
         writes += max(counted.writes, layer.count if isinstance(layer, SegmentLayer) else 0)
         tombstones += counted.tombstones
-    now = stores.clock.now()
+    now = datetime.fromtimestamp(stores.wall(), UTC)
     age = now - min((counts.since for _, counts in counters), default=now)
     load = Load(tombstones, writes, len(branch.sealed_tokens), max(age, timedelta(0)))
     thresholds = settings.of(branch.id)
@@ -216,7 +216,7 @@ def _recount(stores: Stores, now: Registers, layer: SealedToken | SegmentLayer) 
         writes += page.num_rows
         tombstones += pc.sum(page[TOMBSTONE]).as_py() or 0
     if writes >= stores.counts.every or counters:
-        since = min((counts.since for counts in counters.values()), default=stores.clock.now())
+        since = min((counts.since for counts in counters.values()), default=datetime.fromtimestamp(stores.wall(), UTC))
         record = StagedCounts(
             repository=repository.id,
             uid=repository.uid,

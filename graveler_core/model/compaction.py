@@ -12,7 +12,7 @@ from enum import StrEnum
 from pydantic import BaseModel, ConfigDict, Field
 
 from graveler_core.model.entities import Record
-from graveler_core.model.ids import BranchId, RepositoryId, RepositoryUid
+from graveler_core.model.ids import BranchId, BranchUid, RepositoryId, RepositoryUid
 
 RECENT = 50
 """How many compactions of a branch its history tells one by one."""
@@ -101,6 +101,7 @@ class CompactionRun(BaseModel):
 class CompactionHistory(Record):
     """What the compactions of a branch did since it was created."""
 
+    uid: BranchUid
     outcomes: dict[Outcome, int] = Field(default_factory=dict)
     seconds: float = 0.0
     """All durations together."""

@@ -13,7 +13,6 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
 
 from graveler_core.model.clock import RandomIds
 from graveler_core.model.entities import Repository
@@ -32,7 +31,7 @@ class Place:
 @dataclass(slots=True)
 class _Count:
     place: Place
-    since: datetime
+    since: float
     writes: int = 0
     tombstones: int = 0
     handed_out: int = 0
@@ -45,7 +44,8 @@ class Due:
     """What is to be written down of a layer: all that this process wrote to it."""
 
     place: Place
-    since: datetime
+    since: float
+    """When the first of it was written."""
     writes: int
     tombstones: int
 
@@ -79,16 +79,16 @@ class WriteCounts:
             self._forked()
             return self._writer
 
-    def add(self, place: Place, counted: tuple[int, int], at: float, now: datetime) -> list[Due]:
+    def add(self, place: Place, counted: tuple[int, int], at: float) -> list[Due]:
         """Count writes and tombstones, and take what is due.
 
         Args:
             counted: Records written, and how many of them are tombstones.
-            at: Monotonic time in seconds.
+            at: Seconds since 1970.
         """
         with self._lock:
             self._forked()
-            count = self._of(place, now)
+            count = self._of(place, at)
             count.writes += counted[0]
             count.tombstones += counted[1]
             if count.waiting_since == math.inf:
@@ -119,11 +119,11 @@ class WriteCounts:
             self._earliest = math.inf
             return [self._hand_out(c) for c in self._counts.values() if c.waiting_since != math.inf]
 
-    def _of(self, place: Place, now: datetime) -> _Count:
+    def _of(self, place: Place, at: float) -> _Count:
         key = (place.repository.uid, place.branch)
         count = self._counts.get(key)
         if count is None or count.place.layer != place.layer:
-            count = self._counts[key] = _Count(place, now)
+            count = self._counts[key] = _Count(place, at)
             self._counts.move_to_end(key)
         return count
 

@@ -105,12 +105,13 @@ def test_columns_are_read_in_large_pages(repo: Repository, kv: RowsRead) -> None
 
 
 @pytest.mark.parametrize(
-    ("act", "looks"), [(lambda branch: branch.commit("m"), {1, TINY_SIZES.small_elements + 1}), (Branch.compact, {1})]
+    ("act", "looks"),
+    [(lambda branch: branch.commit("m"), {0, 1, TINY_SIZES.small_elements + 1}), (Branch.compact, {0, 1})],
 )
 def test_what_takes_all_takes_it_page_by_page(
     main: Branch, kv: RowsRead, act: Callable[[Branch], object], looks: set[int]
 ) -> None:
-    """A look whether there is anything, one whether it is more than a few, then all of it once."""
+    """A look whether there is anything, one whether it is more than a few, all of it once, and a look for counters."""
     act(main)
     *pages, large, rest = sorted(kv.pages)
     assert [rest, large] == [PAGE_ROWS, STAGED - PAGE_ROWS]

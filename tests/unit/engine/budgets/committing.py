@@ -48,7 +48,7 @@ def commit_more(m: Measured) -> Act:
     return lambda: m.main.commit("m")
 
 
-@costs("commit, 5 sealed tokens", Cost((10, 7), (18, 13), ONE))
+@costs("commit, 5 sealed tokens", Cost((10, 8), (18, 14), ONE))
 def commit_sealed_tokens(m: Measured) -> Act:
     for number in range(5):
         m.main.stage(SOME, entry(900 + number))

@@ -12,7 +12,7 @@ def create_branch(m: Measured) -> Act:
     return lambda: m.repo.create_branch("new", "main")
 
 
-@costs("delete a branch", Cost((4, 0), (5, 1)))
+@costs("delete a branch", Cost((4, 1), (5, 2)))
 def delete_branch(m: Measured) -> Act:
     m.dev.stage("a", entry(1))
     return lambda: m.repo.delete_branch("dev")

@@ -28,7 +28,7 @@ def stage_few(m: Measured) -> Act:
     return lambda: m.main.stage_many(table({f"m/{number}": number for number in range(10)}))
 
 
-@costs("stage_many, 1,000 entries and more", Cost((3, 1), (4, 1), writes="2 layer files"))
+@costs("stage_many, 1,000 entries and more", Cost((4, 1), (5, 1), writes="2 layer files"))
 def stage_many(m: Measured) -> Act:
     return lambda: m.main.stage_many(table({f"m/{number:04}": number for number in range(1_000)}))
 
@@ -50,13 +50,13 @@ def reset_prefix(m: Measured) -> Act:
     return lambda: m.main.reset("k/")
 
 
-@costs("reset, one entry staged", Cost((4, 0), (5, 1)))
+@costs("reset, one entry staged", Cost((4, 1), (5, 2)))
 def reset(m: Measured) -> Act:
     m.main.stage("a", entry(1))
     return m.main.reset
 
 
-@costs("reset, a layer of files", Cost((4, 0), (5, 1), writes="1 layer file listed, 2 layer files removed"))
+@costs("reset, a layer of files", Cost((5, 1), (6, 2), writes="1 layer file listed, 2 layer files removed"))
 def reset_files(m: Measured) -> Act:
     m.unseen.branch("main").stage_many(table({f"m/{number:04}": number for number in range(1_000)}))
     return m.main.reset
@@ -67,7 +67,7 @@ def hard_reset(m: Measured) -> Act:
     return lambda: m.main.hard_reset("main~1")
 
 
-@costs("compact, one change", Cost((6, 2), (8, 3), "1 range, 1 node a level", "1 range, 1 node a level"))
+@costs("compact, one change", Cost((8, 3), (10, 4), "1 range, 1 node a level", "1 range, 1 node a level"))
 def compact(m: Measured) -> Act:
     m.main.stage(path(150), entry(999))
     return m.main.compact
