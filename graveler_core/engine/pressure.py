@@ -104,7 +104,7 @@ def recount(stores: Stores, repo: RepositoryId, branch: BranchId) -> BranchPress
 def settings_of(stores: Stores, repository: Repository) -> CompactionSettings:
     """The thresholds of a repository."""
     held = access.read(stores.kv, keys.compaction_settings(repository))
-    return CompactionSettings() if held is None else held.value
+    return CompactionSettings(thresholds=Thresholds()) if held is None else held.value
 
 
 def set_thresholds(
@@ -114,7 +114,7 @@ def set_thresholds(
     where = keys.compaction_settings(repository)
     for _ in attempts(stores, f"thresholds of {repository.id}"):
         held = access.read(stores.kv, where)
-        settings = CompactionSettings() if held is None else held.value
+        settings = CompactionSettings(thresholds=Thresholds()) if held is None else held.value
         if branch is None:
             settings = settings.model_copy(update={"thresholds": thresholds or Thresholds()})
         else:

@@ -38,7 +38,7 @@ class Thresholds(BaseModel):
 class CompactionSettings(Record):
     """The thresholds of a repository."""
 
-    thresholds: Thresholds = Thresholds()
+    thresholds: Thresholds
     """For every branch that has none of its own."""
     branches: dict[BranchId, Thresholds] = Field(default_factory=dict)
 

@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
+from graveler_core.model.compaction import (
+    CompactionHistory,
+    CompactionRun,
+    CompactionSettings,
+    Counted,
+    Outcome,
+    StagedCounts,
+    Thresholds,
+)
 from graveler_core.model.entities import (
     Branch,
     Cleanup,
@@ -100,5 +109,21 @@ RECORDS: dict[str, Record] = {
     ),
     "cleanup": Cleanup(branch=BranchId("main"), layer=TOKEN, since=SINCE),
     "sweeping": Sweeping(nonce=Nonce("n5"), since=SINCE),
+    "staged counts": StagedCounts(
+        repository=RepositoryId("repo"),
+        uid=RepositoryUid("u1"),
+        branch=BranchId("main"),
+        layer="repo/main:t1",
+        counted=Counted(writes=300, tombstones=7),
+        since=SINCE,
+        scanned_over={"w1": Counted(writes=256, tombstones=5)},
+    ),
+    "compaction settings": CompactionSettings(
+        thresholds=Thresholds(tombstones=1, layers=2, staged=3, age=timedelta(hours=4)),
+        branches={BranchId("main"): Thresholds()},
+    ),
+    "compaction history": CompactionHistory(uid=BranchUid("b1"))
+    .with_run(CompactionRun(began=SINCE, seconds=0.25, outcome=Outcome.COMPACTED, layers=2, records=9, tombstones=4))
+    .with_run(CompactionRun(began=SINCE, seconds=0.0, outcome=Outcome.BUSY)),
     "operation": Operation(branch_uid=BranchUid("b1"), base=CommitId("c1"), since=SINCE),
 }
