@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
+from itertools import count
 from typing import Protocol, TypeVar
 
 import greenlet
@@ -22,6 +23,7 @@ from graveler_core.model.address import relative_address
 from graveler_core.model.entities import Repository
 from graveler_core.objects.commits import CommitCache
 from graveler_core.segments.boundary import Cutting
+from graveler_core.staging.write_counts import WriteCounts
 from graveler_core.stores import AtOnce, RetryBudget, Stores
 from graveler_core.testing.plain_store import PlainStore
 from tests.simulation.schedule import Fate, Scheduler
@@ -300,6 +302,7 @@ class World:
         self._clock = SimClock(self.scheduler)
         self.held = Held(self._clock.now)
         self._ids = SimIds(random.Random(self.scheduler.chance.getrandbits(64)))
+        self._writers = count()
         # Half of the histories run on a store that can do one key at a time and nothing more; half of both make runs.
         drawn = self.scheduler.chance.random()
         self._inner = PlainStore(self.kv) if drawn < 0.5 else self.kv
@@ -313,6 +316,7 @@ class World:
             clock=self._clock,
             commits=CommitCache(now=self._wall),
             wall=self._wall,
+            counts=WriteCounts(every=4, names=lambda: f"writer {next(self._writers)}"),
             ids=self._ids,
             executor=Serial(),
             background=FoldsNothing() if self.idle else AtOnce(),
