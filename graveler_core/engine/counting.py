@@ -31,10 +31,10 @@ MANY_LAYERS = 10
 
 def count(stores: Stores, used: Registers, writes: int, tombstones: int) -> None:
     """Count records that were written to a branch's staging token."""
-    place = Place(used.repository, used.branch.id, used.branch.staging_token)
-    due = stores.counts.add(place, (writes, tombstones), stores.wall())
-    if due:
-        write_down(stores, due)
+    branch, at = used.held.value, stores.wall()
+    if not stores.counts.counted(branch.staging_token, writes, tombstones, at):
+        place = Place(used.repository, branch.id, branch.staging_token)
+        write_down(stores, stores.counts.add(place, writes, tombstones, at))
 
 
 def count_layer(stores: Stores, now: Registers, layer: Layer, counted: tuple[int, int]) -> None:

@@ -13,6 +13,8 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from weakref import ref
 
 from graveler_core.model.clock import RandomIds
 from graveler_core.model.entities import Repository
@@ -35,6 +37,8 @@ class _Count:
     writes: int = 0
     tombstones: int = 0
     handed_out: int = 0
+    due: int = 0
+    """So many writes are handed out; 0 while nothing waits."""
     waiting_since: float = math.inf
     """When the first write was counted that was not handed out."""
 
@@ -64,75 +68,93 @@ class WriteCounts:
         """
         self.every = every
         self._seconds = seconds
-        self._branches = branches
-        self._counts: OrderedDict[tuple[str, str], _Count] = OrderedDict()
-        self._earliest = math.inf
+        self._most = branches
         self._names = RandomIds().fresh if names is None else names
-        self._process = os.getpid()
-        self._writer = self._names()
-        self._lock = threading.Lock()
+        self.begin()
+        # A child counts under a name of its own, and not what its parent wrote.
+        os.register_at_fork(after_in_child=partial(_begin_anew, ref(self)))
 
-    @property
-    def writer(self) -> str:
+    def begin(self) -> None:
+        """Count from nothing, under a new name."""
+        self.writer = self._names()
         """The name that this process counts under."""
-        with self._lock:
-            self._forked()
-            return self._writer
+        self._lock = threading.Lock()
+        self._tokens: OrderedDict[str, _Count] = OrderedDict()
+        self._current: dict[tuple[str, str], str] = {}
+        """The token of each branch, by repository's uid and branch."""
+        self._look = math.inf
+        """When to look for what waits too long."""
 
-    def add(self, place: Place, counted: tuple[int, int], at: float) -> list[Due]:
-        """Count writes and tombstones, and take what is due.
+    def counted(self, layer: str, writes: int, tombstones: int, at: float) -> bool:
+        """Count writes where nothing comes of it; False where `add` is to count them. Every write pays for this.
 
         Args:
-            counted: Records written, and how many of them are tombstones.
             at: Seconds since 1970.
         """
         with self._lock:
-            self._forked()
-            count = self._of(place, at)
-            count.writes += counted[0]
-            count.tombstones += counted[1]
+            count = self._tokens.get(layer)
+            if count is None or count.writes + writes >= count.due or at >= self._look:
+                return False
+            count.writes += writes
+            count.tombstones += tombstones
+            return True
+
+    def add(self, place: Place, writes: int, tombstones: int, at: float) -> list[Due]:
+        """Count writes, tombstones among them, and take what is due.
+
+        Args:
+            at: Seconds since 1970.
+        """
+        with self._lock:
+            due: list[Due] = []
+            count = self._of(place, at, due)
+            count.writes += writes
+            count.tombstones += tombstones
             if count.waiting_since == math.inf:
-                count.waiting_since = at
-                self._earliest = min(self._earliest, at)
-            due = [self._hand_out(count)] if count.writes - count.handed_out >= self.every else []
-            if at - self._earliest >= self._seconds:
-                due += [self._hand_out(c) for c in self._counts.values() if at - c.waiting_since >= self._seconds]
-                self._earliest = min((c.waiting_since for c in self._counts.values()), default=math.inf)
-            if len(self._counts) > self._branches:
-                eldest = self._counts.popitem(last=False)[1]
-                due += [self._hand_out(eldest)] if eldest.waiting_since != math.inf else []
+                count.waiting_since, count.due = at, count.handed_out + self.every
+                self._look = min(self._look, at + self._seconds)
+            if count.writes >= count.due:
+                due.append(_hand_out(count))
+            if at >= self._look:
+                due += [_hand_out(c) for c in self._tokens.values() if at - c.waiting_since >= self._seconds]
+                self._look = self._seconds + min(c.waiting_since for c in self._tokens.values())
             return due
 
     def ended(self, repository: Repository, branch: BranchId, layers: set[str]) -> int:
         """Forget a token that has left its branch; gives how many writes to it were counted here."""
         with self._lock:
-            count = self._counts.get((repository.uid, branch))
-            if count is None or count.place.layer not in layers:
+            token = self._current.get((repository.uid, branch))
+            if token not in layers:
                 return 0
-            del self._counts[(repository.uid, branch)]
-            return count.writes
+            del self._current[(repository.uid, branch)]
+            return self._tokens.pop(token).writes
 
     def rest(self) -> list[Due]:
         """Take all that was not handed out yet."""
         with self._lock:
-            self._forked()
-            self._earliest = math.inf
-            return [self._hand_out(c) for c in self._counts.values() if c.waiting_since != math.inf]
+            return [_hand_out(c) for c in self._tokens.values() if c.waiting_since != math.inf]
 
-    def _of(self, place: Place, at: float) -> _Count:
-        key = (place.repository.uid, place.branch)
-        count = self._counts.get(key)
-        if count is None or count.place.layer != place.layer:
-            count = self._counts[key] = _Count(place, at)
-            self._counts.move_to_end(key)
+    def _of(self, place: Place, at: float, due: list[Due]) -> _Count:
+        """The count of a token; the one that the branch had before is forgotten, and of too many the eldest."""
+        count = self._tokens.get(place.layer)
+        if count is None:
+            branch = (place.repository.uid, place.branch)
+            self._tokens.pop(self._current.get(branch, ""), None)
+            count = self._tokens[place.layer] = _Count(place, at)
+            self._current[branch] = place.layer
+            if len(self._tokens) > self._most:
+                eldest = self._tokens.popitem(last=False)[1]
+                del self._current[(eldest.place.repository.uid, eldest.place.branch)]
+                due += [_hand_out(eldest)] if eldest.waiting_since != math.inf else []
         return count
 
-    def _hand_out(self, count: _Count) -> Due:
-        count.handed_out, count.waiting_since = count.writes, math.inf
-        return Due(count.place, count.since, count.writes, count.tombstones)
 
-    def _forked(self) -> None:
-        """A child counts under a name of its own, and not what its parent wrote."""
-        if self._process != os.getpid():
-            self._process, self._writer, self._earliest = os.getpid(), self._names(), math.inf
-            self._counts.clear()
+def _hand_out(count: _Count) -> Due:
+    count.handed_out, count.due, count.waiting_since = count.writes, 0, math.inf
+    return Due(count.place, count.since, count.writes, count.tombstones)
+
+
+def _begin_anew(counts: Callable[[], WriteCounts | None]) -> None:
+    found = counts()
+    if found is not None:
+        found.begin()
