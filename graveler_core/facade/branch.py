@@ -10,7 +10,7 @@ from typing import BinaryIO
 import pyarrow as pa
 
 from graveler_core.codec.entry import normalise, record_table
-from graveler_core.engine import bulk, commit, compacting, content, pressure, read, reset, transact, write
+from graveler_core.engine import bulk, commit, compaction_history, content, pressure, read, reset, transact, write
 from graveler_core.engine.compaction import Compacted
 from graveler_core.engine.draft import Draft
 from graveler_core.engine.listing import PAGE_ROWS
@@ -182,7 +182,7 @@ class Branch:
             SlowDown: (`CompactionUnderWay`) another one began too lately.
             Conflict: (`CompactionLost`) a commit, reset or bulk write came in between; nothing was changed.
         """
-        return compacting.compact(*self._at, every)
+        return compaction_history.compact_and_remember(*self._at, every)
 
     def pressure(self, *, exact: bool = False) -> BranchPressure:
         """What is staged here, and whether it should be compacted.
@@ -194,7 +194,7 @@ class Branch:
 
     def compactions(self) -> CompactionHistory:
         """What compactions of this branch did."""
-        return compacting.history(*self._at)
+        return compaction_history.history(*self._at)
 
     def _changes(self, prefix: bytes, after: bytes) -> Iterator[Change]:
         start, end = max(prefix, after + b"\0" if after else b""), prefix_end(prefix)

@@ -9,8 +9,7 @@ from __future__ import annotations
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 
-from graveler_core.engine.compaction import Compacted
-from graveler_core.engine.compaction import compact as compact_now
+from graveler_core.engine.compaction import Compacted, compact
 from graveler_core.engine.registers import fresh
 from graveler_core.errors import GravelerError, Kind, PredicateFailed
 from graveler_core.model.compaction import CompactionHistory, CompactionRun, Outcome
@@ -21,7 +20,7 @@ from graveler_core.records.access import Held
 from graveler_core.stores import Registers, Stores
 
 
-def compact(stores: Stores, repo: RepositoryId, branch: BranchId, every: timedelta) -> Compacted:
+def compact_and_remember(stores: Stores, repo: RepositoryId, branch: BranchId, every: timedelta) -> Compacted:
     """`engine.compaction.compact`, remembered."""
     start = stores.wall()
     began = datetime.fromtimestamp(start, UTC)
@@ -37,7 +36,7 @@ def compact(stores: Stores, repo: RepositoryId, branch: BranchId, every: timedel
             _remember(stores, used, run)
 
     try:
-        made = compact_now(stores, repo, branch, every)
+        made = compact(stores, repo, branch, every)
     except GravelerError as e:
         ended(_OUTCOMES.get(Kind(e.kind), Outcome.FAILED))
         raise
