@@ -6,17 +6,18 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 
+from graveler_core.blobs.passing import PassingBlobs
 from graveler_core.blobs.port import BlobInfo, Blobs, Data
 
 Fault = Callable[[str, str], Exception | None]
 """Given verb and address before the call: the error to raise instead, or None."""
 
 
-class CountingBlobs:
+class CountingBlobs(PassingBlobs):
     """`Blobs` that counts calls by verb, and bytes; with `fault`, calls fail as it says (they are counted too)."""
 
     def __init__(self, blobs: Blobs, fault: Fault | None = None) -> None:
-        self._blobs = blobs
+        super().__init__(blobs)
         self._fault = fault
         self._lock = threading.Lock()
         self.calls: Counter[str] = Counter()
@@ -26,37 +27,31 @@ class CountingBlobs:
 
     def create(self, address: str, data: Data) -> bool:
         self._count("create", address, written=memoryview(data).nbytes)
-        return self._blobs.create(address, data)
+        return self.beneath.create(address, data)
 
     def read(self, address: str) -> bytes:
         self._count("read", address)
-        return self._received(self._blobs.read(address))
+        return self._received(self.beneath.read(address))
 
     def read_range(self, address: str, start: int, length: int) -> bytes:
         self._count("read_range", address)
-        return self._received(self._blobs.read_range(address, start, length))
+        return self._received(self.beneath.read_range(address, start, length))
 
     def head(self, address: str) -> BlobInfo | None:
         self._count("head", address)
-        return self._blobs.head(address)
+        return self.beneath.head(address)
 
     def list(self, prefix: str = "", after: str = "") -> Iterator[BlobInfo]:
         self._count("list", prefix)
-        yield from self._blobs.list(prefix, after)
+        yield from self.beneath.list(prefix, after)
 
     def delete(self, address: str) -> None:
         self._count("delete", address)
-        self._blobs.delete(address)
+        self.beneath.delete(address)
 
     def renew(self, address: str) -> bool:
         self._count("renew", address)
-        return self._blobs.renew(address)
-
-    def uri(self, address: str) -> str:
-        return self._blobs.uri(address)
-
-    def close(self) -> None:
-        self._blobs.close()
+        return self.beneath.renew(address)
 
     def reset(self) -> None:
         """Start counting from nothing."""

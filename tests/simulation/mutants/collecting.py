@@ -44,7 +44,7 @@ def what_is_found_stored_is_not_renewed() -> Iterator[None]:
     """A build takes a blob that is there already for one that stays."""
 
     def create(self: KeptBlobs, address: str, data: Data) -> bool:
-        return self.blobs.create(address, data)
+        return self.beneath.create(address, data)
 
     with instead((KeptBlobs, "create", create)):
         yield

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import time
 import uuid
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -35,12 +35,12 @@ def kv() -> Interposed:
 
 @pytest.fixture
 def kept(counted: CountingBlobs, kv: Interposed) -> KeptBlobs:
-    return KeptBlobs(counted, SweepRegister(kv, REPOSITORY, FakeClock(), CountedIds()))
+    return KeptBlobs(counted, SweepRegister(kv, REPOSITORY, FakeClock(), CountedIds()), time.time)
 
 
 def old(kept: KeptBlobs) -> KeptBlobs:
     """The same, an hour and more later."""
-    return replace(kept, wall=lambda: kept.wall() + FRESH.total_seconds() + 60)
+    return KeptBlobs(kept.beneath, kept.register, lambda: kept.wall() + FRESH.total_seconds() + 60)
 
 
 def test_what_is_new_costs_nothing_more(kept: KeptBlobs, counted: CountingBlobs, kv: Interposed) -> None:
@@ -76,7 +76,7 @@ def test_other_addresses_are_left_alone(kept: KeptBlobs, counted: CountingBlobs)
 def test_what_goes_meanwhile_is_created_anew(kept: KeptBlobs, kv: Interposed, deleted_before: int) -> None:
     """A sweep that held the register before deletes it: before the renewal asks for it, or while it waits."""
     kept.create(WHERE, b"x")
-    kv.before[deleted_before] = lambda: kept.blobs.delete(WHERE)
+    kv.before[deleted_before] = lambda: kept.beneath.delete(WHERE)
     assert old(kept).create(WHERE, b"x") is (deleted_before < 2)
     assert (kept.head(WHERE) is not None) is (deleted_before < 2)
 
@@ -119,5 +119,5 @@ def test_failures_pass(kept: KeptBlobs, counted: CountingBlobs) -> None:
     kept.create(WHERE, b"x")
     failing = CountingBlobs(counted, lambda verb, _: OutcomeUnknown("lost") if verb == "renew" else None)
     with pytest.raises(OutcomeUnknown):
-        old(replace(kept, blobs=failing)).create(WHERE, b"x")
+        old(KeptBlobs(failing, kept.register, kept.wall)).create(WHERE, b"x")
     assert kept.read(WHERE) == b"x"
