@@ -1,0 +1,25 @@
+"""The example of the guide to compaction, smaller, and with its user in the place of the sensor."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from runpy import run_path
+
+from graveler_core import Thresholds, connect
+
+EXAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "compaction.py"
+
+
+def test_what_it_shows_is_so(tmp_path: Path) -> None:
+    example = run_path(str(EXAMPLE))
+    with connect(f"sqlite:///{tmp_path / 'meta.db'}?durability=process") as graveler:
+        branch = example["prepare"](graveler, tmp_path.as_uri(), 600)
+        assert len(example["first_page"](branch)[0]) == 601
+        graveler.repository(example["REPOSITORY"]).set_thresholds(Thresholds(tombstones=500))
+        example["remove_one_by_one"](branch, 600)
+        assert [(found.token, found.pressure.over) for found in graveler.pressures()] == [("many-files/main", True)]
+        branch.compact()
+        assert example["first_page"](branch)[0] == ["rest.parquet"]
+        assert list(graveler.pressures()) == []
+        branch.commit("remove what is old")
+        assert [item.path for item in graveler.repository(example["REPOSITORY"]).at("main").list()] == ["rest.parquet"]
