@@ -60,9 +60,8 @@ def first_page(branch: Branch) -> tuple[list[str], float]:
 def tell(branch: Branch, when: str) -> None:
     """Print what is staged, and what a listing costs."""
     load, (paths, milliseconds) = branch.pressure().load, first_page(branch)
-    print(
-        f"{when:>8}: {load.tombstones:,} tombstones, {load.layers} layers; first page of {len(paths):,} entries: {milliseconds:.1f} ms"
-    )
+    staged = f"{load.tombstones:,} tombstones, {load.layers} layers"
+    print(f"{when:>9}: {staged}; first page, {len(paths):,} entries: {milliseconds:.1f} ms")
 
 
 def main() -> None:
