@@ -13,10 +13,12 @@ from typing import Protocol, runtime_checkable
 import pyarrow as pa
 
 from graveler_core.kv.paging import Interval
-from graveler_core.kv.store import Stored
+from graveler_core.kv.store import Predicate, Stored
 
 Item = tuple[bytes, bytes, bytes]
 """Partition, key, value."""
+Expected = tuple[bytes, bytes, Predicate]
+"""Partition, key, and what is expected to be found there."""
 
 
 @runtime_checkable
@@ -38,6 +40,19 @@ class SetsMany(Protocol):
 
     def sets_atomically(self) -> bool:
         """Whether `set_many` is all or nothing; if not, a failed one may have written any part of its items."""
+        ...
+
+
+@runtime_checkable
+class DeletesTogether(Protocol):
+    """Deletes keys on conditions that other keys must meet too, all of any partitions, in one atomic step."""
+
+    def delete_together(self, rows: Sequence[Expected], unchanged: Sequence[Expected]) -> None:
+        """Removes the distinct `rows` if their predicates and those of `unchanged` hold, else PredicateFailed."""
+        ...
+
+    def deletes_together(self) -> bool:
+        """Whether it can: a store around a store can what the inner one can."""
         ...
 
 

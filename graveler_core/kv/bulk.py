@@ -12,7 +12,9 @@ import pyarrow as pa
 
 from graveler_core.errors import InvalidInput
 from graveler_core.kv.abilities import (
+    DeletesTogether,
     DropsPartitions,
+    Expected,
     GetsMany,
     Item,
     Loads,
@@ -24,7 +26,7 @@ from graveler_core.kv.abilities import (
 from graveler_core.kv.columns import batch_of_rows
 from graveler_core.kv.limits import check_columns, check_key, check_partition, check_value
 from graveler_core.kv.paging import CHUNK_ROWS, PAGE_BYTES, PAGE_ROWS, interval, split_rows
-from graveler_core.kv.store import KeyValue, Store, Stored
+from graveler_core.kv.store import KeyValue, Store, Stored, predicate_failed
 
 
 def get_many(store: Store, keys: Sequence[tuple[bytes, bytes]]) -> list[Stored | None]:
@@ -63,6 +65,29 @@ def set_many(store: Store, items: Sequence[Item]) -> None:
 def sets_atomically(store: Store) -> bool:
     """Whether a failed `set_many` on this store has written nothing."""
     return isinstance(store, SetsMany) and store.sets_atomically()
+
+
+def delete_together(store: Store, rows: Sequence[Expected], unchanged: Sequence[Expected]) -> None:
+    """Removes distinct keys if their predicates hold, and those of other keys too: one atomic step, one round trip.
+
+    A store that cannot do it in one step does not do it: nothing else says the same.
+
+    Raises:
+        PredicateFailed: One of them does not hold, or the store cannot tell; nothing was removed.
+    """
+    for partition, key, _ in (*rows, *unchanged):
+        check_key(partition, key)
+    if not rows:
+        return
+    if not isinstance(store, DeletesTogether):
+        raise predicate_failed(*rows[0])
+    store.delete_together(rows, unchanged)
+
+
+def deletes_together(store: Store) -> bool:
+    """Whether `delete_together` can succeed on this store."""
+    able: DeletesTogether | None = _able(store, DeletesTogether)
+    return able is not None and able.deletes_together()
 
 
 def turn(store: Store, name: str, patience: float) -> AbstractContextManager[None]:

@@ -25,12 +25,23 @@ from graveler_core.testing.store_cases.limits import LimitCases
 from graveler_core.testing.store_cases.scans import ScanCases
 from graveler_core.testing.store_cases.swaps import SwapCases
 from graveler_core.testing.store_cases.threads import ThreadCases
+from graveler_core.testing.store_cases.together import TogetherCases
 from graveler_core.testing.store_cases.values import ValueCases
 
 Opener = Callable[[], Store]
 
 
-class StoreSuite(ValueCases, SwapCases, ThreadCases, ScanCases, BulkCases, LimitCases, HandleCases, metaclass=Sealed):
+class StoreSuite(
+    ValueCases,
+    SwapCases,
+    ThreadCases,
+    TogetherCases,
+    ScanCases,
+    BulkCases,
+    LimitCases,
+    HandleCases,
+    metaclass=Sealed,
+):
     """What `graveler_core.kv.store.Store` and `graveler_core.kv.abilities` promise."""
 
     @pytest.fixture

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from graveler_core.errors import PredicateFailed
+from graveler_core.kv import bulk
+from graveler_core.kv.abilities import Expected
 from graveler_core.kv.store import EXISTS, KeyValue, Predicate, Stored
 from graveler_core.testing.plain_store import PlainStore
 
@@ -116,3 +118,29 @@ class StaleWhileScanning(PlainStore):
         self.snapshot = {row.key: row for row in self.inner.scan(partition)}
         yield from rows
         self.snapshot = None
+
+
+class ChecksThenDeletes(PlainStore):
+    """Looks at all conditions first, and deletes in a second step."""
+
+    def delete_together(self, rows: Sequence[Expected], unchanged: Sequence[Expected]) -> None:
+        for partition, key, predicate in (*rows, *unchanged):
+            found = self.inner.get(partition, key)
+            if found is None or predicate not in (EXISTS, found.predicate):
+                raise PredicateFailed(f"key {key!r} was expected otherwise")
+        time.sleep(0.002)
+        for partition, key, _ in rows:
+            self.inner.delete(partition, key)
+
+    def deletes_together(self) -> bool:
+        return True
+
+
+class DeletesWhateverElseChanged(PlainStore):
+    """Looks at what it deletes, not at the other conditions."""
+
+    def delete_together(self, rows: Sequence[Expected], unchanged: Sequence[Expected]) -> None:
+        bulk.delete_together(self.inner, rows, [])
+
+    def deletes_together(self) -> bool:
+        return True

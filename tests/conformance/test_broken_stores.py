@@ -36,6 +36,8 @@ FOUND_BY = {
         "test_one_of_many_swappers_wins",
         "test_counters_add_up",
     },
+    broken_stores.ChecksThenDeletes: {"test_nothing_is_deleted_once_a_condition_is_gone"},
+    broken_stores.DeletesWhateverElseChanged: {"test_delete_together_removes_nothing_where_one_has_changed"},
     broken_stores.StaleWhileScanning: {
         "test_get_during_an_open_scan_sees_new_writes",
         "test_another_handle_writes_during_an_open_scan",

@@ -100,13 +100,17 @@ class Former:
     """A commit that ends without one does not look for its key once more."""
 
     # Cheap deletes
-    cheap_delete_repeated: bool = False
-    """A cheap delete is tried again after a physical delete was sent."""
-    cheap_delete_unproved: bool = False
-    """A cheap delete ends without a closing re-read."""
+    cheap_delete_entry_alone: bool = False
+    """A cheap delete asks for the entry alone, looks at the whole record afterwards, and mends by a tombstone."""
+    cheap_delete_token_only: bool = False
+    """A cheap delete asks of the branch record for the staging token alone."""
+    cheap_delete_without_repository: bool = False
+    """A cheap delete does not ask for the repository's record."""
     cheap_delete_any_base: bool = False
-    """A cheap delete does not look whether something lies below."""
-    cheap_delete_unconditional: bool = False
-    """A cheap delete deletes whatever is staged by then."""
-    tombstone_deleted: bool = False
-    """A cheap delete takes tombstones too."""
+    """A cheap delete does not look into the tree below."""
+    cheap_delete_head_only: bool = False
+    """A cheap delete looks into the head although there is a compacted tree."""
+    cheap_delete_any_layers: bool = False
+    """A cheap delete does not look for sealed layers below."""
+    lost_delete_repeated: bool = False
+    """After a lost answer of a cheap delete, a tombstone makes the removal a success."""

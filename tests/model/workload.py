@@ -28,6 +28,11 @@ def _write(w: World, op: Operation) -> Steps:
     return writing.write(w, op, key, _value(w, key))
 
 
+def _write_again(w: World, op: Operation) -> Steps:
+    key = _key(w)
+    return writing.write(w, op, key, w.again[key])
+
+
 def _prefix(w: World) -> str:
     return "a" if w.random() < 0.5 else w.focus[0] if w.random() < 0.5 else "a1"
 
@@ -41,6 +46,7 @@ def _change(w: World) -> Tree:
 
 KINDS: dict[str, Kind] = {
     "write": _write,
+    "write again": _write_again,
     "remove": lambda w, op: writing.write(w, op, _key(w), None),
     "remove cheaply": lambda w, op: writing.remove_cheaply(w, op, _key(w)),
     "stage many": lambda w, op: bulk.stage_many(w, op, {"a1": w.fresh(), "a2": w.fresh()}),
@@ -71,6 +77,8 @@ _THEMES = [
         "write, remove, restore prefix, compact, merge, merge, hard reset, commit",
         "write, remove cheaply, read, commit",
         "write, write, remove cheaply, remove cheaply, remove, read, transact",
+        "write again, write again, remove cheaply, remove cheaply, read, transact, commit",
+        "write, remove cheaply, remove prefix, restore prefix, compact, merge, read",
         "write, reset, commit, commit, restore prefix, compact",
         "write, stage many, stage many, clean, clean, commit, commit, reset",
         "write, remove, remove prefix, merge, merge, read, list",

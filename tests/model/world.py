@@ -33,6 +33,7 @@ class World:
 
     __slots__ = (
         "absorbed",
+        "again",
         "branches",
         "cleanup",
         "data",
@@ -78,6 +79,8 @@ class World:
         """Layers that a reset took."""
         self.absorbed: list[tuple[Operation, Sequence[Layer]]] = []
         """Layers of which a commit was told that another commit took them."""
+        self.again: dict[str, int] = {key: self.fresh() for key in KEYS}
+        """What some writes of a key stage: the same, byte for byte."""
         self.focus = "a1"
         """The key that most calls are about."""
         self.trees: list[tuple[Operation, int, Tree]] = []
@@ -124,6 +127,39 @@ class World:
                     self.late.append(self._land(op, uid, old, new, writes))
                 raise Lost
         return self._apply(op, uid, old, new, writes)
+
+    def delete(self, op: Operation, used: tuple[int, Record], key: str, staged: Value) -> bool:
+        """Delete a staged entry if it and both records are what was read, in one step.
+
+        Raises:
+            Lost: the answer is lost: it happened, or it did not, or it will later.
+        """
+        if op.lost_at:
+            op.lost_at = 0
+            draw = self.random()
+            if draw < 0.5:
+                self._delete(used, key, staged)
+            elif draw < 0.75:
+                self.late.append(self._delete_late(used, key, staged))
+            raise Lost
+        return self._delete(used, key, staged)
+
+    def _delete(self, used: tuple[int, Record], key: str, staged: Value) -> bool:
+        uid, record = used
+        rules, now = self.former, self.branches.get(uid)
+        if rules.cheap_delete_token_only:
+            stands = now is not None and now.staging_token is record.staging_token and self.repository == uid
+        else:
+            stands = now is record and (self.repository == uid or rules.cheap_delete_without_repository)
+        records = self.data.get(record.staging_token.id, {})
+        if not (stands or rules.cheap_delete_entry_alone) or records.get(key) != staged:
+            return False
+        del records[key]
+        return True
+
+    def _delete_late(self, used: tuple[int, Record], key: str, staged: Value) -> Steps:
+        yield
+        self._delete(used, key, staged)
 
     def drop(self, uid: int, layer: Layer, *, one: bool = False) -> None:
         """Empty a layer, or take one record out. Nobody may drop what a record lists."""

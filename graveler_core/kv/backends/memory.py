@@ -16,7 +16,7 @@ from typing import Final
 import pyarrow as pa
 
 from graveler_core.errors import InvalidInput, Kind, Unavailable
-from graveler_core.kv.abilities import Item
+from graveler_core.kv.abilities import Expected, Item
 from graveler_core.kv.columns import batch_of_columns
 from graveler_core.kv.limits import check_key, check_partition, check_value
 from graveler_core.kv.paging import (
@@ -159,6 +159,16 @@ class MemoryStore:
                 self._created(partition).put(key, value)
 
     def sets_atomically(self) -> bool:
+        return True
+
+    def delete_together(self, rows: Sequence[Expected], unchanged: Sequence[Expected]) -> None:
+        with self._memory.lock:
+            for partition, key, predicate in (*rows, *unchanged):
+                _require(self._partition(partition).values.get(key), predicate, partition, key)
+            for partition, key, _ in rows:
+                self._partition(partition).remove(key)
+
+    def deletes_together(self) -> bool:
         return True
 
     def load(self, partition: bytes, keys: pa.BinaryArray, values: pa.BinaryArray) -> None:

@@ -22,7 +22,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
 from graveler_core.errors import GravelerError, SlowDown, Unavailable
-from graveler_core.kv.abilities import Item
+from graveler_core.kv.abilities import Expected, Item
 from graveler_core.kv.backends import postgresql_schema
 from graveler_core.kv.backends import postgresql_statements as sql
 from graveler_core.kv.backends.postgresql_errors import RETRIED, is_lost, mapped
@@ -152,6 +152,13 @@ class PostgreSQLStore:
     def sets_atomically(self) -> bool:
         return True
 
+    def delete_together(self, rows: Sequence[Expected], unchanged: Sequence[Expected]) -> None:
+        if not self._write(sql.DELETE_TOGETHER, (*_columns(rows), *_columns(unchanged))):
+            raise predicate_failed(*rows[0])
+
+    def deletes_together(self) -> bool:
+        return True
+
     def load(self, partition: bytes, keys: pa.BinaryArray, values: pa.BinaryArray) -> None:
         for offset in range(0, len(keys), CHUNK_ROWS):
             piece = slice(offset, offset + CHUNK_ROWS)
@@ -239,6 +246,11 @@ class PostgreSQLStore:
             raise
         finally:
             session.close()
+
+
+def _columns(rows: Sequence[Expected]) -> tuple[list[bytes], list[bytes], list[bytes | None]]:
+    partitions, keys, predicates = zip(*rows, strict=True) if rows else ((), (), ())
+    return list(partitions), list(keys), [predicate.token for predicate in predicates]
 
 
 def _rows(cursor: psycopg.Cursor[Any]) -> list[Any]:

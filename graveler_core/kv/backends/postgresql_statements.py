@@ -23,6 +23,20 @@ SET_MANY: Final = (
     "INSERT INTO graveler_kv(partition, key, value) SELECT * FROM unnest(%b::bytea[], %b::bytea[], %b::bytea[])"
     " ON CONFLICT(partition, key) DO UPDATE SET value=excluded.value"
 )
+DELETE_TOGETHER: Final = (
+    "WITH wanted AS (SELECT * FROM unnest(%b::bytea[], %b::bytea[], %b::bytea[]) AS row(partition, key, value)),"
+    " expected AS (SELECT * FROM unnest(%b::bytea[], %b::bytea[], %b::bytea[]) AS row(partition, key, value)),"
+    " unchanged AS (SELECT 1 FROM graveler_kv AS found JOIN expected"
+    " ON found.partition = expected.partition AND found.key = expected.key"
+    " AND (expected.value IS NULL OR found.value = expected.value) FOR SHARE OF found),"
+    " going AS (SELECT found.partition, found.key FROM graveler_kv AS found JOIN wanted"
+    " ON found.partition = wanted.partition AND found.key = wanted.key"
+    " AND (wanted.value IS NULL OR found.value = wanted.value) FOR UPDATE OF found)"
+    " DELETE FROM graveler_kv AS gone USING going WHERE gone.partition = going.partition AND gone.key = going.key"
+    " AND (SELECT count(*) FROM unchanged) = (SELECT count(*) FROM expected)"
+    " AND (SELECT count(*) FROM going) = (SELECT count(*) FROM wanted)"
+)
+"""Both selects lock what they find and judge its newest committed state; their locks last until the deletion stands."""
 LOAD: Final = (
     "INSERT INTO graveler_kv(partition, key, value) SELECT %b::bytea, * FROM unnest(%b::bytea[], %b::bytea[])"
     " ON CONFLICT(partition, key) DO UPDATE SET value=excluded.value"

@@ -21,7 +21,7 @@ from typing import Any, Final, TypeVar
 
 import pyarrow as pa
 
-from graveler_core.kv.abilities import Item
+from graveler_core.kv.abilities import Expected, Item
 from graveler_core.kv.backends.sqlite_columns import read_columns
 from graveler_core.kv.backends.sqlite_connections import Connections
 from graveler_core.kv.backends.sqlite_errors import mapped
@@ -155,6 +155,23 @@ class SQLiteStore:
         self._transact(_SET, items)
 
     def sets_atomically(self) -> bool:
+        return True
+
+    def delete_together(self, rows: Sequence[Expected], unchanged: Sequence[Expected]) -> None:
+        def work(connection: sqlite3.Connection) -> None:
+            with self._writer:
+                connection.execute("BEGIN IMMEDIATE")
+                for partition, key, predicate in (*rows, *unchanged):
+                    found = _stored(connection.execute(_GET, (partition, key)).fetchall())
+                    if found is None or predicate not in (EXISTS, found.predicate):
+                        connection.rollback()
+                        raise predicate_failed(partition, key, predicate)
+                connection.executemany(_DELETE, [(partition, key) for partition, key, _ in rows])
+                connection.execute("COMMIT")
+
+        self._run(work, writing=True)
+
+    def deletes_together(self) -> bool:
         return True
 
     def load(self, partition: bytes, keys: pa.BinaryArray, values: pa.BinaryArray) -> None:

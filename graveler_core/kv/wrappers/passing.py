@@ -17,13 +17,24 @@ from typing import Final, TypeVar
 import pyarrow as pa
 
 from graveler_core.kv import bulk
-from graveler_core.kv.abilities import DropsPartitions, GetsMany, Item, Loads, ScansArrow, SetsMany, SplitsPartitions
+from graveler_core.kv.abilities import (
+    DropsPartitions,
+    Expected,
+    GetsMany,
+    Item,
+    Loads,
+    ScansArrow,
+    SetsMany,
+    SplitsPartitions,
+)
 from graveler_core.kv.paging import FIRST_PAGE_ROWS, PAGE_BYTES, PAGE_ROWS, Interval
 from graveler_core.kv.store import KeyValue, Predicate, Store, Stored
 
 T = TypeVar("T")
 
-_WRITES: Final = frozenset(("set", "set_if", "delete", "delete_if", "set_many", "load", "drop_partition"))
+_WRITES: Final = frozenset(
+    ("set", "set_if", "delete", "delete_if", "set_many", "delete_together", "load", "drop_partition")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +116,14 @@ class Passing:
 
     def sets_atomically(self) -> bool:
         return bulk.sets_atomically(self.inner)
+
+    def delete_together(self, rows: Sequence[Expected], unchanged: Sequence[Expected]) -> None:
+        partition, key, _ = rows[0]
+        call = Call("delete_together", partition, key, len(rows))
+        self.step(call, lambda: bulk.delete_together(self.inner, rows, unchanged))
+
+    def deletes_together(self) -> bool:
+        return bulk.deletes_together(self.inner)
 
     def load(self, partition: bytes, keys: pa.BinaryArray, values: pa.BinaryArray) -> None:
         inner = self.inner

@@ -137,15 +137,15 @@ class ValueCases:
             model[place] = value
 
 
-def value_of(store: Store, key: bytes) -> bytes | None:
-    """The value of a key of partition `p`."""
-    found = store.get(b"p", key)
+def value_of(store: Store, key: bytes, partition: bytes = b"p") -> bytes | None:
+    """The value of a key."""
+    found = store.get(partition, key)
     return None if found is None else found.value
 
 
-def predicate_of(store: Store, key: bytes) -> Predicate:
-    """The predicate of a present key of partition `p`."""
-    found = store.get(b"p", key)
+def predicate_of(store: Store, key: bytes, partition: bytes = b"p") -> Predicate:
+    """The predicate of a present key."""
+    found = store.get(partition, key)
     assert found is not None
     return found.predicate
 
