@@ -16,7 +16,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from graveler_core.codec.entry import normalise_record
-from graveler_core.codec.staged_record import encode_tombstone
 from graveler_core.engine import counting
 from graveler_core.engine.registers import same_token, settled
 from graveler_core.errors import OutcomeUnknown, SlowDown, Unavailable
@@ -40,7 +39,7 @@ class Content:
 def stage(stores: Stores, repo: RepositoryId, branch: BranchId, path: str, entry: Entry) -> Entry:
     """Stage an entry whose content is already somewhere; gives it as it was staged, with path and identity."""
     staged, record = normalise_record(path, entry)
-    _set(stores, repo, branch, lambda registers: [(path_key(path), record)])
+    set_records(stores, repo, branch, lambda registers: [(path_key(path), record)])
     return staged
 
 
@@ -68,18 +67,11 @@ def put(stores: Stores, repo: RepositoryId, branch: BranchId, path: str, content
             uploaded[uid] = normalise_record(path, entry)
         return [(path_key(path), uploaded[uid][1])]
 
-    _set(stores, repo, branch, records)
+    set_records(stores, repo, branch, records)
     return next(iter(uploaded.values()))[0]
 
 
-def remove(stores: Stores, repo: RepositoryId, branch: BranchId, paths: Sequence[str]) -> None:
-    """Stage tombstones. Removing what does not exist is no error, and no change."""
-    tombstone = encode_tombstone()
-    records = [(path_key(path), tombstone) for path in paths]
-    _set(stores, repo, branch, lambda registers: records, tombstones=len(records))
-
-
-def _set(
+def set_records(
     stores: Stores,
     repo: RepositoryId,
     branch: BranchId,
@@ -87,6 +79,15 @@ def _set(
     *,
     tombstones: int = 0,
 ) -> None:
+    """Set records by path in whatever staging token stands, until the closing re-read finds that it stood meanwhile.
+
+    Args:
+        records: What to set, given the registers that it is set under.
+        tombstones: How many of them are.
+
+    Raises:
+        OutcomeUnknown: some of it may have been set, and whether it counts could not be told.
+    """
     maybe_written = False
 
     def attempt(registers: Registers) -> tuple[Registers, int]:

@@ -9,8 +9,18 @@ from typing import BinaryIO
 
 import pyarrow as pa
 
-from graveler_core.codec.entry import normalise, record_table
-from graveler_core.engine import bulk, commit, compaction_history, content, pressure, read, reset, transact, write
+from graveler_core.engine import (
+    bulk,
+    commit,
+    compaction_history,
+    content,
+    pressure,
+    read,
+    remove,
+    reset,
+    transact,
+    write,
+)
 from graveler_core.engine.compaction import Compacted
 from graveler_core.engine.draft import Draft
 from graveler_core.engine.listing import PAGE_ROWS
@@ -85,12 +95,11 @@ class Branch:
 
     def remove(self, path: str) -> None:
         """Remove a path. No error, and no change, where it does not exist."""
-        write.remove(*self._at, [path])
+        remove.remove(*self._at, [path])
 
     def remove_many(self, paths: Iterable[str]) -> None:
         """Remove many paths at once: all of them are gone, or none."""
-        keys = sorted({path_key(path) for path in paths})
-        bulk.stage_records(*self._at, record_table([(key, None) for key in keys]))
+        remove.remove_many(*self._at, [*paths])
 
     def remove_prefix(self, prefix: str) -> None:
         """Remove everything under a prefix ("" for everything), at the cost of one line in the branch record."""

@@ -20,6 +20,7 @@ from graveler_core.committed.index.three_way import MAX_HELD_BYTES, MAX_LISTED_C
 from graveler_core.engine.bulk import MAX_LAYER_BYTES, SEGMENT_ROWS
 from graveler_core.engine.draft import MAX_TEXT_BYTES
 from graveler_core.engine.listing import PAGE_ROWS as LISTING_ROWS
+from graveler_core.engine.remove import FEW_PATHS
 from graveler_core.engine.swap import FEW_RECORDS
 from graveler_core.errors import InvalidInput
 from graveler_core.facade.snapshot import ARROW_PAGE_ROWS
@@ -69,6 +70,7 @@ def test_what_is_read_at_once() -> None:
         "values of a page of a scan": f"{paging.PAGE_BYTES // MIB} MiB",
         "rows that a transaction of a bulk write writes or removes": f"{paging.CHUNK_ROWS:,}",
         "staged keys that a lookup asks for in one trip": f"{KEYS_AT_ONCE:,}",
+        "paths of one call that go without tombstones": f"{FEW_PATHS:,}",
         "entries of a page of a listing": f"{LISTING_ROWS:,}",
         "entries of a page of columns": f"{ARROW_PAGE_ROWS:,}",
         "records of a page of uncommitted changes": f"{LISTING_ROWS:,}",

@@ -19,6 +19,7 @@ from graveler_core.engine import (
     transplant,
     write,
 )
+from graveler_core.engine import remove as removing
 from graveler_core.engine.draft import Draft
 from graveler_core.engine.listing import Window, items
 from graveler_core.engine.merge_sides import MergeRequest
@@ -47,7 +48,7 @@ def put(cast: Cast, stores: Stores, name: str) -> None:
 def remove(cast: Cast, stores: Stores, name: str) -> None:
     path = cast.chance.choice(PATHS)
     with cast.history.operation("remove", name, sets={path: None}):
-        write.remove(stores, REPO, WORK, [path])
+        removing.remove(stores, REPO, WORK, [path])
 
 
 def put_many(cast: Cast, stores: Stores, name: str) -> None:
@@ -201,7 +202,7 @@ def change(cast: Cast, stores: Stores, name: str) -> None:
     for path in PATHS[:2] if twice else cast.chance.sample(PATHS, cast.chance.randint(1, 2)):
         if cast.chance.random() < 0.2:
             with cast.history.operation("remove", name, sets={path: None}):
-                write.remove(stores, REPO, WORK, [path])
+                removing.remove(stores, REPO, WORK, [path])
         else:
             entry = cast.entry()
             with cast.history.operation("put", name, sets={path: entry.size}):

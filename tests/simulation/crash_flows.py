@@ -20,6 +20,7 @@ from graveler_core.engine import (
     transplant,
     write,
 )
+from graveler_core.engine import remove as removing
 from graveler_core.engine.draft import Draft
 from graveler_core.engine.merge_sides import MergeRequest
 from graveler_core.engine.snapshot import get as get_committed
@@ -67,7 +68,7 @@ def staged(stores: Stores) -> None:
     bulk.restore_prefix(stores, REPO, WORK, "a/2")
     stage(stores, "a/1", 6)
     _put_many(stores, {"b/1": 7}, segments=False)
-    write.remove(stores, REPO, WORK, ["a/1"])
+    removing.remove(stores, REPO, WORK, ["a/1"])
 
 
 def compacted(stores: Stores) -> None:

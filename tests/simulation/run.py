@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from functools import partial
 from unittest.mock import patch
 
-from graveler_core.engine import bulk, commit, compaction, repository, write
+from graveler_core.engine import bulk, commit, compaction, repository
+from graveler_core.engine import remove as removing
 from graveler_core.engine.branching import create_branch
 from graveler_core.engine.draft import Draft
 from graveler_core.engine.read import get
@@ -127,7 +128,7 @@ def _set_up(world: World) -> None:
     create_branch(stores, REPO, SIDE, "main")
     create_branch(stores, REPO, WORK, "main")
     if world.scheduler.chance.random() < 0.3:
-        write.remove(stores, REPO, WORK, [PATHS[0]])
+        removing.remove(stores, REPO, WORK, [PATHS[0]])
         compaction.compact(stores, REPO, WORK)
 
 

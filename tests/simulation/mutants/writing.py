@@ -7,14 +7,11 @@ from typing import Any
 
 import greenlet
 
-from graveler_core.engine import commit, snapshot, transact, write
-from graveler_core.engine.registers import fresh
+from graveler_core.engine import commit, remove, transact, write
 from graveler_core.engine.view import View
 from graveler_core.errors import OutcomeUnknown, PredicateFailed, SlowDown
 from graveler_core.model.entry import Entry
-from graveler_core.model.ids import BranchId, RepositoryId
 from graveler_core.model.index import Index
-from graveler_core.records import layout as keys
 from graveler_core.stores import Stores
 from tests.simulation.mutants.plant import instead, mutant
 
@@ -22,30 +19,10 @@ PATIENCE = 200
 LOCK = (b"locks", b"commits")
 
 
-@mutant(seed=254, breaks="1", theme="writes")
-def removal_deletes_the_staged_entry() -> Iterator[None]:
-    """What was never committed is deleted from the staging token, with no condition and no look afterwards."""
-    real = write.remove
-
-    def removed(stores: Stores, repo: RepositoryId, branch: BranchId, paths: Sequence[str]) -> None:
-        now = fresh(stores, repo, branch)
-        token, below = keys.staging(now.branch.staging_token), now.branch.sealed_tokens
-        for path in paths:
-            staged = stores.kv.get(token, keys.staged(path.encode()))
-            kept = below or now.branch.compacted_metarange or snapshot.get(stores, repo, now.branch.commit_id, path)
-            if staged is None or kept:
-                real(stores, repo, branch, [path])
-            else:
-                stores.kv.delete(token, keys.staged(path.encode()))
-
-    with instead((write, "remove", removed)):
-        yield
-
-
 @mutant(seed=12, breaks="5")
 def writers_forget_a_lost_answer() -> Iterator[None]:
     """A write whose answer was lost says that nothing happened when the closing re-read fails too."""
-    real = write._set
+    real = write.set_records
 
     def forgets(*arguments: Any) -> None:
         try:
@@ -55,7 +32,7 @@ def writers_forget_a_lost_answer() -> Iterator[None]:
                 raise e.__cause__ from None
             raise
 
-    with instead((write, "_set", forgets)):
+    with instead((write, "set_records", forgets), (remove, "set_records", forgets)):
         yield
 
 

@@ -19,7 +19,9 @@ Flow = Callable[[World, Graveler], object]
 
 @cache
 def _first() -> World:
-    """Two branches that diverged, `main` with staged changes, `clean` without, a tag; another repository."""
+    """Two branches that diverged, `main` with staged changes, `clean` without, one with one staged entry; a tag;
+    another repository.
+    """
     world = World()
     repo = world.repository()
     main = repo.branch("main")
@@ -34,6 +36,7 @@ def _first() -> World:
     main.remove("p/1")
     main.remove_prefix("q/")
     main.stage("s", entry(3))
+    repo.create_branch("one", "clean").stage("k", entry(4))
     world.repository("other")
     return world
 
@@ -57,6 +60,7 @@ FLOWS: dict[str, Flow] = {
     "stage": lambda w, g: g.repository("repo").branch("main").stage("k", entry(5)),
     "put": lambda w, g: g.repository("repo").branch("main").put("k", b"data"),
     "remove": lambda w, g: g.repository("repo").branch("main").remove("x"),
+    "remove what is staged": lambda w, g: g.repository("repo").branch("one").remove("k"),
     "stage few": lambda w, g: g.repository("repo").branch("main").stage_many(table({"k": 5, "l": 6})),
     "stage many": lambda w, g: g.repository("repo").branch("clean").stage_many(table(MANY)),
     "remove prefix": lambda w, g: g.repository("repo").branch("main").remove_prefix("p/"),

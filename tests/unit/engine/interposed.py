@@ -9,13 +9,13 @@ import pyarrow as pa
 
 from graveler_core.errors import OutcomeUnknown, Unavailable
 from graveler_core.kv import bulk
-from graveler_core.kv.abilities import Item
+from graveler_core.kv.abilities import Expected, Item
 from graveler_core.kv.paging import Interval
 from graveler_core.kv.store import KeyValue, Predicate, Store, Stored
 
 T = TypeVar("T")
-WRITES = ("set", "set_if", "delete", "delete_if", "set_many", "load", "drop_partition")
-SWAPS = ("set_if", "delete_if")
+WRITES = ("set", "set_if", "delete", "delete_if", "set_many", "delete_together", "load", "drop_partition")
+SWAPS = ("set_if", "delete_if", "delete_together")
 
 
 class Crash(BaseException):
@@ -83,6 +83,12 @@ class Interposed:
 
     def sets_atomically(self) -> bool:
         return bulk.sets_atomically(self.inner)
+
+    def delete_together(self, rows: Sequence[Expected], unchanged: Sequence[Expected]) -> None:
+        self._step("delete_together", lambda: bulk.delete_together(self.inner, rows, unchanged))
+
+    def deletes_together(self) -> bool:
+        return bulk.deletes_together(self.inner)
 
     def load(self, partition: bytes, keys: pa.BinaryArray, values: pa.BinaryArray) -> None:
         self._step("load", lambda: bulk.load(self.inner, partition, keys, values))

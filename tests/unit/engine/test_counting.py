@@ -78,7 +78,7 @@ def test_a_few_writes_are_not_written_down(world: World, one: Process) -> None:
 def test_counts_of_all_processes_are_added(one: Process, two: Process) -> None:
     stage(one.main, 25)
     stage(two.main, 12)
-    two.main.remove("a/001")
+    two.main.remove("z")
     assert loads(one.graveler) == {"repo/main": Load(staged=30)}
     one.flush()
     two.flush()

@@ -168,6 +168,6 @@ def test_as_if_one_after_the_other(flow: str, name: str, other: str) -> None:
 def test_every_flow_is_named() -> None:
     """The flows that other tests break into are these, on one branch or another, and the ones on names."""
     assert set(FLOWS) - set(ON_A_BRANCH) == {
-        "put", "create branch", "delete branch", "create tag", "delete tag",
+        "put", "remove what is staged", "create branch", "delete branch", "create tag", "delete tag",
         "create repository", "create bare", "delete repository",
     }  # fmt: skip

@@ -8,7 +8,7 @@ from graveler_core.errors import NoChanges, NotFound, NotUnique, OutcomeUnknown,
 from tests.unit.engine.flows import FLOWS, prepared, run, seen
 from tests.unit.engine.interposed import WRITES, Interposed
 
-MAY_BE_UNKNOWN = {"stage", "put", "remove", "stage few", "create branch", "create tag"}
+MAY_BE_UNKNOWN = {"stage", "put", "remove", "remove what is staged", "stage few", "create branch", "create tag"}
 """Their data is one plain write, or what is sent only once: a second sending could come when somebody has deleted what
 the first one made. All others find out, or never needed it.
 """

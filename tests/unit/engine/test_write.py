@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from graveler_core.engine.write import remove
+from graveler_core.engine.remove import remove
 from graveler_core.errors import NotFound, OutcomeUnknown, Unavailable
 from graveler_core.model.ids import BranchId, RepositoryId
 from graveler_core.testing.plain_store import PlainStore

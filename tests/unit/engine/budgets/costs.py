@@ -27,6 +27,8 @@ class Cost:
     """Objects, by a process that has none in memory."""
     writes: str = "–"
     """Objects, and requests to remove them."""
+    plain_reads: str | None = None
+    """Objects read on the store that can little, where they are others."""
 
 
 OPERATIONS: dict[str, tuple[Cost, Prepare]] = {}

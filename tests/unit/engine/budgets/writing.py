@@ -18,9 +18,22 @@ def put(m: Measured) -> Act:
     return lambda: m.main.put("a", b"data")
 
 
-@costs("remove", Cost((2, 0), (3, 0)))
+@costs("remove", Cost((3, 0), (3, 0)))
 def remove(m: Measured) -> Act:
     return lambda: m.main.remove(path(150))
+
+
+@costs("remove, staged and never committed", Cost((2, 0), (3, 0), reads="1 node a level", plain_reads="–"))
+def remove_staged(m: Measured) -> Act:
+    m.main.stage("a", entry(1))
+    return lambda: m.main.remove("a")
+
+
+@costs("remove below sealed layers", Cost((2, 0), (3, 0)))
+def remove_below_layers(m: Measured) -> Act:
+    m.main.stage_many(table({"b": 1}))
+    m.main.stage("a", entry(1))
+    return lambda: m.main.remove("a")
 
 
 @costs("stage_many, 10 entries", Cost((4, 1), (14, 1)))
@@ -33,9 +46,19 @@ def stage_many(m: Measured) -> Act:
     return lambda: m.main.stage_many(table({f"m/{number:04}": number for number in range(1_000)}))
 
 
-@costs("remove_many, 10 paths", Cost((4, 1), (14, 1)))
+@costs("remove_many, 10 paths", Cost((5, 1), (14, 1)))
 def remove_many(m: Measured) -> Act:
     return lambda: m.main.remove_many([path(number) for number in range(10)])
+
+
+@costs(
+    "remove_many, 10 paths, staged and never committed", Cost((2, 0), (14, 1), reads="1 node a level", plain_reads="–")
+)
+def remove_many_staged(m: Measured) -> Act:
+    paths = [f"a{number}" for number in range(10)]
+    for each in paths:
+        m.main.stage(each, entry(1))
+    return lambda: m.main.remove_many(paths)
 
 
 @costs("remove_prefix", Cost((2, 1), (3, 1)))
