@@ -26,6 +26,8 @@ from graveler_core.segments.sorted_keys import KEY, between, lower_bound
 
 SIDE_SCHEMA = pa.schema([field.with_nullable(True) for field in RECORD_SCHEMA if field.name != TOMBSTONE])
 """An entry's columns, all null (the key too) in rows where a side has no entry."""
+_BESIDE_IDENTITY = ("mtime", "address")
+"""The columns in which entries of one identity may differ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +36,13 @@ class Wanted:
 
     before: tuple[str, ...]
     after: tuple[str, ...]
+    exact: bool = False
+    """Whether keys are wanted too at which both states have one entry by identity, at another time or address. Needs
+    all columns."""
 
 
 STATES = Wanted(ALL, ALL)
+EXACT = Wanted(ALL, ALL, exact=True)
 CHANGES = Wanted(DECISIVE, ALL)
 """For `as_changes`."""
 KEYS = Wanted(DECISIVE, DECISIVE)
@@ -55,6 +61,10 @@ class Differences:
 
     def __len__(self) -> int:
         return len(self.keys)
+
+    def filter(self, kept: pa.Array | pa.ChunkedArray) -> Differences:
+        """Those of the rows for which it says true."""
+        return Differences(self.keys.filter(kept), self.before.filter(kept), self.after.filter(kept))
 
     def slice(self, start: int, length: int) -> Differences:
         """Some of the rows, without copying."""
@@ -86,9 +96,9 @@ def diff(  # noqa: PLR0913 - the key interval as `scan` takes it
     first, last = key_interval(prefix, start, end)
     sides = _Side(trees, left, (first, last), wanted.before), _Side(trees, right, (first, last), wanted.after)
     while (row := _next_range(*sides)) is not None:
-        yield from _compared(*sides, before=row[1].min_key)
+        yield from _compared(*sides, row[1].min_key, exact=wanted.exact)
         row[0].read(row[1])
-    yield from _compared(*sides, before=None)
+    yield from _compared(*sides, None, exact=wanted.exact)
 
 
 class _Side:
@@ -149,23 +159,36 @@ def _first(left: tuple[int, Row] | None, right: tuple[int, Row] | None) -> tuple
     return order[0] <= order[1], order[1] <= order[0]
 
 
-def _compared(left: _Side, right: _Side, before: bytes | None) -> Iterator[Differences]:
+def _compared(left: _Side, right: _Side, before: bytes | None, *, exact: bool) -> Iterator[Differences]:
     """Compare what both sides have read of the keys before one."""
-    found = differences(left.take(before), right.take(before))
+    found = differences(left.take(before), right.take(before), exact=exact)
     if len(found):
         yield found
 
 
-def differences(before: pa.Table, after: pa.Table) -> Differences:
-    """Pair two sorted tables, of all or the decisive columns of `ENTRY_SCHEMA`, by key, and keep what differs."""
+def differences(before: pa.Table, after: pa.Table, *, exact: bool = False) -> Differences:
+    """Pair two sorted tables, of all or the decisive columns of `ENTRY_SCHEMA`, by key, and keep what differs.
+
+    Args:
+        exact: Keep also what is equal by identity, and not in time or address.
+    """
     pairs = paired(before, after)
     both = np.flatnonzero((pairs.left >= 0) & (pairs.right >= 0))
     same = (identities(before)[pairs.left[both]] == identities(after)[pairs.right[both]]).all(axis=1)
+    for name in _BESIDE_IDENTITY if exact else ():
+        same &= _equal(before.column(name).take(pairs.left[both]), after.column(name).take(pairs.right[both]))
     differs = np.ones(len(pairs.left), np.bool_)
     differs[both[same]] = False
     sides = [_rows(before, pairs.left[differs]), _rows(after, pairs.right[differs])]
     keys = pc.coalesce(*(side.column(KEY) for side in sides)).combine_chunks()
     return Differences(keys, *sides)
+
+
+def _equal(left: pa.ChunkedArray, right: pa.ChunkedArray) -> NDArray[np.bool_]:
+    """Where two columns are equal, row by row; nulls are."""
+    alike = pc.fill_null(pc.equal(left, right), pc.and_(left.is_null(), right.is_null()))
+    found: NDArray[np.bool_] = alike.to_numpy()
+    return found
 
 
 def joined(parts: Sequence[Differences]) -> Differences:

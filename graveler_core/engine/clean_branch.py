@@ -7,7 +7,8 @@ then revert what the merge brought under that path. An empty token is not dirty.
 
 from __future__ import annotations
 
-from graveler_core.engine.view import against_head, view_of
+from graveler_core.engine.uncommitted import against_head
+from graveler_core.engine.view import view_of
 from graveler_core.errors import DirtyBranch
 from graveler_core.staging.stack import is_dirty
 from graveler_core.stores import Registers, Stores
@@ -19,7 +20,10 @@ def require_clean(stores: Stores, registers: Registers, what: str) -> None:
     A write that is acknowledged after this check orders after the operation, and stays staged on top of it.
     """
     view = view_of(stores, registers)
-    if is_dirty(view.stack) or (view.base != view.head and next(against_head(view), None) is not None):
+    clean = not is_dirty(view.stack) and (
+        view.base == view.head or next(against_head(view, stores.uncommitted), None) is None
+    )
+    if not clean:
         branch = registers.branch.id
         raise DirtyBranch(
             f"branch {branch!r} has uncommitted changes; commit or reset them before {what}", branch=branch

@@ -19,7 +19,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass
 
-from graveler_core.committed.index.operations import operations_between
+from graveler_core.committed.index.settled import settled
 from graveler_core.committed.index.successor import Successor, on_metarange, small_successor, successor
 from graveler_core.engine.advance import Tried, advance, find_operation
 from graveler_core.engine.draft import Content, Draft, begin_operation, build
@@ -129,15 +129,12 @@ def _build(stores: Stores, registers: Registers, layers: tuple[Layer, ...], draf
     parent = commit_of(stores, registers.repository, branch.commit_id)
     view = view_under(stores, registers, layers)
     made = _made_of(stores, view)
-    operations, effective = made.operations, made.effective
-    if view.compacted is not None:
-        operations, effective = operations_between(view.indexes, view.head, made.index)
     writes = cleanups(stores, registers, layers)
-    if effective == 0 and not draft.allow_empty:
+    if made.effective == 0 and not draft.allow_empty:
         record_writes(stores, writes)
         return _Built(branch, layers, None, made.given)
     consumed = tuple(layer.id for layer in layers)
-    commit, stored = build(stores, registers, draft, Content(made.index, operations, (parent,), nonce, consumed))
+    commit, stored = build(stores, registers, draft, Content(made.index, made.operations, (parent,), nonce, consumed))
     record_writes(stores, [*made.writes, *stored, *writes])
     return _Built(branch, layers, commit, made.given)
 
@@ -145,7 +142,8 @@ def _build(stores: Stores, registers: Registers, layers: tuple[Layer, ...], draf
 def _made_of(stores: Stores, view: View) -> Successor:
     if view.compacted is not None:
         staged = stores.executor.ahead(changes(view))
-        return on_metarange(view.indexes, view.base, staged, mapper=stores.executor.map)
+        tree = on_metarange(view.indexes, view.base, staged, mapper=stores.executor.map, verbatim=True)
+        return settled(view.indexes, view.head, tree, mapper=stores.executor.map)
     few = few_rows(view.stack, view.indexes.sizes.small_elements)
     if few is not None:
         return small_successor(view.indexes, view.base, few, mapper=stores.executor.map)

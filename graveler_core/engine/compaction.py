@@ -3,9 +3,9 @@
 1. Records, fresh. No layer says anything: `NoChanges`. A compaction that began a short while ago goes on: `SlowDown`.
 2. Seal ✓: the staging token goes on top of `sealed_tokens` if it holds a record, and the start time is set in the same
    swap. A crash after it leaves sealed layers that readers see and the next commit or compaction takes.
-3. Build: all sealed layers onto the compacted tree or the head, as a commit does. Blobs and cleanup records, none of
-   them reachable. A crash leaves unreferenced blobs, and records of layers that are still listed, which the cleaner
-   spares.
+3. Build: all sealed layers onto the compacted tree or the head, with the times and addresses that they show, also of
+   what is equal by identity to what was there. Blobs and cleanup records, none of them reachable. A crash leaves
+   unreferenced blobs, and records of layers that are still listed, which the cleaner spares.
 4. Install ✓: compacted tree := the new one, no layers. Stricter than a commit: if the layers are not exactly those
    that were sealed, or the base has moved, somebody else is at work, and this compaction gives way (`CompactionLost`).
 5. Drop the layers' data.
@@ -77,7 +77,7 @@ def compact(stores: Stores, repo: RepositoryId, branch: BranchId, every: timedel
     said = _Said()
     staged = stores.executor.ahead(said.counted(changes(view)))
     try:
-        applied = on_metarange(view.indexes, view.base, staged, mapper=stores.executor.map)
+        applied = on_metarange(view.indexes, view.base, staged, mapper=stores.executor.map, verbatim=True)
     except CorruptData as missing:
         without_layer(stores, sealed, missing)
         raise _lost(branch) from missing

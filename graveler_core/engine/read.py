@@ -15,7 +15,8 @@ import pyarrow as pa
 from graveler_core.committed.diff import Differences
 from graveler_core.engine.pages import first_differences, first_rows
 from graveler_core.engine.registers import same_content, settled
-from graveler_core.engine.view import View, against_head, lookup, scan, view_of
+from graveler_core.engine.uncommitted import against_head
+from graveler_core.engine.view import View, lookup, scan, view_of
 from graveler_core.model.entry import Entry
 from graveler_core.model.ids import BranchId, RepositoryId
 from graveler_core.stores import Registers, Stores
@@ -43,7 +44,7 @@ def changes_page(
     start, end = span
 
     def first(view: View) -> Differences:
-        return first_differences(against_head(view, start=start, end=end, few=rows), rows)
+        return first_differences(against_head(view, stores.uncommitted, start=start, end=end, few=rows), rows)
 
     return _settled(stores, repo, branch, first)
 

@@ -8,14 +8,10 @@ import numpy as np
 import pyarrow as pa
 
 from graveler_core.codec.entry import entries
-from graveler_core.committed.diff import Differences, differences
-from graveler_core.committed.index.indexes import Indexes
-from graveler_core.committed.index.lookup import lookup_many
+from graveler_core.committed.diff import Differences
 from graveler_core.committed.index.three_way import Conflicts
 from graveler_core.model.changes import Change, ChangeKind, MergeConflict
 from graveler_core.model.entry import ENTRY_SCHEMA, RECORD_SCHEMA, Entry
-from graveler_core.model.index import Index
-from graveler_core.segments.merge import identities, live, paired
 from graveler_core.segments.sorted_keys import KEY
 
 
@@ -24,20 +20,6 @@ def tombstones(found: pa.Table) -> pa.Table:
     gone = pa.array(np.ones(found.num_rows, np.bool_))
     nulls = [pa.nulls(found.num_rows, field.type) for field in ENTRY_SCHEMA if field.name != KEY]
     return pa.Table.from_arrays([found.column(KEY), *nulls, gone], schema=RECORD_SCHEMA)
-
-
-def compare(indexes: Indexes, index: Index, records: pa.Table) -> Differences:
-    """How some records, sorted, differ from what an index holds at their keys."""
-    before = lookup_many(indexes, index, records.column(KEY).to_pylist())
-    return differences(before, live(records))
-
-
-def unchanged(before: pa.Table, after: pa.Table) -> pa.Table:
-    """The entries before, of two sorted tables, that are equal by identity to those after at their keys."""
-    pairs = paired(before, after)
-    both = np.flatnonzero((pairs.left >= 0) & (pairs.right >= 0))
-    same = (identities(before)[pairs.left[both]] == identities(after)[pairs.right[both]]).all(axis=1)
-    return before.combine_chunks().take(pa.array(pairs.left[both[same]]))
 
 
 def changes_of(found: Differences) -> Iterator[Change]:

@@ -76,6 +76,7 @@ def staged_tree_id(stores: Stores, repo: RepositoryId, branch: BranchId) -> Meta
     def attempt(registers: Registers) -> MetarangeId:
         view = view_of(stores, registers)
         staged = stores.executor.ahead(changes(view))
-        return on_metarange(view.indexes, view.base, staged, mapper=stores.executor.map).index.metarange_id
+        made = on_metarange(view.indexes, view.base, staged, mapper=stores.executor.map, verbatim=True)
+        return made.index.metarange_id
 
     return settled(stores, repo, branch, attempt, same=same_content)

@@ -11,21 +11,18 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from graveler_core.committed.diff import CHANGES, Differences, as_changes
+from graveler_core.committed.diff import EXACT, as_changes
 from graveler_core.committed.index.diff import diff
 from graveler_core.committed.index.indexes import Indexes
 from graveler_core.committed.index.lookup import lookup as lookup_committed
-from graveler_core.committed.index.lookup import lookup_many
 from graveler_core.committed.index.scan import scan as scan_committed
-from graveler_core.engine.rows import compare, tombstones, unchanged
+from graveler_core.engine.rows import tombstones
 from graveler_core.model.entities import Repository
 from graveler_core.model.entry import Entry
 from graveler_core.model.ids import CommitId
 from graveler_core.model.index import Index
 from graveler_core.model.layers import Layer
 from graveler_core.objects.commits import StoredCommit, read_commit
-from graveler_core.segments.merge import as_records, live, newest_wins
-from graveler_core.segments.sorted_keys import KEY
 from graveler_core.segments.streams import merge, overlaid
 from graveler_core.staging import stack as staged
 from graveler_core.staging.prefixes import Source, spans, within
@@ -98,24 +95,10 @@ def changes(view: View) -> Iterator[pa.Table]:
     """All that the layers change in the base: sorted tables in `RECORD_SCHEMA`, for `committed.index.successor`.
 
     A removal becomes a tombstone for every key of the base under its prefix that no newer record speaks of; a
-    restoration above a compacted tree becomes what leads from the compacted tree back to the head.
+    restoration above a compacted tree becomes what leads from the compacted tree back to the head. Each layer is
+    scanned once, whatever the removals and restorations cut the keys into.
     """
-    found = _changes_in(view, b"", None)
-    yield from found if view.base == view.head else (_as_in_head(view, page) for page in found)
-
-
-def against_head(
-    view: View, *, start: bytes = b"", end: bytes | None = None, few: int | None = None
-) -> Iterator[Differences]:
-    """What is uncommitted: the differences of the visible state from the head, sorted, lazily.
-
-    Args:
-        few: How many are likely to be enough.
-    """
-    for page in _records_over_head(view, start, end, few):
-        different = compare(view.indexes, view.head, page)
-        if len(different):
-            yield different
+    return merge([staged.scan(view.stack), _masked(view)])
 
 
 def _below(view: View, start: bytes, end: bytes | None) -> Iterator[pa.Table]:
@@ -126,38 +109,11 @@ def _below(view: View, start: bytes, end: bytes | None) -> Iterator[pa.Table]:
             yield from scan_committed(view.indexes, index, start=part.start, end=part.end)
 
 
-def _changes_in(view: View, start: bytes, end: bytes | None, few: int | None = None) -> Iterator[pa.Table]:
-    """Each layer is scanned once, whatever the removals and restorations cut the keys into."""
-    return merge([staged.scan(view.stack, start=start, end=end, few=few), _masked(view, start, end)])
-
-
-def _masked(view: View, start: bytes, end: bytes | None) -> Iterator[pa.Table]:
+def _masked(view: View) -> Iterator[pa.Table]:
     """What removals and restorations change in the base, where no newer record says something."""
     for span in spans(view.stack.layers):
-        part = within(span, start, end)
-        if part is not None and part.source is Source.NOTHING:
-            yield from map(tombstones, scan_committed(view.indexes, view.base, start=part.start, end=part.end))
-        elif part is not None and part.source is Source.HEAD and view.base != view.head:
-            yield from _changes_between(view, view.base, view.head, part.start, part.end)
-
-
-def _as_in_head(view: View, page: pa.Table) -> pa.Table:
-    """The records, those equal to the head's entry by identity replaced by it.
-
-    Over the head itself `apply` drops them. Over a compacted tree that holds something else they count, and would
-    bring their own mtime: a commit that differs from its parent and changes nothing.
-    """
-    known = lookup_many(view.indexes, view.head, page.column(KEY).to_pylist())
-    equal = as_records(unchanged(known, live(page)))
-    return newest_wins([equal, page]) if equal.num_rows else page
-
-
-def _records_over_head(view: View, start: bytes, end: bytes | None, few: int | None) -> Iterator[pa.Table]:
-    streams = [_changes_in(view, start, end, few)]
-    if view.base != view.head:
-        streams.append(_changes_between(view, view.head, view.base, start, end))
-    return merge(streams)
-
-
-def _changes_between(view: View, left: Index, right: Index, start: bytes, end: bytes | None) -> Iterator[pa.Table]:
-    return (as_changes(d) for d in diff(view.indexes, left, right, start=start, end=end, wanted=CHANGES))
+        if span.source is Source.NOTHING:
+            yield from map(tombstones, scan_committed(view.indexes, view.base, start=span.start, end=span.end))
+        elif span.source is Source.HEAD and view.base != view.head:
+            back = diff(view.indexes, view.base, view.head, start=span.start, end=span.end, wanted=EXACT)
+            yield from map(as_changes, back)

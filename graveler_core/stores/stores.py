@@ -54,6 +54,8 @@ class Stores:
     reads: SharedReads[Registers] = field(default_factory=SharedReads)
     turns: Turns = field(default_factory=Turns)
     ranges: TreeCache = field(default_factory=TreeCache)
+    uncommitted: TreeCache = field(default_factory=lambda: TreeCache(32 << 20))
+    """What compacted trees change in heads, apart from `ranges`: large differences push out each other alone."""
     folding: Underway = field(default_factory=Underway)
     counts: WriteCounts = field(default_factory=WriteCounts)
     wall: Callable[[], float] = time.time

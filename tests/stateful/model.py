@@ -65,15 +65,12 @@ class Model:
 
     def dirty(self, branch: BranchModel) -> bool:
         """Records or a compacted tree unlike the head: a matter of records, not of effect."""
-        return branch.touched or (branch.compacted is not None and branch.compacted != self.head(branch))
+        return branch.touched or (branch.compacted is not None and bool(changes(self.head(branch), branch.compacted)))
 
     def settled(self, branch: BranchModel) -> dict[str, Entry]:
-        """What a commit of the branch would hold: what is equal to what was there is what was there."""
-        below = [self.head(branch), self.head(branch) if branch.compacted is None else branch.compacted]
-        return {
-            path: next((tree[path] for tree in below if same(tree.get(path), entry)), entry)
-            for path, entry in branch.shown.items()
-        }
+        """What a commit of the branch would hold: what is equal to what the head holds is what the head holds."""
+        head = self.head(branch)
+        return {path: head[path] if same(head.get(path), entry) else entry for path, entry in branch.shown.items()}
 
     def begin(self, branch: BranchModel, head: str) -> None:
         """Put a branch at a commit with nothing staged."""

@@ -7,7 +7,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import pyarrow as pa
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -34,6 +33,7 @@ from graveler_core.model.ids import CommitId
 from graveler_core.staging import segment_layer
 from graveler_core.testing.invariants import check_history, check_layers, check_listing
 from tests.stateful.model import BranchModel, CommitModel, Content, Model, changes, merged, ordered
+from tests.stateful.tables import table_of
 from tests.unit.engine.world import World, entry
 
 PATHS = st.one_of(
@@ -278,8 +278,7 @@ class Machine(RuleBasedStateMachine):
                 branch.compact()
             return
         branch.compact()
-        model.compacted = self.model.settled(model)
-        model.shown, model.touched = dict(model.compacted), False
+        model.compacted, model.touched = dict(model.shown), False
 
     # Names
 
@@ -384,7 +383,7 @@ class Machine(RuleBasedStateMachine):
         trees = [
             (self.repo.at(ref).tree_id(), content)
             for branch, model in branches
-            for ref, content in [(f"{branch.name}@", self.model.head(model)), (branch.name, self.model.settled(model))]
+            for ref, content in [(f"{branch.name}@", self.model.head(model)), (branch.name, model.shown)]
         ]
         for tree, content in trees:
             assert all((tree == other_tree) == (content == others) for other_tree, others in trees)
@@ -414,14 +413,6 @@ class Machine(RuleBasedStateMachine):
         self.checked = check_history(self.stores, self.repo._record, self.checked)
         check_layers(self.stores, self.repo._record)
         check_listing(self.repo.at("main"))
-
-
-def table_of(staged: Content) -> pa.Table:
-    """A user's table: the columns that `world.entry` fills."""
-    columns = ("address", "size", "checksum", "mtime", "content_type")
-    rows = {name: [getattr(e, name) for e in staged.values()] for name in columns}
-    metadata = pa.array([list(e.metadata.items()) for e in staged.values()], pa.map_(pa.string(), pa.string()))
-    return pa.table({"key": pa.array(list(staged), pa.string()), **rows, "metadata": metadata})
 
 
 def listed(content: Content, prefix: str = "", after: str = "", delimiter: str = "") -> list[Entry | CommonPrefix]:

@@ -104,14 +104,14 @@ def _looked_up(sides: _Sides, keys: Sequence[bytes]) -> Iterator[Differences]:
     for begin in range(0, len(keys), _KEYS_AT_ONCE):
         part = keys[begin : begin + _KEYS_AT_ONCE]
         before = lookup_many(sides.indexes, sides.left, part, sides.wanted.before)
-        yield differences(before, lookup_many(sides.indexes, sides.right, part, sides.wanted.after))
+        after = lookup_many(sides.indexes, sides.right, part, sides.wanted.after)
+        yield differences(before, after, exact=sides.wanted.exact)
 
 
 def _without(found: Differences, keys: Sequence[bytes]) -> Differences:
     if not keys:
         return found
-    kept = pc.invert(pc.is_in(found.keys, pa.array(keys, pa.binary())))
-    return Differences(found.keys.filter(kept), found.before.filter(kept), found.after.filter(kept))
+    return found.filter(pc.invert(pc.is_in(found.keys, pa.array(keys, pa.binary()))))
 
 
 def _nonempty(found: Differences) -> Iterator[Differences]:

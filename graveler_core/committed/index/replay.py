@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from graveler_core.committed.diff import CHANGES, Differences, as_changes, differences
+from graveler_core.committed.diff import CHANGES, as_changes, differences
 from graveler_core.committed.index.diff import diff
 from graveler_core.committed.index.indexes import Indexes
 from graveler_core.committed.index.lookup import lookup_many
@@ -43,7 +43,7 @@ def replayed(indexes: Indexes, merge: MergeInputs, rules: Rules, before: Index, 
             free = pc.and_(free, pa.array(rules.resolutions.rows(keyed(step)) < 0))
         taken = changed.keys.take(pa.array(ruled(changed, moved, rules).taken))
         kept = pc.or_(free, pc.is_in(step.keys, taken))
-        yield as_changes(Differences(step.keys.filter(kept), step.before.filter(kept), step.after.filter(kept)))
+        yield as_changes(step.filter(kept))
 
 
 def rest(indexes: Indexes, index: Index, changes: Iterable[pa.Table]) -> Iterator[pa.Table]:

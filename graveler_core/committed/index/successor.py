@@ -79,7 +79,7 @@ def successor(indexes: Indexes, base: Index, changes: Changes, *, mapper: Mapper
     tables = iter([changes] if isinstance(changes, pa.Table) else changes)
     few, rest = _first(tables, indexes.sizes.direct_beyond(entries))
     if rest is not None:
-        return _direct(indexes, base, chain([few], rest), mapper)
+        return on_metarange(indexes, base, chain([few], rest), mapper=mapper)
     base = _low_enough(indexes, base, mapper)
     few = few.combine_chunks()
     require_increasing(few)
@@ -125,9 +125,24 @@ def small_successor(
     return Successor(index, operations_digest(effective), *counts, len(changes), tuple(writes))
 
 
-def on_metarange(indexes: Indexes, base: Index, changes: Changes, *, mapper: Mapper = map) -> Successor:
-    """`successor` with nothing above the metarange."""
-    return _direct(indexes, base, changes, mapper)
+def on_metarange(
+    indexes: Indexes, base: Index, changes: Changes, *, mapper: Mapper = map, verbatim: bool = False
+) -> Successor:
+    """`successor` with nothing above the metarange.
+
+    Args:
+        verbatim: As `committed.apply.apply`: the same identity again counts, and brings its own time and address.
+    """
+    below = fold(indexes, base, mapper=mapper)
+    applied = apply(indexes.trees, below, changes, mapper=mapper, verbatim=verbatim)
+    return Successor(
+        Index(metarange_id=applied.metarange_id),
+        applied.operations,
+        applied.added,
+        applied.changed,
+        applied.removed,
+        applied.given,
+    )
 
 
 def _first(
@@ -143,19 +158,6 @@ def _first(
         if rows > most:
             return pa.concat_tables(taken), changes
     return pa.concat_tables(taken), None
-
-
-def _direct(indexes: Indexes, base: Index, changes: Changes, mapper: Mapper) -> Successor:
-    below = fold(indexes, base, mapper=mapper)
-    applied = apply(indexes.trees, below, changes, mapper=mapper)
-    return Successor(
-        Index(metarange_id=applied.metarange_id),
-        applied.operations,
-        applied.added,
-        applied.changed,
-        applied.removed,
-        applied.given,
-    )
 
 
 def _low_enough(indexes: Indexes, base: Index, mapper: Mapper) -> Index:

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from graveler_core.engine import merge, reset, transact, transplant
-from graveler_core.engine.view import against_head, view_of
+from graveler_core.engine.uncommitted import against_head
+from graveler_core.engine.view import view_of
 from graveler_core.errors import DirtyBranch
 from graveler_core.stores import Registers, Stores
 from tests.simulation.mutants.plant import instead, mutant
@@ -18,7 +19,7 @@ def _nothing(*_: Any) -> None:
 
 def _by_effect(stores: Stores, registers: Registers, what: str) -> None:
     """A branch that shows what its head holds counts as clean."""
-    if any(len(page) for page in against_head(view_of(stores, registers))):
+    if any(len(page) for page in against_head(view_of(stores, registers), stores.uncommitted)):
         raise DirtyBranch(what)
 
 

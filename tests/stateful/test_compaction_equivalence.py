@@ -1,0 +1,196 @@
+"""The same history with compactions and without reads the same after every step, and makes commits of the same trees.
+
+What differs by design, and is asserted to differ only so: a record without effect (a tombstone of an absent path, the
+same content again) makes a branch dirty until a compaction has taken it in. Before a step that would tell, the branch
+without compactions is rid of such records, which no reader can see.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from graveler_core.engine import bulk
+from graveler_core.engine.registers import fresh
+from graveler_core.engine.view import commit_of, view_of
+from graveler_core.errors import DirtyBranch, GravelerError, NoChanges
+from graveler_core.facade import branch as branch_facade
+from graveler_core.facade import snapshot as snapshot_facade
+from graveler_core.facade.branch import Branch
+from graveler_core.facade.repository import Repository
+from graveler_core.model.ids import BranchId
+from graveler_core.staging import segment_layer, stack
+from graveler_core.staging.prefixes import Source
+from graveler_core.staging.stack import Stack
+from graveler_core.testing.invariants import check_history, check_layers
+from tests.stateful.verbs import NAMES, NEED_CLEAN, PATHS, PREFIXES, Step, steps
+from tests.unit.engine.world import START, World
+
+History = list[tuple[Step, tuple[str, ...]]]
+"""Steps, and the branches to compact before each of them."""
+DIFFERENT_IDS = 1_000
+"""How many ids a step may draw: the next begins at the same one in all runs."""
+
+
+@dataclass
+class Run:
+    """One run of a history."""
+
+    compacts: bool
+    world: World = field(default_factory=World)
+    step: int = 0
+    compactions: int = 0
+    trees: dict[str, tuple[object, ...]] = field(default_factory=dict)
+    """What is known of each head that was looked at."""
+
+    def __post_init__(self) -> None:
+        # Nothing is cached from one call of `graveler()` to the next, but within a run much is.
+        self.repo: Repository = self.world.repository()
+        self.repo.branch("main").commit("root", allow_empty=True)
+        self.repo.create_branch("dev", "main")
+
+    def branches(self) -> dict[str, Branch]:
+        return {branch.id: self.repo.branch(branch.id) for branch in self.repo.branches()}
+
+    def compact(self, names: tuple[str, ...]) -> None:
+        for name in names if self.compacts else ():
+            if name in self.branches():
+                try:
+                    self.repo.branch(name).compact()
+                    self.compactions += 1
+                except NoChanges:
+                    assert not stack.is_dirty(self.stack(name))
+
+    def do(self, step: Step) -> tuple[object, ...]:
+        """Do a step at the same time and with the same ids as in another run; how it ended."""
+        self.step += 1
+        self.world.ids.skip(self.step * DIFFERENT_IDS)
+        self.world.clock.time = START.replace(year=START.year + self.step)
+        try:
+            step.run(self.repo)
+        except GravelerError as e:
+            return type(e), e.kind, e.details.get("conflicts")
+        return ("done",)
+
+    def stack(self, name: str) -> Stack:
+        """The layers of a branch."""
+        stores = self.world.stores()
+        return view_of(stores, fresh(stores, self.repo.id, BranchId(name))).stack
+
+    def seen(self) -> dict[str, object]:
+        """All that a reader can see, to the times and addresses."""
+        found: dict[str, object] = {}
+        prefix, after = PREFIXES[self.step % len(PREFIXES)], PATHS[self.step % len(PATHS)]
+        for name, branch in self.branches().items():
+            listed = list(branch.list())
+            found[name] = {
+                "list": listed,
+                "grouped": list(branch.list(delimiter="/")),
+                "prefix": list(branch.list(prefix)),
+                "after": list(branch.list(prefix, after, limit=2)),
+                "get": [self.got(branch, path) for path in PATHS],
+                "uncommitted": list(branch.uncommitted()),
+                "uncommitted of a prefix": list(branch.uncommitted(prefix, after, limit=2)),
+                "head": self.tree(name),
+            }
+        if "dev" in found:
+            found["diff"] = list(self.repo.diff("main", "dev"))
+        return found
+
+    def got(self, branch: Branch, path: str) -> object:
+        try:
+            return branch.get(path)
+        except GravelerError as e:
+            return e.kind
+
+    def tree(self, name: str) -> tuple[object, ...]:
+        """What a head is, its id aside."""
+        head = self.repo.branch(name).record().commit_id
+        if head not in self.trees:
+            header = commit_of(self.world.stores(), self.repo._record, head).header
+            known = header.generation, header.message, len(header.parents), header.operations
+            self.trees[head] = (self.repo.at(head).tree_id(), *known)
+        return self.trees[head]
+
+
+def _without_effect(plain: Run, step: Step) -> bool:
+    """Whether a step would tell a record without effect from none."""
+    if step.name not in plain.branches():
+        return False
+    changed = {change.path for change in plain.repo.branch(step.name).uncommitted()}
+    if step.verb in NEED_CLEAN:
+        return not changed and stack.is_dirty(plain.stack(step.name))
+    if step.verb != "transact":
+        return False
+    said = stack.lookup_many(plain.stack(step.name), list(step.arguments[0]))
+    staged = [answer not in (Source.BASE, Source.HEAD) for answer in said]
+    return any(staged) and not changed & set(step.arguments[0])
+
+
+def _rid(plain: Run, compacted: Run, step: Step) -> None:
+    """Be rid of records without effect: those of the other run went with its compactions, if it has any left at all."""
+    if step.verb == "transact":
+        assert plain.do(Step("commit", step.name, (False,))) == compacted.do(Step("commit", step.name, (False,)))
+        return
+    with pytest.raises(DirtyBranch):
+        plain.repo.branch(step.name).hard_reset(step.name)
+    plain.repo.branch(step.name).reset()
+    shown = [list(run.repo.branch(step.name).list()) for run in (plain, compacted)]
+    if stack.is_dirty(compacted.stack(step.name)) or shown[0] != shown[1]:
+        compacted.repo.branch(step.name).reset()
+
+
+@contextmanager
+def _small_pages(segment_rows: int) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patches:
+        patches.setattr(bulk, "SEGMENT_ROWS", segment_rows)
+        patches.setattr(segment_layer, "PIECE_ROWS", 3)
+        patches.setattr(snapshot_facade, "PAGE_ROWS", 3)
+        patches.setattr(branch_facade, "PAGE_ROWS", 3)
+        yield
+
+
+def compared(history: History) -> Run:
+    """Run a history twice, and compare the runs after each step; gives the one with compactions."""
+    plain, compacted = Run(compacts=False), Run(compacts=True)
+    for step, compactions in history:
+        compacted.compact(compactions)
+        if compactions:
+            assert compacted.seen() == plain.seen(), f"after a compaction of {compactions}"
+        if _without_effect(plain, step):
+            _rid(plain, compacted, step)
+        ended = [run.do(step) for run in (plain, compacted)]
+        assert ended[0] == ended[1], step
+        assert plain.seen() == compacted.seen(), step
+    for name in plain.branches():
+        assert plain.repo.at(name).tree_id() == compacted.repo.at(name).tree_id()
+    for run in (plain, compacted):
+        check_history(run.world.stores(), run.repo._record)
+        check_layers(run.world.stores(), run.repo._record)
+    return compacted
+
+
+def histories() -> st.SearchStrategy[History]:
+    """Steps with compactions of no, one or both branches before them."""
+    compactions = st.sampled_from([(), (), ("main",), ("dev",), NAMES])
+    return st.lists(st.tuples(steps(), compactions), min_size=4, max_size=14)
+
+
+@settings(max_examples=60)
+@given(histories(), st.sampled_from([3, 1_000]))
+def test_compactions_are_not_seen(history: History, segment_rows: int) -> None:
+    with _small_pages(segment_rows):
+        compared(history)
+
+
+@pytest.mark.slow
+@settings(max_examples=5_000)
+@given(histories(), st.sampled_from([3, 1_000]))
+def test_compactions_are_not_seen_in_many_histories(history: History, segment_rows: int) -> None:
+    with _small_pages(segment_rows):
+        compared(history)
