@@ -12,7 +12,7 @@ from benchmarks.rows import print_table
 from benchmarks.run import Failed, Request, rows
 from benchmarks.scenario import suite
 
-SUITES = ("core", "protocol", "committed", "simulation")
+SUITES = ("core", "protocol", "committed", "compaction", "simulation")
 DURABILITIES = ("process", "power")
 
 
@@ -54,7 +54,7 @@ def _parser() -> argparse.ArgumentParser:
         "--size",
         type=int,
         action="append",
-        help="entries (or milliseconds, or histories), instead of each scenario's own; repeatable",
+        help="entries (or milliseconds, layers, histories), instead of each scenario's own; repeatable",
     )
     parser.add_argument("--commits", type=int, help="commits in a row, where a scenario of `committed` makes many")
     parser.add_argument("--only", action="append", metavar="SCENARIO", help="run this one; repeatable")

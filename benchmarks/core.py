@@ -10,9 +10,12 @@ from itertools import islice
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import pyarrow as pa
+
 from benchmarks import entries
 from benchmarks.scenario import Clocked, Measured, Place, clocked, scenario
 from graveler_core.codec.entry import normalise
+from graveler_core.facade.branch import Branch
 from graveler_core.facade.repository import Repository
 from graveler_core.facade.snapshot import Snapshot
 from graveler_core.kv.registry import open_store
@@ -41,10 +44,14 @@ def committed_entries(place: Place) -> None:
 def staged_entries(place: Place) -> None:
     """All entries staged on `main` as one key-value row each: what staging them one by one leaves."""
     with place.connect() as g:
-        token = place.create(g).branch("main").record().staging_token
-        store = open_store(place.store)
-        put_table(store, token, normalise(entries.first(place.size)))
-        store.close()
+        put_rows(place, place.create(g).branch("main"), normalise(entries.first(place.size)))
+
+
+def put_rows(place: Place, branch: Branch, records: pa.Table) -> None:
+    """Stage records as one key-value row each, without the calls."""
+    store = open_store(place.store)
+    put_table(store, branch.record().staging_token, records)
+    store.close()
 
 
 def staged_in_bulk(place: Place) -> None:

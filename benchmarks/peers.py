@@ -92,7 +92,18 @@ _COMMITTED: dict[str, str | dict[int, str]] = {
     "first page, a tenth removed one by one, committed, cold": {1_000_000: "lakeFS 168–218"},
     "transact of 10: time": "aim 0.04: 1.5 times from 10³ to 10⁷",
 }
-_SUITES = {"core": _CORE, "protocol": _PROTOCOL, "committed": _COMMITTED}
+_COMPACTION: dict[str, str | dict[int, str]] = {
+    **{f"first page, removed {how}, compacted, warm": "aim 2" for how in ("one by one", "in bulk")},
+    **{f"compact, staged {how}": {1_000_000: "aim 2,000"} for how in ("one by one", "in bulk")},
+    **{
+        f"stage during a compaction of {size:,} staged {how}, {by}: median": "aim 1.2"
+        for size in (100_000, 1_000_000)
+        for how in ("one by one", "in bulk")
+        for by in ("threads", "processes")
+    },
+    "stage one, counted against not": "aim 1.02",
+}
+_SUITES = {"core": _CORE, "protocol": _PROTOCOL, "committed": _COMMITTED, "compaction": _COMPACTION}
 
 
 def reference(suite: str, name: str, size: int) -> str:

@@ -7,38 +7,32 @@ a call is answered with the commit that took its change, and counts as answered.
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from statistics import median
 
-import numpy as np
-
 from benchmarks import entries
+from benchmarks.beside import (
+    beside_a_writer,
+    errors,
+    new_entry,
+    p99,
+    staged_in_bulk,
+    staged_one_by_one,
+    ways,
+)
+from benchmarks.core import empty_repository
 from benchmarks.crowd import DONE, By, Call, Part, Shift, at_work
-from benchmarks.scenario import Measured, Place, clocked, scenario
-from graveler_core.codec.entry import normalise
+from benchmarks.scenario import Measured, Place, scenario
 from graveler_core.facade.branch import Branch
 from graveler_core.facade.repository import Repository
-from graveler_core.kv.registry import open_store
-from graveler_core.model.entry import Entry
 from graveler_core.model.operations import Put
-from graveler_core.staging.area import put_table
 
 _CROWD = 8
 _SMALL = 3
 _PUTS = (10, 100, 1_000)
 _PATIENT = 10
 """Times the latency that a lone committer sees: within it an answer is in time."""
-_PATHS = 100
-"""That a committer or a writer takes in turn: what is staged and committed stays small."""
-_MOMENT = 1.0
-"""Seconds of writing before a long commit, and after it."""
-
-
-def ways(place: Place) -> tuple[By, ...]:
-    """What can work together there: a store in memory is of one process."""
-    return ("threads",) if place.store.startswith("memory:") else ("threads", "processes")
 
 
 def branches(place: Place) -> None:
@@ -47,31 +41,6 @@ def branches(place: Place) -> None:
         repo = place.create(g)
         for number in range(_CROWD):
             repo.create_branch(f"branch-{number}", source="main")
-
-
-def empty_repository(place: Place) -> None:
-    """Nothing but the first commit."""
-    with place.connect() as g:
-        place.create(g)
-
-
-def staged_in_bulk(place: Place) -> None:
-    """All entries staged by one `stage_many`, on a branch for each way of working."""
-    with place.connect() as g:
-        repo = place.create(g)
-        for by in ways(place):
-            repo.create_branch(by, source="main").stage_many(entries.first(place.size))
-
-
-def staged_one_by_one(place: Place) -> None:
-    """All entries staged as one key-value row each, on a branch for each way of working."""
-    with place.connect() as g:
-        repo = place.create(g)
-        store = open_store(place.store)
-        for by in ways(place):
-            token = repo.create_branch(by, source="main").record().staging_token
-            put_table(store, token, normalise(entries.first(place.size)))
-        store.close()
 
 
 @scenario("protocol", branches, sizes=(4_000,), counts="milliseconds")
@@ -110,38 +79,19 @@ def large_transaction(place: Place) -> Iterator[Measured]:
                     yield Measured(f"{what}: kept", "of alone", (_rate(beside, [name]) / before,))
                 yield Measured(f"{what}: the others", "per s", (_rate(beside, [part.who for part in small]),))
                 yield _slowest(what, beside.calls[name])
-                yield from _errors(what, beside)
+                yield from errors(what, beside)
 
 
 @scenario("protocol", staged_in_bulk, sizes=(100_000, 1_000_000))
 def long_commit(place: Place) -> Iterator[Measured]:
     """A writer before, during and after the commit of what was staged in bulk."""
-    yield from _beside_a_commit(place, "in bulk")
+    yield from beside_a_writer(place, "commit", "in bulk", partial(Branch.commit, message="long"))
 
 
 @scenario("protocol", staged_one_by_one, sizes=(100_000,))
 def long_commit_of_rows(place: Place) -> Iterator[Measured]:
     """The same where the entries were staged one by one; after it, their rows are dropped in the background."""
-    yield from _beside_a_commit(place, "one by one")
-
-
-def _beside_a_commit(place: Place, staged: str) -> Iterator[Measured]:
-    for by in ways(place):
-        with place.connect() as g:
-            repo = place.repo(g)
-            with at_work(place, repo, [Part("writer", by, _write)], by) as shift:
-                time.sleep(_MOMENT)
-                begun = time.monotonic()
-                commit = clocked(lambda: repo.branch(by).commit("long"))  # noqa: B023
-                ended = time.monotonic()
-                time.sleep(_MOMENT)
-        calls, what = shift.calls["writer"], f"{place.size:,} staged {staged}, {by}"
-        during = [call for call in calls if call.ended > begun and call.begun < ended]
-        yield from _latencies(f"stage before a commit of {what}", [call for call in calls if call.ended <= begun])
-        yield from _latencies(f"stage during a commit of {what}", during)
-        yield from _latencies(f"stage after a commit of {what}", [call for call in calls if call.begun >= ended])
-        yield commit.named(f"commit of {what}, beside a writer")
-        yield from _errors(f"stage beside a commit of {what}", shift)
+    yield from beside_a_writer(place, "commit", "one by one", partial(Branch.commit, message="long"))
 
 
 def _committers(count: int, names: Sequence[str]) -> list[Part]:
@@ -149,7 +99,7 @@ def _committers(count: int, names: Sequence[str]) -> list[Part]:
 
 
 def _commit(branch: Branch, who: str, number: int) -> Callable[[], object]:
-    branch.stage(*_new(who, number))
+    branch.stage(*new_entry(who, number))
     return partial(branch.commit, who)
 
 
@@ -157,15 +107,6 @@ def _transaction(branch: Branch, who: str, number: int, puts: int) -> Callable[[
     place = f"{who}/{time.monotonic_ns()}"
     operations = [Put(f"{place}/{n}", entries.one(n, number)) for n in range(puts)]
     return partial(branch.transact, operations, message=who)
-
-
-def _write(branch: Branch, who: str, number: int) -> Callable[[], object]:
-    return partial(branch.stage, *_new(who, number))
-
-
-def _new(who: str, number: int) -> tuple[str, Entry]:
-    """One of somebody's paths, and content that it never had."""
-    return f"{who}/{number % _PATHS}", entries.one(number, time.monotonic_ns())
 
 
 def _together(place: Place, repo: Repository, parts: Sequence[Part], by: By) -> Shift:
@@ -183,11 +124,11 @@ def _rates(name: str, shift: Shift, idle: float) -> Iterator[Measured]:
     yield Measured(f"{name}: commits", "per s", (_rate(shift, shift.calls),))
     yield Measured(f"{name}: answered", "per s", (sum(answered.values()) / shift.seconds,))
     yield Measured(f"{name}: commit", "ms", tuple(call.took for call in calls))
-    yield Measured(f"{name}: commit, p99", "ms", (_p99(calls),))
+    yield Measured(f"{name}: commit, p99", "ms", (p99(calls),))
     yield Measured(f"{name}: answered within {_PATIENT} x idle", "%", (100 * in_time,))
     if len(answered) > 1:
         yield Measured(f"{name}: least share", "of fair", (min(answered.values()) / fair if fair else 0.0,))
-    yield from _errors(name, shift)
+    yield from errors(name, shift)
 
 
 def _rate(shift: Shift, whose: Sequence[str] | dict[str, list[Call]]) -> float:
@@ -195,26 +136,8 @@ def _rate(shift: Shift, whose: Sequence[str] | dict[str, list[Call]]) -> float:
     return sum(call.outcome == DONE for who in whose for call in shift.within(who)) / shift.seconds
 
 
-def _latencies(name: str, calls: Sequence[Call]) -> Iterator[Measured]:
-    if calls:
-        yield Measured(name, "ms", tuple(call.took for call in calls))
-        yield Measured(f"{name}, p99", "ms", (_p99(calls),))
-
-
-def _errors(name: str, shift: Shift) -> Iterator[Measured]:
-    """Calls that failed: in all, and of each kind."""
-    found = Counter(shift.errors())
-    yield Measured(f"{name}: errors", "calls", (found.total(),))
-    for outcome, count in found.items():
-        yield Measured(f"{name}: {outcome}", "calls", (count,))
-
-
 def _slowest(name: str, calls: Sequence[Call]) -> Measured:
     return Measured(f"{name}: slowest", "ms", (max(call.took for call in calls),))
-
-
-def _p99(calls: Sequence[Call]) -> float:
-    return float(np.percentile([call.took for call in calls], 99))
 
 
 def _all(shift: Shift) -> list[Call]:

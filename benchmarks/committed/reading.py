@@ -11,13 +11,10 @@ from benchmarks.committed.changes import Draw
 from benchmarks.committed.commits import transaction
 from benchmarks.committed.meter import metered
 from benchmarks.committed.series import Span, cold_and_warm, series
-from benchmarks.core import committed_entries
+from benchmarks.core import committed_entries, put_rows
 from benchmarks.scenario import Measured, Place, clocked, scenario
-from graveler_core.codec.entry import record_table
 from graveler_core.facade.branch import Branch
 from graveler_core.facade.snapshot import Snapshot
-from graveler_core.kv.registry import open_store
-from graveler_core.staging.area import put_table
 
 _COMMITS = 2_000
 _SECONDS = 60.0
@@ -62,7 +59,7 @@ def removed_entries(place: Place) -> None:
             elif how == "in bulk":
                 branch.remove_many(gone)
             else:
-                _remove_one_by_one(place, branch, gone)
+                put_rows(place, branch, entries.tombstones(gone))
             if how.endswith("sealed"):
                 branch.remove_prefix("nothing/")
             if how.endswith("compacted"):
@@ -111,23 +108,17 @@ def list_removed(place: Place) -> Iterator[Measured]:
     for how in _REMOVED:
         with place.connect() as g:
             branch = place.repo(g).branch(_name(how))
-            yield from cold_and_warm(f"first page, a tenth removed {how}", partial(_first_page, branch))
+            yield from cold_and_warm(f"first page, a tenth removed {how}", partial(first_page, branch))
 
 
 def _directories(shown: Branch | Snapshot, prefix: str) -> int:
     return sum(1 for _ in shown.list(prefix=prefix, delimiter="/"))
 
 
-def _first_page(branch: Branch) -> int:
+def first_page(branch: Branch) -> int:
+    """How many entries it has: up to 1,000."""
     return sum(1 for _ in branch.list(limit=_PAGE))
 
 
 def _name(how: str) -> str:
     return "removed-" + how.replace(", ", "-").replace(" ", "-")
-
-
-def _remove_one_by_one(place: Place, branch: Branch, paths: list[str]) -> None:
-    """One tombstone each in the key-value store: what removing them one after another leaves."""
-    store = open_store(place.store)
-    put_table(store, branch.record().staging_token, record_table([(path.encode(), None) for path in paths]))
-    store.close()

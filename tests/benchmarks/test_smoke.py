@@ -14,7 +14,7 @@ from benchmarks.peers import reference
 from benchmarks.run import Request, rows
 from benchmarks.scenario import suite
 
-SIZES = {"core": 2_000, "protocol": 100, "committed": 20, "simulation": 20}
+SIZES = {"core": 2_000, "protocol": 100, "committed": 20, "compaction": 20, "simulation": 20}
 SIZE = SIZES["core"]
 
 
@@ -38,10 +38,17 @@ def test_each_scenario_gives_rows(name: str, tmp_path: Path) -> None:
         assert json.loads(row.line())["name"] == row.name
 
 
-@pytest.mark.parametrize(("store", "scenario"), [("sqlite", "long_commit"), ("postgresql", "committers")])
-def test_processes_work_together(store: str, scenario: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("store", "name", "scenario"),
+    [
+        ("sqlite", "protocol", "long_commit"),
+        ("postgresql", "protocol", "committers"),
+        ("sqlite", "compaction", "long_compaction_of_rows"),
+    ],
+)
+def test_processes_work_together(store: str, name: str, scenario: str, tmp_path: Path) -> None:
     """Each way of working gives the same rows, and no call fails."""
-    request = Request("protocol", [suite("protocol")[scenario]], store, ["process"], [SIZES["protocol"]], 1, tmp_path)
+    request = Request(name, [suite(name)[scenario]], store, ["process"], [SIZES["protocol"]], 1, tmp_path)
     found = list(rows(request, lambda text: None))
     ways = [{row.name.replace(by, "") for row in found if by in row.name} for by in ("threads", "processes")]
     assert ways[0] == ways[1] != set()

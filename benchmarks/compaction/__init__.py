@@ -1,0 +1,16 @@
+"""The suite `compaction`: reading before and after it, what it costs, and what writers see of it."""
+
+from benchmarks.compaction.compacting import compact_bulk, compact_rows
+from benchmarks.compaction.counting import count_writes
+from benchmarks.compaction.reading import read_behind_tombstones, read_through_layers
+from benchmarks.compaction.writing import long_compaction, long_compaction_of_rows
+
+__all__ = [
+    "compact_bulk",
+    "compact_rows",
+    "count_writes",
+    "long_compaction",
+    "long_compaction_of_rows",
+    "read_behind_tombstones",
+    "read_through_layers",
+]

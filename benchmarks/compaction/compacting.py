@@ -1,0 +1,28 @@
+"""The compaction of what is staged, alone: for its time and its peak of memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from benchmarks.core import staged_entries, staged_in_bulk
+from benchmarks.scenario import Measured, Place, clocked, scenario
+
+_SIZES = (10_000, 100_000, 1_000_000)
+
+
+@scenario("compaction", staged_entries, sizes=_SIZES, runs=3)
+def compact_rows(place: Place) -> Iterator[Measured]:
+    """What was staged one by one."""
+    yield from _compacted(place, "one by one")
+
+
+@scenario("compaction", staged_in_bulk, sizes=_SIZES, runs=3)
+def compact_bulk(place: Place) -> Iterator[Measured]:
+    """What was staged by one `stage_many`."""
+    yield from _compacted(place, "in bulk")
+
+
+def _compacted(place: Place, staged: str) -> Iterator[Measured]:
+    with place.connect() as g:
+        main = place.repo(g).branch("main")
+        yield clocked(main.compact).named(f"compact, staged {staged}")

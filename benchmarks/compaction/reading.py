@@ -1,0 +1,101 @@
+"""Reading a branch before and after a compaction: behind tombstones, and through layers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import partial
+
+import numpy as np
+
+from benchmarks import entries
+from benchmarks.committed.reading import first_page
+from benchmarks.committed.series import cold_and_warm
+from benchmarks.core import put_rows
+from benchmarks.scenario import Measured, Place, clocked, scenario
+from graveler_core.engine.bulk import SEGMENT_ROWS
+from graveler_core.errors import NotFound
+from graveler_core.facade.branch import Branch
+
+_BEHIND = 10_000
+"""Entries behind the removed ones."""
+_GETS = 1_000
+_ENTRIES = 100_000
+"""Below the layers."""
+_LAYERS = {"tokens": 100, "files": SEGMENT_ROWS}
+"""Changes in each layer: few are rows of a token of their own, many a file."""
+_HOW = ("one by one", "in bulk")
+
+
+def removed_entries(place: Place) -> None:
+    """10,000 entries and more; on a branch each, the first ones removed one by one and in bulk: as many as the size."""
+    with place.connect() as g:
+        repo = place.create(g)
+        main = repo.branch("main")
+        main.stage_many(entries.first(place.size + _BEHIND))
+        main.commit("all entries")
+        gone = entries.keys(np.arange(place.size))
+        put_rows(place, repo.create_branch(_name(_HOW[0]), source="main"), entries.tombstones(gone))
+        repo.create_branch(_name(_HOW[1]), source="main").remove_many(gone.to_pylist())
+
+
+def layers(place: Place) -> None:
+    """100,000 entries; on a branch for each kind, as many layers as the size, of changes to entries of even numbers."""
+    with place.connect() as g:
+        repo = place.create(g)
+        main = repo.branch("main")
+        main.stage_many(entries.first(_ENTRIES))
+        main.commit("all entries")
+        for kind, count in _LAYERS.items():
+            branch = repo.create_branch(kind, source="main")
+            for number in range(max(1, place.size - 1)):
+                if number == place.size - 2:
+                    # The last bulk write makes two layers of it: a hundred are more than bulk writes alone may make.
+                    branch.stage(entries.key(0), entries.one(0, number))
+                branch.stage_many(entries.spread(_ENTRIES, count, 2 * number))
+
+
+@scenario("compaction", removed_entries, sizes=(1_000, 10_000, 100_000, 1_000_000), counts="tombstones")
+def read_behind_tombstones(place: Place) -> Iterator[Measured]:
+    """The first page and single entries, where all that comes before them was removed."""
+    here, gone = entries.key(place.size + _BEHIND // 2), entries.key(place.size // 2)
+    for how in _HOW:
+
+        def read(branch: Branch, when: str, how: str = how) -> Iterator[Measured]:
+            yield from cold_and_warm(f"first page, removed {how}{when}", partial(first_page, branch))
+            yield clocked(partial(branch.get, here), _GETS).named(f"get, removed {how}{when}")
+            yield clocked(partial(_get_nothing, branch, gone), _GETS).named(f"get of a path removed {how}{when}")
+
+        yield from _before_and_after(place, _name(how), read)
+
+
+@scenario("compaction", layers, sizes=(1, 10, 30, 100), counts="layers")
+def read_through_layers(place: Place) -> Iterator[Measured]:
+    """The first page and single entries that no layer has."""
+    for kind, count in _LAYERS.items():
+        what = f"layers are {kind} of {count:,}"
+
+        def read(branch: Branch, when: str, what: str = what) -> Iterator[Measured]:
+            yield from cold_and_warm(f"first page, {what}{when}", partial(first_page, branch))
+            yield clocked(partial(branch.get, entries.key(_ENTRIES - 1)), _GETS).named(f"get, {what}{when}")
+
+        yield from _before_and_after(place, kind, read)
+
+
+def _before_and_after(place: Place, name: str, read: Callable[[Branch, str], Iterator[Measured]]) -> Iterator[Measured]:
+    """Each with caches of its own."""
+    with place.connect() as g:
+        yield from read(place.repo(g).branch(name), "")
+    with place.connect() as g:
+        place.repo(g).branch(name).compact()
+    with place.connect() as g:
+        yield from read(place.repo(g).branch(name), ", compacted")
+
+
+def _get_nothing(branch: Branch, path: str) -> None:
+    with suppress(NotFound):
+        branch.get(path)
+
+
+def _name(how: str) -> str:
+    return "removed-" + how.replace(" ", "-")
