@@ -1,7 +1,8 @@
 """Results on stdout in one of three shapes: a table on a terminal, tab-separated lines in a pipe, JSON on request.
 
 Rows are written as they come: in pages on a terminal, one by one elsewhere, so that a listing of any length needs
-little memory and can be cut short. What a row looks like is a `View`; all of them stand in `views.py`.
+little memory and can be cut short. What a row looks like is a `View`; they stand in `views.py` and
+`staged_views.py`.
 """
 
 from __future__ import annotations

@@ -1,17 +1,26 @@
-"""`graveler repo …`: create, list and delete repositories."""
+"""`graveler repo …`: create, list and delete repositories, and say when their branches are to be compacted."""
 
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from graveler_core.cli.session import Session, verb
-from graveler_core.cli.uri import repository_uri
+from graveler_core.cli.spans import span
+from graveler_core.cli.staged_views import THRESHOLDS
+from graveler_core.cli.uri import parse, ref_uri, repository_uri
 from graveler_core.cli.views import REPOSITORIES, repository_document
+from graveler_core.errors import InvalidInput
 
-app = typer.Typer(help="Create, list and delete repositories.")
+if TYPE_CHECKING:
+    from graveler_core.model.compaction import CompactionSettings, Thresholds
+    from graveler_core.model.ids import BranchId
+
+app = typer.Typer(help="Create, list and delete repositories; thresholds of compaction.")
+Threshold = Annotated[int | None, typer.Option(metavar="N", min=1, help="So many are too many.")]
 RepositoryUri = Annotated[str, typer.Argument(metavar="URI", help="graveler://repository")]
 
 
@@ -63,3 +72,53 @@ def delete(
     with session.working("deleting the repository"):
         session.graveler.delete_repository(name)
     session.out.result({"deleted": name}, f"deleted repository {name}")
+
+
+@verb(app, "thresholds")
+def thresholds(  # noqa: PLR0913 - the command line's own options
+    session: Session,
+    uri: Annotated[str, typer.Argument(metavar="URI", help="graveler://repository, or with /branch")],
+    *,
+    tombstones: Threshold = None,
+    layers: Threshold = None,
+    staged: Threshold = None,
+    age: Annotated[str | None, typer.Option(metavar="TIME", help="Of the oldest staged record: 7d, 36h, 90m.")] = None,
+    unset: Annotated[bool, typer.Option("--unset", help="Take back what was set there.")] = False,
+) -> None:
+    """Show or set from where on branches should be compacted: all of a repository, or one of them.
+
+    What is not given stays as it is for the branch. A branch without thresholds of its own has the repository's.
+
+    JSON: a line for the repository with type ("thresholds"), repository, branch (null), tombstones, layers, staged
+    (records), age (seconds), and such a line for each branch that has its own; with a branch only the line that it has.
+    """
+    target = parse(uri)
+    branch = ref_uri(uri).ref if target.ref else None
+    asked = {
+        "tombstones": tombstones,
+        "layers": layers,
+        "staged": staged,
+        "age": age and span("--age", age, positive=True),
+    }
+    given = {name: value for name, value in asked.items() if value is not None}
+    if unset and given:
+        raise InvalidInput("--unset: takes no thresholds beside it")
+    with session.working("reading the thresholds"):
+        repository = session.repository(target)
+        settings = repository.thresholds()
+        if branch is not None:
+            branch = repository.branch(branch).name
+        if unset:
+            settings = repository.set_thresholds(None, branch)
+        elif given:
+            settings = repository.set_thresholds(_changed(settings, branch, given), branch)
+    shown = dict(settings.branches) if branch is None else {branch: settings.of(branch)}
+    rows = [(repository.id, name, each) for name, each in shown.items()]
+    session.out.rows([(repository.id, None, settings.thresholds), *rows] if branch is None else rows, THRESHOLDS)
+
+
+def _changed(settings: CompactionSettings, branch: BranchId | None, given: Mapping[str, object]) -> Thresholds:
+    from graveler_core.model.compaction import Thresholds
+
+    now = settings.thresholds if branch is None else settings.of(branch)
+    return Thresholds(**{**dict(now), **given})

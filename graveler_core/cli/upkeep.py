@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import re
-from datetime import timedelta
 from typing import Annotated
 
 import typer
 
 from graveler_core.cli.repo import RepositoryUri
 from graveler_core.cli.session import Session, verb
+from graveler_core.cli.spans import span
 from graveler_core.cli.terminal import bytes_for_people
 from graveler_core.cli.uri import repository_uri
 from graveler_core.cli.views import FINDINGS, swept_document
-from graveler_core.errors import InvalidInput
 
 DAMAGED = 1
 """Exit code when something is damaged."""
-_TIME = re.compile(r"([0-9]{1,6})([dhm])")
-_UNITS = {"d": "days", "h": "hours", "m": "minutes"}
 
 
 def register(app: typer.Typer) -> None:
@@ -66,15 +62,8 @@ def gc(  # noqa: PLR0913 - the command line's own options
     """
     repository = session.graveler.repository(repository_uri(uri).repository)
     with session.working("collecting"):
-        swept = repository.sweep(grace=_time(grace), dry_run=dry_run, limit=limit, alone=alone)
+        swept = repository.sweep(grace=span("--grace", grace), dry_run=dry_run, limit=limit, alone=alone)
     what = f"{swept.blobs:,} files and {swept.objects:,} objects, {bytes_for_people(swept.size)}"
     left = f"; left {swept.young:,} that are young" if swept.young else ""
     rest = f"; {swept.rest:,} to go" if swept.rest else ""
     session.out.result(swept_document(swept), f"{'would delete' if dry_run else 'deleted'} {what}{left}{rest}")
-
-
-def _time(text: str) -> timedelta:
-    found = _TIME.fullmatch(text)
-    if found is None:
-        raise InvalidInput(f"--grace {text!r}: must be a number and d, h or m, as in 7d")
-    return timedelta(**{_UNITS[found[2]]: int(found[1])})

@@ -1,5 +1,7 @@
 """How each kind of value is shown: the columns of its table and the fields of its JSON document.
 
+What is staged stands in `staged_views.py`.
+
 The JSON field names are stable: fields may be added, none is renamed or removed. Times are ISO 8601 in UTC, sizes
 bytes, ids and identities hex digits; what is unknown is null.
 """
@@ -20,7 +22,6 @@ if TYPE_CHECKING:
     from graveler_core.model.changes import Change, ChangeSummary, MergeConflict
     from graveler_core.model.entities import Branch, Tag
     from graveler_core.model.entry import CommonPrefix, Entry
-    from graveler_core.model.layers import Layer
 
 _KIND_STYLES = {"added": "green", "removed": "red", "changed": "yellow"}
 
@@ -147,18 +148,6 @@ def repository_document(repository: Repository) -> Document:
     }
 
 
-def layer_document(layer: Layer) -> Document:
-    """`type` ("layer"), `kind` ("token", "segment", "removal" or "restoration"), `id`, `prefix` and `count` where the
-    kind has them, else null."""
-    return {
-        "type": "layer",
-        "kind": layer.kind,
-        "id": layer.id,
-        "prefix": getattr(layer, "prefix", None),
-        "count": getattr(layer, "count", None),
-    }
-
-
 def finding_document(finding: Finding) -> Document:
     """`type` ("finding"), `trouble` ("missing", "corrupt", "inconsistent" or "unreachable"), `thing`, `id`, `why`,
     `named_by` ("" where nothing does), `size`."""
@@ -273,12 +262,6 @@ CONFLICTS: View[MergeConflict] = View(
     cells=lambda c: (c.kind.value, *(side and side.size for side in (c.base, c.source, c.destination)), c.path),
     document=conflict_document,
     empty="no conflicts",
-)
-LAYERS: View[Layer] = View(
-    columns=(Column("layer"), Column("records", right=True), Column("prefix", folds=True), Column("id", folds=True)),
-    cells=lambda la: (la.kind, getattr(la, "count", None), getattr(la, "prefix", None), la.id),
-    document=layer_document,
-    empty="no layers",
 )
 FINDINGS: View[Finding] = View(
     columns=(

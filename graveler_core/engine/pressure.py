@@ -215,7 +215,7 @@ def _recount(stores: Stores, now: Registers, layer: SealedToken | SegmentLayer) 
     for page in scan(Stack(stores.kv, stores.blobs.at(repository.storage_namespace), (layer,))):
         writes += page.num_rows
         tombstones += pc.sum(page[TOMBSTONE]).as_py() or 0
-    if writes >= stores.counts.every or counters:
+    if writes or counters:
         since = min((counts.since for counts in counters.values()), default=datetime.fromtimestamp(stores.wall(), UTC))
         record = StagedCounts(
             repository=repository.id,

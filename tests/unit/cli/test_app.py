@@ -15,8 +15,9 @@ import graveler_core
 from graveler_core.cli.app import run
 from graveler_core.errors import CorruptData, GravelerError, NotFound, Unavailable
 
-VERBS = ["ls", "cat", "rm", "put", "status", "reset", "commit", "merge", "log", "diff"]
+VERBS = ["ls", "cat", "rm", "put", "status", "compact", "reset", "commit", "merge", "log", "diff", "fsck", "gc"]
 GROUPED = [f"{group} {name}" for group in ("repo", "branch", "tag") for name in ("create", "list", "delete")]
+GROUPED += ["repo thresholds"]
 
 
 class Store:
@@ -122,6 +123,9 @@ def test_wrong_usage_is_one_line_and_code_2(
         ["merge", "graveler://flights/dev", "graveler://weather/main", "-m", "x"],
         ["diff", "graveler://flights/main"],
         ["reset", "graveler://flights/main/a", "--hard", "main~1"],
+        ["status", "flights"],
+        ["compact", "graveler://flights"],
+        ["repo", "thresholds", "graveler://flights/main/a", "--layers", "2"],
         ["repo", "create", "flights"],
         ["branch", "create", "graveler://flights/dev", "--source", "graveler://weather/main"],
         ["tag", "create", "graveler://flights/v1", "flights/main"],

@@ -14,8 +14,7 @@ from graveler_core.gc.sweep import Swept
 from graveler_core.model.changes import Change, ChangeKind, ChangeSummary, MergeConflict
 from graveler_core.model.entities import Branch, Tag
 from graveler_core.model.entry import AddressType, CommonPrefix, Entry
-from graveler_core.model.ids import BranchId, BranchUid, CommitId, LayerId, StagingToken, TagId
-from graveler_core.model.layers import Layer, PrefixRemoval, PrefixRestoration, SealedToken, SegmentLayer
+from graveler_core.model.ids import BranchId, BranchUid, CommitId, StagingToken, TagId
 
 MOMENT = datetime(2013, 1, 1, tzinfo=UTC)
 ENTRY = Entry(
@@ -143,21 +142,6 @@ def test_branch_tag_and_repository() -> None:
         **repository,
         "creation_date": "2013-01-01T00:00:00.000000Z",
     }
-
-
-@pytest.mark.parametrize(
-    ("layer", "kind", "identifier", "prefix", "count"),
-    [
-        (SealedToken(token=StagingToken("t")), "token", "t", None, None),
-        (SegmentLayer(id=LayerId("s"), count=7), "segment", "s", None, 7),
-        (PrefixRemoval(id=LayerId("r"), prefix="a/"), "removal", "r", "a/", None),
-        (PrefixRestoration(id=LayerId("q"), prefix=""), "restoration", "q", "", None),
-    ],
-)
-def test_layer(layer: Layer, kind: str, identifier: str, prefix: str | None, count: int | None) -> None:
-    document = {"type": "layer", "kind": kind, "id": identifier, "prefix": prefix, "count": count}
-    assert views.LAYERS.document(layer) == document
-    assert views.LAYERS.cells(layer) == (kind, count, prefix, identifier)
 
 
 @pytest.mark.parametrize("kind", ["added", "changed", "removed"])

@@ -1,0 +1,35 @@
+"""Spans of time as people write and read them: 7d, 36h, 90m, 30s."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+
+from graveler_core.errors import InvalidInput
+
+_SPAN = re.compile(r"([0-9]{1,6})([dhms])")
+_UNITS = {"d": "days", "h": "hours", "m": "minutes", "s": "seconds"}
+
+
+def span(option: str, text: str, *, positive: bool = False) -> timedelta:
+    """The span that an option was given, or `InvalidInput` naming it and the rule.
+
+    Args:
+        positive: Refuse a span of nothing.
+    """
+    found = _SPAN.fullmatch(text)
+    if found is None:
+        raise InvalidInput(f"{option} {text!r}: must be a number and d, h, m or s, as in 7d")
+    if positive and not int(found[1]):
+        raise InvalidInput(f"{option} {text!r}: must be more than nothing, as in 7d")
+    return timedelta(**{_UNITS[found[2]]: int(found[1])})
+
+
+def span_for_people(time: timedelta) -> str:
+    """To the second."""
+    return str(timedelta(seconds=time // timedelta(seconds=1)))
+
+
+def span_for_machines(time: timedelta) -> float:
+    """Seconds."""
+    return time.total_seconds()
