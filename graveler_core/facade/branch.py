@@ -9,6 +9,7 @@ from typing import BinaryIO
 
 import pyarrow as pa
 
+from graveler_core.codec.entry import normalise
 from graveler_core.engine import (
     bulk,
     commit,
