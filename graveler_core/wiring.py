@@ -11,6 +11,8 @@ from os import PathLike
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from prometheus_client import CollectorRegistry
+
     from graveler_core.facade.graveler import Graveler
 
 
@@ -20,6 +22,7 @@ def connect(
     storage_options: Mapping[str, str] | None = None,
     cache_dir: str | PathLike[str] | None = None,
     cache_bytes: int | None = None,
+    metrics: CollectorRegistry | None = None,
 ) -> Graveler:
     """Open graveler on a key-value store.
 
@@ -32,6 +35,7 @@ def connect(
         cache_dir: A local directory, which processes may share, for what is read of commits in remote object stores.
             Nothing is kept on disk without.
         cache_bytes: About how much it may hold; 10 GiB where not given.
+        metrics: A registry of Prometheus that is told of every call of the key-value store: `graveler_kv_…`.
 
     Raises:
         InvalidInput: the URL has an unknown scheme or a wrong form, or the cache no room.
@@ -47,4 +51,8 @@ def connect(
     cache = None if cache_dir is None else DiskCache(cache_dir, DEFAULT_BYTES if cache_bytes is None else cache_bytes)
     blobs = OpenedBlobs(storage_options, durable=durable, cache=cache)
     kv = open_store(url)
+    if metrics is not None:
+        from graveler_core.kv.wrappers.metrics import Metered
+
+        kv = Metered(kv, metrics)
     return Graveler(Stores(kv=kv, blobs=blobs, background=Aside(), turns=Turns(kv)))

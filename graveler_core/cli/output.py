@@ -89,6 +89,10 @@ class Output:
         if self.shape is not Shape.JSON:
             self._stream.write(visible(text) + "\n")
 
+    def flush(self) -> None:
+        """Let what was written be seen now."""
+        self._stream.flush()
+
     def _plain_line(self, item: T, view: View[T]) -> str:
         cells = zip(view.columns, view.cells(item), strict=True)
         return "\t".join("" if value is None else visible(column.machines(value)) for column, value in cells)

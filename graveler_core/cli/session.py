@@ -21,6 +21,8 @@ from graveler_core.cli.progress import Progress, Work
 from graveler_core.errors import InvalidInput
 
 if TYPE_CHECKING:
+    from prometheus_client import CollectorRegistry
+
     from graveler_core.cli.uri import Uri
     from graveler_core.facade.branch import Branch
     from graveler_core.facade.graveler import Graveler
@@ -79,6 +81,10 @@ class Session:
 
     @cached_property
     def graveler(self) -> Graveler:
+        return self.connect()
+
+    def connect(self, metrics: CollectorRegistry | None = None) -> Graveler:
+        """Open the store; see `graveler_core.connect`."""
         import graveler_core
 
         with self.working("opening the store"):
@@ -86,6 +92,7 @@ class Session:
                 self.options.store or self.settings.store.get_secret_value(),
                 cache_dir=self.settings.cache_dir,
                 cache_bytes=self.settings.cache_bytes,
+                metrics=metrics,
             )
 
     @cached_property

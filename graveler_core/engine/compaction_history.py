@@ -6,13 +6,17 @@ nowhere else.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 
 from graveler_core.engine.compaction import Compacted, compact
 from graveler_core.engine.registers import fresh
 from graveler_core.errors import GravelerError, Kind, PredicateFailed
 from graveler_core.model.compaction import CompactionHistory, CompactionRun, Outcome
+from graveler_core.model.entities import Repository
 from graveler_core.model.ids import BranchId, RepositoryId
 from graveler_core.records import access
 from graveler_core.records import layout as keys
@@ -45,6 +49,8 @@ def compact_and_remember(stores: Stores, repo: RepositoryId, branch: BranchId, e
 
 
 _TRIES = 5
+_AT_ONCE = 1_000
+"""Branches whose records are read in one round trip."""
 _OUTCOMES = {
     Kind.NoChanges: Outcome.NOTHING,
     Kind.CompactionUnderWay: Outcome.BUSY,
@@ -56,6 +62,26 @@ def history(stores: Stores, repo: RepositoryId, branch: BranchId) -> CompactionH
     """What compactions of a branch did since it was created, as far as it was written down."""
     now = fresh(stores, repo, branch)
     return _known(now, access.read(stores.kv, keys.compaction_history(now.repository, branch)))
+
+
+@dataclass(frozen=True, slots=True)
+class BranchCompactions:
+    """A branch, and what its compactions did since it was created."""
+
+    branch: BranchId
+    history: CompactionHistory
+
+
+def histories(
+    stores: Stores, repository: Repository, *, prefix: str = "", after: str = ""
+) -> Iterator[BranchCompactions]:
+    """The histories of the branches that there are and that were compacted, in order of their names, lazily."""
+    held = access.scan(stores.kv, keys.compaction_histories(repository), prefix=prefix, after=after)
+    while batch := [(BranchId(name), kept.value) for name, kept in islice(held, _AT_ONCE)]:
+        branches = access.read_many(stores.kv, [keys.branch(repository, name) for name, _ in batch])
+        for (name, known), branch in zip(batch, branches, strict=True):
+            if branch is not None and branch.value.uid == known.uid:
+                yield BranchCompactions(name, known)
 
 
 def _known(now: Registers, held: Held[CompactionHistory] | None) -> CompactionHistory:

@@ -8,6 +8,7 @@ from typing import Literal
 
 from graveler_core.committed.diff import KEYS, Differences
 from graveler_core.engine import branching, history, pressure
+from graveler_core.engine.compaction_history import BranchCompactions, histories
 from graveler_core.engine.history import DiffQuery, LogQuery
 from graveler_core.engine.resolve import resolve, resolve_commit
 from graveler_core.engine.rows import changes_of
@@ -177,6 +178,13 @@ class Repository(Joining):
         """Set the thresholds of all branches, or of one; None takes them back. Gives all of them."""
         name = None if branch is None else branch_id(branch)
         return pressure.set_thresholds(self._stores, self._active(), thresholds, name)
+
+    def compactions(self, prefix: str = "", after: str = "", limit: int | None = None) -> Listing[BranchCompactions]:
+        """What compactions did, branch by branch of those that were compacted, ordered by name, lazily."""
+        prefix_key(prefix)
+        prefix_key(after)
+        found = histories(self._stores, self._active(), prefix=prefix, after=after)
+        return Listing(found, lambda item: item.branch, limit)
 
     def sweep(
         self, *, grace: timedelta = GRACE, dry_run: bool = False, limit: int | None = None, alone: bool = False

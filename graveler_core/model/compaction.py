@@ -84,6 +84,11 @@ class Outcome(StrEnum):
     """A commit, a reset or a bulk write came in between."""
     FAILED = "failed"
 
+    @property
+    def takes_time(self) -> bool:
+        """Whether there was something to do: only then a compaction counts in durations."""
+        return self not in (Outcome.NOTHING, Outcome.BUSY)
+
 
 class CompactionRun(BaseModel):
     """One compaction that sealed a branch's layers."""
@@ -113,7 +118,7 @@ class CompactionHistory(Record):
     def with_run(self, run: CompactionRun) -> CompactionHistory:
         """The history with one more compaction."""
         update: dict[str, object] = {"outcomes": {**self.outcomes, run.outcome: self.outcomes.get(run.outcome, 0) + 1}}
-        if run.outcome not in (Outcome.NOTHING, Outcome.BUSY):
+        if run.outcome.takes_time:
             update["seconds"] = self.seconds + run.seconds
             pairs = zip(SECONDS, self.at_most, strict=True)
             update["at_most"] = tuple(count + (run.seconds <= bound) for bound, count in pairs)

@@ -162,8 +162,12 @@ def compaction_settings(repo: Repository) -> Location[CompactionSettings]:
     return Location(partition(repo), b"settings/compaction", CompactionSettings)
 
 
+def compaction_histories(repo: Repository) -> Folder[CompactionHistory]:
+    return Folder(partition(repo), b"compactions/", CompactionHistory)
+
+
 def compaction_history(repo: Repository, name: BranchId) -> Location[CompactionHistory]:
-    return Folder(partition(repo), b"compactions/", CompactionHistory).at(name)
+    return compaction_histories(repo).at(name)
 
 
 def counts_of_branch(repo: RepositoryId, name: BranchId) -> str:
