@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dagster as dg
 
+from orchestration.assets.branches import make_branches_asset
 from orchestration.assets.flights import cleaned_flights, daily_delays, raw_flights, raw_weather
+from orchestration.assets.pressure import make_pressure_asset
 from orchestration.assets.published import PUBLISHED, flights_main
 from orchestration.checks.flights import (
     cleaned_flights_checks,
@@ -12,25 +14,45 @@ from orchestration.checks.flights import (
     raw_flights_checks,
     raw_weather_checks,
 )
+from orchestration.checks.pressure import make_pressure_check
 from orchestration.io_managers.spark_table import SparkTableIOManager
+from orchestration.jobs.compaction import make_compaction_job
 from orchestration.jobs.flights import flights_pipeline
+from orchestration.jobs.pressure import make_pressure_schedule
 from orchestration.resources.flights_source import FlightsSource
 from orchestration.resources.graveler import GravelerResource
 from orchestration.resources.run_branch import RunBranch
 from orchestration.resources.spark import local_pyspark
-from sensors.published_branch import make_published_branch_sensor
+from sensors.branch_heads import make_branch_heads_sensor
+from sensors.compaction import make_compaction_failure_sensor, make_compaction_sensor
+from sensors.sealed_tokens import make_sealed_tokens_sensor
 
 REPOSITORY = "flights"
 
 graveler = GravelerResource(url=dg.EnvVar("GRAVELER_STORE"))
 pyspark = local_pyspark()
 branch = RunBranch(graveler=graveler, repository=REPOSITORY, storage_root=dg.EnvVar("GRAVELER_DATA"))
+compaction_job = make_compaction_job(graveler)
+branches = make_branches_asset(REPOSITORY)
+pressure = make_pressure_asset(REPOSITORY)
 
 defs = dg.Definitions(
-    assets=[raw_flights, raw_weather, cleaned_flights, daily_delays, flights_main],
-    asset_checks=[raw_flights_checks, raw_weather_checks, cleaned_flights_checks, daily_delays_checks],
-    jobs=[flights_pipeline],
-    sensors=[make_published_branch_sensor(PUBLISHED, repository=REPOSITORY, branch="main")],
+    assets=[raw_flights, raw_weather, cleaned_flights, daily_delays, flights_main, branches, pressure],
+    asset_checks=[
+        raw_flights_checks,
+        raw_weather_checks,
+        cleaned_flights_checks,
+        daily_delays_checks,
+        make_pressure_check(REPOSITORY),
+    ],
+    jobs=[flights_pipeline, compaction_job],
+    schedules=[make_pressure_schedule(REPOSITORY)],
+    sensors=[
+        make_branch_heads_sensor(branches, repository=REPOSITORY, published={"main": PUBLISHED}),
+        make_compaction_sensor(compaction_job),
+        make_compaction_failure_sensor(compaction_job),
+        make_sealed_tokens_sensor(compaction_job),
+    ],
     resources={
         "graveler": graveler,
         "branch": branch,

@@ -22,6 +22,11 @@ nux:
 concurrency:
   runs:
     max_concurrent_runs: 1
+    tag_concurrency_limits:
+      - key: graveler/uid
+        value:
+          applyLimitPerUniqueValue: true
+        limit: 1
 """
 
 

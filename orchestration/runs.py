@@ -11,8 +11,6 @@ import dagster as dg
 PARTITION_TAG = "dagster/partition"
 RANGE_START_TAG = "dagster/asset_partition_range_start"
 RANGE_END_TAG = "dagster/asset_partition_range_end"
-BRANCH_TAG = "graveler/branch"
-"""Run tag: work on this branch."""
 MESSAGE_TAG = "graveler/message"
 """Run tag: the message of the commit."""
 

@@ -1,4 +1,4 @@
-"""The plot of daily delays: a picture inside markdown, so that it needs no file server."""
+"""Plots: pictures inside markdown, so that they need no file server."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import dagster as dg
 
 if TYPE_CHECKING:
     import polars as pl
+    from matplotlib.figure import Figure
 
 
 def delays_plot(daily: pl.DataFrame) -> dg.MarkdownMetadataValue:
@@ -29,7 +30,16 @@ def delays_plot(daily: pl.DataFrame) -> dg.MarkdownMetadataValue:
     axes.grid(alpha=0.3)
     if daily.height:
         axes.legend(ncols=3, frameon=False)
+    return in_markdown(figure, "daily departure delays by airport")
+
+
+def in_markdown(figure: Figure, description: str) -> dg.MarkdownMetadataValue:
+    """A figure as a picture that stands in the markdown itself.
+
+    Args:
+        description: Shown to those who cannot see the picture.
+    """
     picture = io.BytesIO()
     figure.savefig(picture, format="png", dpi=80)
     encoded = base64.b64encode(picture.getvalue()).decode("ascii")
-    return dg.MetadataValue.md(f"![daily departure delays by airport](data:image/png;base64,{encoded})")
+    return dg.MetadataValue.md(f"![{description}](data:image/png;base64,{encoded})")

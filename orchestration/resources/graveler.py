@@ -32,3 +32,9 @@ class GravelerResource(dg.ConfigurableResource):  # type: ignore[type-arg]
         if self._graveler is None:
             self._graveler = connect(self.url, storage_options=self.storage_options or None)
         return self._graveler
+
+    def teardown_after_execution(self, context: dg.InitResourceContext) -> None:
+        """Close the handle with the run or tick that used it: what is counted and done in the background ends then."""
+        opened, self._graveler = self._graveler, None
+        if opened is not None:
+            opened.close()

@@ -9,7 +9,8 @@ import dagster as dg
 from pydantic import Field, PrivateAttr
 
 from orchestration.resources.graveler import GravelerResource
-from orchestration.runs import BRANCH_TAG, PARTITION_TAG, origin_run_id
+from orchestration.runs import PARTITION_TAG, origin_run_id
+from sensors.run_tags import BRANCH_TAG
 
 if TYPE_CHECKING:
     from graveler_core.facade.branch import Branch

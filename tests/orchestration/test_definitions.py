@@ -43,21 +43,42 @@ def test_the_definitions_can_be_loaded() -> None:
     assert job.partitions_def.get_partition_keys() == [f"2013-{month:02}" for month in range(1, 13)]
 
 
-def test_commit_and_merge_retry_with_backoff_and_jitter() -> None:
+def test_commit_merge_and_compaction_retry_with_backoff_and_jitter() -> None:
+    from orchestration.ops.compaction import compact_branch
     from orchestration.ops.publish import commit_branch, merge_branch
 
-    for op in (commit_branch, merge_branch):
+    for op in (commit_branch, merge_branch, compact_branch):
         policy = op.retry_policy
         assert policy is not None
         assert (policy.backoff, policy.jitter) == (dg.Backoff.EXPONENTIAL, dg.Jitter.FULL)
 
 
-def test_every_check_blocks() -> None:
+def test_every_check_of_the_pipeline_blocks() -> None:
     from orchestration.definitions import defs
 
     specs = [spec for checks in defs.asset_checks or () for spec in checks.check_specs]  # type: ignore[union-attr]
-    assert len(specs) == 9
-    assert all(spec.blocking for spec in specs)
+    pressure = dg.AssetKey(["flights", "pressure"])
+    assert len(specs) == 10
+    assert all(spec.blocking == (spec.asset_key != pressure) for spec in specs)
+
+
+def test_the_pipeline_is_the_flights_alone() -> None:
+    from orchestration.definitions import defs
+
+    job = defs.resolve_job_def("flights_pipeline")
+    made = {key.to_user_string() for key in job.asset_layer.executable_asset_keys}
+    assert made == {"raw_flights", "raw_weather", "cleaned_flights", "daily_delays", "flights/main"}
+
+
+def test_sensors_are_on_and_the_hourly_measurement_is_not() -> None:
+    from orchestration.definitions import defs
+
+    sensors = {sensor.name: sensor for sensor in defs.sensors or ()}  # type: ignore[union-attr]
+    assert sensors.keys() == {"flights_branches_moved", "compaction", "compaction_failed", "sealed_tokens"}
+    assert all(sensor.default_status is dg.DefaultSensorStatus.RUNNING for sensor in sensors.values())  # type: ignore[union-attr]
+    schedule = defs.resolve_schedule_def("flights_pressure_schedule")
+    assert schedule.default_status is dg.DefaultScheduleStatus.STOPPED
+    assert schedule.cron_schedule == "0 * * * *"
 
 
 def test_the_workspace_names_what_exists() -> None:

@@ -11,6 +11,7 @@ import yaml
 from graveler_core.settings import Settings
 from orchestration import local
 from orchestration.local import Installation
+from sensors.run_tags import UID_TAG
 
 
 def test_entering_sets_up_what_the_command_line_and_the_definitions_read(
@@ -22,6 +23,8 @@ def test_entering_sets_up_what_the_command_line_and_the_definitions_read(
     assert settings.data == installation.data
     told = yaml.safe_load((installation.dagster_home / "dagster.yaml").read_text())
     assert told["telemetry"] == {"enabled": False}
+    (limit,) = told["concurrency"]["runs"]["tag_concurrency_limits"]
+    assert limit == {"key": UID_TAG, "value": {"applyLimitPerUniqueValue": True}, "limit": 1}
 
 
 def test_the_command_line_finds_it_without_being_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from graveler_core.facade.branch import Branch
 from graveler_core.facade.graveler import Graveler
 from graveler_core.facade.repository import Repository
 from orchestration.local import Installation
-from orchestration.runs import BRANCH_TAG
+from sensors.run_tags import BRANCH_TAG
 from tests.orchestration.publish_job import BRANCH, publish_only
 
 FailOnce = Callable[..., list[str]]

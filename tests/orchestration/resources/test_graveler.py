@@ -7,7 +7,9 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from graveler_core.errors import InvalidInput
+from graveler_core import connect
+from graveler_core.errors import InvalidInput, Unavailable
+from graveler_core.facade.graveler import Graveler
 from orchestration.resources.graveler import GravelerResource
 
 
@@ -17,6 +19,26 @@ def test_it_connects_when_first_used_and_once(tmp_path: Path) -> None:
     with resource.graveler() as graveler:
         assert (tmp_path / "meta.db").exists()
         assert resource.graveler() is graveler
+
+
+def test_it_is_closed_with_the_run_that_used_it(tmp_path: Path) -> None:
+    used: list[Graveler] = []
+
+    @dg.asset
+    def writes(graveler: GravelerResource) -> None:
+        opened = graveler.graveler()
+        main = opened.create_repository("lake", "memory://lake").branch("main")
+        for n in range(300):  # some of which are counted in memory only
+            main.remove(f"path/{n}")
+        used.append(opened)
+
+    store = f"sqlite:///{tmp_path / 'meta.db'}"
+    assert dg.materialize([writes], resources={"graveler": GravelerResource(url=store)}).success
+    with pytest.raises(Unavailable):
+        list(used[0].list_repositories())
+    with connect(store) as graveler:
+        (item,) = graveler.pressures()
+    assert item.load.staged == 300
 
 
 def test_a_url_of_no_store_is_one_clear_error() -> None:

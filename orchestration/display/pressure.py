@@ -1,0 +1,66 @@
+"""The pressure on branches as people read it: a table of branches, and a plot over time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+import dagster as dg
+
+from orchestration.display.diff import escaped
+from orchestration.display.plot import in_markdown
+
+if TYPE_CHECKING:
+    from graveler_core.engine.pressure import BranchPressure
+
+SHOWN = 50
+
+
+def pressure_table(branches: Iterable[BranchPressure]) -> str:
+    """The branches with the highest pressure as a markdown table."""
+    ordered = sorted(branches, key=lambda item: -item.pressure.value)
+    if not ordered:
+        return "No branch has counters: little is staged."
+    lines = [
+        "| branch | pressure | tombstones | staged | layers | oldest | over |",
+        "|---|---:|---:|---:|---:|---:|---|",
+    ]
+    lines += [_row(item) for item in ordered[:SHOWN]]
+    if len(ordered) > SHOWN:
+        lines.append(f"\n{len(ordered) - SHOWN:,} more have less.")
+    return "\n".join(lines)
+
+
+def pressure_plot(points: Sequence[tuple[datetime, float]]) -> dg.MarkdownMetadataValue:
+    """The highest pressure over time, and the line from which on a branch is compacted.
+
+    Args:
+        points: In order of time; a compaction makes two of one moment, before and after.
+    """
+    import numpy as np
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9, 2.6), layout="constrained")
+    axes = figure.add_subplot()
+    axes.plot(
+        np.array([int(at.timestamp()) for at, _ in points], "datetime64[s]"),
+        [value for _, value in points],
+        marker="o",
+        markersize=3,
+        linewidth=0.9,
+    )
+    axes.axhline(1.0, color="tab:red", linewidth=0.8, linestyle="--")
+    axes.set_ylim(bottom=0.0)
+    axes.set_ylabel("highest pressure")
+    axes.grid(alpha=0.3)
+    return in_markdown(figure, "highest pressure on a branch over time")
+
+
+def _row(item: BranchPressure) -> str:
+    load, oldest = item.load, timedelta(seconds=item.load.age // timedelta(seconds=1))
+    why = "; ".join(item.pressure.reasons)
+    return (
+        f"| {escaped(item.branch.id)} | {item.pressure.value:.0%} | {load.tombstones:,} | {load.staged:,} "
+        f"| {load.layers} | {oldest} | {escaped(why)} |"
+    )
