@@ -78,7 +78,8 @@ def make_compaction_sensor(
         wanted = ((item, "; ".join(item.pressure.reasons)) for item in page.over)
         asked = ask(context.instance, job.name, wanted, pace)
         said = _said(page) + asked.words()
-        context.log.info(said)
+        if asked.requests:
+            context.log.info(said)
         return dg.SensorResult(
             run_requests=asked.requests,
             skip_reason=None if asked.requests else said,

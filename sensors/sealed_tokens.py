@@ -79,7 +79,8 @@ def make_sealed_tokens_sensor(
             f"{len(page):,} branches read, {len(sealed):,} with a sealed token on top, "
             f"{len(old):,} for longer than {minutes:g} minutes{asked.words()}"
         )
-        context.log.info(said)
+        if asked.requests:
+            context.log.info(said)
         return dg.SensorResult(
             run_requests=asked.requests,
             skip_reason=None if asked.requests else said,

@@ -3,6 +3,7 @@
 from benchmarks.compaction.compacting import compact_bulk, compact_rows
 from benchmarks.compaction.counting import count_writes
 from benchmarks.compaction.reading import read_behind_tombstones, read_through_layers
+from benchmarks.compaction.sensing import sensor_tick
 from benchmarks.compaction.writing import long_compaction, long_compaction_of_rows
 
 __all__ = [
@@ -13,4 +14,5 @@ __all__ = [
     "long_compaction_of_rows",
     "read_behind_tombstones",
     "read_through_layers",
+    "sensor_tick",
 ]
