@@ -17,9 +17,10 @@ from jobs.nycflights import FLIGHTS_SCHEMA, WEATHER_SCHEMA, read_csv
 from orchestration.local import Installation
 from orchestration.progress import pipeline
 from tests.flights_data import write_flights, write_weather
+from tests.orchestration.ui_server import server
 from tests.spark_session import spark
 
-__all__ = ["spark"]
+__all__ = ["server", "spark"]
 JANUARY = {"dagster/partition": "2013-01"}
 
 
