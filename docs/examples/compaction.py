@@ -14,21 +14,25 @@ import time
 import pyarrow as pa
 
 from graveler_core import AddressType, connect
+from graveler_core.errors import NotFound
 from graveler_core.facade.branch import Branch
 from graveler_core.facade.graveler import Graveler
 from graveler_core.settings import Settings
 
-REPOSITORY = "many-files"
+REPOSITORY, BRANCH = "flights", "many-files"
 POLL_SECONDS = 1.0
 
 
 def prepare(graveler: Graveler, data: str, files: int) -> Branch:
-    """A branch with so many committed files below `old/`, and one other."""
-    repository = graveler.create_repository(REPOSITORY, f"{data}/{REPOSITORY}")
-    main = repository.branch("main")
-    keys = [f"old/{number:07}.parquet" for number in range(files)] + ["rest.parquet"]
+    """A new branch of the demo's repository, with so many committed files below `old/`."""
+    try:
+        repository = graveler.repository(REPOSITORY)
+    except NotFound:
+        repository = graveler.create_repository(REPOSITORY, f"{data}/{REPOSITORY}")
+    branch = repository.create_branch(BRANCH, source="main")
+    keys = [f"old/{number:07}.parquet" for number in range(files)]
     rows = len(keys)
-    main.stage_many(
+    branch.stage_many(
         pa.table(
             {
                 "key": keys,
@@ -39,8 +43,8 @@ def prepare(graveler: Graveler, data: str, files: int) -> Branch:
             }
         )
     )
-    main.commit(f"{files:,} files")
-    return main
+    branch.commit(f"{files:,} files")
+    return branch
 
 
 def remove_one_by_one(branch: Branch, files: int) -> None:
@@ -67,7 +71,7 @@ def tell(branch: Branch, when: str) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--files", type=int, default=100_000)
-    parser.add_argument("--patience", type=float, default=300.0, help="seconds to wait for the sensor")
+    parser.add_argument("--patience", type=float, default=900.0, help="seconds to wait for the sensor")
     options = parser.parse_args()
     settings = Settings()
     with connect(settings.store.get_secret_value()) as graveler:
@@ -76,13 +80,14 @@ def main() -> None:
         remove_one_by_one(branch, options.files)
         tell(branch, "removed")
         patience = time.monotonic() + options.patience
-        while not branch.compactions().recent:
+        while branch.pressure().pressure.over:
             if time.monotonic() > patience:
-                raise SystemExit("nobody has compacted the branch: is the sensor running?")
+                raise SystemExit("the branch was not compacted: is the sensor running?")
             time.sleep(POLL_SECONDS)
         tell(branch, "compacted")
         branch.commit("remove what is old")
-        print(f"committed: {[item.path for item in graveler.repository(REPOSITORY).at('main').list()]}")
+        changes = graveler.repository(REPOSITORY).diff_summary(f"{BRANCH}~1", BRANCH)
+        print(f"committed: {changes.removed:,} removed, {changes.added} added, {changes.changed} changed")
 
 
 if __name__ == "__main__":
