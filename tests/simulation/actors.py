@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from datetime import timedelta
 
 import pyarrow as pa
 
@@ -37,6 +38,9 @@ from tests.simulation.history import REPO, Operation
 from tests.simulation.lifecycles import other_repository, recreate_branch, recreate_repository, time_passes
 from tests.simulation.observe import Observer
 from tests.simulation.sweeping import fold_head, sweep_all
+
+INTERVAL = timedelta(milliseconds=150)
+"""Between compactions, where they are not done at will: so many steps."""
 
 
 def put(cast: Cast, stores: Stores, name: str) -> None:
@@ -192,8 +196,10 @@ def transact_one(cast: Cast, stores: Stores, name: str) -> None:
 
 
 def compact(cast: Cast, stores: Stores, name: str) -> None:
-    with cast.history.operation("compact", name):
-        compaction.compact(stores, REPO, WORK)
+    # By the step alone: another draw would give every seed another history.
+    every = INTERVAL if cast.scheduler.step % 3 == 0 else timedelta(0)
+    with cast.history.operation("compact", name, every=every):
+        compaction.compact(stores, REPO, WORK, every)
 
 
 def change(cast: Cast, stores: Stores, name: str) -> None:
@@ -245,7 +251,9 @@ RARE_THEMES: dict[str, tuple[Act, ...]] = {
     "repositories": (get, recreate_repository, other_repository),
     "merges": (put, commit_all, merge_side),
     "prefixes": (put, commit_all, reset_prefix),
+    "compactions": (put, put_many, remove_prefix, reset_prefix, commit_all, hard_reset, compact, compact, compact),
     "indexes": (change, change, revert),
+    "moves": (remove, change, compact, compact, hard_reset, hard_reset, hard_reset),
     "sweeps": (change, fold_head, sweep_all, compact),
     "folds": (change, fold_head, fold_head, sweep_all, sweep_all),
 }

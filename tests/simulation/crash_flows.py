@@ -24,7 +24,7 @@ from graveler_core.engine import remove as removing
 from graveler_core.engine.draft import Draft
 from graveler_core.engine.merge_sides import MergeRequest
 from graveler_core.engine.snapshot import get as get_committed
-from graveler_core.errors import Conflict, GravelerError, NoChanges, NotFound, NotUnique
+from graveler_core.errors import Conflict, GravelerError, NoChanges, NotFound, NotUnique, SlowDown
 from graveler_core.model.entry import Entry
 from graveler_core.model.ids import CommitId
 from graveler_core.model.operations import Put
@@ -131,6 +131,16 @@ def _replay(stores: Stores, *, backwards: bool) -> object:
     return transplant.transplant(stores, REPO, WORK, transplant.Replay([ref], backwards=backwards), KEYED).id
 
 
+def _compact_in_time(stores: Stores) -> object:
+    """What gave way to a compaction that died waits, and is done then."""
+    every = timedelta(minutes=5)
+    try:
+        return compaction.compact(stores, REPO, WORK, every)
+    except SlowDown:
+        stores.clock.sleep(every.total_seconds())
+        return compaction.compact(stores, REPO, WORK, every)
+
+
 def _hard_reset(stores: Stores) -> object:
     return reset.hard_reset(stores, REPO, WORK, str(MAIN)).id
 
@@ -183,6 +193,7 @@ FLOWS = {
     ),
     "compact": Flow("compact", staged, lambda s: compaction.compact(s, REPO, WORK), (), (NoChanges,)),
     "compact again": Flow("compact", compacted, lambda s: compaction.compact(s, REPO, WORK), (), (NoChanges,)),
+    "compact at intervals": Flow("compact", compacted, _compact_in_time, (), (NoChanges,)),
     "merge": Flow("merge", beside, _merge, (("b/1", 11),)),
     "merge of repeated commits": Flow(
         "merge", twice_beside, lambda s: _merge(s, squash=False), (("b/1", 11), ("a/2", 13)), (Conflict,)

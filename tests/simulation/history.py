@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import timedelta
 from enum import Enum
 
 from graveler_core.errors import (
@@ -65,6 +66,8 @@ class Operation:
     """What only this call writes into a commit or a repository, so that its work is known where it is found."""
     key: str = ""
     """Its idempotency key."""
+    every: timedelta = timedelta(0)
+    """How long ago another compaction must have begun."""
     discards: str | None = None
     """The prefix under which it throws staged changes away."""
     answer: object = None

@@ -25,7 +25,7 @@ from graveler_core.engine.repository import NewRepository
 from graveler_core.errors import NoChanges, NotFound
 from graveler_core.records import layout
 from graveler_core.stores import Stores
-from tests.simulation import commits, repositories, retirement, sweeping
+from tests.simulation import commits, compactions, repositories, retirement, sweeping
 from tests.simulation.actors import ACTS, LIFECYCLE, OTHERS, RARE_THEMES, THEMES, change, life
 from tests.simulation.cast import MAIN, PATHS, SIDE, WORK, Cast
 from tests.simulation.checker import Judge
@@ -114,6 +114,7 @@ def judged(history: History, observer: Observer, registers: Registers, *, faultl
     """All that is wrong with a history."""
     yield from Judge(history, observer).violations()
     yield from commits.violations(history, observer)
+    yield from compactions.violations(history, observer)
     yield from retirement.violations(observer, faultless=faultless)
     yield from repositories.violations(history, registers)
     yield from _undisturbed(history)
