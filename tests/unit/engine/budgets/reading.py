@@ -87,6 +87,20 @@ def uncommitted(m: Measured) -> Act:
     return lambda: list(m.main.uncommitted())
 
 
+@costs("page of uncommitted changes, compacted", Cost((1, 1), (2, 1), reads="2 ranges, 2 nodes a level"))
+def uncommitted_compacted(m: Measured) -> Act:
+    m.unseen.branch("main").stage(SOME, entry(999))
+    m.unseen.branch("main").compact()
+    return lambda: list(m.main.uncommitted())
+
+
+@costs("page of uncommitted changes, compacted, once more", Cost((1, 1), (2, 1)))
+def uncommitted_again(m: Measured) -> Act:
+    act = uncommitted_compacted(m)
+    act()
+    return act
+
+
 @costs("id of a commit's content", Cost((1, 0), (1, 0)))
 def tree_id(m: Measured) -> Act:
     at = m.repo.at("main@")
