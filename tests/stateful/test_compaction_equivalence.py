@@ -109,11 +109,11 @@ class Run:
             return e.kind
 
     def tree(self, name: str) -> tuple[object, ...]:
-        """What a head is, its id aside."""
+        """What a head is: not its id, nor its message, which may name other ids."""
         head = self.repo.branch(name).record().commit_id
         if head not in self.trees:
             header = commit_of(self.world.stores(), self.repo._record, head).header
-            known = header.generation, header.message, len(header.parents), header.operations
+            known = header.generation, len(header.parents), header.operations
             self.trees[head] = (self.repo.at(head).tree_id(), *known)
         return self.trees[head]
 
@@ -181,10 +181,25 @@ def compared(history: History) -> Run:
 def histories() -> st.SearchStrategy[History]:
     """Steps with compactions of no, one or both branches before them."""
     compactions = st.sampled_from([(), (), ("main",), ("dev",), NAMES])
-    return st.lists(st.tuples(steps(), compactions), min_size=4, max_size=14)
+    rows = st.tuples(st.sampled_from(PATHS), st.tuples(st.integers(0, 2), st.integers(0, 1)))
+    prepared = st.builds(_prepared, steps(), compactions, st.integers(0, 3), rows)
+    return st.lists(prepared, min_size=3, max_size=10).map(lambda parts: [step for part in parts for step in part])
 
 
-@settings(max_examples=60)
+def _prepared(step: Step, compactions: tuple[str, ...], readiness: int, row: tuple[object, ...]) -> History:
+    """A step; one that needs a clean branch perhaps on such a branch, with something new to bring, and where the
+    compacted tree is the head.
+    """
+    if step.verb not in NEED_CLEAN or not readiness:
+        return [(step, compactions)]
+    source = next((name for name in step.arguments if name in NAMES), step.name)
+    ready = [Step("stage", source, row), Step("commit", source, (False,)), Step("commit", step.name, (False,))]
+    if readiness > 1:
+        return [*((before, compactions) for before in ready), (step, ())]
+    return [*((before, ()) for before in ready), (Step("remove", step.name, ("absent",)), ()), (step, NAMES)]
+
+
+@settings(max_examples=30)
 @given(histories(), st.sampled_from([3, 1_000]))
 def test_compactions_are_not_seen(history: History, segment_rows: int) -> None:
     with _small_pages(segment_rows):

@@ -35,14 +35,14 @@ def _regardless_of_the_base(base: Branch, layers: Sequence[Layer], current: Bran
     return install.decide(_based_on(base, current), layers, current)
 
 
-@mutant(seed=24, breaks="3")
+@mutant(seed=79, breaks="3")
 def commit_clears_all_sealed_layers() -> Iterator[None]:
     """A commit's swap takes out every sealed layer, not only those that it was built from."""
     with instead((commit, "without_tail", lambda current, layers: ())):
         yield
 
 
-@mutant(seed=24, breaks="3")
+@mutant(seed=226, breaks="3")
 def commit_clears_the_newest_layers() -> Iterator[None]:
     """A commit's swap takes out as many layers as it was built from, from the wrong end."""
     with instead((commit, "without_tail", lambda current, layers: current.sealed_tokens[len(layers) :])):
@@ -56,7 +56,7 @@ def commit_ignores_that_the_base_moved() -> Iterator[None]:
         yield
 
 
-@mutant(seed=24, breaks="3")
+@mutant(seed=355, breaks="3")
 def commit_reads_the_rule_oldest_first() -> Iterator[None]:
     """The install rule's words for lists that are oldest first are applied to ours, which are newest first."""
 
@@ -102,7 +102,7 @@ def commit_uses_the_tree_of_a_lost_attempt() -> Iterator[None]:
         yield
 
 
-@mutant(seed=73, breaks="3", theme="transactions")
+@mutant(seed=189, breaks="3", theme="transactions")
 def commit_takes_compacted_changes_for_committed() -> Iterator[None]:
     """A commit whose layers were compacted answers that another commit took them."""
 
@@ -114,7 +114,7 @@ def commit_takes_compacted_changes_for_committed() -> Iterator[None]:
         yield
 
 
-@mutant(seed=624, breaks="3")
+@mutant(seed=355, breaks="3")
 def commit_takes_discarded_changes_for_committed() -> Iterator[None]:
     """A commit whose layers a reset threw away answers that another commit took them."""
 

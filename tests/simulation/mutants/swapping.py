@@ -49,7 +49,7 @@ def seal_without_a_swap() -> Iterator[None]:
         yield
 
 
-@mutant(seed=15, breaks="4")
+@mutant(seed=29, breaks="4")
 def bulk_write_without_a_swap() -> Iterator[None]:
     """A bulk write puts its layer on the branch by writing the record."""
     with instead((bulk, "swap", written)):
@@ -92,7 +92,7 @@ def branch_is_deleted_whatever_it_has_become() -> Iterator[None]:
         yield
 
 
-@mutant(seed=7, breaks="4")
+@mutant(seed=15, breaks="4")
 def commit_forgets_to_clear_the_compacted_tree() -> Iterator[None]:
     """A commit moves the head and leaves the compacted tree that it was built on."""
     with instead((commit, "advance", _keeping_compacted(commit.advance))):
