@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from graveler_core.model.entry import RECORD_SCHEMA, TOMBSTONE, Entry
+from graveler_core.model.entry import Entry
 
 _PARTITION_FILES = 4_096
 
@@ -52,13 +52,6 @@ def nested(count: int) -> pa.Table:
     names = [_padded(part, width) for part, width in zip(parts, (1, 2, 2, 9), strict=True)]
     table = first(count)
     return table.set_column(0, "key", pc.binary_join_element_wise(*names, "/"))
-
-
-def tombstones(keys: pa.Array | list[str]) -> pa.Table:
-    """Staged records that remove some keys, given in order."""
-    paths = pc.cast(pa.array(keys), RECORD_SCHEMA.field("key").type)
-    others = [pa.nulls(len(paths), field.type) for field in RECORD_SCHEMA if field.name not in ("key", TOMBSTONE)]
-    return pa.Table.from_arrays([paths, *others, pa.repeat(True, len(paths))], schema=RECORD_SCHEMA)
 
 
 def keys(numbers: np.ndarray[tuple[int], np.dtype[np.int64]]) -> pa.Array:

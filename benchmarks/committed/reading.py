@@ -13,6 +13,7 @@ from benchmarks.committed.meter import metered
 from benchmarks.committed.series import Span, cold_and_warm, series
 from benchmarks.core import committed_entries, put_rows
 from benchmarks.scenario import Measured, Place, clocked, scenario
+from graveler_core.codec.entry import tombstone_table
 from graveler_core.facade.branch import Branch
 from graveler_core.facade.snapshot import Snapshot
 
@@ -59,7 +60,7 @@ def removed_entries(place: Place) -> None:
             elif how == "in bulk":
                 branch.remove_many(gone)
             else:
-                put_rows(place, branch, entries.tombstones(gone))
+                put_rows(place, branch, tombstone_table([path.encode() for path in gone]))
             if how.endswith("sealed"):
                 branch.remove_prefix("nothing/")
             if how.endswith("compacted"):

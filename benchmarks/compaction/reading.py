@@ -13,6 +13,7 @@ from benchmarks.committed.reading import first_page
 from benchmarks.committed.series import cold_and_warm
 from benchmarks.core import put_rows
 from benchmarks.scenario import Measured, Place, clocked, scenario
+from graveler_core.codec.entry import tombstone_table
 from graveler_core.engine.bulk import SEGMENT_ROWS
 from graveler_core.errors import NotFound
 from graveler_core.facade.branch import Branch
@@ -34,9 +35,11 @@ def removed_entries(place: Place) -> None:
         main = repo.branch("main")
         main.stage_many(entries.first(place.size + _BEHIND))
         main.commit("all entries")
-        gone = entries.keys(np.arange(place.size))
-        put_rows(place, repo.create_branch(_name(_HOW[0]), source="main"), entries.tombstones(gone))
-        repo.create_branch(_name(_HOW[1]), source="main").remove_many(gone.to_pylist())
+        gone = entries.keys(np.arange(place.size)).to_pylist()
+        put_rows(
+            place, repo.create_branch(_name(_HOW[0]), source="main"), tombstone_table([path.encode() for path in gone])
+        )
+        repo.create_branch(_name(_HOW[1]), source="main").remove_many(gone)
 
 
 def layers(place: Place) -> None:

@@ -86,6 +86,13 @@ def record_table(entries: Sequence[tuple[bytes, Entry | None]]) -> pa.Table:
     return pa.Table.from_arrays(columns, schema=RECORD_SCHEMA)
 
 
+def tombstone_table(keys: Sequence[bytes]) -> pa.Table:
+    """Rows in `RECORD_SCHEMA` that remove the keys, in the order given; as many as there are."""
+    known = {"key": pa.array(keys, RECORD_SCHEMA.field("key").type), TOMBSTONE: pa.repeat(True, len(keys))}
+    columns = [known.get(field.name, pa.nulls(len(keys), field.type)) for field in RECORD_SCHEMA]
+    return pa.Table.from_arrays(columns, schema=RECORD_SCHEMA)
+
+
 def entry_from_row(table: pa.Table | pa.RecordBatch, i: int) -> Entry:
     """The entry in row `i` of a table whose first columns are those of `ENTRY_SCHEMA`; the row must be no tombstone."""
     # By number: to ask for columns by name takes as long as to read them.

@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from graveler_core.codec.entry import record_table
+from graveler_core.codec.entry import tombstone_table
 from graveler_core.codec.records import decode
 from graveler_core.codec.staged_record import encode_tombstone
 from graveler_core.committed.index.lookup import identities_of_few
@@ -59,7 +59,7 @@ def remove_many(stores: Stores, repo: RepositoryId, branch: BranchId, paths: Seq
     """Remove many paths at once: all of them are gone, or none. Raises as `bulk.stage_records`."""
     removed = sorted({path_key(path) for path in paths})
     if not _deleted(stores, repo, branch, removed):
-        stage_records(stores, repo, branch, record_table([(path, None) for path in removed]))
+        stage_records(stores, repo, branch, tombstone_table(removed))
 
 
 def _deleted(stores: Stores, repo: RepositoryId, branch: BranchId, removed: Sequence[bytes]) -> bool:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graveler_core.codec.entry import entries, entry_from_row, normalise, normalise_entry, record_table
+from graveler_core.codec.entry import entries, entry_from_row, normalise, normalise_entry, record_table, tombstone_table
 from graveler_core.codec.identity import identity
 from graveler_core.errors import GravelerError, InvalidInput, Kind, LimitExceeded
 from graveler_core.model.address import full_address
@@ -47,6 +47,11 @@ def outcome(make: Callable[[], Any]) -> Any:
 
 def normal(**columns: Any) -> list[Entry]:
     return list(entries(normalise(pa.table(columns))))
+
+
+@pytest.mark.parametrize("keys", [[], [b"a"], [b"b", b"a", "é".encode(), b"\xff"]])
+def test_rows_of_tombstones_are_those_of_entries_that_are_not_there(keys: list[bytes]) -> None:
+    assert tombstone_table(keys).equals(record_table([(key, None) for key in keys]))
 
 
 def test_rows_of_entries() -> None:
