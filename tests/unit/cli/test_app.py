@@ -15,7 +15,22 @@ import graveler_core
 from graveler_core.cli.app import run
 from graveler_core.errors import CorruptData, GravelerError, NotFound, Unavailable
 
-VERBS = ["ls", "cat", "rm", "put", "status", "compact", "reset", "commit", "merge", "log", "diff", "fsck", "gc"]
+VERBS = [
+    "ls",
+    "cat",
+    "rm",
+    "put",
+    "status",
+    "compact",
+    "reset",
+    "commit",
+    "merge",
+    "log",
+    "diff",
+    "fsck",
+    "gc",
+    "metrics",
+]
 GROUPED = [f"{group} {name}" for group in ("repo", "branch", "tag") for name in ("create", "list", "delete")]
 GROUPED += ["repo thresholds"]
 
