@@ -28,7 +28,7 @@ class _Cursor(cursors.Cursor):
     after: str = ""
     """The survey goes on behind this branch; empty: from the start."""
     over: tuple[str, ...] = ()
-    """Branches that were over pressure in the last survey."""
+    """What was over pressure in the last survey: see `_mark`."""
     found: tuple[str, ...] = ()
     """Those of the survey that is under way."""
 
@@ -142,12 +142,19 @@ def _looked_at(found: Iterable[BranchPressure], were_over: set[str], size: int) 
         if nearest is None or item.pressure.value > nearest.pressure.value:
             nearest = item
         now = item.pressure
-        if item.token in were_over and not now.over:
+        if not now.over and _mark(item) in were_over:
             now = pressure(item.load, item.thresholds, was_over=True)
         if now.over:
             over.append(replace(item, pressure=now))
     over.sort(key=lambda item: -item.pressure.value)
     return _Page(count, over, nearest, last if count == size else "")
+
+
+def _mark(item: BranchPressure) -> str:
+    """A branch and its oldest layer: when that is gone, so is what was staged when the branch was last looked at."""
+    sealed = item.branch.sealed_tokens
+    oldest = sealed[-1].id if sealed else item.branch.staging_token
+    return f"{item.token}:{oldest.rpartition(':')[2]}"
 
 
 def _said(page: _Page) -> str:
@@ -169,7 +176,7 @@ def _numbers(item: BranchPressure) -> str:
 
 
 def _next(cursor: _Cursor, page: _Page) -> _Cursor:
-    found = (*cursor.found, *(item.token for item in page.over))[:_REMEMBERED]
+    found = (*cursor.found, *(_mark(item) for item in page.over))[:_REMEMBERED]
     if page.last:
         return _Cursor(after=page.last, over=cursor.over, found=found)
     return _Cursor(over=found)

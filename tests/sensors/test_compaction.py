@@ -204,7 +204,7 @@ def test_what_was_over_stays_so_until_it_is_relieved(tick: Evaluate, lake: Repos
     main = lake.branch("main")
     remove(main, 1_000)
     over = tick(SENSOR)
-    assert json.loads(over.cursor or "")["over"] == ["lake/main"]
+    assert json.loads(over.cursor or "")["over"] == [f"lake/main:{main.record().sealed_tokens[-1].id}"]
     lake.set_thresholds(Thresholds(tombstones=1_900))  # 53 %: as if part of it had gone
     assert not tick(SENSOR).requests
     still = tick(SENSOR, over.cursor)
@@ -215,11 +215,21 @@ def test_what_was_over_stays_so_until_it_is_relieved(tick: Evaluate, lake: Repos
     assert json.loads(relieved.cursor or "")["over"] == []
 
 
+def test_what_is_staged_after_a_compaction_begins_anew(tick: Evaluate, lake: Repository) -> None:
+    main = lake.branch("main")
+    remove(main, 1_000)
+    over = tick(SENSOR)
+    main.compact()
+    remove(main, 600)
+    assert "0 over pressure; highest: lake/main 60%" in tick(SENSOR, over.cursor).skipped
+
+
 def test_what_a_cursor_remembers_is_bounded(tick: Evaluate, lake: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sensors.compaction._REMEMBERED", 2)
     for name in "abcd":
         remove(lake.create_branch(name, source="main"), 1_000)
-    assert json.loads(tick(SENSOR).cursor or "")["over"] == ["lake/a", "lake/b"]
+    remembered = json.loads(tick(SENSOR).cursor or "")["over"]
+    assert [mark.partition(":")[0] for mark in remembered] == ["lake/a", "lake/b"]
 
 
 @pytest.mark.parametrize("cursor", [None, "", "rubbish", '{"version": 99, "after": "lake/z"}', "null"])
