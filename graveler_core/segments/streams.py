@@ -45,7 +45,8 @@ def overlaid(above: Iterator[pa.Table], below: Iterator[pa.Table], few: int | No
     """
     records, entries = _next(above), _next(below)
     while records is not None and entries is not None:
-        some = entries if few is None else entries.slice(0, few)
+        # Doubled once a page, it soon is a number that no slice takes.
+        some = entries if few is None else entries.slice(0, min(few, entries.num_rows))
         few = None if few is None else 2 * few
         bound = min(_last_key(records), _last_key(some))
         cuts = [upper_bound(page.column(KEY), bound) for page in (entries, records)]

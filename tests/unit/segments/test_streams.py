@@ -81,3 +81,10 @@ def test_no_more_is_read_below_than_shows() -> None:
     first = next(overlaid(iter([records(gone)]), below(), 2))
     assert first.column(KEY)[0].as_py() == b"0025"
     assert read == [0, 10, 20]
+
+
+def test_as_many_pages_as_there_are_may_hide_what_lies_below() -> None:
+    state = {b"%04d" % number: number for number in range(200)}
+    gone: Changes = dict.fromkeys(list(state)[:-1], None)
+    (last,) = overlaid(pages(gone, 1), iter([entries(state)]), 1_000)
+    assert last.column(KEY).to_pylist() == [b"0199"]
