@@ -1,17 +1,17 @@
 """Removing single paths: by a tombstone, or, of what was never committed, by deleting its staged record.
 
-1. What is staged at the paths, and both records, in one read. Where each path has a staged entry, no sealed layer lies
-   below and the tree below (the compacted tree, else the head) lacks each path, the records can go:
-2. One deletion, whose conditions the store judges in the same step: the entries are those that were read, and the
-   records of repository and branch are unchanged. It is what makes the removal visible, and there is nothing to prove
-   afterwards: at that moment this branch record stood, and without the entries it shows nothing at the paths. A crash
-   before it leaves everything, after it nothing.
+1. The repository's record and what is staged at the paths, in one fresh read. Where each path has a staged entry, no
+   sealed layer lies below and the tree below (the compacted tree, else the head) lacks each path, the entries can go:
+2. ✓ One deletion, whose conditions the store judges in the same step: the entries are those that were read, and the
+   branch record is the one that all this was decided on. It is what makes the removal visible, and there is nothing to
+   prove afterwards: at that moment this branch record stood, and without the entries it shows nothing at the paths. A
+   crash before it leaves everything, after it nothing.
 3. Everything else writes tombstones, as `engine.write` writes entries: other paths, more than a few of them, stores
    that cannot judge and delete in one step, a condition that did not hold.
 
-Why the records are conditions and not read again afterwards: a transaction that found the path unstaged may move the
-head before the deletion. What was staged since then is the same, byte for byte, if the caller stages an entry again;
-the deletion would take that write, acknowledged after the transaction, and show the transaction's value until a
+Why the branch record is a condition, and not read again afterwards: a transaction that found the path unstaged may move
+the head before the deletion. What was staged since then is the same, byte for byte, if the caller stages an entry
+again; the deletion would take that write, acknowledged after the transaction, and show the transaction's value until a
 tombstone came, and for ever if the remover died. No condition on the entry alone can tell the two writes apart.
 
 A deletion without an answer is an unknown outcome. A tombstone would not settle it: the deletion may still come, after
@@ -82,9 +82,8 @@ def _deleted(stores: Stores, repo: RepositoryId, branch: BranchId, removed: Sequ
     if len(rows) < len(removed) or _any_below(stores, used, removed):
         return False
     there = keys.branch(used.repository, branch)
-    records = [(here.partition, here.key, held.predicate), (there.partition, there.key, used.held.predicate)]
     try:
-        delete_together(stores.kv, rows, records)
+        delete_together(stores.kv, rows, [(there.partition, there.key, used.held.predicate)])
     except PredicateFailed:
         return False
     return True

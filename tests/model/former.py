@@ -101,11 +101,11 @@ class Former:
 
     # Cheap deletes
     cheap_delete_entry_alone: bool = False
-    """A cheap delete asks for the entry alone, looks at the whole record afterwards, and mends by a tombstone."""
+    """A cheap delete asks for the entry alone, looks at the record before and afterwards, and mends by a tombstone."""
     cheap_delete_token_only: bool = False
     """A cheap delete asks of the branch record for the staging token alone."""
     cheap_delete_without_repository: bool = False
-    """A cheap delete does not ask for the repository's record."""
+    """A cheap delete does not read the repository's record."""
     cheap_delete_any_base: bool = False
     """A cheap delete does not look into the tree below."""
     cheap_delete_head_only: bool = False

@@ -129,7 +129,7 @@ class World:
         return self._apply(op, uid, old, new, writes)
 
     def delete(self, op: Operation, used: tuple[int, Record], key: str, staged: Value) -> bool:
-        """Delete a staged entry if it and both records are what was read, in one step.
+        """Delete a staged entry if it and the branch record are what was read, in one step.
 
         Raises:
             Lost: the answer is lost: it happened, or it did not, or it will later.
@@ -148,9 +148,9 @@ class World:
         uid, record = used
         rules, now = self.former, self.branches.get(uid)
         if rules.cheap_delete_token_only:
-            stands = now is not None and now.staging_token is record.staging_token and self.repository == uid
+            stands = now is not None and now.staging_token is record.staging_token
         else:
-            stands = now is record and (self.repository == uid or rules.cheap_delete_without_repository)
+            stands = now is record
         records = self.data.get(record.staging_token.id, {})
         if not (stands or rules.cheap_delete_entry_alone) or records.get(key) != staged:
             return False

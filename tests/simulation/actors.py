@@ -34,7 +34,7 @@ from graveler_core.refs.branches import get_branch
 from graveler_core.refs.repositories import get as get_repository
 from graveler_core.stores import Stores
 from tests.simulation.cast import ASIDE, PATHS, PREFIXES, SHARED_KEY, SIDE, WORK, Act, Cast
-from tests.simulation.history import REPO, Operation
+from tests.simulation.history import AGAIN, REPO, Operation
 from tests.simulation.lifecycles import other_repository, recreate_branch, recreate_repository, time_passes
 from tests.simulation.observe import Observer
 from tests.simulation.sweeping import fold_head, sweep_all
@@ -44,13 +44,20 @@ INTERVAL = timedelta(milliseconds=150)
 
 
 def put(cast: Cast, stores: Stores, name: str) -> None:
-    path, entry = cast.chance.choice(PATHS), cast.entry()
+    path, entry = cast.chance.choice(cast.paths), cast.entry()
     with cast.history.operation("put", name, sets={path: entry.size}):
         write.stage(stores, REPO, WORK, path, entry)
 
 
+def put_again(cast: Cast, stores: Stores, name: str) -> None:
+    """The same entry as ever, as a job stages it that runs again."""
+    path = cast.chance.choice(cast.paths)
+    with cast.history.operation("put", name, sets={path: AGAIN.size}):
+        write.stage(stores, REPO, WORK, path, AGAIN)
+
+
 def remove(cast: Cast, stores: Stores, name: str) -> None:
-    path = cast.chance.choice(PATHS)
+    path = cast.chance.choice(cast.paths)
     with cast.history.operation("remove", name, sets={path: None}):
         removing.remove(stores, REPO, WORK, [path])
 
@@ -94,7 +101,7 @@ def hard_reset(cast: Cast, stores: Stores, name: str) -> None:
 
 
 def get(cast: Cast, stores: Stores, name: str) -> None:
-    path = cast.chance.choice(PATHS)
+    path = cast.chance.choice(cast.paths)
     with cast.history.operation("get", name) as operation:
         found = read.get(stores, REPO, WORK, path)
         operation.answer = {path: found and found.size}
@@ -179,7 +186,7 @@ def _changed(observer: Observer, operation: Operation, made: StoredCommit) -> No
 
 
 def transact_one(cast: Cast, stores: Stores, name: str) -> None:
-    path, entry = cast.chance.choice(PATHS), cast.entry()
+    path, entry = cast.chance.choice(cast.paths), cast.entry()
     key = cast.chance.choice(["", f"key-{next(cast.numbers)}"])
     for _ in range(2 if key else 1):
         with cast.history.operation("transact", name, mark=cast.mark(), key=key, sets={path: entry.size}) as operation:
@@ -245,13 +252,15 @@ THEMES: dict[str, tuple[Act, ...]] = {
     "transactions": (put, commit_all, transact_one, compact),
 }
 """What some histories consist of alone: calls that get in each other's way."""
-OTHERS: dict[Act, int] = {change: 5, sweep_all: 5, fold_head: 3}
+OTHERS: dict[Act, int] = {change: 5, sweep_all: 5, fold_head: 3, put_again: 4}
 """Only in themes."""
 RARE_THEMES: dict[str, tuple[Act, ...]] = {
     "repositories": (get, recreate_repository, other_repository),
     "merges": (put, commit_all, merge_side),
     "prefixes": (put, commit_all, reset_prefix),
     "compactions": (put, put_many, remove_prefix, reset_prefix, commit_all, hard_reset, compact, compact, compact),
+    "removals": (put_again, remove, transact_one, put_again, remove, transact_one, commit_all),
+    "removals and repositories": (put_again, remove, recreate_repository),
     "indexes": (change, change, revert),
     "moves": (remove, change, compact, compact, hard_reset, hard_reset, hard_reset),
     "sweeps": (change, fold_head, sweep_all, compact),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 
@@ -33,6 +33,8 @@ class Cast:
     history: History
     observer: Observer
     scheduler: Scheduler
+    paths: Sequence[str] = PATHS
+    """What single calls are about."""
     numbers: count[int] = field(default_factory=lambda: count(100))
     side_values: set[tuple[str, Value]] = field(default_factory=set)
     """All that anyone may have merged from the side branch."""

@@ -20,12 +20,15 @@ from graveler_core.errors import (
     SlowDown,
     Unavailable,
 )
+from graveler_core.model.entry import Entry
 from graveler_core.model.ids import RepositoryId
 
 NEVER = 1 << 60
 REPO = RepositoryId("repo")
 Value = int | None
 """What a path holds: the number of the entry, or None for nothing."""
+AGAIN = Entry(address="data/99", size=99, checksum="99")
+"""What some stage time and again, byte for byte the same."""
 
 
 class Outcome(Enum):

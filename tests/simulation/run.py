@@ -26,7 +26,7 @@ from graveler_core.errors import NoChanges, NotFound
 from graveler_core.records import layout
 from graveler_core.stores import Stores
 from tests.simulation import commits, compactions, repositories, retirement, sweeping
-from tests.simulation.actors import ACTS, LIFECYCLE, OTHERS, RARE_THEMES, THEMES, change, life
+from tests.simulation.actors import ACTS, LIFECYCLE, OTHERS, RARE_THEMES, THEMES, change, life, put_again
 from tests.simulation.cast import MAIN, PATHS, SIDE, WORK, Cast
 from tests.simulation.checker import Judge
 from tests.simulation.history import REPO, History, Outcome
@@ -144,6 +144,7 @@ def _people(world: World, cast: Cast, theme: str) -> None:
     if chance.random() < 0.2:
         kinds = list(chance.choice(list(THEMES.values())))
     kinds = list((THEMES | RARE_THEMES)[theme]) if theme else kinds
+    cast.paths = PATHS[:1] if put_again in kinds else PATHS
     weights = [(ACTS | LIFECYCLE | OTHERS)[kind] for kind in kinds]
     process, stores = 0, world.process()
     apart = chance.choice([0.9, 0.65, 0.2])

@@ -28,14 +28,15 @@ def _stage(w: World, used: Registers, key: str, value: Value) -> Steps:
 
 
 def remove_cheaply(w: World, op: Operation, key: str) -> Steps:
-    """Delete a staged entry that nothing lies below, if the entry and both records still stand; else a tombstone."""
+    """Delete a staged entry that nothing lies below, if the entry and the record still stand; else a tombstone."""
     op.writes = {key: None}
     used = yield from cached(w)
     yield
     staged = w.data.get(used[1].staging_token.id, {}).get(key)
     if w.former.cheap_delete_entry_alone:
         used = yield from fresh(w)
-    if staged is not None and _nothing_below(w, used[1], key):
+    active = w.repository == used[0] or w.former.cheap_delete_without_repository
+    if active and staged is not None and _nothing_below(w, used[1], key):
         yield
         try:
             deleted = w.delete(op, used, key, staged)

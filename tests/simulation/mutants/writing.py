@@ -24,9 +24,9 @@ def writers_forget_a_lost_answer() -> Iterator[None]:
     """A write whose answer was lost says that nothing happened when the closing re-read fails too."""
     real = write.set_records
 
-    def forgets(*arguments: Any) -> None:
+    def forgets(*arguments: Any, **options: Any) -> None:
         try:
-            real(*arguments)
+            real(*arguments, **options)
         except OutcomeUnknown as e:
             if isinstance(e.__cause__, SlowDown):
                 raise e.__cause__ from None
