@@ -33,7 +33,7 @@ from tests.unit.engine.world import START, World
 
 History = list[tuple[Step, tuple[str, ...]]]
 """Steps, and the branches to compact before each of them."""
-DIFFERENT_IDS = 1_000
+IDS_A_STEP = 1_000
 """How many ids a step may draw: the next begins at the same one in all runs."""
 
 
@@ -49,7 +49,6 @@ class Run:
     """What is known of each head that was looked at."""
 
     def __post_init__(self) -> None:
-        # Nothing is cached from one call of `graveler()` to the next, but within a run much is.
         self.repo: Repository = self.world.repository()
         self.repo.branch("main").commit("root", allow_empty=True)
         self.repo.create_branch("dev", "main")
@@ -58,10 +57,12 @@ class Run:
         return {branch.id: self.repo.branch(branch.id) for branch in self.repo.branches()}
 
     def compact(self, names: tuple[str, ...]) -> None:
+        """In this process, or in another one behind its back."""
+        repo = self.repo if self.step % 2 else self.world.graveler().repository(self.repo.id)
         for name in names if self.compacts else ():
             if name in self.branches():
                 try:
-                    self.repo.branch(name).compact()
+                    repo.branch(name).compact()
                     self.compactions += 1
                 except NoChanges:
                     assert not stack.is_dirty(self.stack(name))
@@ -69,7 +70,7 @@ class Run:
     def do(self, step: Step) -> tuple[object, ...]:
         """Do a step at the same time and with the same ids as in another run; how it ended."""
         self.step += 1
-        self.world.ids.skip(self.step * DIFFERENT_IDS)
+        self.world.ids.skip(self.step * IDS_A_STEP)
         self.world.clock.time = START.replace(year=START.year + self.step)
         try:
             step.run(self.repo)

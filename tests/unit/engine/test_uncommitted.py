@@ -117,6 +117,26 @@ def test_another_compaction_or_head_is_compared_anew(process: Process) -> None:
     assert process.paths() == ["other"]
 
 
+def test_one_tree_over_two_heads(world: World) -> None:
+    """What is kept is kept under both."""
+    main = world.branch()
+    main.stage("a", entry(1))
+    main.commit("one")
+    main.remove("absent")
+    main.compact()
+    tree = main.record().compacted_metarange
+    assert list(main.uncommitted()) == []
+    main.hard_reset("main")
+    main.stage("b", entry(2))
+    main.commit("two")
+    main.remove("b")
+    main.compact()
+    assert main.record().compacted_metarange == tree
+    assert [change.path for change in main.uncommitted()] == ["b"]
+    with pytest.raises(DirtyBranch):
+        main.hard_reset("main")
+
+
 def test_prefixes_and_pages_are_parts_of_the_whole(process: Process, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("graveler_core.facade.branch.PAGE_ROWS", 3)
     for _ in range(2):
