@@ -1,6 +1,6 @@
 """The suite `compaction`: reading before and after it, what it costs, and what writers see of it."""
 
-from benchmarks.compaction.compacting import compact_bulk, compact_rows
+from benchmarks.compaction.compacting import compact_bulk, compact_rows, compact_tombstones
 from benchmarks.compaction.counting import count_writes
 from benchmarks.compaction.reading import read_behind_tombstones, read_through_layers
 from benchmarks.compaction.sensing import sensor_tick
@@ -9,6 +9,7 @@ from benchmarks.compaction.writing import long_compaction, long_compaction_of_ro
 __all__ = [
     "compact_bulk",
     "compact_rows",
+    "compact_tombstones",
     "count_writes",
     "long_compaction",
     "long_compaction_of_rows",

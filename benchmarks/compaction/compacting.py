@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from benchmarks.compaction.reading import HOW, name_of, removed_entries
 from benchmarks.core import staged_entries, staged_in_bulk
 from benchmarks.scenario import Measured, Place, clocked, scenario
 
@@ -20,6 +21,15 @@ def compact_rows(place: Place) -> Iterator[Measured]:
 def compact_bulk(place: Place) -> Iterator[Measured]:
     """What was staged by one `stage_many`."""
     yield from _compacted(place, "in bulk")
+
+
+@scenario("compaction", removed_entries, sizes=_SIZES, counts="tombstones")
+def compact_tombstones(place: Place) -> Iterator[Measured]:
+    """Where as many entries were removed."""
+    for how in HOW:
+        with place.connect() as g:
+            branch = place.repo(g).branch(name_of(how))
+            yield clocked(branch.compact).named(f"compact, removed {how}")
 
 
 def _compacted(place: Place, staged: str) -> Iterator[Measured]:

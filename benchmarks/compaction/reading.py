@@ -25,7 +25,8 @@ _ENTRIES = 100_000
 """Below the layers."""
 _LAYERS = {"tokens": 100, "files": SEGMENT_ROWS}
 """Changes in each layer: few are rows of a token of their own, many a file."""
-_HOW = ("one by one", "in bulk")
+HOW = ("one by one", "in bulk")
+"""Entries may be removed."""
 
 
 def removed_entries(place: Place) -> None:
@@ -37,9 +38,9 @@ def removed_entries(place: Place) -> None:
         main.commit("all entries")
         gone = entries.keys(np.arange(place.size)).to_pylist()
         put_rows(
-            place, repo.create_branch(_name(_HOW[0]), source="main"), tombstone_table([path.encode() for path in gone])
+            place, repo.create_branch(name_of(HOW[0]), source="main"), tombstone_table([path.encode() for path in gone])
         )
-        repo.create_branch(_name(_HOW[1]), source="main").remove_many(gone)
+        repo.create_branch(name_of(HOW[1]), source="main").remove_many(gone)
 
 
 def layers(place: Place) -> None:
@@ -62,14 +63,14 @@ def layers(place: Place) -> None:
 def read_behind_tombstones(place: Place) -> Iterator[Measured]:
     """The first page and single entries, where all that comes before them was removed."""
     here, gone = entries.key(place.size + _BEHIND // 2), entries.key(place.size // 2)
-    for how in _HOW:
+    for how in HOW:
 
         def read(branch: Branch, when: str, how: str = how) -> Iterator[Measured]:
             yield from cold_and_warm(f"first page, removed {how}{when}", partial(first_page, branch))
             yield clocked(partial(branch.get, here), _GETS).named(f"get, removed {how}{when}")
             yield clocked(partial(_get_nothing, branch, gone), _GETS).named(f"get of a path removed {how}{when}")
 
-        yield from _before_and_after(place, _name(how), read)
+        yield from _before_and_after(place, name_of(how), read)
 
 
 @scenario("compaction", layers, sizes=(1, 10, 30, 100), counts="layers")
@@ -100,5 +101,6 @@ def _get_nothing(branch: Branch, path: str) -> None:
         branch.get(path)
 
 
-def _name(how: str) -> str:
+def name_of(how: str) -> str:
+    """The branch on which entries were removed so."""
     return "removed-" + how.replace(" ", "-")
