@@ -90,20 +90,24 @@ def apply(
         InvalidInput: keys do not rise.
         CorruptData: a node or range of the base is missing or damaged.
     """
-    builder = TreeBuilder(trees)
     operations = ContentHash(OPERATIONS_TAG, RECORD_SCHEMA)
     totals = np.zeros(3, np.int64)
     stream = ChangeStream(changes)
-    for step in _executed(plan(trees, base, stream), partial(rewrite, trees, verbatim=verbatim), mapper):
-        if isinstance(step, Keep):
-            builder.push(step.level, step.row)
-            continue
-        for row in step.rows:
-            builder.push(0, row)
-        operations.update(step.effective)
-        totals += (step.added, step.changed, step.removed)
+    while True:
+        builder = TreeBuilder(trees)
+        for step in _executed(plan(trees, base, stream), partial(rewrite, trees, verbatim=verbatim), mapper):
+            if isinstance(step, Keep):
+                builder.push(step.level, step.row)
+                continue
+            for row in step.rows:
+                builder.push(0, row)
+            operations.update(step.effective)
+            totals += (step.added, step.changed, step.removed)
+        base = builder.finish()
+        if not stream.resume():
+            break
     added, changed, removed = totals.tolist()
-    return Applied(builder.finish(), operations.hexdigest(), added, changed, removed, stream.taken)
+    return Applied(base, operations.hexdigest(), added, changed, removed, stream.taken)
 
 
 def rewrite(trees: Trees, work: Rewrite, *, verbatim: bool = False) -> Rewritten:

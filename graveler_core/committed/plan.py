@@ -3,6 +3,9 @@
 Work is cut only at primary boundary keys that survive the changes: where a change removes the edge of an interval, the
 interval is taken together with the next. So each piece's result is final whatever happens in the others, and pieces
 may be done anywhere, in any order. Source: the storage model, "Segments, ranges, metaranges".
+
+Where many entries in a row are removed no boundary survives, and one piece would hold all of them. So the changes are
+paused there: the tree is finished with what came so far, and the rest is applied to it.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from graveler_core.committed.change_stream import ChangeStream
 from graveler_core.committed.cursor import Cursor
@@ -22,6 +26,8 @@ from graveler_core.segments.sorted_keys import KEY
 
 REWRITE_MEANS = 4
 """Changes of one piece of work, in mean sizes of a range: enough to keep a worker busy, few enough for its memory."""
+REMOVAL_MEANS = 2 * REWRITE_MEANS
+"""Removals of one piece of work, likewise, from which on the changes are paused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +53,10 @@ class Rewrite:
 
 
 def plan(trees: Trees, base: str | None, changes: ChangeStream) -> Iterator[Keep | Rewrite]:
-    """Everything that makes up the new tree, in key order, lazily; a base of None has no entries."""
+    """Everything that makes up the new tree, in key order, lazily; a base of None has no entries.
+
+    Where the changes were paused, it is the tree of those before: go on with it.
+    """
     cursor = None if base is None else Cursor(trees, base)
     while cursor is not None and (ahead := cursor.peek()) is not None:
         level, row = ahead
@@ -86,6 +95,8 @@ def _interval(trees: Trees, cursor: Cursor | None, changes: ChangeStream) -> Ite
             for table in taken:
                 parts.changes.append(table)
                 yield from parts.split(table)
+            if parts.removals() >= trees.cutting.mean_entries * REMOVAL_MEANS:
+                changes.pause()
         if through is not None and not parts.removes(through):
             break
     yield from parts.rest(through)
@@ -121,6 +132,10 @@ class _Parts:
             return False
         last = self.changes[-1].slice(self.changes[-1].num_rows - 1)
         return bool(last.column(KEY)[0].as_py() == key and last.column(TOMBSTONE)[0].as_py())
+
+    def removals(self) -> int:
+        """How many changes remove a key."""
+        return sum(pc.sum(table.column(TOMBSTONE)).as_py() for table in self.changes)
 
     def split(self, table: pa.Table) -> Iterator[Rewrite]:
         """Give away what ends at the last boundary key put by the newest table of changes, if there is enough."""
