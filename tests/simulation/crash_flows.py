@@ -53,6 +53,12 @@ def stage(stores: Stores, path: str, number: int) -> None:
     write.stage(stores, REPO, WORK, path, entry(number))
 
 
+def one_staged(stores: Stores) -> None:
+    """b/1 is staged on top of what is committed."""
+    committed(stores)
+    stage(stores, "b/1", 7)
+
+
 def committed(stores: Stores) -> None:
     """a/1 and a/2 are committed, nothing is staged."""
     stage(stores, "a/1", 1)
@@ -176,6 +182,10 @@ class Flow:
 
 FLOWS = {
     "put": Flow("put", committed, lambda s: stage(s, "a/1", 10), (("a/1", 10),)),
+    "remove": Flow("remove", staged, lambda s: removing.remove(s, REPO, WORK, ["a/2"]), (("a/2", None),)),
+    "remove what was never committed": Flow(
+        "remove", one_staged, lambda s: removing.remove(s, REPO, WORK, ["b/1"]), (("b/1", None),)
+    ),
     "put many": Flow(
         "put many", staged, lambda s: _put_many(s, {"a/1": 10, "b/1": 11}, segments=False), (("a/1", 10), ("b/1", 11))
     ),
