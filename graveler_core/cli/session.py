@@ -10,6 +10,7 @@ import functools
 import getpass
 import inspect
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec
@@ -105,6 +106,11 @@ class Session:
         except (OSError, KeyError) as e:
             raise InvalidInput("committer: the operating system knows no name for this user; give --committer") from e
 
+    def close(self) -> None:
+        """Close the store, if it was opened."""
+        if "graveler" in self.__dict__:
+            self.graveler.close()
+
     def repository(self, uri: Uri) -> Repository:
         return self.graveler.repository(uri.repository)
 
@@ -127,7 +133,8 @@ def verb(app: typer.Typer, name: str) -> Callable[[Callable[Concatenate[Session,
         def command(ctx: typer.Context, store: str | None, as_json: bool, committer: str | None, **given: Any) -> None:
             options = Options(store, as_json, committer).over(ctx.obj)
             try:
-                function(Session(options), **given)  # type: ignore[call-arg]
+                with closing(Session(options)) as session:
+                    function(session, **given)  # type: ignore[call-arg]
             except BrokenPipeError as e:  # typer would call it 1, which is for errors
                 raise typer.Exit(NOBODY_READS) from e
 

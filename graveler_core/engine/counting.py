@@ -56,6 +56,11 @@ def name(stores: Stores, now: Registers) -> None:
     write_down(stores, [Due(place, stores.wall(), 0, 0)])
 
 
+def write_down_at_end(stores: Stores) -> None:
+    """Write down what is left, unless it is next to nothing."""
+    write_down(stores, stores.counts.rest(stores.counts.every // 16))
+
+
 def write_down(stores: Stores, due: Iterable[Due]) -> None:
     """Set counter records; a failure is nobody's."""
     writer = stores.counts.writer

@@ -31,7 +31,7 @@ class Graveler:
 
     def close(self) -> None:
         """Write down what was counted, and give back connections and files. Idempotent."""
-        counting.write_down(self._stores, self._stores.counts.rest())
+        counting.write_down_at_end(self._stores)
         self._stores.close()
 
     def create_repository(

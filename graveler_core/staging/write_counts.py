@@ -1,8 +1,8 @@
 """What this process has written to the staging tokens of branches, counted in memory and handed out now and then.
 
 Nobody reads the counters to decide what is staged, so they may be late: a process that is killed takes with it what it
-had not handed out, fewer than `every` records of a token, or those of the last `seconds`. A token that a commit or a
-bulk write ends takes with it as much: what is not worth a record is not worth a compaction.
+had not handed out, fewer than `every` records of a token, or those of the last `seconds`; so does a token that a commit
+or a bulk write ends. A process that ends keeps back a sixteenth as much: small programs leave no record each.
 """
 
 from __future__ import annotations
@@ -129,10 +129,10 @@ class WriteCounts:
             del self._current[(repository.uid, branch)]
             return self._tokens.pop(token).writes
 
-    def rest(self) -> list[Due]:
-        """Take all that was not handed out yet."""
+    def rest(self, least: int = 1) -> list[Due]:
+        """Take all that was not handed out yet; of each token, if it is at least so much."""
         with self._lock:
-            return [_hand_out(c) for c in self._tokens.values() if c.waiting_since != math.inf]
+            return [_hand_out(c) for c in self._tokens.values() if c.writes - c.handed_out >= max(1, least)]
 
     def _of(self, place: Place, at: float, due: list[Due]) -> _Count:
         """The count of a token; the one that the branch had before is forgotten, and of too many the eldest."""

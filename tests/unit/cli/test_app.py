@@ -41,6 +41,10 @@ class Store:
     def __init__(self) -> None:
         self.urls: list[str] = []
         self.raises: BaseException | None = None
+        self.closed = 0
+
+    def close(self) -> None:
+        self.closed += 1
 
     def connect(self, url: str, **_: object) -> Store:
         self.urls.append(url)
@@ -175,6 +179,7 @@ def test_the_store_is_named_by_option_before_or_after_the_verb_or_by_the_environ
     assert run(["repo", "list", "--store", "memory://after"]) == 0
     assert run(["--store", "memory://before", "repo", "list", "--store", "memory://after"]) == 0
     assert store.urls == ["memory://from-environment", "memory://before", "memory://after", "memory://after"]
+    assert store.closed == 4
 
 
 @pytest.mark.parametrize("verb", [*VERBS, *GROUPED, "repo", "branch", "tag"])

@@ -273,3 +273,13 @@ def test_a_branch_of_the_same_name_has_a_history_of_its_own(one: Process) -> Non
         dev.compact()
         assert dev.compactions().outcomes == {Outcome.COMPACTED: expected}
         repo.delete_branch("dev")
+
+
+def test_a_program_of_a_few_writes_leaves_no_counter(world: World) -> None:
+    small, larger = Process(world, every=256), Process(world, every=256)
+    stage(small.main, 15)
+    small.flush()
+    assert counters(world) == []
+    stage(larger.main, 16)
+    larger.flush()
+    assert loads(larger.graveler) == {"repo/main": Load(staged=16)}
