@@ -31,10 +31,10 @@ MANY_LAYERS = 10
 
 def count(stores: Stores, used: Registers, writes: int, tombstones: int) -> None:
     """Count records that were written to a branch's staging token."""
-    branch, at = used.held.value, stores.wall()
-    if not stores.counts.counted(branch.staging_token, writes, tombstones, at):
+    branch = used.held.value
+    if not stores.counts.counted(branch.staging_token, writes, tombstones):
         place = Place(used.repository, branch.id, branch.staging_token)
-        write_down(stores, stores.counts.add(place, writes, tombstones, at))
+        write_down(stores, stores.counts.add(place, writes, tombstones, stores.wall()))
 
 
 def count_layer(stores: Stores, now: Registers, layer: Layer, counted: tuple[int, int]) -> None:
@@ -44,7 +44,7 @@ def count_layer(stores: Stores, now: Registers, layer: Layer, counted: tuple[int
         now: The registers it was put on.
         counted: Records in it, and how many of them are tombstones.
     """
-    if counted[0] >= stores.counts.every:
+    if counted[0] >= stores.counts.worth:
         write_down(stores, [Due(Place(now.repository, now.branch.id, layer.id), stores.wall(), *counted)])
     elif len(now.branch.sealed_tokens) + 1 >= MANY_LAYERS:
         name(stores, now)
@@ -58,7 +58,7 @@ def name(stores: Stores, now: Registers) -> None:
 
 def write_down_at_end(stores: Stores) -> None:
     """Write down what is left, unless it is next to nothing."""
-    write_down(stores, stores.counts.rest(stores.counts.every // 16))
+    write_down(stores, stores.counts.rest(stores.counts.every // 32))
 
 
 def write_down(stores: Stores, due: Iterable[Due]) -> None:
@@ -87,7 +87,7 @@ def end(stores: Stores, now: Registers, layers: Sequence[Layer], records: int | 
     """
     ids = {layer.id for layer in layers}
     counted = stores.counts.ended(now.repository, now.branch.id, ids)
-    if records is None or max(records, counted) >= stores.counts.every or len(layers) >= MANY_LAYERS:
+    if records is None or max(records, counted) >= stores.counts.worth or len(layers) >= MANY_LAYERS:
         branch = keys.counts_of_branch(now.repository.id, now.branch.id)
         for found, held in access.scan(stores.kv, keys.COUNTS, prefix=branch):
             if held.value.layer in ids:

@@ -70,7 +70,7 @@ class Graveler:
     def pressures(self, prefix: str = "", after: str = "", limit: int | None = None) -> Listing[BranchPressure]:
         """The branches on which much was staged, and whether they should be compacted, lazily.
 
-        Reads counters and the records of the branches that they name. A branch with fewer than 256 staged records of
+        Reads counters and the records of the branches that they name. A branch with fewer than 1,024 staged records of
         any one process and fewer than 10 layers may be missing.
 
         Args:

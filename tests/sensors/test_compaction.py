@@ -30,7 +30,7 @@ def lake(store: Graveler) -> Repository:
 
 
 def remove(branch: Branch, count: int) -> None:
-    """Stage tombstones; from 256 on they are counted."""
+    """Stage tombstones; from 256 at once on they are counted."""
     branch.remove_many([f"path/{n:06}" for n in range(count)])
 
 
@@ -59,8 +59,8 @@ def test_a_branch_over_pressure_is_asked_for(tick: Evaluate, lake: Repository) -
 
 def test_where_nothing_is_sealed_the_staging_token_is_the_key(tick: Evaluate, lake: Repository) -> None:
     main = lake.branch("main")
-    lake.set_thresholds(Thresholds(staged=256))
-    for n in range(256):
+    lake.set_thresholds(Thresholds(staged=1_024))
+    for n in range(1_024):
         main.remove(f"path/{n}")
     (request,) = tick(SENSOR).requests
     record = main.record()

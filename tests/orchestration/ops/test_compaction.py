@@ -132,10 +132,10 @@ def test_nothing_to_do_is_success_and_corrects_the_counters(
     instance: dg.DagsterInstance, lake: Repository, graveler: Graveler
 ) -> None:
     main = lake.branch("main")
-    for n in range(256):
+    for n in range(1_024):
         main.remove(f"gone/{n}")
     area.drop(graveler._stores.kv, main.record().staging_token)  # what is counted is not there any more
-    assert main.pressure().load.staged == 256
+    assert main.pressure().load.staged == 1_024
     result = compact(instance)
     assert result.success
     assert said(result)["outcome"] == "nothing to do"

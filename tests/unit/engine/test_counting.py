@@ -276,10 +276,10 @@ def test_a_branch_of_the_same_name_has_a_history_of_its_own(one: Process) -> Non
 
 
 def test_a_program_of_a_few_writes_leaves_no_counter(world: World) -> None:
-    small, larger = Process(world, every=256), Process(world, every=256)
-    stage(small.main, 15)
+    small, larger = Process(world, every=1_024), Process(world, every=1_024)
+    stage(small.main, 31)
     small.flush()
     assert counters(world) == []
-    stage(larger.main, 16)
+    stage(larger.main, 32)
     larger.flush()
-    assert loads(larger.graveler) == {"repo/main": Load(staged=16)}
+    assert loads(larger.graveler) == {"repo/main": Load(staged=32)}

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graveler_core.model.ids import BranchId, RepositoryUid
-from graveler_core.staging.write_counts import Due, Place, WriteCounts
+from graveler_core.staging.write_counts import LOOK, Due, Place, WriteCounts
 from tests.unit.records.samples import REPOSITORY
 
 MAIN = Place(REPOSITORY, BranchId("main"), "t1")
@@ -30,7 +30,7 @@ def add(to: WriteCounts, times: int, place: Place = MAIN, at: float = 0.0) -> li
 
 def one(to: WriteCounts, place: Place, writes: int, tombstones: int, at: float) -> list[Due]:
     """As the engine does it."""
-    return [] if to.counted(place.layer, writes, tombstones, at) else to.add(place, writes, tombstones, at)
+    return [] if to.counted(place.layer, writes, tombstones) else to.add(place, writes, tombstones, at)
 
 
 def test_nothing_is_handed_out_before_it_is_worth_it() -> None:
@@ -50,13 +50,13 @@ def test_tombstones_are_counted_among_the_writes() -> None:
     assert one(found, MAIN, 6, 6, 6.0) == [Due(MAIN, 5.0, 10, 9)]
 
 
-def test_what_waits_too_long_goes_with_the_next_write_to_any_branch() -> None:
-    found = counts()
+def test_what_waits_too_long_goes_with_the_next_look_of_any_branch() -> None:
+    found = counts(every=10 * LOOK)
     add(found, 1, DEV, at=100.0)
     add(found, 1, MAIN, at=120.0)
-    assert [due.place for due in add(found, 1, MAIN, at=130.0)] == [DEV]
-    assert [due.place for due in add(found, 1, MAIN, at=150.0)] == [MAIN]
-    assert add(found, 5, MAIN, at=150.0) == []
+    assert [due.place for due in add(found, LOOK, MAIN, at=130.0)] == [DEV]
+    assert [due.place for due in add(found, LOOK, MAIN, at=150.0)] == [MAIN]
+    assert add(found, LOOK, MAIN, at=150.0) == []
 
 
 def test_a_new_token_begins_anew_and_the_old_one_is_forgotten() -> None:
