@@ -79,8 +79,8 @@ class WriteCounts:
 
     @property
     def worth(self) -> int:
-        """From so many records on, a layer that is written at once is worth a record of its own."""
-        return self.every // 4
+        """From so many records on, a layer that is written at once is worth a record of its own: never for next to none."""
+        return max(4, self.every // 4)
 
     def begin(self) -> None:
         """Count from nothing, under a new name."""
