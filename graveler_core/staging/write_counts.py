@@ -79,7 +79,7 @@ class WriteCounts:
 
     @property
     def worth(self) -> int:
-        """From so many records on, a layer that is written at once is worth a record of its own: never for next to none."""
+        """From so many records on, a layer that is written at once is worth a record of its own; four at least."""
         return max(4, self.every // 4)
 
     def begin(self) -> None:
