@@ -27,6 +27,8 @@ from graveler_core.stores import Registers, Stores
 
 MANY_LAYERS = 10
 """From so many layers on the branch is named to the sensors, whatever is in them."""
+NAMED = "named"
+"""The writer of records that count nothing."""
 
 
 def count(stores: Stores, used: Registers, writes: int, tombstones: int) -> None:
@@ -51,9 +53,9 @@ def count_layer(stores: Stores, now: Registers, layer: Layer, counted: tuple[int
 
 
 def name(stores: Stores, now: Registers) -> None:
-    """Name a branch to the sensors for the number of its sealed layers, whatever was counted of them."""
+    """Name a branch to the sensors for the number of its sealed layers; what was counted of them stays as it is."""
     place = Place(now.repository, now.branch.id, now.branch.sealed_tokens[0].id)
-    write_down(stores, [Due(place, stores.wall(), 0, 0)])
+    write_down(stores, [Due(place, stores.wall(), 0, 0)], NAMED)
 
 
 def write_down_at_end(stores: Stores) -> None:
@@ -61,9 +63,9 @@ def write_down_at_end(stores: Stores) -> None:
     write_down(stores, stores.counts.rest(stores.counts.every // 32))
 
 
-def write_down(stores: Stores, due: Iterable[Due]) -> None:
-    """Set counter records; a failure is nobody's."""
-    writer = stores.counts.writer
+def write_down(stores: Stores, due: Iterable[Due], writer: str = "") -> None:
+    """Set counter records, of this process unless another writer is named; a failure is nobody's."""
+    writer = writer or stores.counts.writer
     for count in due:
         place = count.place
         record = StagedCounts(

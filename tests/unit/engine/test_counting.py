@@ -283,3 +283,11 @@ def test_a_program_of_a_few_writes_leaves_no_counter(world: World) -> None:
     stage(larger.main, 32)
     larger.flush()
     assert loads(larger.graveler) == {"repo/main": Load(staged=32)}
+
+
+def test_naming_a_branch_keeps_what_was_counted_of_its_layers(one: Process) -> None:
+    for _ in range(MANY_LAYERS - 1):
+        one.main.remove_prefix("x/")
+    one.main.remove_many([f"m/{number:04}" for number in range(200)])
+    one.main.remove_prefix("x/")
+    assert loads(one.graveler)["repo/main"] == Load(tombstones=200, staged=200, layers=MANY_LAYERS + 1)
