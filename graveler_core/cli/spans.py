@@ -6,6 +6,7 @@ import re
 from datetime import timedelta
 
 from graveler_core.errors import InvalidInput
+from graveler_core.model.clock import to_the_second
 
 _SPAN = re.compile(r"([0-9]{1,6})([dhms])")
 _UNITS = {"d": "days", "h": "hours", "m": "minutes", "s": "seconds"}
@@ -27,7 +28,7 @@ def span(option: str, text: str, *, positive: bool = False) -> timedelta:
 
 def span_for_people(time: timedelta) -> str:
     """To the second."""
-    return str(timedelta(seconds=time // timedelta(seconds=1)))
+    return str(to_the_second(time))
 
 
 def span_for_machines(time: timedelta) -> float:

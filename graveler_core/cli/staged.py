@@ -46,7 +46,8 @@ def status(
     newest first; and what is uncommitted. Without a branch, where much is staged.
 
     What is staged comes from counters, which are a little late: a process writes them down now and then. Without a
-    branch's name, branches are listed once some 256 records or 10 layers are staged on them.
+    branch's name, a branch is listed once a process has staged 1,024 records on it, or one call 256, or once it has 10
+    layers.
 
     JSON: for each branch a line with type ("branch"), repository, id, commit_id, staging_token, staged and tombstones
     (records), layers, age (seconds), pressure (1 and more is too much), over, reasons, thresholds: an object with

@@ -13,7 +13,7 @@ from typing import TypeVar, cast
 from pydantic import ValidationError
 
 from graveler_core.codec.layouts import decode_layout, encode_layout
-from graveler_core.errors import CorruptData
+from graveler_core.errors import CorruptData, InvalidInput
 from graveler_core.model.entities import FORMAT_VERSION, Commit, Layout, Record
 from graveler_core.model.ids import CommitId
 
@@ -46,6 +46,8 @@ def decode(model: type[R], data: bytes, name: str) -> R:
     except ValidationError as e:
         first = e.errors(include_url=False, include_input=False)[0]
         raise CorruptData(f"{name}: {first['msg']} at {first['loc']}", name=name) from e
+    except InvalidInput as e:  # of a part that people make too
+        raise CorruptData(f"{name}: {e.message}", name=name) from e
 
 
 def commit_id(header: bytes) -> CommitId:

@@ -23,6 +23,15 @@ from graveler_core.records import layout as keys
 from graveler_core.records.access import Held
 from graveler_core.stores import Registers, Stores
 
+_TRIES = 5
+_AT_ONCE = 1_000
+"""Branches whose records are read in one round trip."""
+_OUTCOMES = {
+    Kind.NoChanges: Outcome.NOTHING,
+    Kind.CompactionUnderWay: Outcome.BUSY,
+    Kind.CompactionLost: Outcome.LOST,
+}
+
 
 def compact_and_remember(stores: Stores, repo: RepositoryId, branch: BranchId, every: timedelta) -> Compacted:
     """`engine.compaction.compact`, remembered."""
@@ -46,16 +55,6 @@ def compact_and_remember(stores: Stores, repo: RepositoryId, branch: BranchId, e
         raise
     ended(Outcome.COMPACTED, made.layers, made.records, made.tombstones)
     return made
-
-
-_TRIES = 5
-_AT_ONCE = 1_000
-"""Branches whose records are read in one round trip."""
-_OUTCOMES = {
-    Kind.NoChanges: Outcome.NOTHING,
-    Kind.CompactionUnderWay: Outcome.BUSY,
-    Kind.CompactionLost: Outcome.LOST,
-}
 
 
 def history(stores: Stores, repo: RepositoryId, branch: BranchId) -> CompactionHistory:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import time
 import uuid
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
 
@@ -39,6 +39,11 @@ class IdSource(Protocol):
     def uniform(self) -> float:
         """A number in [0, 1), for jitter."""
         ...
+
+
+def to_the_second(span: timedelta) -> timedelta:
+    """Without what is less than a second."""
+    return timedelta(seconds=span // timedelta(seconds=1))
 
 
 class SystemClock:

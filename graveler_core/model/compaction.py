@@ -9,8 +9,9 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from graveler_core.errors import InvalidInput
 from graveler_core.model.entities import Record
 from graveler_core.model.ids import BranchId, BranchUid, RepositoryId, RepositoryUid
 
@@ -33,6 +34,14 @@ class Thresholds(BaseModel):
     """Staged records, tombstones included: the next commit reads all of them."""
     age: timedelta = Field(default=timedelta(days=1), gt=timedelta(0))
     """How long ago the oldest of them was staged; a few records may grow as old as they like."""
+
+    def __init__(self, **given: object) -> None:
+        try:
+            super().__init__(**given)
+        except ValidationError as e:
+            first = e.errors(include_url=False)[0]
+            where = ".".join(str(part) for part in first["loc"])
+            raise InvalidInput(f"thresholds: {where} {first['input']!r}: {first['msg']}") from None
 
 
 class CompactionSettings(Record):

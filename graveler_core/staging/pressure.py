@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import timedelta
 
+from graveler_core.model.clock import to_the_second
 from graveler_core.model.compaction import Thresholds
 
 FEW = 1_000
@@ -48,15 +49,10 @@ def pressure(load: Load, thresholds: Thresholds, *, was_over: bool = False) -> P
         (load.tombstones / thresholds.tombstones, f"{load.tombstones:,} tombstones of {thresholds.tombstones:,}"),
         (load.layers / thresholds.layers, f"{load.layers:,} layers of {thresholds.layers:,}"),
         (load.staged / thresholds.staged, f"{load.staged:,} staged records of {thresholds.staged:,}"),
-        (age / thresholds.age, f"staged for {_whole(age)} of {_whole(thresholds.age)}"),
+        (age / thresholds.age, f"staged for {to_the_second(age)} of {to_the_second(thresholds.age)}"),
     ]
     parts.sort(key=lambda part: -part[0])
     value = parts[0][0]
     least = RELIEF if was_over else 1.0
     reasons = tuple(reason for part, reason in parts if part >= least)
     return Pressure(value, bool(reasons), reasons)
-
-
-def _whole(age: timedelta) -> str:
-    """To the second."""
-    return str(timedelta(seconds=age // timedelta(seconds=1)))

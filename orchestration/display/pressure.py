@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 import dagster as dg
 
+from graveler_core.model.clock import to_the_second
 from orchestration.display.diff import escaped
 from orchestration.display.plot import in_markdown
 
@@ -58,7 +59,7 @@ def pressure_plot(points: Sequence[tuple[datetime, float]]) -> dg.MarkdownMetada
 
 
 def _row(item: BranchPressure) -> str:
-    load, oldest = item.load, timedelta(seconds=item.load.age // timedelta(seconds=1))
+    load, oldest = item.load, to_the_second(item.load.age)
     why = "; ".join(item.pressure.reasons)
     return (
         f"| {escaped(item.branch.id)} | {item.pressure.value:.0%} | {load.tombstones:,} | {load.staged:,} "

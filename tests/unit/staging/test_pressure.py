@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graveler_core.model.compaction import Thresholds
+from graveler_core.codec.records import decode, encode
+from graveler_core.errors import CorruptData, InvalidInput
+from graveler_core.model.compaction import CompactionSettings, Thresholds
 from graveler_core.staging.pressure import FEW, RELIEF, Load, pressure
 
 THRESHOLDS = Thresholds(tombstones=100, layers=10, staged=5_000, age=timedelta(hours=2))
@@ -77,3 +80,24 @@ def test_more_is_never_less_pressure(one: Load, other: Load) -> None:
         max(one.age, other.age),
     )
     assert pressure(both, THRESHOLDS).value >= max(pressure(one, THRESHOLDS).value, pressure(other, THRESHOLDS).value)
+
+
+@pytest.mark.parametrize(
+    ("given_", "rule"),
+    [
+        ({"layers": 0}, "layers 0: Input should be greater than or equal to 1"),
+        ({"age": timedelta(0)}, "age datetime.timedelta(0): Input should be greater than 0 seconds"),
+        ({"tombstones": "many"}, "tombstones 'many': Input should be a valid integer"),
+        ({"rows": 3}, "rows 3: Extra inputs are not permitted"),
+    ],
+)
+def test_thresholds_that_make_no_sense_are_refused(given_: dict[str, Any], rule: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        Thresholds(**given_)
+    assert refused.value.message.startswith(f"thresholds: {rule}")
+
+
+def test_stored_thresholds_that_make_no_sense_are_damage() -> None:
+    stored = encode(CompactionSettings(thresholds=Thresholds(layers=7))).replace(b'"layers":7', b'"layers":0')
+    with pytest.raises(CorruptData, match="settings: thresholds: layers 0"):
+        decode(CompactionSettings, stored, "settings")
