@@ -17,6 +17,7 @@ All of the layer is seen, or none of it. A write that is acknowledged meanwhile 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -27,7 +28,7 @@ from graveler_core.engine import counting
 from graveler_core.engine.registers import fresh
 from graveler_core.engine.retry import attempts
 from graveler_core.engine.swap import lists, swap
-from graveler_core.errors import Kind, SlowDown
+from graveler_core.errors import GravelerError, Kind, SlowDown
 from graveler_core.model.entities import Cleanup
 from graveler_core.model.entry import TOMBSTONE
 from graveler_core.model.ids import BranchId, LayerId, RepositoryId
@@ -35,6 +36,7 @@ from graveler_core.model.layers import MAX_LAYERS, Layer, PrefixRemoval, PrefixR
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.staging import area, segment_layer
+from graveler_core.staging.stack import Stack, drop
 from graveler_core.stores import Registers, Stores
 
 SEGMENT_ROWS = 1_000
@@ -119,6 +121,10 @@ def _is_claimed(stores: Stores, now: Registers, layer: Layer) -> bool:
     if not isinstance(layer, SealedToken | SegmentLayer):
         return False
     held = access.read(stores.kv, keys.cleanup(now.repository, layer.id))
+    if held is None:
+        # The cleaner has forgotten it: what was built since nobody else will drop.
+        with suppress(GravelerError):
+            drop(Stack(stores.kv, stores.blobs.at(now.repository.storage_namespace), (layer,)))
     return held is None or held.value.purging
 
 

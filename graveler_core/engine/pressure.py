@@ -9,7 +9,7 @@ Counters of layers that no branch lists are removed on the way: no branch will l
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -71,12 +71,28 @@ def survey(stores: Stores, *, prefix: str = "", after: str = "") -> Iterator[Bra
         prefix: Only tokens that begin so: `<repository>/` for one repository.
         after: A branch's token: only those behind it.
     """
-    # Behind "<repository>/<branch>" stands a colon in the names of the counters, and no other branch in between.
-    counters = access.scan(stores.kv, keys.COUNTS, prefix=prefix, after=f"{after}:\x7f" if after else "")
     settings: dict[str, CompactionSettings] = {}
-    groups = groupby(counters, key=lambda row: (row[1].value.repository, row[1].value.branch))
-    while batch := [_counters(*named, rows) for named, rows in islice(groups, AT_ONCE)]:
-        yield from _surveyed(stores, batch, settings)
+    for found, repository, branch in _looked_up(stores, prefix, after):
+        for name in _ended(found, repository, branch):
+            counting.remove(stores, name)
+        if repository is not None and branch is not None and found.found:
+            if repository.uid not in settings:
+                settings[repository.uid] = settings_of(stores, repository)
+            yield _pressure(stores, repository, branch, found, settings[repository.uid])
+
+
+def forget_ended(
+    stores: Stores, *, prefix: str = "", after: str = "", dry_run: bool = False
+) -> Iterator[tuple[str, int]]:
+    """Remove the counters that no layer has any more, as a survey does on its way, and nothing else.
+
+    Gives the token of each branch that counters name, there or not, and how many of them were removed; lazily.
+    """
+    for found, repository, branch in _looked_up(stores, prefix, after):
+        ended = _ended(found, repository, branch)
+        for name in () if dry_run else ended:
+            counting.remove(stores, name)
+        yield f"{found.repository}/{found.branch}", len(ended)
 
 
 def of_branch(stores: Stores, repo: RepositoryId, branch: BranchId) -> BranchPressure:
@@ -134,22 +150,21 @@ def _counters(repo: RepositoryId, branch: BranchId, rows: Iterator[tuple[str, He
     return _Counters(repo, branch, {name: held.value for name, held in rows})
 
 
-def _surveyed(
-    stores: Stores, batch: Sequence[_Counters], settings: dict[str, CompactionSettings]
-) -> Iterator[BranchPressure]:
-    repositories = _repositories(stores, {found.repository for found in batch})
-    known = [found for found in batch if found.repository in repositories]
-    branches = access.read_many(
-        stores.kv, [keys.branch(repositories[found.repository], found.branch) for found in known]
-    )
-    held = {(found.repository, found.branch): branch for found, branch in zip(known, branches, strict=True)}
-    for found in batch:
-        repository, branch = repositories.get(found.repository), held.get((found.repository, found.branch))
-        _remove_ended(stores, found, repository, None if branch is None else branch.value)
-        if repository is not None and branch is not None and found.found:
-            if repository.uid not in settings:
-                settings[repository.uid] = settings_of(stores, repository)
-            yield _pressure(stores, repository, branch.value, found, settings[repository.uid])
+def _looked_up(stores: Stores, prefix: str, after: str) -> Iterator[tuple[_Counters, Repository | None, Branch | None]]:
+    """The branches that counters name, and what stands under their names; read after the counters."""
+    # Behind "<repository>/<branch>" stands a colon in the names of the counters, and no other branch in between.
+    counters = access.scan(stores.kv, keys.COUNTS, prefix=prefix, after=f"{after}:\x7f" if after else "")
+    groups = groupby(counters, key=lambda row: (row[1].value.repository, row[1].value.branch))
+    while batch := [_counters(*named, rows) for named, rows in islice(groups, AT_ONCE)]:
+        repositories = _repositories(stores, {found.repository for found in batch})
+        known = [found for found in batch if found.repository in repositories]
+        branches = access.read_many(
+            stores.kv, [keys.branch(repositories[found.repository], found.branch) for found in known]
+        )
+        held = {(found.repository, found.branch): branch for found, branch in zip(known, branches, strict=True)}
+        for found in batch:
+            branch = held.get((found.repository, found.branch))
+            yield found, repositories.get(found.repository), None if branch is None else branch.value
 
 
 def _repositories(stores: Stores, names: set[RepositoryId]) -> dict[RepositoryId, Repository]:
@@ -158,13 +173,17 @@ def _repositories(stores: Stores, names: set[RepositoryId]) -> dict[RepositoryId
     return {repository.id: repository for repository in held if repository.state is RepositoryState.ACTIVE}
 
 
-def _remove_ended(stores: Stores, found: _Counters, repository: Repository | None, branch: Branch | None) -> None:
-    """Remove the counters that no layer of the branch has any more; the branch was read after them."""
+def _ended(found: _Counters, repository: Repository | None, branch: Branch | None) -> list[str]:
+    """Take out the counters that no layer of the branch has any more; the branch was read after them."""
     listed = set() if branch is None else {layer.id for layer in layers_of(branch)}
-    for name, counts in list(found.found.items()):
-        if repository is None or counts.uid != repository.uid or counts.layer not in listed:
-            del found.found[name]
-            counting.remove(stores, name)
+    ended = [
+        name
+        for name, counts in found.found.items()
+        if repository is None or counts.uid != repository.uid or counts.layer not in listed
+    ]
+    for name in ended:
+        del found.found[name]
+    return ended
 
 
 def _pressure(

@@ -13,6 +13,7 @@ completes it. Every record carries a fresh nonce, so no swap succeeds on an equa
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
@@ -87,6 +88,9 @@ def create_repository(stores: Stores, wanted: NewRepository) -> Repository:
         active = repositories.enter(held.value, RepositoryState.ACTIVE, stores.clock, stores.ids)
         return access.replace(stores.kv, keys.repository(wanted.id), held, active).value
     except PredicateFailed as e:
+        # What was deleted may have been emptied before the last of this was written.
+        with suppress(GravelerError):
+            _enter_for_cleaner(stores, held.value)
         raise Conflict(
             f"repository {wanted.id!r}: took over {repositories.CREATION_TIME} to create and was declared failed",
             kind=Kind.LostRace,
@@ -124,6 +128,24 @@ def delete_repository(stores: Stores, repo: RepositoryId) -> None:
             ) from e
         return
     _hand_over(stores, held)
+
+
+def complete_deletion(stores: Stores, held: Held[Repository]) -> bool:
+    """Take a creation or deletion that stopped half-way the common way, without waiting; true if the name is free now.
+
+    Only in the very state that was read: a repository that has become active since is left alone.
+
+    Raises:
+        PredicateFailed: the entry changed meanwhile.
+    """
+    current: Held[Repository] | None = held
+    if held.value.state is RepositoryState.INITIAL:
+        current = repositories.expire(stores.kv, stores.clock, stores.ids, held)
+    if current is None or current.value.state is not RepositoryState.DELETING:
+        return False
+    # The cleaner that claimed the entry removes the record itself.
+    claimed = _enter_for_cleaner(stores, current.value)
+    return not claimed and access.remove(stores.kv, keys.repository(current.value.id), current)
 
 
 def _hand_over(stores: Stores, held: Held[Repository]) -> None:

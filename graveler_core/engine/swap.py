@@ -74,7 +74,7 @@ def cleanups(stores: Stores, now: Registers, layers: Sequence[Layer]) -> list[Wr
     retired = [layer for layer in layers if isinstance(layer, SealedToken | SegmentLayer)]
     found = [keys.cleanup(now.repository, layer.id) for layer in retired]
     return [
-        (where.partition, where.key, encode(Cleanup(branch=now.branch.id, layer=layer, since=since)))
+        (where.partition, where.key, encode(Cleanup(branch=now.branch.id, layer=layer, since=since, leaving=True)))
         for where, layer in zip(found, retired, strict=True)
     ]
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import TracebackType
+from typing import Unpack
 
-from graveler_core.engine import counting, pressure
+from graveler_core.engine import counting, pressure, undelete
 from graveler_core.engine import repository as lifecycle
+from graveler_core.engine.cleaning import Cleaned, CleaningPlan, PlanOptions, Waiting, clean, waiting
 from graveler_core.engine.pressure import BranchPressure
 from graveler_core.engine.snapshot import readable
 from graveler_core.facade.listing import Listing
 from graveler_core.facade.repository import Repository
+from graveler_core.model.entities import DeletedRepository
 from graveler_core.model.names import branch_id, prefix_key, repository_id
 from graveler_core.refs import repositories
 from graveler_core.stores import Stores
@@ -83,3 +87,48 @@ class Graveler:
     def delete_repository(self, name: str) -> None:
         """Delete a repository: unreachable at once, its name free again. What it leaves is cleaned up later."""
         lifecycle.delete_repository(self._stores, repository_id(name))
+
+    def undelete_repository(self, name: str, *, uid: str | None = None) -> Repository:
+        """Bring back a deleted repository under its name, with everything that was staged on it.
+
+        Args:
+            uid: Which one, where several of the name were deleted; else the one that was deleted last.
+
+        Raises:
+            NotFound: it cannot be restored, or not any more; NotUnique: another one bears the name by now.
+        """
+        return Repository(self._stores, undelete.undelete_repository(self._stores, repository_id(name), uid))
+
+    def deleted_repositories(
+        self, prefix: str = "", after: str = "", limit: int | None = None
+    ) -> Listing[DeletedRepository]:
+        """What deleted repositories have left, in order of their names, lazily.
+
+        Those whose `state` is `deleted` and whose `repository.was_active` can be restored.
+        """
+        prefix_key(prefix)
+        prefix_key(after)
+        found = undelete.deleted_repositories(self._stores, prefix, after)
+        return Listing(found, lambda entry: f"{entry.repository.id}/{entry.repository.uid}", limit)
+
+    def clean(
+        self,
+        *,
+        after: str | None = None,
+        progress: Callable[[int], object] = lambda more: None,
+        **options: Unpack[PlanOptions],
+    ) -> Cleaned:
+        """Remove for good what deleted repositories, crashes and the passing of layers left behind.
+
+        Nothing that can be reached is touched, whoever else is at work; cleaners may run at any time, several at once.
+
+        Args:
+            after: `next` of an earlier call, to go on from there.
+            progress: Told how many more things were looked at.
+            options: Those of `engine.cleaning.CleaningPlan`: graces, `limit`, `dry_run`, one `repository` only.
+        """
+        return clean(self._stores, CleaningPlan(**options), after=after, progress=progress)
+
+    def waiting(self, **options: Unpack[PlanOptions]) -> Waiting:
+        """The deleted repositories that wait for a cleaner: one scan of their entries. Options as of `clean`."""
+        return waiting(self._stores, CleaningPlan(**options))

@@ -6,6 +6,7 @@ How a record becomes bytes is `codec`'s business, where it is kept `records`'.
 
 from __future__ import annotations
 
+import operator
 from datetime import datetime
 from enum import StrEnum
 
@@ -57,6 +58,8 @@ class Repository(Record):
     nonce: Nonce
     since: datetime
     """When the current state was entered."""
+    was_active: bool = Field(default=False, exclude_if=operator.not_)
+    """Set when it leaves `active`, and kept: what never was active is never restored."""
 
 
 class Branch(Record):
@@ -142,6 +145,9 @@ class DeletedRepository(Record):
     state: DeletedState
     nonce: Nonce
     since: datetime
+    emptying: bool = Field(default=False, exclude_if=operator.not_)
+    """While `purging`: a cleaner has seen that nobody can reach the repository, and may have begun to empty it. It is
+    never restored. Before, nothing was touched."""
 
 
 class NamespaceClaim(Record):
@@ -156,8 +162,9 @@ class NamespaceClaim(Record):
 class Cleanup(Record):
     """A layer that is about to leave its branch record, or to enter it: written before the swap that does so.
 
-    Whoever finds a recorded layer that its branch does not list may drop it, by these steps and no others: `purging` by
-    a swap of this record; then a swap of the branch record that changes it, from one that does not list the layer.
+    A layer that was about to leave, and is not listed by the branch record that was read after this one, has left for
+    ever, and whoever finds it may drop it. Any other one only by these steps: `purging` by a swap of this record; then
+    a swap of the branch record that changes it, from one that does not list the layer. See `engine.cleaning`.
     """
 
     branch: BranchId
@@ -165,6 +172,8 @@ class Cleanup(Record):
     since: datetime
     purging: bool = False
     """A cleaner has claimed the layer: no branch record may take it any more."""
+    leaving: bool = Field(default=False, exclude_if=operator.not_)
+    """Who wrote this had read the layer in its branch record: so it has entered."""
 
 
 class Operation(Record):

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from graveler_core.codec.records import decode, encode
-from graveler_core.errors import OutcomeUnknown, PredicateFailed, SlowDown, Unavailable
-from graveler_core.kv.bulk import get_many
+from graveler_core.errors import CorruptData, OutcomeUnknown, PredicateFailed, SlowDown, Unavailable
+from graveler_core.kv.bulk import delete_together, deletes_together, get_many
 from graveler_core.kv.store import Predicate, Store
 from graveler_core.model.entities import Record
 from graveler_core.records.layout import Folder, Location
@@ -129,18 +129,49 @@ def remove(kv: Store, location: Location[R], held: Held[R], *, lives_on: Callabl
     raise lost
 
 
-def scan(kv: Store, folder: Folder[R], *, prefix: str = "", after: str = "") -> Iterator[tuple[str, Held[R]]]:
+def remove_many(kv: Store, found: Sequence[tuple[Location[Any], Held[Any]]]) -> int:
+    """Delete exactly the records that were read, and leave those that have changed; gives how many are deleted.
+
+    One step where the store can and all of them stand, else one each. An answer that was lost, of what must not stop
+    the rest, is not asked for again: what is left is found anew.
+    """
+    rows = [(where.partition, where.key, held.predicate) for where, held in found]
+    if len(rows) > 1 and deletes_together(kv):
+        try:
+            delete_together(kv, rows, [])
+        except PredicateFailed:
+            return sum(remove(kv, where, held) for where, held in found)
+        return len(rows)
+    return sum(remove(kv, where, held) for where, held in found)
+
+
+def scan(
+    kv: Store,
+    folder: Folder[R],
+    *,
+    prefix: str = "",
+    after: str = "",
+    damaged: Callable[[CorruptData], object] | None = None,
+) -> Iterator[tuple[str, Held[R]]]:
     """All records of a folder in byte order of their names, lazily: (name, record).
 
     Args:
         prefix: Only names that begin so.
         after: Only names greater than this one; "" for all.
+        damaged: Told of a record that cannot be read, which is left out then; when not given, it ends the scan.
     """
     base = folder.prefix + prefix.encode()
     start = folder.prefix + after.encode() + b"\0" if after else b""
     for row in kv.scan(folder.partition, prefix=base, start=max(base, start)):
         name = row.key[len(folder.prefix) :].decode()
-        yield name, Held(decode(folder.model, row.value, folder.at(name).name), row.predicate)
+        try:
+            record = decode(folder.model, row.value, folder.at(name).name)
+        except CorruptData as e:
+            if damaged is None:
+                raise
+            damaged(e)
+        else:
+            yield name, Held(record, row.predicate)
 
 
 def _swap(  # noqa: PLR0913 - one call in two forms

@@ -149,8 +149,12 @@ def cleanup(repo: Repository, layer_id: str) -> Location[Cleanup]:
     return cleanups(repo).at(layer_id)
 
 
+def operations(repo: Repository) -> Folder[Operation]:
+    return Folder(partition(repo), b"ops/", Operation)
+
+
 def operation(repo: Repository, key: str) -> Location[Operation]:
-    return Folder(partition(repo), b"ops/", Operation).at(key)
+    return operations(repo).at(key)
 
 
 def sweeping(repo: Repository) -> Location[Sweeping]:

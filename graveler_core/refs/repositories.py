@@ -61,8 +61,10 @@ def expire(kv: Store, clock: Clock, ids: IdSource, held: Held[Repository]) -> He
 
 
 def enter(repo: Repository, state: RepositoryState, clock: Clock, ids: IdSource) -> Repository:
-    """The repository's record in another state: fresh nonce, fresh time."""
-    return repo.model_copy(update={"state": state, "nonce": Nonce(ids.fresh()), "since": clock.now()})
+    """The repository's record in another state: fresh nonce, fresh time; that it was active is kept."""
+    was_active = repo.was_active or repo.state is RepositoryState.ACTIVE
+    update = {"state": state, "nonce": Nonce(ids.fresh()), "since": clock.now(), "was_active": was_active}
+    return repo.model_copy(update=update)
 
 
 def active(kv: Store, *, prefix: str = "", after: str = "") -> Iterator[Repository]:

@@ -1,13 +1,23 @@
-"""The registers of a branch as they were read together, and the copies of them that were read last."""
+"""The registers of a branch as they were read together, and the copies of them that were read last.
+
+A copy is used for three minutes. It is never proof of anything, so any age would be right; but who writes where an old
+copy says may fill a staging token that was emptied and forgotten long ago. The cleaner waits for longer than that.
+"""
 
 from __future__ import annotations
 
 import threading
+import time
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import timedelta
 
 from graveler_core.model.entities import Branch, Repository
 from graveler_core.records.access import Held
+
+KEPT = timedelta(minutes=3)
+_KEPT_SECONDS = KEPT.total_seconds()
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,20 +33,26 @@ class Registers:
 
 
 class RegisterCache:
-    """The registers read last, by (repository, branch). Never proof of anything: flows end by reading again."""
+    """The registers read last, by (repository, branch). Never proof of anything: flows end by reading again.
 
-    def __init__(self, capacity: int = 4_096) -> None:
+    Args:
+        now: Seconds by a clock that goes on while the machine sleeps.
+    """
+
+    def __init__(self, capacity: int = 4_096, now: Callable[[], float] = time.time) -> None:
         self._capacity = capacity
-        self._held: OrderedDict[tuple[str, str], Registers] = OrderedDict()
+        self._now = now
+        self._held: OrderedDict[tuple[str, str], tuple[Registers, float]] = OrderedDict()
         self._lock = threading.Lock()
 
     def get(self, repository: str, branch: str) -> Registers | None:
         with self._lock:
-            return self._held.get((repository, branch))
+            found = self._held.get((repository, branch))
+        return found[0] if found is not None and 0 <= self._now() - found[1] < _KEPT_SECONDS else None
 
     def keep(self, repository: str, branch: str, registers: Registers) -> None:
         with self._lock:
-            self._held[(repository, branch)] = registers
+            self._held[(repository, branch)] = registers, self._now()
             self._held.move_to_end((repository, branch))
             while len(self._held) > self._capacity:
                 self._held.popitem(last=False)

@@ -1,0 +1,8 @@
+"""Removing for good what nothing leads to any more: see `graveler_core.engine.cleaning.walk`."""
+
+from __future__ import annotations
+
+from graveler_core.engine.cleaning.plan import Cleaned, CleaningPlan, PlanOptions, Waiting
+from graveler_core.engine.cleaning.walk import clean, waiting
+
+__all__ = ["Cleaned", "CleaningPlan", "PlanOptions", "Waiting", "clean", "waiting"]

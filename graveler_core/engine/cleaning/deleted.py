@@ -1,0 +1,162 @@
+"""Emptying deleted repositories. Source: seed 001, `Trash Cleaner`, made safe by the lifecycle registers.
+
+1. An entry `restoring` for over two minutes becomes `deleted` ✓: its restoration cannot end any more.
+2. `deleted` within its time is left: it can be restored, and somebody may still write to it. Else → `purging` ✓.
+3. `repos/<name>` is read: it carries the uid as `deleting` → it is removed first ✓; as `initial` or `active` → the
+   entry is void, and removed ✓. Else the entry says `emptying` ✓, and only from then on anything is touched.
+4. All layers of all branches and cleanup records; then the partitions, with these records, which named the layers.
+5. The namespace is released ✓, time and again until the claim is not the uid's: a restoration whose entry was taken
+   from it may have renewed it in between. Then the entry is removed ✓.
+
+Why nothing is emptied that can be reached, or will be. A restoration removes its entry, as `restoring`, before it makes
+the repository active; so once the entry is `purging`, no restoration under way can succeed, and another one does not
+begin. Whether one had succeeded before is read after the claim: then its record stands. An entry is void only before it
+says `emptying`, in one swap from the same record: so where an entry was void nothing was touched by anybody, and after
+`emptying` it is never void. (Without `emptying`, another cleaner that takes the claim over finds the record of a
+restoration that has failed, takes the entry for void, and frees the way for the next restoration of a repository that
+is being emptied.) A restoration of what was emptied after all, by a record that a failed one left behind, finds
+neither default branch nor namespace: both went before the entry.
+
+Several cleaners may do 4 and 5 at once, and a crash anywhere leaves the entry: whoever comes next goes on. What is
+written late, by calls that began before the deletion, has been written by the time that an entry is old enough for
+step 2. The blobs of commits and users' files stay: see decision 020.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+from graveler_core.engine import pressure
+from graveler_core.engine.cleaning.work import Position, Step, Work
+from graveler_core.model.entities import DeletedRepository, DeletedState, Repository, RepositoryState
+from graveler_core.model.ids import Nonce
+from graveler_core.records import access
+from graveler_core.records import layout as keys
+from graveler_core.records.access import Held
+from graveler_core.refs import repositories
+from graveler_core.staging.stack import layers_of
+
+BRANCHES, CLEANUPS, PARTITIONS = "branches", "cleanup", "partitions"
+
+
+def deleted(work: Work, at: Position) -> Iterator[Step]:
+    """Go through the entries of deleted repositories."""
+    done, inner = at[0], at[1:]
+    prefix = f"{work.plan.repository}/" if work.plan.repository else ""
+    for name, held in access.scan(
+        work.stores.kv, keys.DELETED_REPOSITORIES, prefix=prefix, after=done, damaged=work.damaged
+    ):
+        with work.trying(f"deleted repository {name}"):
+            taken = _taken(work, held)
+            if taken is not None:
+                for further in _emptied(work, taken, inner):
+                    yield (done, *further), 1
+        done = name
+        yield (done,), 1
+
+
+def _taken(work: Work, held: Held[DeletedRepository]) -> Held[DeletedRepository] | None:
+    """The entry, once nobody can reach the repository and it may be emptied."""
+    entry, plan = held.value, work.plan
+    if entry.state is DeletedState.RESTORING:
+        if work.is_past(entry.since, repositories.CREATION_TIME) and not plan.dry_run:
+            _enter(work, held, DeletedState.DELETED)
+        work.done.waiting += 1
+        return None
+    if entry.state is DeletedState.DELETED and not is_due(work, entry):
+        restorable = entry.repository.was_active and not work.is_past(entry.since, plan.undelete_within)
+        work.done.waiting += restorable
+        work.done.late += not restorable
+        return None
+    if plan.dry_run:
+        return held
+    if entry.state is DeletedState.DELETED:
+        held = _enter(work, held, DeletedState.PURGING)
+    gone = _gone(work, entry.repository)
+    if held.value.emptying:
+        return held
+    if not gone:
+        access.remove(work.stores.kv, _where(held), held)
+        return None
+    return _enter(work, held, DeletedState.PURGING, emptying=True)
+
+
+def is_due(work: Work, entry: DeletedRepository) -> bool:
+    """Whether an entry is old enough to be taken. What was never active is never restored, and waits for nobody."""
+    grace = max(work.plan.late, work.plan.undelete_within if entry.repository.was_active else timedelta(0))
+    return entry.state is DeletedState.PURGING or (
+        entry.state is DeletedState.DELETED and work.is_past(entry.since, grace)
+    )
+
+
+def _enter(
+    work: Work, held: Held[DeletedRepository], state: DeletedState, *, emptying: bool = False
+) -> Held[DeletedRepository]:
+    """Swap the entry. Raises `PredicateFailed` if somebody else was at work on it."""
+    nonce = Nonce(work.stores.ids.fresh())
+    entry = held.value.model_copy(
+        update={"state": state, "nonce": nonce, "since": work.stores.clock.now(), "emptying": emptying}
+    )
+    return access.replace(work.stores.kv, _where(held), held, entry, mine=lambda current: current.nonce == nonce)
+
+
+def _gone(work: Work, repo: Repository) -> bool:
+    """Whether nobody can reach the repository; a record that says `deleting` is removed first."""
+    kv = work.stores.kv
+    while True:
+        standing = repositories.find(kv, repo.id)
+        if standing is None or standing.value.uid != repo.uid:
+            return True
+        if standing.value.state is not RepositoryState.DELETING:
+            return False
+        if access.remove(kv, keys.repository(repo.id), standing):
+            return True
+
+
+def _emptied(work: Work, held: Held[DeletedRepository], inner: Position) -> Iterator[Position]:
+    """Empty a repository, and forget it at last."""
+    repo, nonce = held.value.repository, held.value.nonce
+    # Under another nonce somebody else was at work on it, and nobody knows what that somebody left.
+    folder, after = inner[1:3] if inner[:1] == (nonce,) else (BRANCHES, "")
+    for named in _layers_dropped(work, repo, folder, after):
+        yield nonce, *named
+    if work.plan.dry_run:
+        work.done.repositories += 1
+        return
+    partitions = [*keys.object_partitions(repo), keys.partition(repo)]
+    for number in range(int(after) if folder == PARTITIONS and after.isdecimal() else 0, len(partitions)):
+        work.drop_partition(partitions[number])
+        yield nonce, PARTITIONS, str(number + 1)
+    for _, ended in pressure.forget_ended(work.stores, prefix=f"{repo.id}/"):
+        work.done.counters += ended
+    _release(work, repo)
+    if access.remove(work.stores.kv, _where(held), held):
+        work.done.repositories += 1
+
+
+def _layers_dropped(work: Work, repo: Repository, folder: str, after: str) -> Iterator[tuple[str, str]]:
+    """Drop the layers of all branches, and those that cleanup records name. The records stay, to name them again."""
+    kv = work.stores.kv
+    if folder == BRANCHES:
+        for name, branch in access.scan(kv, keys.branches(repo), after=after):
+            for layer in layers_of(branch.value):
+                work.drop_layer(repo, layer)
+            yield BRANCHES, name
+        folder, after = CLEANUPS, ""
+    if folder == CLEANUPS:
+        for name, cleanup in access.scan(kv, keys.cleanups(repo), after=after):
+            work.drop_layer(repo, cleanup.value.layer)
+            yield CLEANUPS, name
+
+
+def _release(work: Work, repo: Repository) -> None:
+    """Release the namespace, if it is the repository's."""
+    where = keys.namespace_claim(repo.storage_namespace)
+    while (claim := access.read(work.stores.kv, where)) is not None and claim.value.owner == repo.uid:
+        access.remove(work.stores.kv, where, claim)
+
+
+def _where(held: Held[DeletedRepository]) -> keys.Location[DeletedRepository]:
+    repo = held.value.repository
+    return keys.deleted_repository(repo.id, repo.uid)
