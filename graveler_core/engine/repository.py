@@ -5,6 +5,7 @@ Create: `repos/<name>` := initial ✓ (names its namespace) → claim the namesp
 record in `initial`, which anyone declares failed after two minutes, and which deletion then takes the common way.
 
 Two creations of overlapping namespaces both claim first and look afterwards, so at least one of them sees the other.
+Whoever has the claim looks whether an earlier repository left files there: nobody else creates any meanwhile.
 
 Delete: active → deleting ✓, after which nobody can use the repository → the entry for the cleaner → the repository
 record removed, conditionally ✓, after which the name is free. A crash between leaves `deleting`, and deleting again
@@ -18,6 +19,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from graveler_core.committed.apply import Applied, apply
+from graveler_core.committed.node import EMPTY
+from graveler_core.committed.trees import address, encoded
 from graveler_core.engine.branching import new_branch
 from graveler_core.engine.draft import Draft
 from graveler_core.engine.retry import attempts
@@ -56,13 +59,15 @@ from graveler_core.stores import Stores
 
 @dataclass(frozen=True, slots=True)
 class NewRepository:
-    """What a caller says about a repository before it exists. A bare one gets no branch and no commit."""
+    """What a caller says about a repository before it exists. A bare one gets no branch and no commit; one that adopts
+    takes over what an earlier repository left in the namespace."""
 
     id: RepositoryId
     storage_namespace: str
     default_branch: BranchId
     committer: str = ""
     bare: bool = False
+    adopt: bool = False
 
 
 def create_repository(stores: Stores, wanted: NewRepository) -> Repository:
@@ -70,7 +75,7 @@ def create_repository(stores: Stores, wanted: NewRepository) -> Repository:
 
     Raises:
         NotUnique: (`RepositoryExists`) the name is taken; (`NamespaceInUse`) another repository owns the storage
-            namespace, a place above it or a place inside it.
+            namespace, a place above it or a place inside it, or an earlier one left its files there.
         InvalidInput, LimitExceeded: the namespace or the committer breaks a rule.
         Unavailable: the namespace cannot be written.
         NotFound: (`RepositoryDeleting`) an earlier repository of the name is still being deleted.
@@ -82,7 +87,7 @@ def create_repository(stores: Stores, wanted: NewRepository) -> Repository:
     held = _begin(stores, wanted, place)
     try:
         claim = _claim(stores, held.value, place)
-        root = _first_tree(stores, held.value, place, claim)
+        root = _first_tree(stores, held.value, claim, adopt=wanted.adopt)
         if not wanted.bare:
             _first_commit(stores, held.value, root, wanted.committer)
         active = repositories.enter(held.value, RepositoryState.ACTIVE, stores.clock, stores.ids)
@@ -257,15 +262,31 @@ def _in_use(repo: Repository, uri: str) -> NotUnique:
     )
 
 
-def _first_tree(stores: Stores, repo: Repository, place: Namespace, claim: Held[NamespaceClaim]) -> Applied:
+def _first_tree(stores: Stores, repo: Repository, claim: Held[NamespaceClaim], *, adopt: bool) -> Applied:
     """Write the empty tree: the first thing in the namespace, and the proof that it can be written."""
     try:
+        if not adopt:
+            _require_unused(stores, repo)
         applied = apply(stores.trees(repo), None, RECORD_SCHEMA.empty_table())
     except GravelerError:
-        access.remove(stores.kv, keys.namespace_claim(place.uri), claim)
+        access.remove(stores.kv, keys.namespace_claim(repo.storage_namespace), claim)
         _withdraw(stores, repo)
         raise
     return applied
+
+
+def _require_unused(stores: Stores, repo: Repository) -> None:
+    """Refuse files of an earlier repository: nothing of this one would name them, and a sweep would delete them."""
+    mine = address(encoded(EMPTY)[0])
+    for blob in stores.blobs.at(repo.storage_namespace).list(address("")):
+        if blob.address != mine:
+            raise NotUnique(
+                f"storage namespace {repo.storage_namespace!r}: holds {blob.address} of an earlier repository, which a "
+                "restored one may need; adopt=True takes the namespace over, and collections delete what nothing names",
+                kind=Kind.NamespaceInUse,
+                repository=repo.id,
+                namespace=repo.storage_namespace,
+            )
 
 
 def _first_commit(stores: Stores, repo: Repository, root: Applied, committer: str) -> None:

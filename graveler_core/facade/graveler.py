@@ -39,25 +39,41 @@ class Graveler:
         self._stores.close()
 
     def create_repository(
-        self, name: str, storage_namespace: str, *, default_branch: str = "main", committer: str = ""
+        self,
+        name: str,
+        storage_namespace: str,
+        *,
+        default_branch: str = "main",
+        committer: str = "",
+        adopt: bool = False,
     ) -> Repository:
         """Create a repository with one branch and an empty first commit. It is seen whole or not at all.
 
         Args:
             storage_namespace: URI (file:///…, s3://…, gs://…, az://…, memory://…) below which it keeps its objects; it
                 must not be, contain or lie in the namespace of another repository.
+            adopt: Take it over with what an earlier repository left there, which `sweep` then deletes where nothing
+                of this one names it.
 
         Raises:
-            NotUnique: the name (`RepositoryExists`) or the namespace (`NamespaceInUse`) is taken.
+            NotUnique: the name (`RepositoryExists`) or the namespace (`NamespaceInUse`) is taken, or holds what an
+                earlier repository left.
         """
         wanted = lifecycle.NewRepository(
-            repository_id(name), storage_namespace, branch_id(default_branch), committer=committer
+            repository_id(name), storage_namespace, branch_id(default_branch), committer=committer, adopt=adopt
         )
         return Repository(self._stores, lifecycle.create_repository(self._stores, wanted))
 
-    def create_bare_repository(self, name: str, storage_namespace: str, *, default_branch: str = "main") -> Repository:
-        """Create a repository without a branch and without a commit, to restore refs into."""
-        wanted = lifecycle.NewRepository(repository_id(name), storage_namespace, branch_id(default_branch), bare=True)
+    def create_bare_repository(
+        self, name: str, storage_namespace: str, *, default_branch: str = "main", adopt: bool = False
+    ) -> Repository:
+        """Create a repository without a branch and without a commit, for `restore_refs`.
+
+        Arguments and errors as `create_repository`; to restore where a repository was, `adopt` what it left.
+        """
+        wanted = lifecycle.NewRepository(
+            repository_id(name), storage_namespace, branch_id(default_branch), bare=True, adopt=adopt
+        )
         return Repository(self._stores, lifecycle.create_repository(self._stores, wanted))
 
     def repository(self, name: str) -> Repository:

@@ -27,7 +27,7 @@ class Expected:
 
 def play(world: World) -> Expected:
     """Make the repository, and say what it holds."""
-    repo = world.graveler().create_repository(NAME, NAMESPACE, committer="ann")
+    repo = world.graveler().create_repository(NAME, NAMESPACE, committer="ann", adopt=True)
     expected = Expected()
     main = _large_and_small_commits(repo)
     expected.note("main~3", main)

@@ -155,7 +155,7 @@ def _create_other(stores: Stores) -> object:
     """A creation that died is declared failed after a while; it is deleted then, and made elsewhere."""
     for place in ("memory://bucket/there", "memory://bucket/elsewhere"):
         try:
-            return repository.create_repository(stores, repository.NewRepository(OTHER, place, MAIN)).id
+            return repository.create_repository(stores, repository.NewRepository(OTHER, place, MAIN, adopt=True)).id
         except NotUnique:
             if repositories.find(stores.kv, OTHER) is None:
                 continue

@@ -51,5 +51,5 @@ def time_passes(cast: Cast, stores: Stores, name: str) -> None:
 def _create(cast: Cast, stores: Stores, name: str, repo: RepositoryId) -> None:
     place = f"memory://bucket/{cast.chance.randrange(3)}{cast.chance.choice(['', '/in'])}"
     with cast.history.operation("create repository", name, repository=repo, mark=cast.mark()) as operation:
-        wanted = repository.NewRepository(repo, place, MAIN, committer=operation.mark)
+        wanted = repository.NewRepository(repo, place, MAIN, committer=operation.mark, adopt=True)
         repository.create_repository(stores, wanted)

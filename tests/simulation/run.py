@@ -125,7 +125,7 @@ def _set_up(world: World) -> None:
     head's own, which only an operation that moves the head can show.
     """
     stores = world.process()
-    repository.create_repository(stores, NewRepository(REPO, "memory://bucket/first", MAIN))
+    repository.create_repository(stores, NewRepository(REPO, "memory://bucket/first", MAIN, adopt=True))
     create_branch(stores, REPO, SIDE, "main")
     create_branch(stores, REPO, WORK, "main")
     if world.scheduler.chance.random() < 0.3:

@@ -70,6 +70,8 @@ class CountedPlaces:
             return "layer file"
         if not address.startswith("_graveler/"):
             return "content"
+        if address.endswith("/"):
+            return "namespace"
         return "range" if self._world.blobs.at(namespace).read_range(address, 0, 4) == b"PAR1" else "node"
 
 
