@@ -76,6 +76,7 @@ class Kind(StrEnum):
     TransactionConflict = "TransactionConflict"
     NewerSchema = "NewerSchema"
     CompactionUnderWay = "CompactionUnderWay"
+    CorruptDump = "CorruptDump"
 
 
 class GravelerError(Exception):

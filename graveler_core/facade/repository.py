@@ -15,8 +15,8 @@ from graveler_core.engine.rows import changes_of
 from graveler_core.errors import InvalidInput
 from graveler_core.facade.branch import Branch
 from graveler_core.facade.history import CommitRecord, LogEntry, commit_record, log_entry
-from graveler_core.facade.joining import Joining
 from graveler_core.facade.listing import Listing
+from graveler_core.facade.moving import Moving
 from graveler_core.facade.snapshot import Snapshot
 from graveler_core.gc.findings import Finding
 from graveler_core.gc.fsck import fsck
@@ -31,7 +31,7 @@ from graveler_core.model.names import branch_id, prefix_key, tag_id
 from graveler_core.refs import branches
 
 
-class Repository(Joining):
+class Repository(Moving):
     """A repository: its branches, tags and history."""
 
     def __repr__(self) -> str:

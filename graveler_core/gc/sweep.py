@@ -135,9 +135,12 @@ def sweep(
 
     Raises:
         CorruptData: something is damaged that others hang on; nothing was deleted.
+        InvalidInput: the repository is bare: what is to be restored into it is not known.
         NotFound: the repository was deleted.
         SlowDown, Unavailable, OutcomeUnknown: part of it may be deleted; sweep again.
     """
+    if repo.bare:
+        raise InvalidInput(f"sweep: repository {repo.id!r} is bare, so nothing says yet what is needed")
     plan = plan or Plan()
     began = stores.clock.now()
     most = plan.limit if plan.limit is not None else sys.maxsize

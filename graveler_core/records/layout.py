@@ -13,6 +13,7 @@
                                         sweep                         Sweeping
                                         settings/compaction           CompactionSettings
                                         compactions/<branch>          CompactionHistory
+                                        restored                      Restoration
     partition  <repository>-<uid>-<byte of id>  objects/<id>      run of a commit index
     partition  <staging token>          key/<path>                    staged entry or tombstone
 
@@ -26,6 +27,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from graveler_core.model.compaction import CompactionHistory, CompactionSettings, StagedCounts
+from graveler_core.model.dump import Restoration
 from graveler_core.model.entities import (
     Branch,
     Cleanup,
@@ -172,6 +174,11 @@ def compaction_histories(repo: Repository) -> Folder[CompactionHistory]:
 
 def compaction_history(repo: Repository, name: BranchId) -> Location[CompactionHistory]:
     return compaction_histories(repo).at(name)
+
+
+def restoration(repo: Repository) -> Location[Restoration]:
+    """Which dump is, or was, restored into a repository."""
+    return Location(partition(repo), b"restored", Restoration)
 
 
 def counts_of_branch(repo: RepositoryId, name: BranchId) -> str:

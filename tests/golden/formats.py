@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+from graveler_core.blobs.open import open_blobs
 from graveler_core.codec import records
 from graveler_core.codec.content_hash import hex_id
 from graveler_core.codec.elements import Action, Element, decode_elements, encode_elements
@@ -15,13 +17,17 @@ from graveler_core.codec.entry import normalise_entry
 from graveler_core.codec.record_format import TOMBSTONE_VALUE
 from graveler_core.codec.staged_record import decode_record, encode_entry
 from graveler_core.committed import node
+from graveler_core.model.dump import DumpedBranch, DumpedRepository, ForeignCommit
 from graveler_core.model.entry import ENTRY_SCHEMA, RECORD_SCHEMA
-from graveler_core.model.ids import ObjectId
+from graveler_core.model.ids import BranchId, CommitId, MetarangeId, ObjectId
 from graveler_core.objects.objects import decode_object, encode_object
 from graveler_core.segments import format as segment
 from graveler_core.staging.segment_layer import Manifest, Piece
+from graveler_core.transfer.files import DumpFile
+from graveler_core.transfer.format import DumpWriter, Kind
+from graveler_core.transfer.reading import rows
 from tests.unit.codec.entry_examples import FULL, PLAIN, table_of
-from tests.unit.records.samples import RECORDS, SINCE
+from tests.unit.records.samples import RECORDS, REPOSITORY, SINCE
 
 FOLDER = Path(__file__).parent / "v1"
 ELEMENTS = [
@@ -35,6 +41,37 @@ RECORD_ROWS = table_of([FULL, PLAIN, None])
 ENTRY_ROWS = table_of([FULL, PLAIN]).select(ENTRY_SCHEMA.names).cast(ENTRY_SCHEMA)
 MANIFEST = Manifest(pieces=(Piece(name="000000.parquet", min_key=b"a", max_key=b"\xc3\xa9", count=3),))
 OBJECT = b"some bytes\x00\xff"
+HEADER = records.encode(RECORDS["commit"])
+DUMP = [
+    (
+        Kind.REPOSITORY,
+        records.encode(
+            DumpedRepository(
+                id=REPOSITORY.id, default_branch=REPOSITORY.default_branch, boundary_seed=7, format_version=1
+            )
+        ),
+    ),
+    (Kind.SETTING, b"compaction\0" + records.encode(RECORDS["compaction settings"])),
+    (Kind.BRANCH, records.encode(DumpedBranch(id=BranchId("main"), commit_id=CommitId("c1")))),
+    (Kind.TAG, records.encode(RECORDS["tag"])),
+    (
+        Kind.FOREIGN,
+        records.encode(
+            ForeignCommit(
+                id="f1",
+                metarange_id=MetarangeId("11" * 32),
+                parents=("f0",),
+                message="m",
+                committer="c",
+                creation_date=SINCE,
+                metadata={"k": "v"},
+            )
+        ),
+    ),
+    (Kind.COMMIT, HEADER),
+    (Kind.LAYOUT, bytes.fromhex(records.commit_id(HEADER)) + records.encode(RECORDS["layout"])),
+    (Kind.OBJECT, OBJECT),
+]
 
 
 @dataclass(frozen=True)
@@ -46,6 +83,23 @@ class Format:
     decode: Callable[[bytes], Any]
     one_encoding: bool = True
     """Whether equal values have equal bytes, in all versions of all libraries."""
+
+
+def write_dump(rows: list[tuple[Kind, bytes]]) -> bytes:
+    """A dump of these rows."""
+    file = BytesIO()
+    writer = DumpWriter(file)
+    for kind, row in rows:
+        writer.row(kind, row)
+    writer.end()
+    return file.getvalue()
+
+
+def read_dump(data: bytes) -> list[tuple[Kind, bytes]]:
+    """The rows of a dump but the end."""
+    blobs = open_blobs(f"memory://golden-{hex_id(data)}")
+    blobs.create("dump", data)
+    return [(row.kind, row.data) for row in rows(DumpFile(blobs, "dump")) if row.kind is not Kind.END]
 
 
 def _record(name: str) -> Format:
@@ -60,6 +114,7 @@ FORMATS = {name.replace(" ", "_"): _record(name) for name in RECORDS} | {
     ),
     "node": Format(NODE, node.encode, lambda data: node.decode(data, hex_id(data))),
     "entry": Format(normalise_entry(FULL.path, FULL), encode_entry, lambda data: decode_record(FULL.path, data)),
+    "dump": Format(DUMP, write_dump, read_dump, False),
     "tombstone": Format(None, lambda _: TOMBSTONE_VALUE, lambda data: decode_record("gone", data)),
     "range": Format(
         ENTRY_ROWS, lambda rows: bytes(segment.encode(rows)), lambda d: segment.decode(d, ENTRY_SCHEMA, "range"), False

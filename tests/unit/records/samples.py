@@ -13,6 +13,7 @@ from graveler_core.model.compaction import (
     StagedCounts,
     Thresholds,
 )
+from graveler_core.model.dump import Restoration
 from graveler_core.model.entities import (
     Branch,
     Cleanup,
@@ -125,5 +126,6 @@ RECORDS: dict[str, Record] = {
     "compaction history": CompactionHistory(uid=BranchUid("b1"))
     .with_run(CompactionRun(began=SINCE, seconds=0.25, outcome=Outcome.COMPACTED, layers=2, records=9, tombstones=4))
     .with_run(CompactionRun(began=SINCE, seconds=0.0, outcome=Outcome.BUSY)),
+    "restoration": Restoration(digest="0a" * 32, since=SINCE),
     "operation": Operation(branch_uid=BranchUid("b1"), base=CommitId("c1"), since=SINCE),
 }

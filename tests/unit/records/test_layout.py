@@ -26,6 +26,7 @@ LOCATIONS: list[tuple[Location[Any], bytes, bytes, str]] = [
     (keys.commit_layout(REPOSITORY, CommitId("c1")), b"repo-u1", b"layouts/c1", "layout"),
     (keys.cleanup(REPOSITORY, "repo/main:t1"), b"repo-u1", b"cleanup/repo/main:t1", "cleanup"),
     (keys.operation(REPOSITORY, "run 1"), b"repo-u1", b"ops/run 1", "operation"),
+    (keys.restoration(REPOSITORY), b"repo-u1", b"restored", "restoration"),
     (keys.sweeping(REPOSITORY), b"repo-u1", b"sweep", "sweeping"),
     (keys.COUNTS.at("repo/main:t1/w1"), b"graveler_stats", b"repo/main:t1/w1", "staged counts"),
     (keys.compaction_settings(REPOSITORY), b"repo-u1", b"settings/compaction", "compaction settings"),

@@ -1,0 +1,43 @@
+"""Moving a repository's metadata into a file and back. Thin, as `repository`."""
+
+from __future__ import annotations
+
+from graveler_core.facade.joining import Joining
+from graveler_core.transfer.dump import Dumped, dump
+from graveler_core.transfer.reading import Progress
+from graveler_core.transfer.restore import Restored, restore
+
+
+class Moving(Joining):
+    """The part of a repository that is dumped and restored."""
+
+    def dump_refs(self, uri: str, *, progress: Progress = lambda done, total: None) -> Dumped:
+        """Write branches, tags, commits and settings to a new file. Changes nothing: see `graveler_core.transfer.dump`.
+
+        What is staged is not in it, nor are the files in the storage namespace: a dump is restored where these are.
+
+        Args:
+            uri: Of the file: file:///…, s3://…, gs://…, az://…, memory://….
+            progress: Told how many steps are done, and of how many (0 where that is not known yet).
+
+        Raises:
+            NotUnique: (`BlobExists`) something is there already.
+            CorruptData: something is damaged or missing that belongs to the dump.
+        """
+        return dump(self._stores, self._active(), uri, progress=progress)
+
+    def restore_refs(self, uri: str, *, progress: Progress = lambda done, total: None) -> Restored:
+        """Fill this repository, which must be bare, with a dump: see `graveler_core.transfer.restore`.
+
+        Args:
+            uri: Of the file.
+            progress: Told how many bytes are done, and of how many.
+
+        Raises:
+            CorruptData: (`CorruptDump`) the dump is cut off, damaged or altered; nothing was written.
+            InvalidInput: this repository is not bare, or its storage namespace lacks what the dump needs.
+            Conflict: another dump is being restored here, or was.
+        """
+        restored = restore(self._stores, self.id, uri, progress=progress)
+        self._record = restored.repository
+        return restored

@@ -1,0 +1,1 @@
+"""Moving a repository's metadata: dumped into one file, restored from it."""
