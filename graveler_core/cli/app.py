@@ -18,7 +18,7 @@ from typing import Annotated
 
 import typer
 
-from graveler_core.cli import branch, commit, history, merge, metrics, objects, put, repo, staged, tag, upkeep
+from graveler_core.cli import branch, commit, history, merge, metrics, moving, objects, put, repo, staged, tag, upkeep
 from graveler_core.cli.session import NOBODY_READS, CommitterOption, JsonOption, Options, StoreOption
 from graveler_core.cli.startup import leave_pandas_out
 from graveler_core.cli.terminal import visible, without_passwords
@@ -33,7 +33,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for _verbs in (objects, put, staged, commit, merge, history, upkeep, metrics):
+for _verbs in (objects, put, staged, commit, merge, history, upkeep, moving, metrics):
     _verbs.register(app)
 for _name, _group in (("repo", repo.app), ("branch", branch.app), ("tag", tag.app)):
     app.add_typer(_group, name=_name)

@@ -27,7 +27,8 @@ def after_delay(action: Callable[[], None]) -> Cancel:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What is going on: shown before the bar. Without a total there is a spinner and the time spent."""
+    """What is going on: shown before the bar. Without a total there is a spinner and the time spent; a total of 0 is
+    told later, by `Progress.reach`."""
 
     description: str
     total: int | None = None
@@ -48,6 +49,7 @@ class Progress:
     ) -> None:
         self.done = 0
         self._work = work
+        self._total = work.total
         self._stream = stream if stream is not None else sys.stderr
         self._later = later
         self._lock = threading.Lock()
@@ -77,6 +79,12 @@ class Progress:
         if self._bar is not None and self._task is not None:
             self._bar.update(self._task, completed=self.done)
 
+    def reach(self, done: int, total: int) -> None:
+        """Say how much is done in all, and of how much; 0 where that is not known yet."""
+        self.done, self._total = done, total
+        if self._bar is not None and self._task is not None:
+            self._bar.update(self._task, completed=done, total=total or None)
+
     def _show(self) -> None:
         from rich.console import Console
         from rich.progress import Progress as Bar
@@ -86,7 +94,7 @@ class Progress:
                 return
             console = Console(file=self._stream)
             bar = Bar(*self._columns(), console=console, transient=True, redirect_stdout=False, redirect_stderr=False)
-            self._task = bar.add_task(self._work.description, total=self._work.total, completed=self.done)
+            self._task = bar.add_task(self._work.description, total=self._total or None, completed=self.done)
             self._bar = bar
             bar.start()
 

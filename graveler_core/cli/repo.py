@@ -23,30 +23,46 @@ app = typer.Typer(help="Create, list and delete repositories; thresholds of comp
 Threshold = Annotated[int | None, typer.Option(metavar="N", min=1, help="So many are too many.")]
 RepositoryUri = Annotated[str, typer.Argument(metavar="URI", help="graveler://repository")]
 
+NamespaceOption = Annotated[
+    str | None, typer.Option(metavar="URI", help="Where its data goes, else below the storage root of the settings.")
+]
+AdoptOption = Annotated[
+    bool, typer.Option("--adopt", help="Take the storage namespace over with what an earlier repository left there.")
+]
+
+
+def namespace_of(session: Session, name: str, given: str | None) -> str:
+    """The storage namespace of a repository to create."""
+    return given or f"{session.settings.data.rstrip('/')}/{name}"
+
 
 @verb(app, "create")
-def create(
+def create(  # noqa: PLR0913 - the command line's own options
     session: Session,
     uri: RepositoryUri,
-    storage_namespace: Annotated[
-        str | None,
-        typer.Option(metavar="URI", help="Where its data goes, else below the storage root of the settings."),
-    ] = None,
+    *,
+    storage_namespace: NamespaceOption = None,
     default_branch: Annotated[str, typer.Option(metavar="NAME", help="Name of its first branch.")] = "main",
+    bare: Annotated[bool, typer.Option("--bare", help="Without a branch, for graveler restore.")] = False,
+    adopt: AdoptOption = False,
 ) -> None:
     """Create a repository with an empty default branch.
 
     JSON: one document with id, storage_namespace, default_branch, creation_date.
     """
     name = repository_uri(uri).repository
-    namespace = storage_namespace or f"{session.settings.data.rstrip('/')}/{name}"
-    committer = session.committer
+    namespace = namespace_of(session, name, storage_namespace)
     with session.working("creating the repository"):
-        created = session.graveler.create_repository(
-            name, namespace, default_branch=default_branch, committer=committer
-        )
-    text = f"created repository {name} with branch {default_branch} in {created.storage_namespace}"
-    session.out.result(repository_document(created), text)
+        if bare:
+            created = session.graveler.create_bare_repository(
+                name, namespace, default_branch=default_branch, adopt=adopt
+            )
+        else:
+            created = session.graveler.create_repository(
+                name, namespace, default_branch=default_branch, committer=session.committer, adopt=adopt
+            )
+    what = f"bare repository {name}" if bare else f"repository {name} with branch {default_branch}"
+    session.out.result(repository_document(created), f"created {what} in {created.storage_namespace}")
 
 
 @verb(app, "list")

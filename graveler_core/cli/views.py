@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from graveler_core.model.changes import Change, ChangeSummary, MergeConflict
     from graveler_core.model.entities import Branch, Tag
     from graveler_core.model.entry import CommonPrefix, Entry
+    from graveler_core.transfer.dump import Dumped
+    from graveler_core.transfer.restore import Restored
 
 _KIND_STYLES = {"added": "green", "removed": "red", "changed": "yellow"}
 
@@ -166,6 +168,17 @@ def swept_document(swept: Swept) -> Document:
     """`dry_run`, `objects` and `blobs` deleted, `size` in bytes of both; left: `young`, `renewed`, `rest`,
     `unreadable`."""
     return asdict(swept)
+
+
+def dumped_document(dumped: Dumped) -> Document:
+    """`uri`, `digest`, `branches`, `dirty`, `tags`, `commits`, `objects`, `size`."""
+    return asdict(dumped)
+
+
+def restored_document(restored: Restored) -> Document:
+    """`id`, `digest`, `branches`, `tags`, `commits`, `objects`, `renamed`."""
+    counts = {name: getattr(restored, name) for name in ("digest", "branches", "tags", "commits", "objects", "renamed")}
+    return {"id": restored.repository.id, **counts}
 
 
 def _listed_cells(item: Entry | CommonPrefix) -> tuple[Any, ...]:

@@ -49,6 +49,20 @@ def test_shows_what_was_done_before_and_after_it_appears() -> None:
     assert "4.0/4.0 kB" in shown
 
 
+def test_learns_later_how_much_there_is() -> None:
+    for early in (True, False):
+        stream, later = Terminal(), Later()
+        with Progress(Work("dumping", 0, "steps"), stream=stream, later=later) as progress:
+            progress.reach(5, 0)
+            if early:
+                later.show()
+            progress.reach(10, 40)
+            if not early:
+                later.show()
+        assert progress.done == 10
+        assert "10/40" in stream.getvalue()
+
+
 def test_shows_a_spinner_when_the_end_is_unknown() -> None:
     stream, later = Terminal(), Later()
     with Progress(Work("committing"), stream=stream, later=later):
