@@ -4,7 +4,7 @@ from graveler_core.model.changes import Change, ChangeKind, ChangeSummary, Merge
 from graveler_core.model.compaction import Thresholds
 from graveler_core.model.entry import AddressType, CommonPrefix, Entry
 from graveler_core.model.operations import ConflictKind, OperationConflict, Put, Remove, Resolution, Unchanged
-from graveler_core.wiring import connect
+from graveler_core.wiring import compare_stores, connect, copy_store
 
 __all__ = [
     "AddressType",
@@ -22,5 +22,7 @@ __all__ = [
     "Resolution",
     "Thresholds",
     "Unchanged",
+    "compare_stores",
     "connect",
+    "copy_store",
 ]

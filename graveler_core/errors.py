@@ -77,6 +77,8 @@ class Kind(StrEnum):
     NewerSchema = "NewerSchema"
     CompactionUnderWay = "CompactionUnderWay"
     CorruptDump = "CorruptDump"
+    StoreNotEmpty = "StoreNotEmpty"
+    StoreChanged = "StoreChanged"
 
 
 class GravelerError(Exception):

@@ -6,7 +6,8 @@ for a type should wait.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
 from os import PathLike
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
 
     from graveler_core.facade.graveler import Graveler
+    from graveler_core.kv.store import Store
+    from graveler_core.transfer.kv_copy import Copied
+    from graveler_core.transfer.kv_copy_compare import Compared, Progress
 
 
 def connect(
@@ -56,3 +60,46 @@ def connect(
 
         kv = Metered(kv, metrics)
     return Graveler(Stores(kv=kv, blobs=blobs, background=Aside(), turns=Turns(kv)))
+
+
+def copy_store(source: str, target: str, *, dry_run: bool = False, progress: Progress = lambda more: None) -> Copied:
+    """Copy a whole key-value store at rest into an empty one, and compare both: see `graveler_core.transfer.kv_copy`.
+
+    A copy that did not end goes on where it was. What lies in storage namespaces stays there.
+
+    Args:
+        source: URL of a store, as for `connect`.
+        target: URL of a store that is empty, or holds a part of this very copy.
+        dry_run: Only count what would be copied.
+        progress: Told how many more rows were copied or compared.
+
+    Raises:
+        InvalidInput: a URL is none; the source holds nothing, or is itself a copy that did not end.
+        NotUnique: (`StoreNotEmpty`) the target holds something else.
+        Conflict: (`StoreChanged`) the source changed meanwhile; (`LostRace`) another run copies into the target.
+    """
+    from graveler_core.transfer import kv_copy
+
+    with _opened(source, target) as (here, there):
+        return kv_copy.measure(here, there) if dry_run else kv_copy.copy_store(here, there, progress=progress)
+
+
+def compare_stores(source: str, target: str, *, progress: Progress = lambda more: None) -> Compared:
+    """Compare all that two key-value stores at rest hold, row by row. Changes nothing.
+
+    Args:
+        source: URL of a store; so is `target`.
+        progress: Told how many more rows were compared.
+    """
+    from graveler_core.transfer import kv_copy_compare
+
+    with _opened(source, target) as (here, there):
+        return kv_copy_compare.compare_stores(here, there, progress)
+
+
+@contextmanager
+def _opened(source: str, target: str) -> Iterator[tuple[Store, Store]]:
+    from graveler_core.kv.registry import open_store
+
+    with closing(open_store(source)) as here, closing(open_store(target)) as there:
+        yield here, there

@@ -18,7 +18,21 @@ from typing import Annotated
 
 import typer
 
-from graveler_core.cli import branch, commit, history, merge, metrics, moving, objects, put, repo, staged, tag, upkeep
+from graveler_core.cli import (
+    branch,
+    commit,
+    history,
+    kv,
+    merge,
+    metrics,
+    moving,
+    objects,
+    put,
+    repo,
+    staged,
+    tag,
+    upkeep,
+)
 from graveler_core.cli.session import NOBODY_READS, CommitterOption, JsonOption, Options, StoreOption
 from graveler_core.cli.startup import leave_pandas_out
 from graveler_core.cli.terminal import visible, without_passwords
@@ -35,7 +49,7 @@ app = typer.Typer(
 )
 for _verbs in (objects, put, staged, commit, merge, history, upkeep, moving, metrics):
     _verbs.register(app)
-for _name, _group in (("repo", repo.app), ("branch", branch.app), ("tag", tag.app)):
+for _name, _group in (("repo", repo.app), ("branch", branch.app), ("tag", tag.app), ("kv", kv.app)):
     app.add_typer(_group, name=_name)
 
 

@@ -33,6 +33,7 @@ class Work:
     description: str
     total: int | None = None
     unit: str = "bytes"
+    """Without a total, what is done is counted in any other one."""
 
 
 class Progress:
@@ -103,6 +104,7 @@ class Progress:
 
         text = progress.TextColumn("{task.description}", markup=False)
         if self._work.total is None:
-            return [progress.SpinnerColumn(), text, progress.TimeElapsedColumn()]
+            done = [] if self._work.unit == "bytes" else [f"{{task.completed:,.0f}} {self._work.unit}"]
+            return [progress.SpinnerColumn(), text, *done, progress.TimeElapsedColumn()]
         amount = progress.DownloadColumn() if self._work.unit == "bytes" else progress.MofNCompleteColumn()
         return [text, progress.BarColumn(), amount, progress.TimeRemainingColumn()]

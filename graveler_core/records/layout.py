@@ -16,6 +16,8 @@
                                         restored                      Restoration
     partition  <repository>-<uid>-<byte of id>  objects/<id>      run of a commit index
     partition  <staging token>          key/<path>                    staged entry or tombstone
+    partition  graveler_iam             kept for users and policies
+    partition  graveler_copy            into                          Copying
 
 A name that people choose never decides a partition alone: the uid, fresh per creation, keeps what an earlier repository
 of the same name left behind unreachable.
@@ -23,10 +25,12 @@ of the same name left behind unreachable.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from graveler_core.model.compaction import CompactionHistory, CompactionSettings, StagedCounts
+from graveler_core.model.copying import Copying
 from graveler_core.model.dump import Restoration
 from graveler_core.model.entities import (
     Branch,
@@ -50,12 +54,15 @@ from graveler_core.model.ids import (
     StagingToken,
     TagId,
 )
+from graveler_core.model.layers import SealedToken
 
 R = TypeVar("R", bound=Record)
 
 GRAVELER = b"graveler"
 DELETED = b"graveler_deleted"
 STATS = b"graveler_stats"
+IAM = b"graveler_iam"
+COPY = b"graveler_copy"
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,3 +228,30 @@ def stored_object(repo: Repository, object_id: ObjectId) -> tuple[bytes, bytes]:
 def object_partitions(repo: Repository) -> list[bytes]:
     """The partitions that a repository's objects are spread over."""
     return [f"{repo.id}-{repo.uid}-{byte:02x}".encode() for byte in range(256)]
+
+
+def copying() -> Location[Copying]:
+    """How far the copy of another store into this one has come."""
+    return Location(COPY, b"into", Copying)
+
+
+def partitions(repo: Repository, branches: Iterable[Branch], cleanups: Iterable[Cleanup]) -> Iterator[bytes]:
+    """All partitions of a repository, each once, lazily: its own, then its objects', then those of what is staged.
+
+    In memory are the names of the staging tokens of its branches.
+
+    Args:
+        branches: Its branches; asked for after its own partition was given.
+        cleanups: Its cleanup records: layers that are about to leave their branch's record, or to enter it.
+    """
+    yield partition(repo)
+    yield from object_partitions(repo)
+    listed: set[StagingToken] = set()
+    for branch in branches:
+        sealed = (layer.token for layer in branch.sealed_tokens if isinstance(layer, SealedToken))
+        for token in (branch.staging_token, *sealed):
+            listed.add(token)
+            yield staging(token)
+    for cleanup in cleanups:
+        if isinstance(cleanup.layer, SealedToken) and cleanup.layer.token not in listed:
+            yield staging(cleanup.layer.token)

@@ -1,1 +1,1 @@
-"""Moving a repository's metadata: dumped into one file, restored from it."""
+"""Moving metadata: whole stores between backends, and refs through one file from repository to repository."""

@@ -70,6 +70,14 @@ def test_shows_a_spinner_when_the_end_is_unknown() -> None:
     assert "committing" in stream.getvalue()
 
 
+def test_shows_how_much_is_done_when_the_end_is_unknown() -> None:
+    stream, later = Terminal(), Later()
+    with Progress(Work("copying", unit="rows"), stream=stream, later=later) as progress:
+        later.show()
+        progress.advance(12_345)
+    assert "12,345 rows" in stream.getvalue()
+
+
 def test_never_starts_in_a_pipe() -> None:
     stream, later = io.StringIO(), Later()
     with Progress(Work("committing"), stream=stream, later=later) as progress:

@@ -13,6 +13,7 @@ from graveler_core.model.compaction import (
     StagedCounts,
     Thresholds,
 )
+from graveler_core.model.copying import Copying
 from graveler_core.model.dump import Restoration
 from graveler_core.model.entities import (
     Branch,
@@ -127,5 +128,13 @@ RECORDS: dict[str, Record] = {
     .with_run(CompactionRun(began=SINCE, seconds=0.25, outcome=Outcome.COMPACTED, layers=2, records=9, tombstones=4))
     .with_run(CompactionRun(began=SINCE, seconds=0.0, outcome=Outcome.BUSY)),
     "restoration": Restoration(digest="0a" * 32, since=SINCE),
+    "copying": Copying(
+        source="0f" * 32,
+        run=Nonce("n6"),
+        unit="repos/repo",
+        partition=b"repo-u1",
+        key="branches/é".encode(),
+        compared=True,
+    ),
     "operation": Operation(branch_uid=BranchUid("b1"), base=CommitId("c1"), since=SINCE),
 }

@@ -30,6 +30,7 @@ LOCATIONS: list[tuple[Location[Any], bytes, bytes, str]] = [
     (keys.sweeping(REPOSITORY), b"repo-u1", b"sweep", "sweeping"),
     (keys.COUNTS.at("repo/main:t1/w1"), b"graveler_stats", b"repo/main:t1/w1", "staged counts"),
     (keys.compaction_settings(REPOSITORY), b"repo-u1", b"settings/compaction", "compaction settings"),
+    (keys.copying(), b"graveler_copy", b"into", "copying"),
     (
         keys.compaction_history(REPOSITORY, BranchId("main")),
         b"repo-u1",

@@ -23,14 +23,20 @@ def postgresql_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]
         yield url
 
 
+@pytest.fixture
+def postgresql_url(postgresql_server: str) -> Iterator[str]:
+    """The URL of an empty schema on it."""
+    with fresh_schema(postgresql_server) as url:
+        yield url
+
+
 @pytest.fixture(params=["memory", "sqlite", "postgresql"])
 def kv(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
     """An empty store of each kind."""
     if request.param == "postgresql":
-        with fresh_schema(request.getfixturevalue("postgresql_server")) as url, closing(open_store(url)) as store:
-            yield store
-        return
-    url = "memory://" if request.param == "memory" else f"sqlite:///{tmp_path}/meta.db?durability=process"
+        url = request.getfixturevalue("postgresql_url")
+    else:
+        url = "memory://" if request.param == "memory" else f"sqlite:///{tmp_path}/meta.db?durability=process"
     with closing(open_store(url)) as store:
         yield store
 

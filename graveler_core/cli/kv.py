@@ -1,0 +1,101 @@
+"""`graveler kv …`: whole key-value stores, copied from one backend to another and compared."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from graveler_core.cli.output import Column, Document, View
+from graveler_core.cli.progress import Progress, Work
+from graveler_core.cli.session import Session, verb
+from graveler_core.cli.terminal import bytes_for_people
+from graveler_core.kv.display import without_password
+
+if TYPE_CHECKING:
+    from graveler_core.transfer.kv_copy import Copied
+    from graveler_core.transfer.kv_copy_compare import Amount, Difference
+
+DIFFERENT = 1
+"""Exit code when two stores differ."""
+app = typer.Typer(help="Copy whole key-value stores between backends, and compare them.")
+From = Annotated[str, typer.Argument(metavar="FROM", help="URL of a key-value store, as --store takes it.")]
+To = Annotated[str, typer.Argument(metavar="TO", help="URL of another one.")]
+
+
+@verb(app, "copy")
+def copy(
+    session: Session,
+    source: From,
+    target: To,
+    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Say what would be copied.")] = False,
+) -> None:
+    """Copy a whole store into an empty one, and compare both. A copy that did not end goes on where it was.
+
+    Nobody may write to FROM meanwhile, and nobody may use TO before the copy has ended. Repositories show in TO when
+    all of them are there. What lies in storage namespaces stays where it is.
+
+    JSON: one document with from, to (URLs without passwords), repositories, deleted (that wait for the cleaner),
+    partitions, rows, size (bytes), resumed, dry_run.
+    """
+    import graveler_core
+
+    with Progress(Work("counting" if dry_run else "copying", unit="rows")) as progress:
+        copied = graveler_core.copy_store(source, target, dry_run=dry_run, progress=progress.advance)
+    said = "would copy" if dry_run else "copied and compared"
+    what = f"{copied.repositories:,} repositories, {_amount(copied.amount)}"
+    urls = {"from": without_password(source), "to": without_password(target)}
+    session.out.result({**urls, **copied_document(copied), "dry_run": dry_run}, f"{said} {what} to {urls['to']}")
+
+
+@verb(app, "verify")
+def verify(session: Session, source: From, target: To) -> None:
+    """Compare all that two stores hold. Changes nothing; nobody may write to them meanwhile.
+
+    Exit code 1 if they differ.
+
+    JSON: a line for each partition that differs, with type ("difference"), partition, key, how ("missing" in TO,
+    "surplus" in TO, "changed"): of its first row that differs, and no more than 100 of them. If there are none, one
+    document with type ("equal"), partitions, rows, size (bytes).
+    """
+    import graveler_core
+
+    with Progress(Work("comparing", unit="rows")) as progress:
+        found = graveler_core.compare_stores(source, target, progress=progress.advance)
+    if found.differences:
+        session.out.rows(found.differences, DIFFERENCES)
+        raise typer.Exit(DIFFERENT)
+    session.out.result({"type": "equal", **amount_document(found.equal)}, f"equal: {_amount(found.equal)}")
+
+
+def amount_document(amount: Amount) -> Document:
+    """`partitions`, `rows`, `size` in bytes."""
+    return {"partitions": amount.partitions, "rows": amount.rows, "size": amount.size}
+
+
+def copied_document(copied: Copied) -> Document:
+    """`repositories`, `deleted`, an amount's document, `resumed`."""
+    counts = {"repositories": copied.repositories, "deleted": copied.deleted}
+    return {**counts, **amount_document(copied.amount), "resumed": copied.resumed}
+
+
+def difference_document(difference: Difference) -> Document:
+    """`type` ("difference"), `partition`, `key`, `how` ("missing", "surplus" or "changed")."""
+    return {"type": "difference", **dict(zip(("partition", "key", "how"), _cells(difference), strict=True))}
+
+
+def _cells(difference: Difference) -> tuple[str, str, str]:
+    partition, key = (part.decode(errors="backslashreplace") for part in (difference.partition, difference.key))
+    return partition, key, difference.how.value
+
+
+def _amount(amount: Amount) -> str:
+    return f"{amount.rows:,} rows in {amount.partitions:,} partitions, {bytes_for_people(amount.size)}"
+
+
+DIFFERENCES: View[Difference] = View(
+    columns=(Column("partition", folds=True), Column("key", folds=True), Column("how", style="red")),
+    cells=_cells,
+    document=difference_document,
+    empty="no differences",
+)
