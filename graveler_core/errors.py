@@ -15,7 +15,7 @@ fixed; kinds only ever grow (a kind is stored in logs and crosses process border
     ├── SlowDown           wait, then try the same again
     ├── OutcomeUnknown     the write may have happened: look before repeating it
     ├── Unavailable        the store cannot be reached, or cannot be written: mend the surroundings
-    ├── PermissionDenied   ask for the permission
+    ├── PermissionDenied   ask for the permission, or that the rule be lifted that the message names
     └── CorruptData        restore the named object from a copy; repeating will not help
 """
 
@@ -79,6 +79,8 @@ class Kind(StrEnum):
     CorruptDump = "CorruptDump"
     StoreNotEmpty = "StoreNotEmpty"
     StoreChanged = "StoreChanged"
+    BranchProtected = "BranchProtected"
+    RepositoryReadOnly = "RepositoryReadOnly"
 
 
 class GravelerError(Exception):
@@ -173,7 +175,7 @@ class Unavailable(GravelerError):
 
 
 class PermissionDenied(GravelerError):
-    """The caller may not do this."""
+    """The caller may not do this, or nobody may; nothing was changed."""
 
     default_kind = Kind.PermissionDenied
 

@@ -27,6 +27,7 @@ from graveler_core.cli import (
     metrics,
     moving,
     objects,
+    protection,
     put,
     repo,
     staged,
@@ -49,6 +50,7 @@ app = typer.Typer(
 )
 for _verbs in (objects, put, staged, commit, merge, history, upkeep, moving, metrics):
     _verbs.register(app)
+protection.register(branch.app, repo.app)
 for _name, _group in (("repo", repo.app), ("branch", branch.app), ("tag", tag.app), ("kv", kv.app)):
     app.add_typer(_group, name=_name)
 

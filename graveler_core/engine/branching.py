@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from graveler_core.engine.permitted import require_changeable, require_permitted
 from graveler_core.engine.registers import fresh
 from graveler_core.engine.resolve import resolve_commit
 from graveler_core.engine.retry import attempts
@@ -18,6 +19,7 @@ from graveler_core.engine.swap import cleanups, record_writes, retire
 from graveler_core.errors import InvalidInput, Kind, NotUnique, PredicateFailed
 from graveler_core.model.entities import Branch, Repository, Tag
 from graveler_core.model.ids import BranchId, BranchUid, CommitId, RepositoryId, TagId
+from graveler_core.model.protection import Action
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.refs import branches, repositories
@@ -41,8 +43,9 @@ def create_branch(stores: Stores, repo: RepositoryId, name: BranchId, source: st
     Raises:
         NotUnique: (`BranchExists`) a branch, or (`TagExists`) a tag, bears the name.
         NotFound: no such repository or source.
+        PermissionDenied: the repository is read-only.
     """
-    repository = repositories.get(stores.kv, stores.clock, stores.ids, repo)
+    repository = _changeable(stores, repo)
     commit = resolve_commit(stores, repository, source)
     _require_free(stores, repository, tag=TagId(name))
     record = new_branch(stores, repository, name, commit.id)
@@ -59,11 +62,13 @@ def delete_branch(stores: Stores, repo: RepositoryId, name: BranchId) -> None:
     """Delete a branch with everything staged on it; its commits stay.
 
     Raises:
+        PermissionDenied: the branch is protected from force, or the repository is read-only.
         InvalidInput: (`DefaultBranch`) it is the repository's default branch.
         NotFound: no such repository or branch.
     """
     for _ in attempts(stores, f"deletion of branch {repo}/{name}"):
         now = fresh(stores, repo, name)
+        require_permitted(now, Action.FORCE)
         if now.repository.default_branch == name:
             raise InvalidInput(
                 f"branch {name!r} is the default branch of repository {repo!r} and cannot be deleted",
@@ -87,8 +92,9 @@ def create_tag(stores: Stores, repo: RepositoryId, tag: Tag, ref: str) -> Tag:
     Raises:
         NotUnique: (`TagExists`) a tag, or (`BranchExists`) a branch, bears the name.
         NotFound: no such repository or ref.
+        PermissionDenied: the repository is read-only.
     """
-    repository = repositories.get(stores.kv, stores.clock, stores.ids, repo)
+    repository = _changeable(stores, repo)
     commit = resolve_commit(stores, repository, ref)
     _require_free(stores, repository, branch=BranchId(tag.id))
     record = tag.model_copy(update={"commit_id": commit.id})
@@ -99,13 +105,24 @@ def create_tag(stores: Stores, repo: RepositoryId, tag: Tag, ref: str) -> Tag:
 
 
 def delete_tag(stores: Stores, repo: RepositoryId, name: TagId) -> None:
-    """Delete a tag; its commit stays. Raises `NotFound` (`TagNotFound`)."""
-    repository = repositories.get(stores.kv, stores.clock, stores.ids, repo)
+    """Delete a tag; its commit stays.
+
+    Raises:
+        NotFound: (`TagNotFound`) there is none.
+        PermissionDenied: the repository is read-only.
+    """
+    repository = _changeable(stores, repo)
     for _ in attempts(stores, f"deletion of tag {repo}/{name}"):
         held = branches.get_tag(stores.kv, repository, name)
         if access.remove(stores.kv, keys.tag(repository, name), held):
             return
     raise AssertionError("attempts() raises when it ends")
+
+
+def _changeable(stores: Stores, repo: RepositoryId) -> Repository:
+    repository = repositories.get(stores.kv, stores.clock, stores.ids, repo)
+    require_changeable(repository)
+    return repository
 
 
 def _bears(uid: BranchUid, current: Branch) -> bool:

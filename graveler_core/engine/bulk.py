@@ -25,6 +25,7 @@ import pyarrow.compute as pc
 
 from graveler_core.codec.records import encode
 from graveler_core.engine import counting
+from graveler_core.engine.permitted import require_permitted
 from graveler_core.engine.registers import fresh
 from graveler_core.engine.retry import attempts
 from graveler_core.engine.swap import lists, swap
@@ -33,6 +34,7 @@ from graveler_core.model.entities import Cleanup
 from graveler_core.model.entry import TOMBSTONE
 from graveler_core.model.ids import BranchId, LayerId, RepositoryId
 from graveler_core.model.layers import MAX_LAYERS, Layer, PrefixRemoval, PrefixRestoration, SealedToken, SegmentLayer
+from graveler_core.model.protection import Action
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.staging import area, segment_layer
@@ -48,7 +50,7 @@ MAX_LAYER_BYTES = 64 * 1024
 def stage_records(stores: Stores, repo: RepositoryId, branch: BranchId, records: pa.Table) -> None:
     """Stage a sorted table in `RECORD_SCHEMA`, keys distinct, all at once."""
     if records.num_rows == 0:
-        fresh(stores, repo, branch)
+        require_permitted(fresh(stores, repo, branch), Action.WRITE)
         return
 
     def build(now: Registers) -> Layer:
@@ -94,6 +96,7 @@ def _push(stores: Stores, repo: RepositoryId, branch: BranchId, wanted: _Wanted)
         if built is not None and lists(now.branch, built[1].id):
             # A swap that was taken for lost came through late. A layer is never listed twice.
             return
+        require_permitted(now, Action.WRITE)
         if len(now.branch.sealed_tokens) + 2 > MAX_LAYERS or len(encode(now.branch)) > MAX_LAYER_BYTES:
             counting.name(stores, now)
             raise SlowDown(

@@ -25,6 +25,7 @@ from graveler_core.engine.advance import Tried, advance, find_operation
 from graveler_core.engine.draft import Content, Draft, begin_operation, build
 from graveler_core.engine.earlier import made_by_call
 from graveler_core.engine.install import Decision, Verdict, decide, without_tail
+from graveler_core.engine.permitted import require_permitted
 from graveler_core.engine.registers import fresh
 from graveler_core.engine.retry import attempts
 from graveler_core.engine.seal import seal
@@ -34,6 +35,7 @@ from graveler_core.errors import Conflict, CorruptData, InvalidInput, Kind, NoCh
 from graveler_core.model.entities import Branch
 from graveler_core.model.ids import BranchId, Nonce, RepositoryId
 from graveler_core.model.layers import Layer
+from graveler_core.model.protection import Action
 from graveler_core.objects.commits import StoredCommit
 from graveler_core.refs.branches import branch_missing
 from graveler_core.staging.stack import few_rows
@@ -59,6 +61,7 @@ def commit(stores: Stores, repo: RepositoryId, branch: BranchId, draft: Draft) -
         NoChanges: nothing is staged, what is staged changes nothing, or (`details["commit"]`) another commit took it.
         Conflict: (`Discarded`) a reset took the changes meanwhile.
         NotFound: no such repository or branch.
+        PermissionDenied: the branch is protected from commits, or the repository is read-only.
         OutcomeUnknown: the answer of the last step was lost, and history does not tell; `details["commit"]` is its id.
     """
     tried = Tried()
@@ -163,6 +166,7 @@ def _install(stores: Stores, registers: Registers, built: _Built, tried: Tried) 
 
 
 def _swapped(stores: Stores, registers: Registers, built: _Built, tried: Tried) -> bool:
+    require_permitted(registers, Action.COMMIT)
     staying = without_tail(registers.branch, built.layers)
     update: dict[str, object] = {"sealed_tokens": staying, "compacted_metarange": None}
     if built.commit is not None:

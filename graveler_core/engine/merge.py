@@ -25,11 +25,13 @@ from graveler_core.engine.draft import Content, Draft, build
 from graveler_core.engine.earlier import made_by_call, made_under_key
 from graveler_core.engine.merge_chain import Call, chain
 from graveler_core.engine.merge_sides import MergeRequest, sides_of
+from graveler_core.engine.permitted import require_permitted
 from graveler_core.engine.registers import fresh, same_content
 from graveler_core.engine.retry import attempts
 from graveler_core.engine.swap import record_writes
 from graveler_core.errors import NoChanges
 from graveler_core.model.ids import CommitId, RepositoryId
+from graveler_core.model.protection import Action
 from graveler_core.objects.commits import StoredCommit
 from graveler_core.stores import Registers, Stores
 
@@ -42,6 +44,7 @@ def merge(stores: Stores, repo: RepositoryId, request: MergeRequest, draft: Draf
             of it changes anything here. `details["commit"]` is the head.
         Conflict: (`MergeConflict`) both sides changed some paths; `details["conflicts"]` lists the first thousand.
         DirtyBranch: the destination has uncommitted changes.
+        PermissionDenied: the branch is protected from merges, or the repository is read-only.
         NotFound: no such repository, ref or branch; or (`NoMergeBase`) the histories are unrelated.
         InvalidInput: a resolution is none, or of a path that the source did not change.
     """
@@ -60,6 +63,7 @@ def _merge(stores: Stores, repo: RepositoryId, call: Call, tried: Tried) -> Stor
         made = made_under_key(stores, registers, call.draft) or made_by_call(stores, registers, tried, began)
         if made is not None:
             return made
+        require_permitted(registers, Action.MERGE)
         require_clean(stores, registers, "merging into it")
         made = _build(stores, registers, call)
         if made is None:

@@ -77,8 +77,12 @@ def settled(
 
 
 def same_token(used: Registers, now: Registers) -> bool:
-    """What a write used: this repository, this branch, this staging token."""
-    return _same_place(used, now) and used.branch.staging_token == now.branch.staging_token
+    """What a write used: this repository under the same rules, this branch, this staging token."""
+    return (
+        _same_place(used, now)
+        and used.repository.nonce == now.repository.nonce
+        and used.branch.staging_token == now.branch.staging_token
+    )
 
 
 def same_content(used: Registers, now: Registers) -> bool:

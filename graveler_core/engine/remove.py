@@ -28,6 +28,7 @@ from graveler_core.codec.records import decode
 from graveler_core.codec.staged_record import encode_tombstone
 from graveler_core.committed.index.lookup import identities_of_few
 from graveler_core.engine.bulk import stage_records
+from graveler_core.engine.permitted import permits
 from graveler_core.engine.registers import fresh
 from graveler_core.engine.view import view_of
 from graveler_core.engine.write import set_records
@@ -35,6 +36,7 @@ from graveler_core.errors import GravelerError, PredicateFailed
 from graveler_core.kv.bulk import delete_together, deletes_together, get_many
 from graveler_core.model.ids import BranchId, RepositoryId
 from graveler_core.model.names import path_key
+from graveler_core.model.protection import Action
 from graveler_core.records import layout as keys
 from graveler_core.stores import Registers, Stores
 
@@ -67,7 +69,8 @@ def _deleted(stores: Stores, repo: RepositoryId, branch: BranchId, removed: Sequ
     if not 0 < len(removed) <= FEW_PATHS or not deletes_together(stores.kv):
         return False
     used = stores.registers.get(repo, branch) or fresh(stores, repo, branch)
-    if used.branch.sealed_tokens:
+    # The record that is asked is the one that the read below must find, or nothing is deleted.
+    if used.branch.sealed_tokens or not permits(used, Action.WRITE):
         return False
     here, token = keys.repository(repo), keys.staging(used.branch.staging_token)
     at = [(token, keys.staged(path)) for path in removed]

@@ -15,11 +15,13 @@ from __future__ import annotations
 from functools import partial
 
 from graveler_core.engine.clean_branch import require_clean
+from graveler_core.engine.permitted import require_permitted
 from graveler_core.engine.registers import fresh
 from graveler_core.engine.resolve import resolve_commit
 from graveler_core.engine.retry import attempts
 from graveler_core.engine.swap import cleanups, lists, record_writes, retire, swap
 from graveler_core.model.ids import BranchId, RepositoryId
+from graveler_core.model.protection import Action
 from graveler_core.objects.commits import StoredCommit
 from graveler_core.records import layout as keys
 from graveler_core.staging.stack import layers_of
@@ -27,9 +29,15 @@ from graveler_core.stores import Stores
 
 
 def reset(stores: Stores, repo: RepositoryId, branch: BranchId) -> None:
-    """Discard everything staged on a branch."""
+    """Discard everything staged on a branch.
+
+    Raises:
+        NotFound: no such repository or branch.
+        PermissionDenied: the branch is protected from writes, or the repository is read-only.
+    """
     for _ in attempts(stores, f"reset of {repo}/{branch}"):
         now = fresh(stores, repo, branch)
+        require_permitted(now, Action.WRITE)
         layers = layers_of(now.branch)
         record_writes(stores, cleanups(stores, now, layers))
         token = keys.staging_token(now.repository, branch, stores.ids.fresh())
@@ -53,9 +61,11 @@ def hard_reset(stores: Stores, repo: RepositoryId, branch: BranchId, ref: str) -
     Raises:
         DirtyBranch: the branch has uncommitted changes.
         NotFound: no such repository, branch or ref.
+        PermissionDenied: the branch is protected from force, or the repository is read-only.
     """
     for _ in attempts(stores, f"hard reset of {repo}/{branch}"):
         now = fresh(stores, repo, branch)
+        require_permitted(now, Action.FORCE)
         target = resolve_commit(stores, now.repository, ref)
         require_clean(stores, now, "a hard reset")
         update = {"commit_id": target.id, "compacted_metarange": None, "epoch": now.branch.epoch + 1}

@@ -6,12 +6,14 @@ added to the old token: a writer that still uses it finds another token at its c
 
 from __future__ import annotations
 
+from graveler_core.engine.permitted import require_permitted
 from graveler_core.engine.registers import fresh, same_content
 from graveler_core.engine.retry import attempts
 from graveler_core.engine.swap import lists, swap
 from graveler_core.errors import NoChanges, OutcomeUnknown
 from graveler_core.model.ids import BranchId, RepositoryId
 from graveler_core.model.layers import SealedToken
+from graveler_core.model.protection import Action
 from graveler_core.records import layout as keys
 from graveler_core.staging import area
 from graveler_core.staging.stack import Stack, is_dirty
@@ -19,13 +21,15 @@ from graveler_core.stores import Registers, Stores
 
 
 def seal(stores: Stores, repo: RepositoryId, branch: BranchId, *, allow_empty: bool) -> Registers:
-    """Seal the staging token if it holds a record; gives the registers to build from.
+    """Seal the staging token for a commit if it holds a record; gives the registers to build from.
 
     Raises:
+        PermissionDenied: the branch is protected from commits, or the repository is read-only.
         NoChanges: no layer says anything and there is no compacted tree (unless `allow_empty`); nothing was sealed.
     """
     for _ in attempts(stores, f"branch {repo}/{branch}"):
         now = fresh(stores, repo, branch)
+        require_permitted(now, Action.COMMIT)
         if not area.is_empty(stores.kv, now.branch.staging_token):
             sealed = _sealed(stores, now)
             if sealed is not None:

@@ -31,6 +31,7 @@ from graveler_core.committed.index.successor import Successor, on_metarange, sma
 from graveler_core.engine.advance import Tried, advance
 from graveler_core.engine.draft import Content, Draft, build
 from graveler_core.engine.earlier import made_by_call, made_under_key
+from graveler_core.engine.permitted import require_permitted
 from graveler_core.engine.registers import fresh, same_content
 from graveler_core.engine.retry import attempts
 from graveler_core.engine.swap import record_writes, without_layer
@@ -41,6 +42,7 @@ from graveler_core.model.entry import Entry
 from graveler_core.model.ids import BranchId, CommitId, MetarangeId, Nonce, RepositoryId, RepositoryUid
 from graveler_core.model.index import Index
 from graveler_core.model.operations import Operation, Put
+from graveler_core.model.protection import Action
 from graveler_core.objects.commits import StoredCommit
 from graveler_core.staging import stack as staged
 from graveler_core.staging.prefixes import Source
@@ -89,6 +91,7 @@ def transact(
         Conflict: (`TransactionConflict`) `details["conflicts"]` lists every operation that does not fit what is there.
         DirtyBranch: some of the paths are staged on the branch; `details["paths"]` names them.
         NoChanges: the operations change nothing.
+        PermissionDenied: the branch is protected from commits, or the repository is read-only.
         InvalidInput: a path twice, a content id twice, or a bad entry.
     """
     tried = Tried()
@@ -108,6 +111,7 @@ def _transact(
         made = made_under_key(stores, registers, draft) or made_by_call(stores, registers, tried, began)
         if made is not None:
             return made
+        require_permitted(registers, Action.COMMIT)
         try:
             built = _build(stores, registers, call, draft)
         except CorruptData as missing:

@@ -24,6 +24,7 @@ from graveler_core.engine.clean_branch import require_clean
 from graveler_core.engine.combine import combine
 from graveler_core.engine.draft import Content, Draft, build
 from graveler_core.engine.earlier import made_by_call, made_under_key
+from graveler_core.engine.permitted import require_permitted
 from graveler_core.engine.registers import fresh, same_content
 from graveler_core.engine.resolve import resolve_commit
 from graveler_core.engine.retry import attempts
@@ -34,6 +35,7 @@ from graveler_core.model.changes import MergeStrategy
 from graveler_core.model.entities import Repository
 from graveler_core.model.ids import BranchId, CommitId, Nonce, RepositoryId
 from graveler_core.model.index import Index
+from graveler_core.model.protection import Action
 from graveler_core.objects.commits import StoredCommit
 from graveler_core.stores import Registers, Stores
 
@@ -73,6 +75,7 @@ def transplant(stores: Stores, repo: RepositoryId, onto: BranchId, replay: Repla
         Conflict: (`MergeConflict`) the branch changed the same paths.
         DirtyBranch: the branch has uncommitted changes.
         NoChanges: none of the commits changes anything here.
+        PermissionDenied: the branch is protected from commits, or the repository is read-only.
         InvalidInput: the commits are not each other's parents, oldest first; or a commit has no such parent.
     """
     tried = Tried()
@@ -93,6 +96,7 @@ def _transplant(
         made = made_under_key(stores, registers, draft) or made_by_call(stores, registers, tried, began)
         if made is not None:
             return made
+        require_permitted(registers, Action.COMMIT)
         require_clean(stores, registers, "commits are replayed on it")
         # Once: a name means what it meant when the call began, also where the lost race was about that very branch.
         steps = steps or _steps(stores, registers.repository, replay, draft)

@@ -6,6 +6,11 @@
    commit began in between, so the write is in a token that every later commit takes. Otherwise it is written again,
    into the new token: writing the same entry twice is no change.
 
+Each attempt asks first whether the repository lets the branch be written to. The first may ask a copy that is out of
+date; where the re-read shows a rule that forbids the write, the next attempt refuses it. What an earlier attempt has
+set then stands, and may be seen: that is an unknown outcome, as is any failure after a set. Where nothing was set it
+is a plain refusal.
+
 There is no swap: the staged area is not linearizable (seed 003, non-guarantees), the branch head is.
 """
 
@@ -17,12 +22,14 @@ from dataclasses import dataclass
 
 from graveler_core.codec.entry import normalise_record
 from graveler_core.engine import counting
+from graveler_core.engine.permitted import require_permitted
 from graveler_core.engine.registers import same_token, settled
-from graveler_core.errors import OutcomeUnknown, SlowDown, Unavailable
+from graveler_core.errors import OutcomeUnknown, PermissionDenied, SlowDown, Unavailable
 from graveler_core.kv.bulk import set_many, sets_atomically
 from graveler_core.model.entry import AddressType, Entry
 from graveler_core.model.ids import BranchId, RepositoryId
 from graveler_core.model.names import path_key
+from graveler_core.model.protection import Action
 from graveler_core.records import layout as keys
 from graveler_core.stores import Registers, Stores
 
@@ -86,12 +93,14 @@ def set_records(
         tombstones: How many of them are.
 
     Raises:
+        PermissionDenied: the branch is protected from writes, or the repository is read-only; nothing was set.
         OutcomeUnknown: some of it may have been set, and whether it counts could not be told.
     """
     maybe_written = False
 
     def attempt(registers: Registers) -> tuple[Registers, int]:
         nonlocal maybe_written
+        require_permitted(registers, Action.WRITE)
         partition = keys.staging(registers.branch.staging_token)
         rows = [(partition, keys.staged(path), record) for path, record in records(registers)]
         try:
@@ -107,7 +116,7 @@ def set_records(
 
     try:
         used, written = settled(stores, repo, branch, attempt, same=same_token)
-    except (SlowDown, Unavailable) as e:
+    except (SlowDown, Unavailable, PermissionDenied) as e:
         if not maybe_written:
             raise
         raise OutcomeUnknown(

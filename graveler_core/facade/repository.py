@@ -17,6 +17,7 @@ from graveler_core.facade.branch import Branch
 from graveler_core.facade.history import CommitRecord, LogEntry, commit_record, log_entry
 from graveler_core.facade.listing import Listing
 from graveler_core.facade.moving import Moving
+from graveler_core.facade.protecting import Protecting
 from graveler_core.facade.snapshot import Snapshot
 from graveler_core.gc.findings import Finding
 from graveler_core.gc.fsck import fsck
@@ -31,7 +32,7 @@ from graveler_core.model.names import branch_id, prefix_key, tag_id
 from graveler_core.refs import branches
 
 
-class Repository(Moving):
+class Repository(Moving, Protecting):
     """A repository: its branches, tags and history."""
 
     def __repr__(self) -> str:

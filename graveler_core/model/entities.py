@@ -25,6 +25,7 @@ from graveler_core.model.ids import (
 )
 from graveler_core.model.index import Index
 from graveler_core.model.layers import Layer
+from graveler_core.model.protection import ProtectionRule
 
 FORMAT_VERSION = 1
 
@@ -60,6 +61,10 @@ class Repository(Record):
     """When the current state was entered."""
     was_active: bool = Field(default=False, exclude_if=operator.not_)
     """Set when it leaves `active`, and kept: what never was active is never restored."""
+    read_only: bool = Field(default=False, exclude_if=operator.not_)
+    """Nothing that its users see may be changed."""
+    protection: tuple[ProtectionRule, ...] = Field(default=(), exclude_if=operator.not_)
+    """Ordered by pattern."""
 
 
 class Branch(Record):

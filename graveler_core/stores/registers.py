@@ -60,3 +60,9 @@ class RegisterCache:
     def forget(self, repository: str, branch: str) -> None:
         with self._lock:
             self._held.pop((repository, branch), None)
+
+    def forget_all(self, repository: str) -> None:
+        """Forget all branches of a repository."""
+        with self._lock:
+            for known in [each for each in self._held if each[0] == repository]:
+                del self._held[known]

@@ -35,7 +35,7 @@ from graveler_core.refs.repositories import get as get_repository
 from graveler_core.stores import Stores
 from tests.simulation.cast import ASIDE, PATHS, PREFIXES, SHARED_KEY, SIDE, WORK, Act, Cast
 from tests.simulation.history import AGAIN, REPO, Operation
-from tests.simulation.lifecycles import other_repository, recreate_branch, recreate_repository, time_passes
+from tests.simulation.lifecycles import other_repository, protect, recreate_branch, recreate_repository, time_passes
 from tests.simulation.observe import Observer
 from tests.simulation.sweeping import fold_head, sweep_all
 
@@ -252,7 +252,7 @@ THEMES: dict[str, tuple[Act, ...]] = {
     "transactions": (put, commit_all, transact_one, compact),
 }
 """What some histories consist of alone: calls that get in each other's way."""
-OTHERS: dict[Act, int] = {change: 5, sweep_all: 5, fold_head: 3, put_again: 4}
+OTHERS: dict[Act, int] = {change: 5, sweep_all: 5, fold_head: 3, put_again: 4, protect: 5}
 """Only in themes."""
 RARE_THEMES: dict[str, tuple[Act, ...]] = {
     "repositories": (get, recreate_repository, other_repository),
@@ -264,6 +264,7 @@ RARE_THEMES: dict[str, tuple[Act, ...]] = {
     "indexes": (change, change, revert),
     "moves": (remove, change, compact, compact, hard_reset, hard_reset, hard_reset),
     "sweeps": (change, fold_head, sweep_all, compact),
+    "protection": (put, remove, put_many, reset_all, commit_all, merge_side, transact_one, recreate_branch, protect),
     "folds": (change, fold_head, fold_head, sweep_all, sweep_all),
 }
 """Only where they are asked for."""

@@ -17,6 +17,7 @@ from graveler_core.errors import (
     NotFound,
     NotUnique,
     OutcomeUnknown,
+    PermissionDenied,
     SlowDown,
     Unavailable,
 )
@@ -43,7 +44,7 @@ class Outcome(Enum):
     """It may have happened."""
 
 
-REFUSALS = (NoChanges, Conflict, DirtyBranch, InvalidInput, NotFound, NotUnique)
+REFUSALS = (NoChanges, Conflict, DirtyBranch, InvalidInput, NotFound, NotUnique, PermissionDenied)
 """Errors after which nothing was changed by the call that raised them."""
 
 
@@ -131,6 +132,8 @@ class History:
 
 
 def _outcome(operation: Operation, error: GravelerError) -> Outcome:
-    # A single write may be seen before its author learns that it does not count; all else is one swap.
-    refused = isinstance(error, REFUSALS) and operation.kind not in ("put", "remove")
+    # A single write may be seen before its author learns that it does not count; all else is one swap. That it may not
+    # be done at all, its author says only where nothing was sent.
+    sent = operation.kind in ("put", "remove") and not isinstance(error, PermissionDenied)
+    refused = isinstance(error, REFUSALS) and not sent
     return Outcome.NOTHING if refused or isinstance(error, (SlowDown, Unavailable)) else Outcome.UNKNOWN

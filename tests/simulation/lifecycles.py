@@ -1,11 +1,12 @@
-"""The actors that create and delete branches and repositories, and let time pass."""
+"""The actors that create, delete and protect branches and repositories, and let time pass."""
 
 from __future__ import annotations
 
 from datetime import timedelta
 
-from graveler_core.engine import branching, repository
+from graveler_core.engine import branching, protection, repository
 from graveler_core.model.ids import RepositoryId
+from graveler_core.model.protection import Action, protection_rule
 from graveler_core.refs.repositories import get as get_repository
 from graveler_core.stores import Stores
 from tests.simulation.cast import MAIN, OTHER, PATHS, SIDE, WORK, Cast
@@ -46,6 +47,18 @@ def time_passes(cast: Cast, stores: Stores, name: str) -> None:
     repo = cast.chance.choice([REPO, OTHER])
     with cast.history.operation("look", name, repository=repo):
         get_repository(stores.kv, stores.clock, stores.ids, repo)
+
+
+def protect(cast: Cast, stores: Stores, name: str) -> None:
+    """Rules come and go; some fit the branch under work, and some the repository is read-only."""
+    with cast.history.operation("protect", name):
+        if cast.chance.random() < 0.2:
+            protection.set_read_only(stores, REPO, read_only=cast.chance.random() < 0.5)
+        elif cast.chance.random() < 0.4:
+            protection.set_protection(stores, REPO, ())
+        else:
+            blocks = cast.chance.sample(list(Action), cast.chance.randint(1, 3))
+            protection.protect(stores, REPO, protection_rule(cast.chance.choice(["w*k", "*", "side"]), blocks))
 
 
 def _create(cast: Cast, stores: Stores, name: str, repo: RepositoryId) -> None:

@@ -24,6 +24,7 @@ ALLOWED = {
     (INITIAL, ACTIVE),
     (INITIAL, DELETING),
     (INITIAL, None),
+    (ACTIVE, ACTIVE),
     (ACTIVE, DELETING),
     (DELETING, None),
 }
@@ -41,6 +42,10 @@ class Register:
     @property
     def active(self) -> bool:
         return self.record is not None and self.record.state is ACTIVE
+
+    @property
+    def uid(self) -> RepositoryUid | None:
+        return None if self.record is None else self.record.uid
 
 
 @dataclass
@@ -83,9 +88,10 @@ class Registers:
         where = f"at step {now.step}, {now.actor}:"
         old, new = before.record, now.record
         became = old.state if old else None, new.state if new else None
-        if became not in ALLOWED or (old and new and old.uid != new.uid):
+        other = old is not None and new is not None and (old.uid != new.uid or not _only_settings(old, new))
+        if became not in ALLOWED or other:
             self.broken.append(f"{where} {_words(old)} became {_words(new)}")
-        if new is not None and new.state is ACTIVE:
+        if new is not None and now.active and not before.active:
             self._judge_active(where, new)
         if new is None and old is not None and old.state is DELETING:
             self._judge_removed(where, old, now.actor)
@@ -128,7 +134,7 @@ def _vanished(history: History, name: RepositoryId, states: list[Register]) -> I
     deletions = [o for o in history.operations if o.kind == "delete repository" and o.repository == name]
     for before, after in pairwise(states):
         by = [o for o in deletions if o.actor == after.actor and o.start <= after.step <= o.end]
-        if before.active and not by:
+        if before.active and not after.active and not by:
             yield f"at step {after.step}, {_words(before.record)} was taken away by {after.actor}, who deletes nothing"
 
 
@@ -136,7 +142,7 @@ def _answered(operation: Operation, registers: Registers) -> Iterator[str]:
     stood = list(registers.between(operation.repository, operation.start, operation.end))
     error = operation.error
     missed = error is not None and error.kind in (Kind.RepositoryNotFound, Kind.RepositoryDeleting)
-    if missed and len(stood) == 1 and stood[0].active:
+    if missed and all(state.active for state in stood) and len({state.uid for state in stood}) == 1:
         yield f"{operation}: the repository was there all the time"
     if operation.kind == "create repository":
         made = registers.marks.get(operation.mark)
@@ -151,8 +157,14 @@ def _answered(operation: Operation, registers: Registers) -> Iterator[str]:
                 yield f"{operation}: has happened, at step {after.step}"
     if operation.kind == "delete repository" and operation.outcome is Outcome.DONE:
         first, last = stood[0], stood[-1]
-        if first.active and last.active and first.record == last.record:
+        if first.active and last.active and first.uid == last.uid:
             yield f"{operation}: it is still there"
+
+
+def _only_settings(old: Repository, new: Repository) -> bool:
+    """Whether the state is another, or the same as before with other settings and a fresh nonce."""
+    settings = {"read_only": new.read_only, "protection": new.protection, "nonce": new.nonce}
+    return old.state is not new.state or (old.nonce != new.nonce and old.model_copy(update=settings) == new)
 
 
 def _words(repo: Repository | None) -> str:

@@ -34,7 +34,7 @@ def test_histories_keep_the_promises(batch: int) -> None:
     assert not wrong, wrong[0]
 
 
-@pytest.mark.parametrize("theme", ["indexes", "removals", "sweeps", "folds", "compactions"])
+@pytest.mark.parametrize("theme", ["indexes", "removals", "sweeps", "folds", "compactions", "protection"])
 def test_histories_of_a_theme_keep_the_promises(theme: str) -> None:
     wrong = verdicts(0, BATCH, theme)
     assert not wrong, wrong[0]

@@ -1,0 +1,123 @@
+"""Every public verb of the handles: what it does to a branch, and a call of it on the scene of `test_protection`.
+
+The scene: `work`, at the second of two commits of `main`, then a commit of its own; `dev`, with a commit more than
+`main`; the tag `v1`. A verb that is missing here fails `test_protection`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from graveler_core.facade.branch import Branch
+from graveler_core.facade.graveler import Graveler
+from graveler_core.facade.repository import Repository
+from graveler_core.model.compaction import Thresholds
+from graveler_core.model.operations import Put
+from graveler_core.model.protection import Action
+from tests.unit.engine.flows import table
+from tests.unit.engine.world import entry
+
+NEW = entry(9)
+
+
+@dataclass(frozen=True, slots=True)
+class Verb:
+    """A call, and what may forbid it."""
+
+    call: Callable[[Any], object]
+    action: Action | None = None
+    """What a rule must block to forbid it."""
+    changes: bool = False
+    """Whether a read-only repository forbids it; so it does whatever is an action."""
+    staged: bool = False
+    """Whether something is staged on `work` beforehand."""
+    single: bool = False
+    """Whether it writes entry by entry, without a swap."""
+
+
+def _read(call: Callable[[Any], object]) -> Verb:
+    return Verb(call)
+
+
+def _all(listing: Any) -> list[object]:
+    return list(listing)
+
+
+BRANCH: dict[str, Verb] = {
+    "put": Verb(lambda b: b.put("n", b"new"), Action.WRITE, single=True),
+    "stage": Verb(lambda b: b.stage("n", NEW), Action.WRITE, single=True),
+    "remove": Verb(lambda b: b.remove("p/1"), Action.WRITE, single=True),
+    "stage_many": Verb(lambda b: b.stage_many(table({"n": 9, "m": 9})), Action.WRITE),
+    "remove_many": Verb(lambda b: b.remove_many(["p/1", "p/2"]), Action.WRITE),
+    "remove_prefix": Verb(lambda b: b.remove_prefix("p/"), Action.WRITE),
+    "reset": Verb(lambda b: b.reset(), Action.WRITE, staged=True),
+    "commit": Verb(lambda b: b.commit("staged"), Action.COMMIT, staged=True),
+    "transact": Verb(lambda b: b.transact([Put("n", NEW)], message="put"), Action.COMMIT),
+    "hard_reset": Verb(lambda b: b.hard_reset("main~1"), Action.FORCE),
+    "compact": Verb(lambda b: b.compact(every=timedelta(0)), staged=True),
+    "id": _read(lambda b: b.id),
+    "record": _read(lambda b: b.record()),
+    "get": _read(lambda b: b.get("p/1")),
+    "read": _read(lambda b: b.read("content")),
+    "list": _read(lambda b: _all(b.list())),
+    "uncommitted": _read(lambda b: _all(b.uncommitted())),
+    "pressure": _read(lambda b: b.pressure(exact=True)),
+    "compactions": _read(lambda b: b.compactions()),
+}
+VARIANTS: dict[str, Verb] = {
+    "reset of a prefix": Verb(lambda b: b.reset("s"), Action.WRITE, staged=True),
+    "removal of what is staged": Verb(lambda b: b.remove("s"), Action.WRITE, staged=True, single=True),
+    "removal of many that are staged": Verb(lambda b: b.remove_many(["s"]), Action.WRITE, staged=True),
+    "bulk write of nothing": Verb(lambda b: b.stage_many(table({})), Action.WRITE),
+    "empty commit": Verb(lambda b: b.commit("nothing", allow_empty=True), Action.COMMIT),
+    "commit under a key": Verb(lambda b: b.commit("staged", idempotency_key="k"), Action.COMMIT, staged=True),
+}
+"""Other calls of the verbs of a branch, which take other ways."""
+REPOSITORY: dict[str, Verb] = {
+    "merge": Verb(lambda r: r.merge("dev", into="work"), Action.MERGE),
+    "cherry_pick": Verb(lambda r: r.cherry_pick("dev", onto="work"), Action.COMMIT),
+    "transplant": Verb(lambda r: r.transplant(["dev"], onto="work"), Action.COMMIT),
+    "revert": Verb(lambda r: r.revert("work", onto="work"), Action.COMMIT),
+    "delete_branch": Verb(lambda r: r.delete_branch("work"), Action.FORCE),
+    "create_branch": Verb(lambda r: r.create_branch("new", "work"), changes=True),
+    "create_tag": Verb(lambda r: r.create_tag("v2", "work"), changes=True),
+    "delete_tag": Verb(lambda r: r.delete_tag("v1"), changes=True),
+    "protection": _read(lambda r: r.protection()),
+    "protect": _read(lambda r: r.protect("other")),
+    "unprotect": _read(lambda r: r.unprotect("work")),
+    "set_protection": _read(lambda r: r.set_protection({})),
+    "read_only": _read(lambda r: r.read_only),
+    "set_read_only": _read(lambda r: r.set_read_only(False)),
+    "set_thresholds": _read(lambda r: r.set_thresholds(Thresholds(layers=5))),
+    "sweep": _read(lambda r: r.sweep()),
+    "id": _read(lambda r: r.id),
+    "storage_namespace": _read(lambda r: r.storage_namespace),
+    "default_branch": _read(lambda r: r.default_branch),
+    "creation_date": _read(lambda r: r.creation_date),
+    "branch": _read(lambda r: r.branch("work")),
+    "branches": _read(lambda r: _all(r.branches())),
+    "tags": _read(lambda r: _all(r.tags())),
+    "at": _read(lambda r: _all(r.at("work").list())),
+    "commit": _read(lambda r: r.commit("work")),
+    "log": _read(lambda r: _all(r.log("work"))),
+    "diff": _read(lambda r: _all(r.diff("main", "work"))),
+    "diff_summary": _read(lambda r: r.diff_summary("main", "work")),
+    "merge_base": _read(lambda r: r.merge_base("main", "work")),
+    "conflicts": _read(lambda r: _all(r.conflicts("dev", "work"))),
+    "fsck": _read(lambda r: _all(r.fsck())),
+    "thresholds": _read(lambda r: r.thresholds()),
+    "compactions": _read(lambda r: _all(r.compactions())),
+}
+STORE: dict[str, Verb] = {
+    "delete_repository": Verb(lambda g: g.delete_repository("repo"), changes=True),
+    "create_repository": _read(lambda g: g.create_repository("other", "memory://other-of-verbs/data")),
+    "create_bare_repository": _read(lambda g: g.create_bare_repository("other", "memory://bare-of-verbs/data")),
+    "repository": _read(lambda g: g.repository("repo")),
+    "list_repositories": _read(lambda g: _all(g.list_repositories())),
+    "pressures": _read(lambda g: _all(g.pressures())),
+    "close": _read(lambda g: None),
+}
+HANDLES: dict[type, dict[str, Verb]] = {Branch: BRANCH, Repository: REPOSITORY, Graveler: STORE}
