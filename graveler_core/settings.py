@@ -27,3 +27,5 @@ class Settings(BaseSettings):
     """About how much it may hold; 10 GiB when not set."""
     committer: str | None = None
     """Who commits; the name of the operating system's user when not set."""
+    tag_verifier: str | None = None
+    """What verifies tags on the command line: a function, as module:function; see `connect(verify_tag=…)`."""

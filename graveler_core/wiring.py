@@ -16,17 +16,19 @@ if TYPE_CHECKING:
 
     from graveler_core.facade.graveler import Graveler
     from graveler_core.kv.store import Store
+    from graveler_core.stores import TagVerifier
     from graveler_core.transfer.kv_copy import Copied
     from graveler_core.transfer.kv_copy_compare import Compared, Progress
 
 
-def connect(
+def connect(  # noqa: PLR0913 - one call, all of it optional
     url: str,
     *,
     storage_options: Mapping[str, str] | None = None,
     cache_dir: str | PathLike[str] | None = None,
     cache_bytes: int | None = None,
     metrics: CollectorRegistry | None = None,
+    verify_tag: TagVerifier | None = None,
 ) -> Graveler:
     """Open graveler on a key-value store.
 
@@ -40,6 +42,8 @@ def connect(
             Nothing is kept on disk without.
         cache_bytes: About how much it may hold; 10 GiB where not given.
         metrics: A registry of Prometheus that is told of every call of the key-value store: `graveler_kv_…`.
+        verify_tag: Called as `verify_tag(tag, commit)` with a tag's record and its commit's before the tag is created,
+            and by `Repository.verify_tag`; refuses the tag by raising.
 
     Raises:
         InvalidInput: the URL has an unknown scheme or a wrong form, or the cache no room.
@@ -49,7 +53,7 @@ def connect(
     from graveler_core.blobs.open import OpenedBlobs
     from graveler_core.facade.graveler import Graveler
     from graveler_core.kv.registry import open_store
-    from graveler_core.stores import Aside, Stores, Turns
+    from graveler_core.stores import Aside, Hooks, Stores, Turns
 
     durable = "durability=process" not in url
     cache = None if cache_dir is None else DiskCache(cache_dir, DEFAULT_BYTES if cache_bytes is None else cache_bytes)
@@ -59,7 +63,7 @@ def connect(
         from graveler_core.kv.wrappers.metrics import Metered
 
         kv = Metered(kv, metrics)
-    return Graveler(Stores(kv=kv, blobs=blobs, background=Aside(), turns=Turns(kv)))
+    return Graveler(Stores(kv=kv, blobs=blobs, background=Aside(), turns=Turns(kv), hooks=Hooks(verify_tag)))
 
 
 def copy_store(source: str, target: str, *, dry_run: bool = False, progress: Progress = lambda more: None) -> Copied:

@@ -1,4 +1,4 @@
-"""`graveler branch …`: create, list and delete branches."""
+"""`graveler branch …`: create, list, delete and undelete branches."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from graveler_core.cli.terminal import SHORT_ID
 from graveler_core.cli.uri import ref_in, ref_uri, repository_uri
 from graveler_core.cli.views import BRANCHES, branch_document
 
-app = typer.Typer(help="Create, list and delete branches.")
+app = typer.Typer(help="Create, list, delete and undelete branches.")
 BranchUri = Annotated[str, typer.Argument(metavar="URI", help="graveler://repository/branch")]
 
 
@@ -50,12 +50,28 @@ def list_(session: Session, uri: Annotated[str, typer.Argument(metavar="URI", he
 
 
 @verb(app, "delete")
-def delete(session: Session, uri: BranchUri) -> None:
-    """Delete a branch, with what is uncommitted on it. Commits that others lead to stay reachable.
+def delete(
+    session: Session,
+    uri: BranchUri,
+    message: Annotated[str, typer.Option("--message", "-m", metavar="TEXT", help="Why, for the reflog.")] = "",
+) -> None:
+    """Delete a branch, with what is uncommitted on it. `graveler branch undelete` brings its commits back.
 
     JSON: one document with deleted (the branch).
     """
     target = ref_uri(uri)
     with session.working("deleting the branch"):
-        session.repository(target).delete_branch(target.ref)
+        session.repository(target).delete_branch(target.ref, by=session.committer, message=message)
     session.out.result({"deleted": target.ref}, f"deleted branch {target.ref}")
+
+
+@verb(app, "undelete")
+def undelete(session: Session, uri: BranchUri) -> None:
+    """Create a branch anew where it was when it was deleted last. What was uncommitted on it stays gone.
+
+    JSON: one document with id, commit_id.
+    """
+    target = ref_uri(uri)
+    with session.working("undeleting the branch"):
+        record = session.repository(target).undelete_branch(target.ref).record()
+    session.out.result(branch_document(record), f"undeleted branch {target.ref} at {record.commit_id[:SHORT_ID]}")

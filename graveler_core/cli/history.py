@@ -1,4 +1,4 @@
-"""`graveler log`, `diff`: what happened, and what differs."""
+"""`graveler log`, `reflog`, `diff`: what happened, and what differs."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from graveler_core.cli.objects import Limit
+from graveler_core.cli.reference_views import REFLOG
 from graveler_core.cli.session import Session, verb
-from graveler_core.cli.uri import ref_in, ref_range, ref_uri
+from graveler_core.cli.uri import parse, ref_in, ref_range, ref_uri
 from graveler_core.cli.views import CHANGES, LOG, LOG_WITH_CHANGES, LOG_WITH_COUNTS, summary_document
 from graveler_core.errors import InvalidInput
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     """Add these verbs to the application."""
-    for name, function in (("log", log), ("diff", diff)):
+    for name, function in (("log", log), ("reflog", reflog), ("diff", diff)):
         verb(app, name)(function)
 
 
@@ -63,6 +64,31 @@ def log(  # noqa: PLR0913 - the command line's own options
         session.out.rows(_with_changes(found), LOG_WITH_CHANGES)
     else:
         session.out.rows(found, LOG_WITH_COUNTS if stat else LOG)
+
+
+def reflog(
+    session: Session,
+    uri: Annotated[str, typer.Argument(metavar="URI", help="graveler://repository, or graveler://repository/name")],
+    *,
+    after: Annotated[
+        str, typer.Option(metavar="TOKEN", help="Go on behind the event that has this token in JSON.")
+    ] = "",
+    limit: Annotated[int | None, typer.Option("--limit", "-n", metavar="N", min=0, help="At most so many events.")] = (
+        None
+    ),
+) -> None:
+    """List what happened to branches and tags, newest first: created, deleted, assigned (a hard reset).
+
+    Of one name, which nothing needs to bear any more, also the newest moves of its branches.
+
+    JSON: a line for each with type ("event"), time, kind ("created", "deleted", "assigned", "moved"), ref_type
+    ("branch", "tag"), ref, before, after (commits or null), by, message, token.
+    """
+    target = parse(uri)
+    if target.path:
+        raise InvalidInput(f"URI {uri!r}: must name a repository, or a branch or tag in it", uri=uri)
+    found = session.repository(target).reflog(target.ref or None, after=after, limit=limit)
+    session.out.rows(found, REFLOG)
 
 
 def diff(

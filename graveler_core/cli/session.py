@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import getpass
+import importlib
 import inspect
 from collections.abc import Callable
 from contextlib import closing
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from graveler_core.facade.repository import Repository
     from graveler_core.facade.snapshot import Snapshot
     from graveler_core.settings import Settings
+    from graveler_core.stores import TagVerifier
 
 P = ParamSpec("P")
 NOBODY_READS = 141
@@ -94,7 +96,19 @@ class Session:
                 cache_dir=self.settings.cache_dir,
                 cache_bytes=self.settings.cache_bytes,
                 metrics=metrics,
+                verify_tag=self._tag_verifier(),
             )
+
+    def _tag_verifier(self) -> TagVerifier | None:
+        name = self.settings.tag_verifier
+        if name is None:
+            return None
+        module, _, function = name.partition(":")
+        try:
+            found: TagVerifier = getattr(importlib.import_module(module), function)
+        except (ImportError, AttributeError, ValueError) as e:
+            raise InvalidInput(f"GRAVELER_TAG_VERIFIER {name!r}: must be a function, as module:function ({e})") from e
+        return found
 
     @cached_property
     def committer(self) -> str:

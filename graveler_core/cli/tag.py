@@ -1,4 +1,4 @@
-"""`graveler tag …`: create, list and delete tags."""
+"""`graveler tag …`: create, list, verify and delete tags."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from graveler_core.cli.terminal import SHORT_ID
 from graveler_core.cli.uri import ref_in, ref_uri, repository_uri
 from graveler_core.cli.views import TAGS, tag_document
 
-app = typer.Typer(help="Create, list and delete tags.")
+app = typer.Typer(help="Create, list, verify and delete tags.")
 TagUri = Annotated[str, typer.Argument(metavar="URI", help="graveler://repository/tag")]
 
 
@@ -21,15 +21,16 @@ def create(
     uri: TagUri,
     ref: Annotated[str, typer.Argument(metavar="REF", help="What it names, as main~1 or a URI.")],
     message: Annotated[str, typer.Option("--message", "-m", metavar="TEXT", help="Why.")] = "",
+    signature: Annotated[str, typer.Option("--signature", metavar="TEXT", help="Of whoever answers for it.")] = "",
 ) -> None:
     """Give a commit a name that does not move.
 
-    JSON: one document with id, commit_id, message.
+    JSON: one document with id, commit_id, message, signature.
     """
     target = ref_uri(uri)
     start = ref_in(target.repository, ref)
     with session.working("creating the tag"):
-        tag = session.repository(target).create_tag(target.ref, start, message=message)
+        tag = session.repository(target).create_tag(target.ref, start, message=message, signature=signature)
     session.out.result(tag_document(tag), f"tagged {tag.commit_id[:SHORT_ID]} as {tag.id}")
 
 
@@ -37,9 +38,21 @@ def create(
 def list_(session: Session, uri: Annotated[str, typer.Argument(metavar="URI", help="graveler://repository")]) -> None:
     """List the tags of a repository, by name.
 
-    JSON: a line for each with id, commit_id, message.
+    JSON: a line for each with id, commit_id, message, signature.
     """
     session.out.rows(session.repository(repository_uri(uri)).tags(), TAGS)
+
+
+@verb(app, "verify")
+def verify(session: Session, uri: TagUri) -> None:
+    """Have a tag verified by what GRAVELER_TAG_VERIFIER names, a function as module:function; it refuses by raising.
+
+    JSON: one document with id, commit_id, message, signature.
+    """
+    target = ref_uri(uri)
+    with session.working("verifying the tag"):
+        tag = session.repository(target).verify_tag(target.ref)
+    session.out.result(tag_document(tag), f"tag {tag.id} is good")
 
 
 @verb(app, "delete")
@@ -50,5 +63,5 @@ def delete(session: Session, uri: TagUri) -> None:
     """
     target = ref_uri(uri)
     with session.working("deleting the tag"):
-        session.repository(target).delete_tag(target.ref)
+        session.repository(target).delete_tag(target.ref, by=session.committer)
     session.out.result({"deleted": target.ref}, f"deleted tag {target.ref}")

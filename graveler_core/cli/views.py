@@ -136,8 +136,8 @@ def branch_document(branch: Branch) -> Document:
 
 
 def tag_document(tag: Tag) -> Document:
-    """`id`, `commit_id`, `message`."""
-    return {"id": tag.id, "commit_id": tag.commit_id, "message": tag.message}
+    """`id`, `commit_id`, `message`, `signature`."""
+    return {"id": tag.id, "commit_id": tag.commit_id, "message": tag.message, "signature": tag.signature}
 
 
 def repository_document(repository: Repository) -> Document:

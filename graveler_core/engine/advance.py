@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
-from graveler_core.engine.swap import with_nonce
+from graveler_core.engine.swap import following
 from graveler_core.engine.tending import tend
 from graveler_core.engine.view import commit_of
 from graveler_core.errors import GravelerError, OutcomeUnknown, PredicateFailed, SlowDown, Unavailable
@@ -60,7 +60,7 @@ def advance(stores: Stores, registers: Registers, record: Branch, commit: Commit
         return current.uid == base.uid and commit in _chain(stores, registers, current.commit_id)
 
     try:
-        held = access.replace(stores.kv, where, registers.held, with_nonce(stores, record), mine=happened)
+        held = access.replace(stores.kv, where, registers.held, following(stores, base, record), mine=happened)
     except PredicateFailed:
         return False
     except OutcomeUnknown as lost:

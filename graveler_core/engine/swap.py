@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from datetime import UTC, datetime
 from functools import partial
 
 from graveler_core.codec.records import encode
@@ -11,6 +12,7 @@ from graveler_core.engine import counting
 from graveler_core.engine.registers import fresh
 from graveler_core.errors import CorruptData, GravelerError, Kind, OutcomeUnknown, PredicateFailed
 from graveler_core.kv.bulk import set_many
+from graveler_core.model import past
 from graveler_core.model.entities import Branch, Cleanup
 from graveler_core.model.ids import Nonce
 from graveler_core.model.layers import Layer, SealedToken, SegmentLayer
@@ -36,7 +38,7 @@ def swap(
     """
     where = keys.branch(now.repository, now.branch.id)
     try:
-        held = access.replace(stores.kv, where, now.held, with_nonce(stores, record), mine=mine)
+        held = access.replace(stores.kv, where, now.held, following(stores, now.branch, record), mine=mine)
     except PredicateFailed:
         return None
     registers = Registers(now.repository, held)
@@ -44,9 +46,22 @@ def swap(
     return registers
 
 
-def with_nonce(stores: Stores, record: Branch) -> Branch:
-    """The record to swap in: equal to none that stood before."""
-    return record.model_copy(update={"nonce": Nonce(stores.ids.fresh())})
+def following(stores: Stores, now: Branch, record: Branch) -> Branch:
+    """The record to swap in for another: equal to none that stood before, and where the head moves, knowing from where.
+
+    Every swap of a branch record goes through here, so no move of a head is forgotten, whatever flow makes it. One that
+    moves the head and counts as a reset is an assignment.
+    """
+    update: dict[str, object] = {"nonce": Nonce(stores.ids.fresh())}
+    if record.commit_id != now.commit_id:
+        assigned = record.epoch != now.epoch
+        update["past"] = past.moved(now.past, now.commit_id, moment(stores), assigned=assigned)
+    return record.model_copy(update=update)
+
+
+def moment(stores: Stores) -> datetime:
+    """The time of an event of a reference."""
+    return datetime.fromtimestamp(stores.wall(), UTC)
 
 
 def lists(branch: Branch, layer_id: str) -> bool:

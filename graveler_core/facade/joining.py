@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from graveler_core.engine import history, merge, snapshot, transplant
+from graveler_core.engine import history, merge, transplant
 from graveler_core.engine.draft import Draft
 from graveler_core.engine.history import DiffQuery
 from graveler_core.engine.merge_sides import MergeRequest
@@ -13,24 +13,13 @@ from graveler_core.engine.transplant import Replay
 from graveler_core.errors import InvalidInput
 from graveler_core.facade.history import CommitRecord, commit_record
 from graveler_core.facade.listing import Listing
+from graveler_core.facade.references import References
 from graveler_core.model.changes import MergeConflict, MergeStrategy, Resolved
-from graveler_core.model.entities import Repository as RepositoryRecord
-from graveler_core.model.ids import RepositoryId
 from graveler_core.model.names import branch_id, prefix_key
-from graveler_core.stores import Stores
 
 
-class Joining:
+class Joining(References):
     """The part of a repository that moves changes between branches."""
-
-    def __init__(self, stores: Stores, record: RepositoryRecord) -> None:
-        self._stores = stores
-        self._record = record
-
-    @property
-    def id(self) -> RepositoryId:
-        """The repository's name."""
-        return self._record.id
 
     def merge(  # noqa: PLR0913 - one call, all of it optional
         self,
@@ -138,9 +127,6 @@ class Joining:
 
     def _replay(self, onto: str, replay: Replay, draft: Draft) -> CommitRecord:
         return commit_record(transplant.transplant(self._stores, self.id, branch_id(onto), replay, draft))
-
-    def _active(self) -> RepositoryRecord:
-        return snapshot.readable(self._stores, self.id)
 
 
 def _strategy(name: str | None) -> MergeStrategy | None:

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
-from typing import Literal
 
 from graveler_core.committed.diff import KEYS, Differences
-from graveler_core.engine import branching, history, pressure
+from graveler_core.engine import history, pressure
 from graveler_core.engine.compaction_history import BranchCompactions, histories
 from graveler_core.engine.history import DiffQuery, LogQuery
 from graveler_core.engine.resolve import resolve, resolve_commit
 from graveler_core.engine.rows import changes_of
-from graveler_core.errors import InvalidInput
-from graveler_core.facade.branch import Branch
 from graveler_core.facade.history import CommitRecord, LogEntry, commit_record, log_entry
 from graveler_core.facade.listing import Listing
 from graveler_core.facade.moving import Moving
@@ -25,11 +22,8 @@ from graveler_core.gc.stock import Progress
 from graveler_core.gc.sweep import GRACE, Plan, Swept, sweep
 from graveler_core.model.changes import Change, ChangeSummary
 from graveler_core.model.compaction import CompactionSettings, Thresholds
-from graveler_core.model.entities import Branch as BranchRecord
-from graveler_core.model.entities import Tag
-from graveler_core.model.ids import BranchId, CommitId
-from graveler_core.model.names import branch_id, prefix_key, tag_id
-from graveler_core.refs import branches
+from graveler_core.model.ids import BranchId
+from graveler_core.model.names import branch_id, prefix_key
 
 
 class Repository(Moving, Protecting):
@@ -50,55 +44,6 @@ class Repository(Moving, Protecting):
     @property
     def creation_date(self) -> datetime:
         return self._record.creation_date
-
-    def branch(self, name: str) -> Branch:
-        """A branch to work on. Raises `NotFound` (`BranchNotFound`)."""
-        known = branches.get_branch(self._stores.kv, self._active(), branch_id(name))
-        return Branch(self._stores, self._record, known.value.id)
-
-    def branches(
-        self,
-        prefix: str = "",
-        after: str = "",
-        limit: int | None = None,
-        *,
-        order_by: Literal["id", "commit_id"] = "id",
-    ) -> Listing[BranchRecord]:
-        """The branches, ordered by name, lazily; or ordered by head, which reads all of them first."""
-        if order_by not in ("id", "commit_id"):
-            raise InvalidInput(f"order_by {order_by!r}: must be 'id' or 'commit_id'")
-        prefix_key(prefix)
-        prefix_key(after)
-        if order_by == "id":
-            found = branches.list_branches(self._stores.kv, self._active(), prefix=prefix, after=after)
-            return Listing(found, lambda branch: branch.id, limit)
-        by_head = self._by_head(prefix, after)
-        return Listing(by_head, _head_token, limit)
-
-    def create_branch(self, name: str, source: str) -> Branch:
-        """Create a branch at the commit that a ref names; what is staged on the source stays there. Copies nothing."""
-        record = branching.create_branch(self._stores, self.id, branch_id(name), source)
-        return Branch(self._stores, self._record, record.id)
-
-    def delete_branch(self, name: str) -> None:
-        """Delete a branch with everything staged on it; its commits stay."""
-        branching.delete_branch(self._stores, self.id, branch_id(name))
-
-    def tags(self, prefix: str = "", after: str = "", limit: int | None = None) -> Listing[Tag]:
-        """The tags, ordered by name, lazily."""
-        prefix_key(prefix)
-        prefix_key(after)
-        found = branches.list_tags(self._stores.kv, self._active(), prefix=prefix, after=after)
-        return Listing(found, lambda tag: tag.id, limit)
-
-    def create_tag(self, name: str, ref: str, *, message: str = "", signature: str = "") -> Tag:
-        """Create a tag at the commit that a ref names."""
-        tag = Tag(id=tag_id(name), commit_id=CommitId(""), message=message, signature=signature)
-        return branching.create_tag(self._stores, self.id, tag, ref)
-
-    def delete_tag(self, name: str) -> None:
-        """Delete a tag; its commit stays."""
-        branching.delete_tag(self._stores, self.id, tag_id(name))
 
     def at(self, ref: str) -> Snapshot:
         """What a ref expression shows: see `graveler_core.refs.expression` and `Snapshot`."""
@@ -202,12 +147,3 @@ class Repository(Moving, Protecting):
 
     def _diff(self, query: DiffQuery) -> Iterator[Differences]:
         yield from history.diff(self._stores, self._active(), query)
-
-    def _by_head(self, prefix: str, after: str) -> Iterator[BranchRecord]:
-        found = branches.list_branches(self._stores.kv, self._active(), prefix=prefix)
-        ordered = sorted(found, key=lambda branch: (branch.commit_id, branch.id))
-        return iter([branch for branch in ordered if _head_token(branch) > after])
-
-
-def _head_token(branch: BranchRecord) -> str:
-    return f"{branch.commit_id}/{branch.id}"

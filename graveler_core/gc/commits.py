@@ -1,4 +1,5 @@
-"""The commits of a repository as a graph: which there are, which of them branches and tags lead to.
+"""The commits of a history as a graph: which there are, which of them are led to by branches and tags, or by the log of
+references where they are its own.
 
 In memory is some 400 bytes a commit: its id, its parents, and what its header must agree with.
 """
@@ -15,9 +16,9 @@ from graveler_core.errors import CorruptData
 from graveler_core.gc.findings import Finding, Thing, Trouble
 from graveler_core.gc.stock import Progress
 from graveler_core.kv.store import Store
-from graveler_core.model.entities import Commit, Repository
+from graveler_core.model.entities import Commit
 from graveler_core.model.ids import CommitId
-from graveler_core.records import layout as keys
+from graveler_core.records.layout import CommitFolders
 
 
 class Header(NamedTuple):
@@ -34,7 +35,7 @@ class Commits:
     """The headers that were read so far, and how far branches and tags lead."""
 
     kv: Store
-    repository: Repository
+    folders: CommitFolders
     progress: Progress
     headers: dict[CommitId, Header | None] = field(default_factory=dict)
     """None for one that is damaged or missing."""
@@ -44,7 +45,7 @@ class Commits:
 
     def read_all(self) -> Iterator[Finding]:
         """Every header that is stored."""
-        folder = keys.commits(self.repository)
+        folder = self.folders.headers
         for row in self.kv.scan(folder.partition, prefix=folder.prefix):
             id = CommitId(row.key.removeprefix(folder.prefix).decode(errors="backslashreplace"))
             yield from self._keep(id, row.value)
@@ -75,7 +76,7 @@ class Commits:
 
     def _read(self, id: CommitId, named_by: str) -> Iterator[Finding]:
         """A commit that is younger than the scan, or missing."""
-        where = keys.commit(self.repository, id)
+        where = self.folders.headers.at(id)
         stored = self.kv.get(where.partition, where.key)
         if stored is None:
             self.headers[id] = None

@@ -17,7 +17,6 @@ from graveler_core.kv.store import Store
 from graveler_core.model.entities import Layout
 from graveler_core.model.ids import CommitId
 from graveler_core.model.index import Index
-from graveler_core.records import layout as keys
 
 _CHANGES = 3
 """How often a layout is looked at that is replaced meanwhile, which happens once in its life or twice."""
@@ -42,7 +41,7 @@ class Contents:
 
     def check_all(self) -> Iterator[Finding]:
         """Every layout that is stored: those of commits that branches and tags lead to."""
-        folder = keys.commit_layouts(self.commits.repository)
+        folder = self.commits.folders.layouts
         for row in self.kv.scan(folder.partition, prefix=folder.prefix):
             id = CommitId(row.key.removeprefix(folder.prefix).decode(errors="backslashreplace"))
             if id in self.commits.reachable:
@@ -156,7 +155,7 @@ class Contents:
             return None
 
     def _read(self, id: CommitId) -> bytes | None:
-        where = keys.commit_layout(self.commits.repository, id)
+        where = self.commits.folders.layouts.at(id)
         stored = self.kv.get(where.partition, where.key)
         return None if stored is None else stored.value
 

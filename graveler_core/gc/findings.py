@@ -26,6 +26,8 @@ class Thing(StrEnum):
     """The claim of the storage namespace; the id is its URI."""
     BRANCH = "branch"
     TAG = "tag"
+    REFERENCE_LOG = "reference log"
+    """Where the log of references stands, or an event that is not in it yet; then the id is the event's."""
     COMMIT = "commit"
     """A commit's header."""
     LAYOUT = "layout"

@@ -43,9 +43,11 @@ def fsck(
     check = begun(stores, repo, deep=deep, progress=progress)
     yield from check.names.claim()
     yield from check.names.default_branch()
+    yield from check.names.waiting()
     yield from check.walk_all()
     if deep:
         yield from check.contents.check_operations()
+        yield from check.log.check_operations()
     yield from _unreachable(check)
 
 

@@ -42,23 +42,29 @@ class Inspection:
     commits: Commits
     walk: Walk
     contents: Contents
+    log: Contents
+    """Of the log of references, whose commits are kept apart."""
     layers: set[str] = field(default_factory=set)
     """Ids of the layers that were looked at."""
 
     @property
     def blind(self) -> bool:
         """Whether it is not known what all is reachable."""
-        return self.names.blind or self.commits.blind or self.contents.blind or bool(self.walk.unread)
+        histories = any(contents.blind or contents.commits.blind for contents in (self.contents, self.log))
+        return self.names.blind or histories or bool(self.walk.unread)
 
     def walk_all(self) -> Iterator[Finding]:
         """All that branches and tags lead to, also what they led to only when it began, or only when it ended."""
         yield from self.names.read()
         yield from self.commits.read_all()
+        yield from self.log.commits.read_all()
         yield from self._reached()
         yield from self.contents.check_all()
+        yield from self.log.check_all()
         yield from self.names.read()
         yield from self._reached()
         yield from self.contents.check_rest()
+        yield from self.log.check_rest()
 
     def note_rest(self, since: datetime | None = None) -> Iterator[Finding]:
         """What else is named: by commits that nothing leads to, and by layouts before they were replaced.
@@ -69,23 +75,29 @@ class Inspection:
         Gives the commits and layouts that nothing leads to, and what of their content is damaged. A commit that is not
         whole is no damage: who made it may have ended on the way.
         """
-        self.contents.note_former(since)
-        for id, header in self.commits.unreachable():
-            wrong = self.contents.note_other(id, since)
+        yield from self._note_rest(self.contents, "no branch and no tag leads to it", since)
+        yield from self._note_rest(self.log, "the log of references does not lead to it", since)
+
+    def _note_rest(self, contents: Contents, why: str, since: datetime | None) -> Iterator[Finding]:
+        contents.note_former(since)
+        for id, header in contents.commits.unreachable():
+            wrong = contents.note_other(id, since)
             yield from (finding for finding in wrong if finding.trouble is not Trouble.MISSING)
             if header.made < self.began:
                 missing = sum(finding.trouble is Trouble.MISSING for finding in wrong)
                 rest = f"; of its content {missing} are not there" if missing else ""
-                yield Finding(Trouble.UNREACHABLE, Thing.COMMIT, id, f"no branch and no tag leads to it{rest}")
-        for id in self.contents.others:
-            if self.commits.headers.get(id) is None:
-                self.contents.note_other(id, since)
+                yield Finding(Trouble.UNREACHABLE, Thing.COMMIT, id, f"{why}{rest}")
+        for id in contents.others:
+            if contents.commits.headers.get(id) is None:
+                contents.note_other(id, since)
                 yield Finding(Trouble.UNREACHABLE, Thing.LAYOUT, id, "there is no such commit")
 
     def _reached(self) -> Iterator[Finding]:
         """What branches and tags lead to by themselves: headers, compacted trees, staged layers."""
         for head, named_by in self.names.heads():
             yield from self.commits.reach(head, named_by)
+        for head, named_by in self.names.log():
+            yield from self.log.commits.reach(head, named_by)
         for branch in self.names.branches.values():
             yield from self._on_branch(branch)
 
@@ -121,7 +133,9 @@ def begun(stores: Stores, repo: Repository, *, deep: bool, progress: Progress) -
     trees = replace(stores.trees(repo), blobs=blobs, cache=TreeCache(_HELD_BYTES if deep else 0), verify=deep)
     indexes = replace(stores.indexes(repo), trees=trees)
     stock = take_stock(stores.kv, blobs, repo, progress)
-    commits = Commits(stores.kv, repo, progress)
+    commits = Commits(stores.kv, keys.history(repo), progress)
     walk = Walk(indexes, stock, progress, deep, stores.executor.map)
     names = Names(stores.kv, repo, progress)
-    return Inspection(stores, repo, deep, began, stock, names, commits, walk, Contents(stores.kv, commits, walk))
+    own = Commits(stores.kv, keys.internal_history(repo), progress)
+    contents, log = Contents(stores.kv, commits, walk), Contents(stores.kv, own, walk)
+    return Inspection(stores, repo, deep, began, stock, names, commits, walk, contents, log)

@@ -34,6 +34,8 @@ class Names:
     tags: dict[str, Tag] = field(default_factory=dict)
     listed: set[str] = field(default_factory=set)
     """Ids of the layers that branches have, or had."""
+    log_head: CommitId | None = None
+    """Where the log of references stands."""
     blind: bool = False
     """A record could not be read: what it leads to is not known."""
     _told: set[str] = field(default_factory=set)
@@ -43,6 +45,7 @@ class Names:
         self.branches, self.tags = {}, {}
         yield from self._folder(keys.branches(self.repository), Thing.BRANCH, self.branches.__setitem__)
         yield from self._folder(keys.tags(self.repository), Thing.TAG, self.tags.__setitem__)
+        yield from self._log_head()
         for branch in self.branches.values():
             self.listed.update(layer.id for layer in layers_of(branch))
 
@@ -59,6 +62,15 @@ class Names:
             yield branch.commit_id, f"branch {name}"
         for name, tag in self.tags.items():
             yield tag.commit_id, f"tag {name}"
+
+    def log(self) -> Iterator[tuple[CommitId, str]]:
+        """The newest commit of the log of references, where there is one."""
+        if self.log_head is not None:
+            yield self.log_head, "the log of references"
+
+    def waiting(self) -> Iterator[Finding]:
+        """The events that are not in the log of references yet."""
+        yield from self._folder(keys.pending_events(self.repository), Thing.REFERENCE_LOG, lambda name, event: None)
 
     def claim(self) -> Iterator[Finding]:
         """Whether the storage namespace is this repository's."""
@@ -84,6 +96,17 @@ class Names:
                 continue
             if not area.is_empty(self.kv, layer.token):
                 yield Finding(Trouble.UNREACHABLE, Thing.LAYER, id, "has left its branch, and is not empty")
+
+    def _log_head(self) -> Iterator[Finding]:
+        try:
+            held = access.read(self.kv, keys.reference_log(self.repository))
+        except CorruptData as e:
+            self.blind = True
+            if e.message not in self._told:
+                self._told.add(e.message)
+                yield Finding(Trouble.CORRUPT, Thing.REFERENCE_LOG, "refs", e.message)
+            return
+        self.log_head = None if held is None else held.value.commit_id
 
     def _folder(self, folder: keys.Folder[R], thing: Thing, keep: Callable[[str, R], None]) -> Iterator[Finding]:
         for row in self.kv.scan(folder.partition, prefix=folder.prefix):

@@ -50,7 +50,7 @@ from graveler_core.stores import Stores
 GRACE = timedelta(days=7)
 LEAST_GRACE = timedelta(days=1)
 """Less is for repositories at rest."""
-_LEADING = (Thing.NAMESPACE, Thing.BRANCH, Thing.TAG, Thing.COMMIT, Thing.LAYOUT, Thing.NODE)
+_LEADING = (Thing.NAMESPACE, Thing.BRANCH, Thing.TAG, Thing.REFERENCE_LOG, Thing.COMMIT, Thing.LAYOUT, Thing.NODE)
 """What leads to other things."""
 BATCH = 100
 """Blobs that are deleted while the register is held: few enough to be done within half of its time."""

@@ -83,6 +83,8 @@ class Branch(Record):
     nonce: Nonce = Nonce("")
     """Fresh in every swap, so that no record is equal to an earlier one: a swap that comes late then fails, also where
     the branch is back to what it was."""
+    past: str = Field(default="", exclude_if=operator.not_)
+    """When and where it began, and its newest moves: see `model.past`."""
 
 
 class Tag(Record):
@@ -92,6 +94,8 @@ class Tag(Record):
     commit_id: CommitId
     message: str = ""
     signature: str = ""
+    past: str = Field(default="", exclude_if=operator.not_)
+    """When it was created: see `model.past`."""
 
 
 class Commit(Record):

@@ -16,11 +16,12 @@ from dataclasses import dataclass
 from graveler_core.codec.records import commit_id, decode, encode, identify
 from graveler_core.errors import CorruptData, Kind, NotFound
 from graveler_core.kv.bulk import get_many
-from graveler_core.kv.store import Store
+from graveler_core.kv.store import Store, Stored
 from graveler_core.model.entities import Commit, Layout, Repository
 from graveler_core.model.ids import CommitId
 from graveler_core.objects.kept_blobs import FRESH
 from graveler_core.records import layout as keys
+from graveler_core.records.layout import CommitFolders
 
 CACHED_COMMITS = 20_000
 
@@ -66,15 +67,17 @@ class CommitCache:
                 self._held.popitem(last=False)
 
 
-def prepare(repo: Repository, header: Commit, content: Layout) -> tuple[StoredCommit, list[tuple[bytes, bytes, bytes]]]:
-    """A new commit and the key-value writes that store it (partition, key, value).
+def prepare(
+    repo: Repository, header: Commit, content: Layout, folders: CommitFolders | None = None
+) -> tuple[StoredCommit, list[tuple[bytes, bytes, bytes]]]:
+    """A new commit and the key-value writes that store it (partition, key, value), in the users' history or another.
 
     An id is written only by the attempt that builds it, before any swap makes it reachable; so writing header and
     layout without a condition never overwrites a layout that was replaced since.
     """
     stored = StoredCommit(identify(header), header, content)
-    at = keys.commit(repo, stored.id)
-    layout_at = keys.commit_layout(repo, stored.id)
+    folders = folders or keys.history(repo)
+    at, layout_at = folders.headers.at(stored.id), folders.layouts.at(stored.id)
     writes = [(at.partition, at.key, encode(header)), (layout_at.partition, layout_at.key, encode(content))]
     return stored, writes
 
@@ -90,29 +93,39 @@ def read_commits(kv: Store, cache: CommitCache, repo: Repository, wanted: Sequen
     found = {c: held for c in wanted if (held := cache.get(partition, c)) is not None}
     missing = [c for c in dict.fromkeys(wanted) if c not in found]
     if missing:
-        locations = [where for c in missing for where in (keys.commit(repo, c), keys.commit_layout(repo, c))]
-        stored = get_many(kv, [(where.partition, where.key) for where in locations])
-        absent = [c for c, header in zip(missing, stored[::2], strict=True) if header is None]
-        if absent:
-            raise NotFound(
-                f"commit {', '.join(absent)} does not exist in repository {repo.id}",
-                kind=Kind.CommitNotFound,
-                commit=absent[0],
-                commits=absent,
-            )
-        for wanted_id, header, content in zip(missing, stored[::2], stored[1::2], strict=True):
-            if header is None or content is None or commit_id(header.value) != wanted_id:
-                what = "its layout is missing" if content is None else "its header is not what the id says"
-                raise CorruptData(f"commit {wanted_id}: {what}", kind=Kind.CorruptCommit, commit=wanted_id)
-            name = f"commit {wanted_id}"
-            commit = StoredCommit(
-                wanted_id, decode(Commit, header.value, name), decode(Layout, content.value, f"layout of {name}")
-            )
+        for commit in stored_commits(kv, keys.history(repo), missing, f"repository {repo.id}"):
             cache.keep(partition, commit)
-            found[wanted_id] = commit
+            found[commit.id] = commit
     return [found[c] for c in wanted]
+
+
+def stored_commits(kv: Store, folders: CommitFolders, wanted: Sequence[CommitId], where: str) -> list[StoredCommit]:
+    """`read_commits` past the cache, in any history.
+
+    Args:
+        where: What to call the history in an error.
+    """
+    locations = [at for c in wanted for at in (folders.headers.at(c), folders.layouts.at(c))]
+    stored = get_many(kv, [(at.partition, at.key) for at in locations])
+    absent = [c for c, header in zip(wanted, stored[::2], strict=True) if header is None]
+    if absent:
+        raise NotFound(
+            f"commit {', '.join(absent)} does not exist in {where}",
+            kind=Kind.CommitNotFound,
+            commit=absent[0],
+            commits=absent,
+        )
+    return [_decoded(*row) for row in zip(wanted, stored[::2], stored[1::2], strict=True)]
 
 
 def read_commit(kv: Store, cache: CommitCache, repo: Repository, wanted: CommitId) -> StoredCommit:
     """One commit; see `read_commits`."""
     return read_commits(kv, cache, repo, [wanted])[0]
+
+
+def _decoded(wanted: CommitId, header: Stored | None, content: Stored | None) -> StoredCommit:
+    if header is None or content is None or commit_id(header.value) != wanted:
+        what = "its layout is missing" if content is None else "its header is not what the id says"
+        raise CorruptData(f"commit {wanted}: {what}", kind=Kind.CorruptCommit, commit=wanted)
+    name = f"commit {wanted}"
+    return StoredCommit(wanted, decode(Commit, header.value, name), decode(Layout, content.value, f"layout of {name}"))

@@ -11,6 +11,10 @@
                                         cleanup/<layer id>            Cleanup
                                         ops/<idempotency key>         Operation
                                         sweep                         Sweeping
+                                        refs/int/refs                 InternalReference: the log of references
+                                        refs/int/pending/<event id>   ReferenceEvent, not in the log yet
+                                        refs/int/commits/<id>         Commit of that log
+                                        refs/int/layouts/<id>         Layout of such a commit
                                         settings/compaction           CompactionSettings
                                         compactions/<branch>          CompactionHistory
                                         restored                      Restoration
@@ -55,6 +59,7 @@ from graveler_core.model.ids import (
     TagId,
 )
 from graveler_core.model.layers import SealedToken
+from graveler_core.model.references import InternalReference, ReferenceEvent
 
 R = TypeVar("R", bound=Record)
 
@@ -134,6 +139,14 @@ def tag(repo: Repository, name: TagId) -> Location[Tag]:
     return tags(repo).at(name)
 
 
+@dataclass(frozen=True, slots=True)
+class CommitFolders:
+    """Where the commits of one history are kept."""
+
+    headers: Folder[Commit]
+    layouts: Folder[Layout]
+
+
 def commits(repo: Repository) -> Folder[Commit]:
     return Folder(partition(repo), b"commits/", Commit)
 
@@ -148,6 +161,27 @@ def commit_layouts(repo: Repository) -> Folder[Layout]:
 
 def commit_layout(repo: Repository, commit_id: CommitId) -> Location[Layout]:
     return commit_layouts(repo).at(commit_id)
+
+
+def history(repo: Repository) -> CommitFolders:
+    """The commits of users."""
+    return CommitFolders(commits(repo), commit_layouts(repo))
+
+
+def internal_history(repo: Repository) -> CommitFolders:
+    """The commits of graveler's own references, apart from those of users: no id or prefix of an id leads to them."""
+    here = partition(repo)
+    return CommitFolders(Folder(here, b"refs/int/commits/", Commit), Folder(here, b"refs/int/layouts/", Layout))
+
+
+def reference_log(repo: Repository) -> Location[InternalReference]:
+    """Where the log of references stands."""
+    return Location(partition(repo), b"refs/int/refs", InternalReference)
+
+
+def pending_events(repo: Repository) -> Folder[ReferenceEvent]:
+    """What happened to references, or was about to, and is not in the log yet."""
+    return Folder(partition(repo), b"refs/int/pending/", ReferenceEvent)
 
 
 def cleanups(repo: Repository) -> Folder[Cleanup]:

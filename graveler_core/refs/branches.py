@@ -8,9 +8,11 @@ from graveler_core.errors import Kind, NotFound
 from graveler_core.kv.store import Store
 from graveler_core.model.entities import Branch, Repository, Tag
 from graveler_core.model.ids import BranchId, TagId
+from graveler_core.model.references import ReferenceType
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.records.access import Held
+from graveler_core.records.layout import Location
 
 
 def branch_missing(repo: Repository, name: BranchId) -> NotFound:
@@ -52,3 +54,8 @@ def list_branches(kv: Store, repo: Repository, *, prefix: str = "", after: str =
 def list_tags(kv: Store, repo: Repository, *, prefix: str = "", after: str = "") -> Iterator[Tag]:
     """Tags in byte order of their names, lazily."""
     return (held.value for _, held in access.scan(kv, keys.tags(repo), prefix=prefix, after=after))
+
+
+def reference(repo: Repository, type: ReferenceType, name: str) -> Location[Branch] | Location[Tag]:
+    """Where the record of a branch or tag is kept."""
+    return keys.branch(repo, BranchId(name)) if type is ReferenceType.BRANCH else keys.tag(repo, TagId(name))

@@ -5,6 +5,7 @@ Use cases are functions `f(stores, …)`. `wiring` makes the one of production; 
 
 from graveler_core.stores.background import Aside, AtOnce, Background
 from graveler_core.stores.executor import Executor, Threads
+from graveler_core.stores.hooks import Hooks, TagVerifier
 from graveler_core.stores.registers import RegisterCache, Registers
 from graveler_core.stores.shared_reads import SharedReads
 from graveler_core.stores.stores import RetryBudget, Stores
@@ -15,11 +16,13 @@ __all__ = [
     "AtOnce",
     "Background",
     "Executor",
+    "Hooks",
     "RegisterCache",
     "Registers",
     "RetryBudget",
     "SharedReads",
     "Stores",
+    "TagVerifier",
     "Threads",
     "Turns",
 ]

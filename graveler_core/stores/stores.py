@@ -21,6 +21,7 @@ from graveler_core.segments.boundary import Cutting
 from graveler_core.staging.write_counts import WriteCounts
 from graveler_core.stores.background import AtOnce, Background
 from graveler_core.stores.executor import Executor, Threads
+from graveler_core.stores.hooks import Hooks
 from graveler_core.stores.registers import RegisterCache, Registers
 from graveler_core.stores.shared_reads import SharedReads
 from graveler_core.stores.turns import Turns
@@ -58,6 +59,7 @@ class Stores:
     """What compacted trees change in heads, apart from `ranges`: large differences push out each other alone."""
     folding: Underway = field(default_factory=Underway)
     counts: WriteCounts = field(default_factory=WriteCounts)
+    hooks: Hooks = field(default_factory=Hooks)
     wall: Callable[[], float] = time.time
     """Seconds since 1970 by a clock that goes on while the machine sleeps: how old blobs are."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -14,7 +14,7 @@ import greenlet
 
 from graveler_core.blobs.port import BlobInfo, Data
 from graveler_core.committed.index.indexes import Sizes
-from graveler_core.engine import tending
+from graveler_core.engine import reference_log, tending
 from graveler_core.errors import Kind, NotFound, OutcomeUnknown, SlowDown
 from graveler_core.kv.backends.memory import open_memory
 from graveler_core.kv.store import KeyValue, Predicate, Store
@@ -277,12 +277,15 @@ class Serial:
         return iter(items)
 
 
-class FoldsNothing(AtOnce):
-    """All is done at once, but for folds, which are left to others."""
+class LeavesOut(AtOnce):
+    """All is done at once, but for some work, which is left to others: as if the process had died before it."""
+
+    def __init__(self, left_out: Collection[Callable[..., object]]) -> None:
+        self._left_out = left_out
 
     def start(self, work: Callable[[], object]) -> None:
         """Now or never."""
-        if getattr(work, "func", None) is not tending._fold:
+        if getattr(work, "func", None) not in self._left_out:
             super().start(work)
 
 
@@ -295,6 +298,8 @@ class World:
     """Of indexes, instead of what the seed draws."""
     idle: bool = False
     """Whether commits do not fold by themselves."""
+    logs: bool = False
+    """Whether what happens to references is written down beside. Else it is known from records and intents alone."""
     changed: Callable[[], None] = lambda: None
     kv: Store = field(default_factory=lambda: open_memory("memory://"))
 
@@ -319,11 +324,15 @@ class World:
             counts=WriteCounts(every=4, names=lambda: f"writer {next(self._writers)}"),
             ids=self._ids,
             executor=Serial(),
-            background=FoldsNothing() if self.idle else AtOnce(),
+            background=LeavesOut(self._left_out()),
             cutting=TINY,
             sizes=self.sizes,
             retry_budget=RetryBudget(total=1e9),
         )
+
+    def _left_out(self) -> list[Callable[..., object]]:
+        notes = [] if self.logs else [reference_log.take_note, reference_log.fold_by_chance]
+        return [*notes, *([tending._fold] if self.idle else [])]
 
     def filled(self, partitions: Callable[[Repository], list[bytes]], repo: Repository) -> list[bytes]:
         """Those of a repository's partitions in which there is something: the others would be looked at in vain."""

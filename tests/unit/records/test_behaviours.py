@@ -36,6 +36,7 @@ CHANGES: dict[str, Any] = {
     "compacted_metarange": MetarangeId("m2"),
     "compaction_start_time": SINCE + timedelta(microseconds=1),
     "nonce": "n5",
+    "past": "1>1:c0",
 }
 """One for each field of a branch but its name: what a stale copy may differ in."""
 

@@ -7,12 +7,12 @@ from tests.unit.engine.budgets.measured import Measured
 from tests.unit.engine.world import entry
 
 
-@costs("create a branch", Cost((4, 0), (5, 0)))
+@costs("create a branch", Cost((5, 0), (6, 0)))
 def create_branch(m: Measured) -> Act:
     return lambda: m.repo.create_branch("new", "main")
 
 
-@costs("delete a branch", Cost((4, 1), (5, 2)))
+@costs("delete a branch", Cost((4, 1), (6, 2)))
 def delete_branch(m: Measured) -> Act:
     m.dev.stage("a", entry(1))
     return lambda: m.repo.delete_branch("dev")
@@ -28,12 +28,12 @@ def branches(m: Measured) -> Act:
     return lambda: list(m.repo.branches())
 
 
-@costs("create a tag", Cost((4, 0), (5, 0)))
+@costs("create a tag", Cost((5, 0), (6, 0)))
 def create_tag(m: Measured) -> Act:
     return lambda: m.repo.create_tag("v1", "main")
 
 
-@costs("delete a tag", Cost((3, 0), (3, 0)))
+@costs("delete a tag", Cost((4, 0), (4, 0)))
 def delete_tag(m: Measured) -> Act:
     m.unseen.create_tag("v1", "main")
     return lambda: m.repo.delete_tag("v1")
