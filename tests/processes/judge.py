@@ -121,13 +121,17 @@ class Judge:
         layers = Counter(layer for commit in chain for layer in commit.header.consumed)
         yield from (f"commit {key} is there {times} times" for key, times in keys.items() if times > 1)
         yield from (f"layer {layer} was committed {times} times" for layer, times in layers.items() if times > 1)
-        refused = [o for o in self.operations if o.verb == "commit" and o.outcome == "refused"]
+        refused = [o for o in self.operations if o.verb == "commit" and o.outcome == "refused" and self._is_first(o)]
         yield from (f"{o} was refused and is there" for o in refused if keys[str(o.values["key"])])
         height = {str(commit.id): commit.header.generation for commit in chain}
         done = [(o, height[id]) for o, id in self._answered() if o.outcome == "done" and id in height]
         for (earlier, low), (later, high) in permutations(done, 2):
             if earlier.ended < self._first_began[later.values["key"]] and low >= high:
                 yield f"{later} was made after {earlier} and does not stand after it"
+
+    def _is_first(self, commit: Operation) -> bool:
+        """Whether no call before it may have made it: a call is repeated only if nobody knows how it ended."""
+        return commit.began == self._first_began[commit.values["key"]]
 
     def _answered(self) -> list[tuple[Operation, str]]:
         """The commits that were told which commit they are in, and which one that is."""

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from graveler_core.model.entities import Commit, Layout
+from graveler_core.model.ids import CommitId, MetarangeId, Nonce
+from graveler_core.model.index import Index
+from graveler_core.objects.commits import StoredCommit
 from tests.processes.journal import NEVER, Journal, Operation, read_all
 from tests.processes.judge import Judge, Look
 
@@ -60,6 +65,28 @@ def test_reads_are_judged_by_what_they_asked_for() -> None:
     assert not reads("get", PATH, {PATH: "v1"})
     assert len(reads("list", "own/w0/", {})) == 1
     assert len(reads("get", PATH, {PATH: None})) == 1
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "allowed"),
+    [(["refused"], False), (["unknown"], True), (["unknown", "refused"], True), (["refused", "unknown"], False)],
+)
+def test_what_was_refused_is_not_there_unless_the_same_was_tried_before(outcomes: list[str], allowed: bool) -> None:
+    calls = [
+        Operation("c0", number, "commit", {"key": "c0:0"}, 10 * number, 10 * number + 5, outcome)
+        for number, outcome in enumerate(outcomes)
+    ]
+    header = Commit(
+        committer="",
+        message="c0:0",
+        creation_date=datetime(2026, 1, 1, tzinfo=UTC),
+        parents=(),
+        generation=1,
+        nonce=Nonce("n"),
+        operations="",
+    )
+    chain = [StoredCommit(CommitId("c"), header, Layout(index=Index(metarange_id=MetarangeId("m"))))]
+    assert (not list(Judge(calls).commits(chain))) == allowed
 
 
 def test_a_line_that_was_cut_off_never_was(tmp_path: Path) -> None:

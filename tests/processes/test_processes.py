@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 
 import psycopg
@@ -73,18 +74,17 @@ def _judge(url: str, journals: Path) -> None:
     """By a process that has nothing cached."""
     judge = Judge(read_all(journals))
     assert not [operation for operation in judge.operations if operation.outcome == "crashed"]
-    stores = Stores(kv=open_store(url), blobs=OpenedBlobs(None, durable=False))
-    repository = Graveler(stores).repository("repo")
-    record, branch = _records(stores)
-    chain = list(_chain(stores, record, branch))
-    check_history(stores, record)
-    check_layers(stores, record)
-    assert chain[-1].header.parents == ()
-    assert not list(judge.commits(chain))
-    assert not list(judge.reads())
-    assert not list(judge.trees(repository, chain))
-    assert not list(judge.content(repository, "main", Look("the branch", NEVER - 1)))
-    stores.close()
+    with closing(Stores(kv=open_store(url), blobs=OpenedBlobs(None, durable=False))) as stores:
+        repository = Graveler(stores).repository("repo")
+        record, branch = _records(stores)
+        chain = list(_chain(stores, record, branch))
+        check_history(stores, record)
+        check_layers(stores, record)
+        assert chain[-1].header.parents == ()
+        assert not list(judge.commits(chain))
+        assert not list(judge.reads())
+        assert not list(judge.trees(repository, chain))
+        assert not list(judge.content(repository, "main", Look("the branch", NEVER - 1)))
 
 
 def _records(stores: Stores) -> tuple[Repository, Branch]:

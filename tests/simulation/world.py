@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from itertools import count
 from typing import Protocol, TypeVar
@@ -234,14 +234,18 @@ class SimBlobs:
         return BlobInfo(address, len(self._held[at]), None, self._held.written[at])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class SimClock:
-    """Logical time: a millisecond a step."""
+    """Logical time: a millisecond a step. No two readings are equal, as of a real clock next to none are."""
 
     scheduler: Scheduler
+    _read: tuple[int, int] = (-1, 0)
+    """When it was read last, and how often at this step."""
 
     def now(self) -> datetime:
-        return self.scheduler.moment()
+        step, times = self._read
+        self._read = self.scheduler.step, times + 1 if step == self.scheduler.step else 0
+        return self.scheduler.moment() + timedelta(microseconds=self._read[1])
 
     def monotonic(self) -> float:
         return self.scheduler.step / 1_000
