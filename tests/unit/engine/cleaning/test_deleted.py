@@ -49,19 +49,6 @@ def state_of(world: World, repo: Repository) -> DeletedState | None:
     return None if entry is None else entry.state
 
 
-@pytest.fixture(autouse=True)
-def few_partitions(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
-    """Three for objects: a walk that is tried at each of its calls is shorter."""
-    if "all_partitions" not in request.fixturenames:
-        real = keys.object_partitions
-        monkeypatch.setattr(keys, "object_partitions", lambda repo: real(repo)[:3])
-
-
-@pytest.fixture
-def all_partitions() -> None:
-    """As they are."""
-
-
 @pytest.mark.usefixtures("all_partitions")
 def test_nothing_is_left_of_a_deleted_repository(world: World) -> None:
     repo = deleted(world)

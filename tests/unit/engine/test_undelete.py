@@ -1,0 +1,283 @@
+"""A deleted repository comes back whole or not at all, and never one that a cleaner has begun with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from graveler_core.engine.cleaning import CleaningPlan, clean
+from graveler_core.errors import Conflict, GravelerError, Kind, NotFound, NotUnique, OutcomeUnknown
+from graveler_core.model.entities import DeletedState, Repository, RepositoryState
+from graveler_core.model.ids import RepositoryId, RepositoryUid
+from graveler_core.records import access
+from graveler_core.records import layout as keys
+from graveler_core.refs import repositories
+from tests.unit.engine.cleaning.places import AT_ONCE, claim_of, cleaned, deleted, entry_of, fill, of_repository
+from tests.unit.engine.interposed import Crash, Interposed
+from tests.unit.engine.world import World
+
+NAME = RepositoryId("repo")
+
+
+def shown(world: World) -> dict[str, int]:
+    return {item.path: item.size for item in world.branch().list()}
+
+
+def test_everything_is_back_with_what_was_staged(world: World) -> None:
+    fill(world)
+    before, log = shown(world), world.branch().record().commit_id
+    world.graveler().delete_repository("repo")
+    found = world.graveler().undelete_repository("repo")
+    assert found.id == "repo"
+    assert shown(world) == before
+    assert world.branch().record().commit_id == log
+    assert not list(world.graveler().deleted_repositories())
+    world.branch().commit("goes on")
+
+
+def test_a_bare_repository_comes_back(world: World) -> None:
+    world.graveler().create_bare_repository("bare", world.namespace("bare"))
+    world.graveler().delete_repository("bare")
+    assert world.graveler().undelete_repository("bare").id == "bare"
+
+
+def test_what_was_restored_can_be_deleted_restored_and_cleaned(world: World) -> None:
+    for _ in range(3):
+        world.graveler().delete_repository("repo")
+        repo = world.graveler().undelete_repository("repo")._record
+    world.graveler().delete_repository("repo")
+    assert cleaned(world).repositories == 1
+    assert not of_repository(world, repo)
+
+
+def test_of_several_the_one_that_was_deleted_last_or_the_one_that_is_named(world: World) -> None:
+    first = deleted(world)
+    second = world.graveler().create_repository("repo", world.namespace("second"))._record
+    world.graveler().delete_repository("repo")
+    uids = {found.repository.uid for found in world.graveler().deleted_repositories("repo")}
+    assert uids == {first.uid, second.uid}
+    assert world.graveler().undelete_repository("repo")._record.uid == second.uid
+    world.graveler().delete_repository("repo")
+    assert world.graveler().undelete_repository("repo", uid=first.uid)._record.uid == first.uid
+
+
+def test_a_name_that_another_one_bears_is_refused_and_the_entry_stays(world: World) -> None:
+    repo = deleted(world)
+    since = [found.since for found in world.graveler().deleted_repositories()]
+    world.graveler().create_repository("repo", world.namespace("second"))
+    with pytest.raises(NotUnique) as e:
+        world.graveler().undelete_repository("repo")
+    assert e.value.kind is Kind.RepositoryExists
+    found = entry_of(world, repo)
+    assert found is not None
+    assert (found.state, [found.since]) == (DeletedState.DELETED, since)
+    world.graveler().delete_repository("repo")
+    assert world.graveler().undelete_repository("repo", uid=repo.uid).id == "repo"
+
+
+@pytest.mark.parametrize("why", ["not deleted", "gone", "unknown uid", "never active"])
+def test_what_is_not_there_is_not_found(world: World, why: str) -> None:
+    uid = None
+    if why == "gone":
+        deleted(world)
+        cleaned(world)
+    elif why == "unknown uid":
+        deleted(world)
+        uid = "1234"
+    elif why == "never active":
+        repo = deleted(world)
+        held = access.read(world.kv, keys.deleted_repository(NAME, repo.uid))
+        assert held is not None
+        unfinished = held.value.model_copy(
+            update={"repository": held.value.repository.model_copy(update={"was_active": False})}
+        )
+        access.write(world.kv, keys.deleted_repository(NAME, repo.uid), unfinished)
+    with pytest.raises(NotFound) as e:
+        world.graveler().undelete_repository("repo", uid=uid)
+    assert e.value.kind is Kind.RepositoryNotFound
+
+
+def test_a_namespace_that_was_given_up_is_a_reason(world: World) -> None:
+    repo = deleted(world)
+    where = keys.namespace_claim(world.namespace("repo"))
+    world.kv.delete(where.partition, where.key)
+    with pytest.raises(NotFound, match="namespace"):
+        world.graveler().undelete_repository("repo")
+    found = entry_of(world, repo)
+    assert found is not None
+    assert found.state is DeletedState.DELETED
+
+
+def test_a_default_branch_that_is_gone_is_a_reason(world: World) -> None:
+    repo = deleted(world)
+    where = keys.branch(repo, repo.default_branch)
+    world.kv.delete(where.partition, where.key)
+    with pytest.raises(NotFound, match="default branch"):
+        world.graveler().undelete_repository("repo")
+    assert repositories.find(world.kv, NAME) is None
+
+
+def test_a_restoration_under_way_keeps_others_away_for_two_minutes(world: World) -> None:
+    deleted(world)
+    kv = Interposed(world.kv)
+    kv.fail[3] = Crash()
+    with pytest.raises(Crash):
+        world.graveler(kv).undelete_repository("repo")
+    with pytest.raises(Conflict, match="somebody else"):
+        world.graveler().undelete_repository("repo")
+    world.clock.sleep(121)
+    assert world.graveler().undelete_repository("repo").id == "repo"
+
+
+def killed(others: Callable[[World], object], *, lose: bool | None = None, crash: bool = False) -> list[World]:
+    """Worlds in which something befell the n-th call of a restoration, and it was done again after two minutes."""
+    ended = []
+    for number in range(40):
+        world = World()
+        world.repository()
+        fill(world)
+        before = shown(world)
+        repo = world.graveler().repository("repo")._record
+        world.graveler().delete_repository("repo")
+        kv = Interposed(world.kv)
+        kv.before[number] = lambda world=world: others(world)
+        if lose is not None:
+            kv.lose[number] = lose
+        if crash:
+            kv.fail[number] = Crash()
+        try:
+            world.graveler(kv).undelete_repository("repo")
+        except (GravelerError, Crash) as e:
+            check_refused(world, repo, before, e)
+        else:
+            assert shown(world) == before
+        if kv.before:
+            return ended
+        ended.append(world)
+    raise AssertionError("the restoration does not end")
+
+
+def check_refused(world: World, repo: Repository, before: dict[str, int], e: BaseException) -> None:
+    """It is there whole, or can be restored whole, or is gone to the last row."""
+    for _ in range(4):
+        try:
+            world.graveler().repository("repo")
+        except NotFound:
+            world.clock.sleep(121)
+            clean(world.stores(), CleaningPlan())
+    try:
+        found = world.graveler().repository("repo")
+    except NotFound:
+        if entry_of(world, repo) is None:
+            cleaned(world)
+            assert not of_repository(world, repo), e
+            return
+        try:
+            world.graveler().undelete_repository("repo")
+        except NotFound:
+            cleaned(world)
+            cleaned(world)
+            assert not of_repository(world, repo), e
+            assert claim_of(world) is None, e
+            return
+        found = world.graveler().repository("repo")
+    assert found._record.uid == repo.uid
+    assert shown(world) == before
+
+
+def nothing(world: World) -> None:
+    """Nobody else is there."""
+
+
+def test_a_crash_anywhere(world: World) -> None:
+    assert len(killed(nothing, crash=True)) > 7
+
+
+@pytest.mark.parametrize("done", [True, False])
+def test_a_lost_answer_anywhere(done: bool) -> None:
+    assert len(killed(nothing, lose=done)) > 7
+
+
+def late(world: World) -> None:
+    """The restoration stalls, and a cleaner that takes everything at once comes along."""
+    world.clock.sleep(121)
+    clean(world.stores(), AT_ONCE)
+
+
+def later(world: World) -> None:
+    """Two of them: the first gives the entry back, the second takes it."""
+    late(world)
+    cleaned(world)
+
+
+@pytest.mark.parametrize("others", [late, later])
+@pytest.mark.parametrize("lose", [None, False])
+def test_a_cleaner_between_any_two_calls(others: Callable[[World], object], lose: bool | None) -> None:
+    """Also where the answer of the call behind it is lost."""
+    killed(others, lose=lose)
+
+
+def test_another_restoration_between_any_two_calls() -> None:
+    def other(world: World) -> None:
+        try:
+            world.graveler().undelete_repository("repo")
+        except (Conflict, NotFound, OutcomeUnknown, NotUnique):
+            world.clock.sleep(121)
+
+    killed(other)
+
+
+def test_a_deletion_that_stopped_half_way_is_helped(world: World) -> None:
+    """The entry stands, and so does the record."""
+    repo = deleted(world)
+    deleting = repo.model_copy(update={"state": RepositoryState.DELETING})
+    access.write(world.kv, keys.repository(NAME), deleting)
+    assert world.graveler().undelete_repository("repo")._record.uid == repo.uid
+
+
+def test_a_void_entry_is_refused(world: World) -> None:
+    """The repository is there: the creation of its entry came late."""
+    repo = deleted(world)
+    held = access.read(world.kv, keys.deleted_repository(NAME, repo.uid))
+    assert held is not None
+    world.graveler().undelete_repository("repo")
+    access.write(world.kv, keys.deleted_repository(NAME, repo.uid), held.value)
+    with pytest.raises(NotUnique):
+        world.graveler().undelete_repository("repo")
+    assert world.graveler().repository("repo")._record.uid == repo.uid
+
+
+def test_deleted_repositories_are_listed_in_order_and_page_by_page(world: World) -> None:
+    for name in ("aaa", "bbb", "ccc"):
+        world.repository(name)
+        world.graveler().delete_repository(name)
+    listing = world.graveler().deleted_repositories()
+    assert [found.repository.id for found in listing] == ["aaa", "bbb", "ccc"]
+    page = next(world.graveler().deleted_repositories().pages(2))
+    assert page.next is not None
+    assert [found.repository.id for found in world.graveler().deleted_repositories(after=page.next)] == ["ccc"]
+    assert [found.repository.id for found in world.graveler().deleted_repositories("bb")] == ["bbb"]
+
+
+def test_waiting_counts_what_a_cleaner_would_find(world: World) -> None:
+    assert world.graveler().waiting().oldest is None
+    deleted(world)
+    world.repository("other")
+    deleted(world, "other")
+    found = world.graveler().waiting()
+    assert (found.deleted, found.purging, found.restoring, found.due) == (2, 0, 0, 0)
+    world.clock.sleep(timedelta(days=8).total_seconds())
+    assert world.graveler().waiting() == replace(found, due=2)
+    world.graveler().clean()
+    assert world.graveler().waiting().deleted == 0
+
+
+def test_a_fresh_uid_is_not_restored_for_an_old_one(world: World) -> None:
+    """Only the very repository that is named."""
+    repo = deleted(world)
+    other = RepositoryUid(f"{repo.uid[:-1]}0")
+    with pytest.raises(NotFound):
+        world.graveler().undelete_repository("repo", uid=other)
