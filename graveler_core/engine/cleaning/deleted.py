@@ -2,8 +2,8 @@
 
 1. An entry `restoring` for over two minutes becomes `deleted` ✓: its restoration cannot end any more.
 2. `deleted` within its time is left: it can be restored, and somebody may still write to it. Else → `purging` ✓.
-3. `repos/<name>` is read: it carries the uid as `deleting` → it is removed first ✓; as `initial` or `active` → the
-   entry is void, and removed ✓. Else the entry says `emptying` ✓, and only from then on anything is touched.
+3. `repos/<name>` is read: it carries the uid as `initial` or `active` → the entry is void, and removed ✓. Else the
+   entry says `emptying` ✓, and only from then on anything is touched: first the record, if it says `deleting` ✓.
 4. All layers of all branches and cleanup records; then the partitions, with these records, which named the layers.
 5. The namespace is released ✓, time and again until the claim is not the uid's: a restoration whose entry was taken
    from it may have renewed it in between. Then the entry is removed ✓.
@@ -14,7 +14,8 @@ begin. Whether one had succeeded before is read after the claim: then its record
 says `emptying`, in one swap from the same record: so where an entry was void nothing was touched by anybody, and after
 `emptying` it is never void. (Without `emptying`, another cleaner that takes the claim over finds the record of a
 restoration that has failed, takes the entry for void, and frees the way for the next restoration of a repository that
-is being emptied.) A restoration of what was emptied after all, by a record that a failed one left behind, finds
+is being emptied. And a record in `deleting` that was removed before would be forgotten, if the entry was void to
+another cleaner.) A restoration of what was emptied after all, by a record that a failed one left behind, finds
 neither default branch nor namespace: both went before the entry.
 
 Several cleaners may do 4 and 5 at once, and a crash anywhere leaves the entry: whoever comes next goes on. What is
@@ -73,13 +74,13 @@ def _taken(work: Work, held: Held[DeletedRepository]) -> Held[DeletedRepository]
         return held
     if entry.state is DeletedState.DELETED:
         held = _enter(work, held, DeletedState.PURGING)
-    gone = _gone(work, entry.repository)
-    if held.value.emptying:
-        return held
-    if not gone:
-        access.remove(work.stores.kv, _where(held), held)
-        return None
-    return _enter(work, held, DeletedState.PURGING, emptying=True)
+    if not held.value.emptying:
+        if _is_reachable(work, entry.repository):
+            access.remove(work.stores.kv, _where(held), held)
+            return None
+        held = _enter(work, held, DeletedState.PURGING, emptying=True)
+    _remove_record(work, entry.repository)
+    return held
 
 
 def is_due(work: Work, entry: DeletedRepository) -> bool:
@@ -101,17 +102,26 @@ def _enter(
     return access.replace(work.stores.kv, _where(held), held, entry, mine=lambda current: current.nonce == nonce)
 
 
-def _gone(work: Work, repo: Repository) -> bool:
-    """Whether nobody can reach the repository; a record that says `deleting` is removed first."""
+def _is_reachable(work: Work, repo: Repository) -> bool:
+    """Whether the repository is there, or a restoration may be about to make it so."""
+    standing = repositories.find(work.stores.kv, repo.id)
+    return (
+        standing is not None and standing.value.uid == repo.uid and standing.value.state is not RepositoryState.DELETING
+    )
+
+
+def _remove_record(work: Work, repo: Repository) -> None:
+    """Remove the record of a deletion that waits for that, or has died."""
     kv = work.stores.kv
     while True:
         standing = repositories.find(kv, repo.id)
-        if standing is None or standing.value.uid != repo.uid:
-            return True
-        if standing.value.state is not RepositoryState.DELETING:
-            return False
-        if access.remove(kv, keys.repository(repo.id), standing):
-            return True
+        if (
+            standing is None
+            or standing.value.uid != repo.uid
+            or standing.value.state is not RepositoryState.DELETING
+            or access.remove(kv, keys.repository(repo.id), standing)
+        ):
+            return
 
 
 def _emptied(work: Work, held: Held[DeletedRepository], inner: Position) -> Iterator[Position]:

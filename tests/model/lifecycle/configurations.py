@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.model.lifecycle.cleaning import clean
 from tests.model.lifecycle.creating import create
 from tests.model.lifecycle.deleting import delete
-from tests.model.lifecycle.registers import DELETED, DELETING, Entry, Flow, Registers
+from tests.model.lifecycle.registers import DELETED, DELETING, INITIAL, PURGING, Entry, Flow, Registers
 from tests.model.lifecycle.restoring import undelete
 from tests.model.lifecycle.search import Configuration
 
@@ -63,6 +63,25 @@ def _deletions_around_a_restoration(r: Registers) -> list[Flow]:
     return [delete(r, "r", "d"), delete(r, "r", "e"), undelete(r, "0", "u"), create(r, "r", "1", "q")]
 
 
+def _record_of_a_failed_restoration(r: Registers) -> list[Flow]:
+    """A cleaner has claimed the entry and died; a restoration whose entry it was writes its record at last."""
+    _deleted(r)
+    r.entries["0"] = r.entries["0"]._replace(state=PURGING)
+    return [_left_by_a_restoration(r), clean(r, "0", "k"), clean(r, "0", "l"), _deleted_and_restored(r)]
+
+
+def _left_by_a_restoration(r: Registers) -> Flow:
+    record = r.entries["0"].repository._replace(state=INITIAL, nonce="u")
+    yield None
+    r.swap_repository("r", None, record)
+    return "lost race"
+
+
+def _deleted_and_restored(r: Registers) -> Flow:
+    yield from delete(r, "r", "d")
+    return (yield from undelete(r, "0", "v"))
+
+
 def _deleted(r: Registers) -> None:
     held = r.place("r", "0", "p")._replace(state=DELETING, nonce="1")
     del r.repositories["r"]
@@ -83,6 +102,7 @@ CONFIGURATIONS = [
         _restoration_and_creation,
         _two_cleaners,
         _deletions_around_a_restoration,
+        _record_of_a_failed_restoration,
     )
 ]
 

@@ -7,6 +7,7 @@ from collections.abc import Generator
 from tests.model.lifecycle.registers import (
     DELETED,
     DELETING,
+    EMPTYING,
     PURGING,
     RESTORING,
     Entry,
@@ -50,7 +51,7 @@ def _entered(r: Registers, name: str, held: Repository, by: str) -> Generator[No
         known = r.entries.get(held.uid)
         if known is not None and (known.state == DELETED or r.former.delete_ignores_restoring):
             return True
-        if known is not None and known.state == PURGING:
+        if known is not None and known.state in (PURGING, EMPTYING):
             if r.former.purging_is_deleted:
                 return False
             yield lambda registers: registers.repositories.get(name) != held  # type: ignore[misc]

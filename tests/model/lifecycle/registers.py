@@ -14,7 +14,7 @@ Flow: TypeAlias = Generator[Callable[["Registers"], bool] | None, None, str]
 """Yields before each call to the store; a predicate instead of None waits for it. Returns what the caller is told."""
 
 INITIAL, ACTIVE, DELETING = "initial", "active", "deleting"
-DELETED, PURGING, RESTORING = "deleted", "purging", "restoring"
+DELETED, PURGING, EMPTYING, RESTORING = "deleted", "purging", "emptying", "restoring"
 WHOLE = frozenset({"commit", "branch"})
 """All that a repository that is not bare is made of."""
 
@@ -85,6 +85,8 @@ class Former:
     """The cleaner and undelete remove the entry, whatever stands there."""
     release_once: bool = False
     """The cleaner does not look again when the namespace record changed under its release."""
+    void_while_emptying: bool = False
+    """A cleaner empties what it has claimed; one that takes the claim over may still find the entry void."""
     no_grace: bool = False
     """The cleaner does not wait for creations that are under way."""
 

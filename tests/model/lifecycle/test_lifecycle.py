@@ -33,6 +33,7 @@ CAUGHT = {
     "entry_removed_unconditionally": "two restorations",
     "release_once": "restoration and cleaner",
     "no_grace": "slow creation",
+    "void_while_emptying": "record of a failed restoration",
 }
 """Each former rule, and the calls under which it breaks a promise."""
 
