@@ -34,6 +34,7 @@ from graveler_core.refs.branches import get_branch
 from graveler_core.refs.repositories import get as get_repository
 from graveler_core.stores import Stores
 from tests.simulation.cast import ASIDE, PATHS, PREFIXES, SHARED_KEY, SIDE, WORK, Act, Cast
+from tests.simulation.cleaning import AMONG_OTHERS, AT_THE_END, bring_back, clean_up, delete_only
 from tests.simulation.history import AGAIN, REPO, Operation
 from tests.simulation.lifecycles import other_repository, protect, recreate_branch, recreate_repository, time_passes
 from tests.simulation.observe import Observer
@@ -252,7 +253,16 @@ THEMES: dict[str, tuple[Act, ...]] = {
     "transactions": (put, commit_all, transact_one, compact),
 }
 """What some histories consist of alone: calls that get in each other's way."""
-OTHERS: dict[Act, int] = {change: 5, sweep_all: 5, fold_head: 3, put_again: 4, protect: 5}
+OTHERS: dict[Act, int] = {
+    change: 5,
+    sweep_all: 5,
+    fold_head: 3,
+    put_again: 4,
+    protect: 5,
+    clean_up: 9,
+    bring_back: 9,
+    delete_only: 7,
+}
 """Only in themes."""
 RARE_THEMES: dict[str, tuple[Act, ...]] = {
     "repositories": (get, recreate_repository, other_repository),
@@ -266,6 +276,29 @@ RARE_THEMES: dict[str, tuple[Act, ...]] = {
     "sweeps": (change, fold_head, sweep_all, compact),
     "protection": (put, remove, put_many, reset_all, commit_all, merge_side, transact_one, recreate_branch, protect),
     "folds": (change, fold_head, fold_head, sweep_all, sweep_all),
+    AMONG_OTHERS: (
+        put,
+        put_many,
+        commit_all,
+        recreate_branch,
+        recreate_repository,
+        other_repository,
+        time_passes,
+        delete_only,
+        bring_back,
+        clean_up,
+    ),
+    AT_THE_END: (
+        put,
+        put_many,
+        commit_all,
+        reset_all,
+        recreate_branch,
+        recreate_repository,
+        time_passes,
+        delete_only,
+        bring_back,
+    ),
 }
 """Only where they are asked for."""
 

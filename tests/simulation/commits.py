@@ -79,7 +79,7 @@ def _contents(observer: Observer) -> Iterator[str]:
     """The operations digest says what leads from the parent's tree to the commit's."""
     for repo, commit in _all_commits(observer):
         header = observer.header(repo, commit)
-        if not header.parents:
+        if not header.parents or not observer.is_left(repo):
             continue
         before, after = (observer.layout(repo, c).index for c in (header.parents[0], commit))
         if operations_between(observer.indexes(repo), before, after)[0] != header.operations:

@@ -96,6 +96,7 @@ class Observer:
     _trees: dict[str, Tree] = field(default_factory=dict)
     _contents: dict[str, Tree] = field(default_factory=dict)
     _segments: dict[str, Tree] = field(default_factory=dict)
+    _headers: dict[CommitId, Commit] = field(default_factory=dict)
     _decoded: dict[bytes, Branch] = field(default_factory=dict)
 
     def look(self, step: int, actor: str) -> None:
@@ -128,8 +129,17 @@ class Observer:
         return self._contents[commit]
 
     def header(self, repo: Repository, commit: CommitId) -> Commit:
-        """The header of a commit."""
-        return self._stored(keys.commit(repo, commit))
+        """The header of a commit, also of one that was cleaned up since it was seen."""
+        if commit not in self._headers:
+            self._headers[commit] = self._stored(keys.commit(repo, commit))
+        return self._headers[commit]
+
+    def is_left(self, repo: Repository) -> bool:
+        """Whether a repository is there, or could be again: else a cleaner may have emptied it."""
+        now = self.read(keys.repository(repo.id))
+        return (now is not None and now.uid == repo.uid) or (
+            self.read(keys.deleted_repository(repo.id, repo.uid)) is not None
+        )
 
     def layout(self, repo: Repository, commit: CommitId) -> Layout:
         """The layout of a commit."""

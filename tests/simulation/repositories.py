@@ -142,6 +142,11 @@ def _answered(operation: Operation, registers: Registers) -> Iterator[str]:
     stood = list(registers.between(operation.repository, operation.start, operation.end))
     error = operation.error
     missed = error is not None and error.kind in (Kind.RepositoryNotFound, Kind.RepositoryDeleting)
+    if operation.kind == "undelete repository":
+        restored = [s for s in stood if s.active and s.record is not None and s.record.uid == operation.answer]
+        if operation.outcome is Outcome.DONE and not restored:
+            yield f"{operation}: was never there"
+        return
     if missed and all(state.active for state in stood) and len({state.uid for state in stood}) == 1:
         yield f"{operation}: the repository was there all the time"
     if operation.kind == "create repository":

@@ -25,7 +25,8 @@ def _listings(observer: Observer) -> Iterator[str]:
     gone: set[str] = set()
     for before, after in pairwise(observer.states):
         old, new = ([layer.id for layer in layers(state.record)] for state in (before, after))
-        gone |= set(old) - set(new)
+        # What goes with its repository may come back with it.
+        gone |= set(old) - set(new) if after.repository is not None else set()
         if len(set(new)) < len(new):
             yield f"at step {after.step}, a layer is listed twice: {new}"
         for layer in gone & set(new):

@@ -25,7 +25,7 @@ from graveler_core.engine.repository import NewRepository
 from graveler_core.errors import NoChanges, NotFound
 from graveler_core.records import layout
 from graveler_core.stores import Stores
-from tests.simulation import commits, compactions, protections, repositories, retirement, sweeping
+from tests.simulation import cleaning, commits, compactions, protections, repositories, retirement, sweeping
 from tests.simulation.actors import ACTS, LIFECYCLE, OTHERS, RARE_THEMES, THEMES, change, life, put_again
 from tests.simulation.cast import MAIN, PATHS, SIDE, WORK, Cast
 from tests.simulation.checker import Judge
@@ -97,6 +97,9 @@ def simulate(seed: int, theme: str = "", *, trace: bool = False) -> Verdict:
             scheduler.run()
             faultless, scheduler.fault_rate = scheduler.fault_rate == 0, 0
             _settle(world, history)
+            if theme in cleaning.THEMES:
+                cleaning.clean_to_the_end(world)
+                _read_all(world.process(), history)
         except Exception as e:
             violations, error = ["".join(traceback.format_exception(e))], e
         else:
@@ -104,9 +107,10 @@ def simulate(seed: int, theme: str = "", *, trace: bool = False) -> Verdict:
                 if operation.kind in ("merge", "replay") and operation.outcome in (Outcome.PENDING, Outcome.UNKNOWN):
                     operation.may_set |= cast.side_values
             # What is gone cannot be judged.
-            violations = list(sweeping.violations(world, history)) or list(
-                judged(history, observer, registers, faultless=faultless)
-            )
+            violations = list(sweeping.violations(world, history)) or [
+                *judged(history, observer, registers, faultless=faultless),
+                *cleaning.violations(world, history, observer, registers, theme),
+            ]
     return Verdict(seed, violations, history, scheduler.trace or [], scheduler.step, error)
 
 

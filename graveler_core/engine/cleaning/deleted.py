@@ -134,10 +134,11 @@ def _emptied(work: Work, held: Held[DeletedRepository], inner: Position) -> Iter
     if work.plan.dry_run:
         work.done.repositories += 1
         return
-    partitions = [*keys.object_partitions(repo), keys.partition(repo)]
-    for number in range(int(after) if folder == PARTITIONS and after.isdecimal() else 0, len(partitions)):
-        work.drop_partition(partitions[number])
-        yield nonce, PARTITIONS, str(number + 1)
+    for partition in (keys.partition(repo), *keys.object_partitions(repo)):
+        name = partition.decode()
+        if folder != PARTITIONS or name > after:
+            work.drop_partition(partition)
+            yield nonce, PARTITIONS, name
     for _, ended in pressure.forget_ended(work.stores, prefix=f"{repo.id}/"):
         work.done.counters += ended
     _release(work, repo)

@@ -1,0 +1,139 @@
+"""The actors that clean up and bring back, and the judge of what they leave.
+
+Cleaners that are at work among others wait for nobody: whatever they take then must be out of reach by the registers
+alone. What a call that stalls may leave behind them no cleaner can find; so all that is left is judged where cleaners
+come when all others have ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from itertools import pairwise
+
+from graveler_core.codec.records import decode
+from graveler_core.engine import repository, undelete
+from graveler_core.engine.cleaning import CleaningPlan, clean
+from graveler_core.kv.backends.memory import MemoryStore
+from graveler_core.model.entities import Branch, Repository, RepositoryState
+from graveler_core.records import access
+from graveler_core.records import layout as keys
+from graveler_core.stores import Stores
+from tests.simulation.cast import OTHER, Cast
+from tests.simulation.history import REPO, History, Operation
+from tests.simulation.observe import Observer, layers
+from tests.simulation.repositories import Registers
+from tests.simulation.retirement import LEFT
+from tests.simulation.world import World
+
+AMONG_OTHERS = "cleaning"
+AT_THE_END = "leftovers"
+THEMES = (AMONG_OTHERS, AT_THE_END)
+NOBODY = timedelta(0)
+WALKS = 5
+"""After so many nothing is left: what stopped half-way is deleted, taken, its names given back; layers are claimed."""
+
+
+def clean_up(cast: Cast, stores: Stores, name: str) -> None:
+    limit = cast.chance.choice([None, None, 1, 3])
+    plan = CleaningPlan(NOBODY, late=NOBODY, building=NOBODY, limit=limit)
+    with cast.history.operation("clean", name) as operation:
+        done = clean(stores, plan)
+        while done.next is not None:
+            done = clean(stores, plan, after=done.next)
+        operation.answer = done
+
+
+def bring_back(cast: Cast, stores: Stores, name: str) -> None:
+    repo = cast.chance.choice([REPO, REPO, OTHER])
+    states = cast.observer.states
+    # Which of all that was ever shown is shown again is judged here below.
+    may_set = frozenset((path, value) for state in states for path, value in (state.shown or {}).items())
+    effect = {"may_set": may_set} if repo == REPO else {}
+    with cast.history.operation("undelete repository", name, repository=repo, **effect) as operation:
+        operation.answer = undelete.undelete_repository(stores, repo).uid
+
+
+def delete_only(cast: Cast, stores: Stores, name: str) -> None:
+    with cast.history.operation("delete repository", name):
+        repository.delete_repository(stores, REPO)
+
+
+def clean_to_the_end(world: World) -> None:
+    """Long after all others have ended."""
+    stores = world.process()
+    world.scheduler.jump(timedelta(days=30))
+    for _ in range(WALKS):
+        done = clean(stores, CleaningPlan(NOBODY, late=NOBODY, building=NOBODY, keys_for=NOBODY))
+        assert not done.failures, done.failures
+
+
+def violations(world: World, history: History, observer: Observer, registers: Registers, theme: str) -> Iterator[str]:
+    """What restorations have lost, and what is left for ever."""
+    if theme not in THEMES:
+        return
+    yield from _not_whole(history, observer, registers)
+    active = [held.value for _, held in access.scan(world.kv, keys.REPOSITORIES)]
+    for repo in active:
+        if repo.state is not RepositoryState.ACTIVE:
+            yield f"{LEFT}: repository {repo.id} {repo.uid[:8]} is {repo.state}"
+    for name, _ in access.scan(world.kv, keys.DELETED_REPOSITORIES):
+        yield f"{LEFT}: the entry {name}"
+    uids = {repo.uid for repo in active}
+    for uri, held in access.scan(world.kv, keys.NAMESPACES):
+        if held.value.owner not in uids:
+            yield f"{LEFT}: the claim on {uri}"
+    if theme == AT_THE_END:
+        yield from _garbage(world, active)
+
+
+def _garbage(world: World, active: list[Repository]) -> Iterator[str]:
+    """Rows and files that belong to no active repository, or to no layer of one."""
+    assert isinstance(world.kv, MemoryStore)
+    listed = {layer.id for repo in active for layer in _layers(world, repo)}
+    own = {f"{repo.id}-{repo.uid}" for repo in active}
+    for name, rows in world.kv._memory.partitions.items():
+        partition = name.decode()
+        whose = partition if "/" in partition else "-".join(partition.split("-")[:2])
+        known = {"graveler", "graveler_deleted", "graveler_stats"} | own | listed
+        if rows.keys and whose not in known:
+            yield f"{LEFT}: {len(rows.keys)} rows of {partition}"
+    for at in world.held:
+        layer = at.partition("_graveler/staging/")[2].partition("/")[0]
+        if layer and layer not in listed:
+            yield f"{LEFT}: {at}"
+    for repo in active:
+        for layer_id, _ in access.scan(world.kv, keys.cleanups(repo)):
+            if layer_id not in listed:
+                yield f"{LEFT}: the record of layer {layer_id}"
+
+
+def _layers(world: World, repo: Repository) -> Iterator[object]:
+    folder = keys.branches(repo)
+    for row in world.kv.scan(folder.partition, prefix=folder.prefix):
+        yield from layers(decode(Branch, row.value, "branch"))
+
+
+def _not_whole(history: History, observer: Observer, registers: Registers) -> Iterator[str]:
+    """What is restored shows what it showed when it was deleted, but for what calls did that were under way."""
+    for before, after in pairwise(registers.names.get(REPO, [])):
+        if before.active or not after.active or after.record is None or not after.record.was_active:
+            continue
+        mine = [s for s in observer.states if s.repository is not None and s.repository.uid == after.record.uid]
+        then = [s for s in mine if s.step < after.step]
+        now = next((s for s in mine if s.step >= after.step), None)
+        if not then or now is None or now.step > after.step or then[-1].shown is None or now.shown is None:
+            continue
+        gone = next(s.step for s in observer.states if s.step > then[-1].step)
+        for path, value in now.shown.items():
+            before_it = then[-1].shown[path]
+            if value != before_it and not any(_may(o, path, value, gone) for o in history.operations):
+                yield f"at step {after.step}, {path} of the restored repository shows {value}, not {before_it}"
+
+
+def _may(operation: Operation, path: str, value: int | None, gone: int) -> bool:
+    """Whether a call that was under way, or had an old record of the branch, may have changed a path meanwhile."""
+    if operation.end < gone or operation.kind == "undelete repository":
+        return False
+    under_way = operation.start < gone and (operation.gives(path, value) or operation.throws_away(path))
+    return under_way or (operation.kind in ("put", "remove") and operation.gives(path, value))
