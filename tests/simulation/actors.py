@@ -275,6 +275,7 @@ RARE_THEMES: dict[str, tuple[Act, ...]] = {
     "moves": (remove, change, compact, compact, hard_reset, hard_reset, hard_reset),
     "sweeps": (change, fold_head, sweep_all, compact),
     "protection": (put, remove, put_many, reset_all, commit_all, merge_side, transact_one, recreate_branch, protect),
+    "protected removals": (put_again, remove, commit_all, protect),
     "folds": (change, fold_head, fold_head, sweep_all, sweep_all),
     AMONG_OTHERS: (
         put,

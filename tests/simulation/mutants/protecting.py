@@ -13,7 +13,7 @@ from tests.simulation.mutants.plant import instead, mutant
 PROTECTION = "what is protected is left alone"
 
 
-@mutant(seed=9, breaks=PROTECTION, theme="protection")
+@mutant(seed=69, breaks=PROTECTION, theme="protection")
 def writers_trust_the_rules_that_they_remember() -> Iterator[None]:
     """The closing re-read of a write does not compare the rules."""
 
@@ -41,7 +41,7 @@ def a_refused_writer_forgets_what_it_has_staged() -> Iterator[None]:
         yield
 
 
-@mutant(seed=295, breaks=PROTECTION, theme="protection")
+@mutant(seed=41, breaks=PROTECTION, theme="protected removals")
 def removals_of_staged_entries_ask_no_rule() -> Iterator[None]:
     """What was staged and never committed is deleted whatever the rules say."""
     with instead((remove, "permits", lambda *_: True)):
