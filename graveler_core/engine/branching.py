@@ -5,7 +5,7 @@ the source stays there. It is sent once only: a second sending could come late, 
 has deleted since. It is deleted by one conditional delete ✓ of exactly the record that was read, after the cleanup
 records of its layers and the intent for the log: a crash between leaves records of layers that are still listed, which
 the cleaner spares, and an intent of what did not happen, which the log does not take. The fresh uid keeps a late writer
-or committer of a former branch of the same name out. `engine.reference_log` says how all this is logged.
+or committer of a former branch of the same name out. `engine.reference_events` says how all this is logged.
 
 A branch is undeleted by creating it anew, at the head that the newest deletion of its name took away: a new uid, a new
 empty staging token. Two undeletions at once are two creations: one of them is refused.
@@ -18,7 +18,7 @@ from functools import partial
 from graveler_core.engine import reflog
 from graveler_core.engine.draft import Draft
 from graveler_core.engine.permitted import require_changeable, require_permitted
-from graveler_core.engine.reference_log import fold_sometimes, intent, note
+from graveler_core.engine.reference_events import fold_sometimes, intent, note
 from graveler_core.engine.registers import fresh
 from graveler_core.engine.resolve import resolve_commit
 from graveler_core.engine.retry import attempts

@@ -14,14 +14,8 @@ from itertools import islice
 from graveler_core.codec.entry import entries
 from graveler_core.codec.records import decode
 from graveler_core.committed.index.scan import scan
-from graveler_core.engine.reference_log import (
-    EVENTS,
-    Decision,
-    Log,
-    decide,
-    fold_quietly,
-    name_key,
-)
+from graveler_core.engine.reference_events import Decision, decide, fold_quietly
+from graveler_core.engine.reference_log import EVENTS, Log, name_key
 from graveler_core.errors import InvalidInput
 from graveler_core.model.entities import Repository
 from graveler_core.model.entry import Entry

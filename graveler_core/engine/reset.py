@@ -17,7 +17,7 @@ from functools import partial
 
 from graveler_core.engine.clean_branch import require_clean
 from graveler_core.engine.permitted import require_permitted
-from graveler_core.engine.reference_log import note
+from graveler_core.engine.reference_events import note
 from graveler_core.engine.registers import fresh
 from graveler_core.engine.resolve import resolve_commit
 from graveler_core.engine.retry import attempts

@@ -38,6 +38,7 @@ from tests.simulation.cleaning import AMONG_OTHERS, AT_THE_END, bring_back, clea
 from tests.simulation.history import AGAIN, REPO, Operation
 from tests.simulation.lifecycles import other_repository, protect, recreate_branch, recreate_repository, time_passes
 from tests.simulation.observe import Observer
+from tests.simulation.references import THEME, drop_one, fold_log, move_one, name_one, undelete_one
 from tests.simulation.sweeping import fold_head, sweep_all
 
 INTERVAL = timedelta(milliseconds=150)
@@ -253,6 +254,7 @@ THEMES: dict[str, tuple[Act, ...]] = {
     "transactions": (put, commit_all, transact_one, compact),
 }
 """What some histories consist of alone: calls that get in each other's way."""
+NAMING: dict[Act, int] = {name_one: 4, drop_one: 6, undelete_one: 2, move_one: 4, fold_log: 3}
 OTHERS: dict[Act, int] = {
     change: 5,
     sweep_all: 5,
@@ -262,7 +264,7 @@ OTHERS: dict[Act, int] = {
     clean_up: 9,
     bring_back: 9,
     delete_only: 7,
-}
+} | NAMING
 """Only in themes."""
 RARE_THEMES: dict[str, tuple[Act, ...]] = {
     "repositories": (get, recreate_repository, other_repository),
@@ -276,6 +278,7 @@ RARE_THEMES: dict[str, tuple[Act, ...]] = {
     "sweeps": (change, fold_head, sweep_all, compact),
     "protection": (put, remove, put_many, reset_all, commit_all, merge_side, transact_one, recreate_branch, protect),
     "protected removals": (put_again, remove, commit_all, protect),
+    THEME: tuple(NAMING),
     "folds": (change, fold_head, fold_head, sweep_all, sweep_all),
     AMONG_OTHERS: (
         put,

@@ -25,7 +25,16 @@ from graveler_core.engine.repository import NewRepository
 from graveler_core.errors import NoChanges, NotFound
 from graveler_core.records import layout
 from graveler_core.stores import Stores
-from tests.simulation import cleaning, commits, compactions, protections, repositories, retirement, sweeping
+from tests.simulation import (
+    cleaning,
+    commits,
+    compactions,
+    protections,
+    references,
+    repositories,
+    retirement,
+    sweeping,
+)
 from tests.simulation.actors import ACTS, LIFECYCLE, OTHERS, RARE_THEMES, THEMES, change, life, put_again
 from tests.simulation.cast import MAIN, PATHS, SIDE, WORK, Cast
 from tests.simulation.checker import Judge
@@ -69,15 +78,18 @@ def simulate(seed: int, theme: str = "", *, trace: bool = False) -> Verdict:
     """
     chance = random.Random(seed)
     scheduler = Scheduler(chance, trace=[] if trace else None)
-    world = World(scheduler, SIZES.get(theme), idle=theme in SWEEPS)
+    world = World(scheduler, SIZES.get(theme), idle=theme in SWEEPS, logs=theme == references.THEME)
     history = History(lambda: scheduler.step)
     observer = Observer(world.kv, world.held, PATHS, REPO, WORK)
     cast = Cast(history, observer, scheduler)
     registers = Registers(world.kv, observer)
+    names = references.References(world.kv)
 
     def changed() -> None:
         registers.look(scheduler.step, scheduler.current)
         observer.look(scheduler.step, scheduler.current)
+        if theme == references.THEME:
+            names.look()
 
     partitions = partial(world.filled, layout.object_partitions)
     with (
@@ -111,6 +123,8 @@ def simulate(seed: int, theme: str = "", *, trace: bool = False) -> Verdict:
                 *judged(history, observer, registers, faultless=faultless),
                 *cleaning.violations(world, history, observer, registers, theme),
             ]
+            if theme == references.THEME:
+                violations += references.violations(world.process(), names)
     return Verdict(seed, violations, history, scheduler.trace or [], scheduler.step, error)
 
 

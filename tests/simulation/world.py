@@ -14,7 +14,7 @@ import greenlet
 
 from graveler_core.blobs.port import BlobInfo, Data
 from graveler_core.committed.index.indexes import Sizes
-from graveler_core.engine import reference_log, tending
+from graveler_core.engine import reference_events, tending
 from graveler_core.errors import Kind, NotFound, OutcomeUnknown, SlowDown
 from graveler_core.kv.backends.memory import open_memory
 from graveler_core.kv.store import KeyValue, Predicate, Store
@@ -335,8 +335,8 @@ class World:
         )
 
     def _left_out(self) -> list[Callable[..., object]]:
-        notes = [] if self.logs else [reference_log.take_note, reference_log.fold_by_chance]
-        return [*notes, *([tending._fold] if self.idle else [])]
+        notes = () if self.logs else (reference_events.take_note, reference_events.fold_by_chance)
+        return [*notes, *((tending._fold,) if self.idle else ())]
 
     def filled(self, partitions: Callable[[Repository], list[bytes]], repo: Repository) -> list[bytes]:
         """Those of a repository's partitions in which there is something: the others would be looked at in vain."""

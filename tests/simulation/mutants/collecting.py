@@ -20,7 +20,7 @@ def sweep_ignores_superseded() -> Iterator[None]:
         yield
 
 
-@mutant(seed=4, breaks="8", theme="sweeps")
+@mutant(seed=35, breaks="8", theme="sweeps")
 def sweep_without_grace() -> Iterator[None]:
     """A sweep deletes what nothing names, however young it is."""
     with instead((sweep._Sweep, "cutoff", property(lambda work: work.began))):
@@ -39,7 +39,7 @@ def sweep_does_not_look_again() -> Iterator[None]:
         yield
 
 
-@mutant(seed=6, breaks="8", theme="sweeps")
+@mutant(seed=60, breaks="8", theme="sweeps")
 def what_is_found_stored_is_not_renewed() -> Iterator[None]:
     """A build takes a blob that is there already for one that stays."""
 

@@ -42,7 +42,7 @@ def commit_clears_all_sealed_layers() -> Iterator[None]:
         yield
 
 
-@mutant(seed=226, breaks="3")
+@mutant(seed=298, breaks="3")
 def commit_clears_the_newest_layers() -> Iterator[None]:
     """A commit's swap takes out as many layers as it was built from, from the wrong end."""
     with instead((commit, "without_tail", lambda current, layers: current.sealed_tokens[len(layers) :])):

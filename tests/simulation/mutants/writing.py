@@ -58,7 +58,7 @@ def transact_looks_at_its_paths_only_once() -> Iterator[None]:
         yield
 
 
-@mutant(seed=16, breaks="6")
+@mutant(seed=22, breaks="6")
 def commits_take_a_lock() -> Iterator[None]:
     """A commit holds a record in the store until it ends; one that crashes holds it for ever."""
     real = commit._commit
