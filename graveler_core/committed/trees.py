@@ -103,8 +103,8 @@ def glance(trees: Trees, row: Row, columns: tuple[str, ...]) -> pa.Table:
 
 
 def hold_range(trees: Trees, row: Row, entries: pa.Table) -> None:
-    """Have the entries of a range at hand for readers to come."""
-    trees.cache.put(row.id, entries, entries.nbytes)
+    """Have the entries of a range at hand for readers to come: in one chunk, as they look for keys in it."""
+    trees.cache.put(row.id, entries.combine_chunks(), entries.nbytes)
 
 
 def write_node(trees: Trees, id: str, data: bytes, node: Node) -> None:

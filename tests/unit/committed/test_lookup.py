@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from graveler_core.committed.lookup import identity_of, lookup, lookup_many
-from graveler_core.committed.trees import ALL, DECISIVE, Trees, read_node
+from graveler_core.committed.trees import ALL, DECISIVE, Trees, hold_range, read_node
 from graveler_core.model.ids import MetarangeId
 from graveler_core.segments.boundary import Cutting
 from tests.unit.committed.samples import Decoded, counted, decodings, tiny_trees, tree, uncached
@@ -29,6 +30,20 @@ def test_finds_what_a_dict_finds(state: State, keys: set[bytes]) -> None:
     assert lookup_many(trees, root, sorted(wanted)).equals(there)
     for cold in (uncached(trees), replace(uncached(trees), verify=False)):
         assert lookup_many(cold, root, sorted(wanted), DECISIVE).equals(there.select(DECISIVE))
+
+
+def test_finds_what_was_held_in_pieces() -> None:
+    """A range that came from several tables of changes is held in one chunk, as lookups need it."""
+    state = {b"%d" % n: n for n in range(3)}
+    trees = tiny_trees(cutting=Cutting())
+    root = tree(trees, state)
+    pieces = [entries({key: number}) for key, number in state.items()]
+    hold_range(trees, read_node(trees, root).rows[0], pa.concat_tables(pieces))
+    for key, number in state.items():
+        found = lookup(trees, root, key)
+        assert found is not None
+        assert state_of(found) == {key: number}
+    assert lookup_many(trees, root, sorted(state)).num_rows == 3
 
 
 def test_reads_one_node_a_level_and_one_range() -> None:
