@@ -11,6 +11,7 @@ from graveler_core.engine import branching, reference_mending, reflog, snapshot
 from graveler_core.errors import InvalidInput
 from graveler_core.facade.branch import Branch
 from graveler_core.facade.listing import Listing
+from graveler_core.gc.heads import HeadCheck, check_heads
 from graveler_core.model.entities import Branch as BranchRecord
 from graveler_core.model.entities import Repository as RepositoryRecord
 from graveler_core.model.entities import Tag
@@ -150,6 +151,13 @@ class References:
         if name is not None:
             reflog.require_name(name)
         return Listing(self._events(name, after), lambda entry: entry.token, limit)
+
+    def check_references(self) -> Iterator[HeadCheck]:
+        """Whether the heads that branches have, and the newest ones that they had, can be read; lazily.
+
+        Lists the storage namespace, and reads the nodes of each head. `fsck` looks at everything.
+        """
+        return check_heads(self._stores, self._active())
 
     def mend_reflog(self) -> bool:
         """Set the log back to the newest of its commits that is whole; gives whether that was needed.

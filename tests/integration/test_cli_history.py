@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.integration.command_line import Cli, Ran, put, refused
@@ -121,3 +123,55 @@ def test_branches_diff_and_merge(flights: Cli) -> None:
     assert "March" in [commit["message"] for commit in flights("log", "graveler://flights/main", "--json").documents]
     assert flights("branch", "delete", "graveler://flights/dev").code == 0
     assert [row[1] for row in flights("branch", "list", "graveler://flights").lines] == ["main"]
+
+
+def test_a_branch_is_deleted_told_and_undeleted(diverged: Cli) -> None:
+    head = diverged("log", "graveler://flights/dev", "--json", "-n", "1").documents[0]["id"]
+    gone = diverged("branch", "delete", "graveler://flights/dev", "-m", "merged by hand", "--committer", "ada")
+    assert gone.code == 0, gone.err
+    deleted, created = diverged("reflog", "graveler://flights", "--json").documents
+    assert {
+        name: deleted[name] for name in ("type", "kind", "ref_type", "ref", "before", "after", "by", "message")
+    } == {
+        "type": "event",
+        "kind": "deleted",
+        "ref_type": "branch",
+        "ref": "dev",
+        "before": head,
+        "after": None,
+        "by": "ada",
+        "message": "merged by hand",
+    }
+    assert (created["kind"], created["ref"]) == ("created", "dev")
+    kinds = [row[1] for row in diverged("reflog", "graveler://flights/dev").lines]
+    assert kinds == ["deleted", "moved", "moved", "created"]
+    behind = diverged("reflog", "graveler://flights", "--after", deleted["token"], "--json").documents
+    assert behind == [created]
+    again = diverged("branch", "undelete", "graveler://flights/dev", "--json").documents
+    assert again == [{"id": "dev", "commit_id": head}]
+    refused(diverged("branch", "undelete", "graveler://flights/dev"), "dev", "exists")
+    refused(diverged("branch", "undelete", "graveler://flights/nobody"), "nobody", "no deletion")
+    refused(diverged("reflog", "graveler://flights/main/path"), "must name")
+    refused(diverged("reflog", "graveler://flights", "--after", "x"), "token")
+
+
+def test_tags_are_verified_by_what_the_settings_name(
+    flights: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "tag_rules.py").write_text(
+        "from graveler_core.errors import PermissionDenied\n"
+        "def signed(tag, commit):\n"
+        "    if tag.signature != 'ada':\n"
+        "        raise PermissionDenied(f'tag {tag.id}: not signed by ada')\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    assert flights("tag", "create", "graveler://flights/v1", "main").code == 0
+    refused(flights("tag", "verify", "graveler://flights/v1"), "v1", "verify_tag")
+    monkeypatch.setenv("GRAVELER_TAG_VERIFIER", "tag_rules:signed")
+    refused(flights("tag", "verify", "graveler://flights/v1"), "not signed by ada")
+    refused(flights("tag", "create", "graveler://flights/v2", "main"), "not signed by ada")
+    made = flights("tag", "create", "graveler://flights/v2", "main", "--signature", "ada", "--json").documents
+    assert flights("tag", "verify", "graveler://flights/v2", "--json").documents == made
+    assert made[0]["signature"] == "ada"
+    monkeypatch.setenv("GRAVELER_TAG_VERIFIER", "tag_rules")
+    refused(flights("tag", "verify", "graveler://flights/v2"), "GRAVELER_TAG_VERIFIER")

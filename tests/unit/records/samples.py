@@ -46,6 +46,7 @@ from graveler_core.model.ids import (
 )
 from graveler_core.model.index import Index, Place, Run
 from graveler_core.model.layers import PrefixRemoval, PrefixRestoration, SealedToken, SegmentLayer
+from graveler_core.model.references import EventKind, InternalReference, ReferenceEvent, ReferenceType
 
 SINCE = datetime(2026, 1, 2, 3, 4, 5, 678, tzinfo=UTC)
 REPOSITORY = Repository(
@@ -61,6 +62,19 @@ REPOSITORY = Repository(
 )
 TOKEN = SealedToken(token=StagingToken("repo/main:t1"))
 RECORDS: dict[str, Record] = {
+    "internal reference": InternalReference(commit_id=CommitId("c3"), nonce=Nonce("n6")),
+    "reference event": ReferenceEvent(
+        time=SINCE,
+        kind=EventKind.DELETED,
+        type=ReferenceType.BRANCH,
+        name="dev",
+        uid="b2",
+        step="of-n4",
+        before=CommitId("c2"),
+        past="2=5:c1,1>4:c0,0+3:c0",
+        by="me",
+        message="é",
+    ),
     "repository": REPOSITORY,
     "branch": Branch(
         id=BranchId("main"),

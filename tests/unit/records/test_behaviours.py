@@ -1,8 +1,8 @@
 """Nessie's behaviours of references and of upserts (1-8, 13, 14, 16-19), as they hold for our records.
 
 Left out: mark-as-deleted flags and purging of a flagged row (2, 3, 5: what is deleted is gone from its place, and
-repositories leave a record of their own for the cleaner), previous pointers (6: not in the records), null inputs and
-argument errors (8, 11, 18: the types exclude them).
+repositories leave a record of their own for the cleaner), previous pointers (6: `test_reference_behaviours`), null
+inputs and argument errors (8, 11, 18: the types exclude them).
 """
 
 from __future__ import annotations

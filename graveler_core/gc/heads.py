@@ -1,0 +1,86 @@
+"""Whether the heads that branches have, and had, can be read: what recovery needs to know. Changes nothing.
+
+Each head is judged by itself: its header, its layout and index, and whether the ranges are there that these name.
+Source: seed 002, consistency of references; `fsck` looks at everything else, and says what is wrong in detail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+
+from graveler_core.codec.elements import decode_elements
+from graveler_core.errors import CorruptData, NotFound
+from graveler_core.gc.findings import Finding, Thing
+from graveler_core.gc.inspection import Inspection, begun
+from graveler_core.model.entities import Repository
+from graveler_core.model.ids import CommitId
+from graveler_core.model.past import CREATED, steps
+from graveler_core.objects.commits import stored_commits
+from graveler_core.records import layout as keys
+from graveler_core.records.layout import CommitFolders
+from graveler_core.stores import Stores
+
+
+class Consistency(StrEnum):
+    """What can be read of a commit."""
+
+    CONSISTENT = "consistent"
+    CONTENT = "content inconsistent"
+    """Its index is whole, some ranges of entries are not there."""
+    INCONSISTENT = "inconsistent"
+    """Its header, layout or a part of its index is lost or damaged."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeadCheck:
+    """A head that a branch has or had; or, without a name, that of the log of references."""
+
+    branch: str
+    commit: CommitId
+    left: datetime | None
+    """When the branch moved on; None for what it names now."""
+    state: Consistency
+    why: str = ""
+
+
+def check_heads(stores: Stores, repo: Repository) -> Iterator[HeadCheck]:
+    """The heads of all branches, each followed by those that its record remembers, newest first; the log's last.
+
+    Lists the storage namespace once, and reads the nodes of each head.
+    """
+    look = begun(stores, repo, deep=False, progress=lambda more: None)
+    list(look.names.read())  # damaged records are for fsck to tell
+    known: dict[CommitId, tuple[Consistency, str]] = {}
+    for name, branch in look.names.branches.items():
+        heads: list[tuple[CommitId, datetime | None]] = [(branch.commit_id, None)]
+        heads += [(s.commit, s.time) for s in steps(branch.past, f"branch {name}") if s.mark != CREATED]
+        for commit, left in heads:
+            if commit not in known:
+                known[commit] = _state(look, keys.history(repo), commit)
+            yield HeadCheck(name, commit, left, *known[commit])
+    for commit, _ in look.names.log():
+        yield HeadCheck("", commit, None, *_state(look, keys.internal_history(repo), commit))
+
+
+def _state(look: Inspection, folders: CommitFolders, commit: CommitId) -> tuple[Consistency, str]:
+    try:
+        (found,) = stored_commits(look.stores.kv, folders, [commit], f"repository {look.repository.id}")
+        if found.layout.index.inline:
+            decode_elements(found.layout.index.inline, f"commit {commit}")
+    except (NotFound, CorruptData) as e:
+        return Consistency.INCONSISTENT, e.message
+    # A walk of its own: what others name as well is this head's loss too.
+    walk = replace(look.walk, blobs=set(), objects=set(), unread=set())
+    wrong = list(walk.index(found.layout.index, f"commit {commit}"))
+    worse = [finding for finding in wrong if finding.thing is not Thing.RANGE]
+    if worse or wrong:
+        state = Consistency.INCONSISTENT if worse else Consistency.CONTENT
+        return state, _words((worse or wrong)[0])
+    return Consistency.CONSISTENT, ""
+
+
+def _words(finding: Finding) -> str:
+    return f"{finding.thing} {finding.id}: {finding.why}"
