@@ -23,34 +23,24 @@ one step; each is as it stood at some moment of 1.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from itertools import islice
-from typing import Any
+from dataclasses import dataclass
 
-from graveler_core.codec.content_hash import hex_id
-from graveler_core.codec.records import decode, encode
-from graveler_core.errors import Conflict, CorruptData, InvalidInput, Kind
-from graveler_core.kv.bulk import get_many
-from graveler_core.model.dump import DumpedBranch, DumpedRepository
-from graveler_core.model.entities import Branch, Commit, Layout, Repository
-from graveler_core.model.ids import CommitId, ObjectId
-from graveler_core.model.index import Place
-from graveler_core.objects.objects import decode_object
+from graveler_core.codec.records import encode
+from graveler_core.errors import InvalidInput, Kind, NotFound
+from graveler_core.kv.store import Store
+from graveler_core.model.dump import DumpedBranch, DumpedRepository, DumpEnd
+from graveler_core.model.entities import Branch, Repository
 from graveler_core.records import access
-from graveler_core.records import layout as keys
+from graveler_core.refs import repositories
 from graveler_core.refs.branches import list_branches, list_tags
 from graveler_core.staging import area
 from graveler_core.stores import Stores
-from graveler_core.transfer.commit_graph import CommitGraph, IdSet, binary_id
+from graveler_core.transfer.commit_rows import CommitRows
 from graveler_core.transfer.files import DumpFile, dump_file
 from graveler_core.transfer.format import DumpWriter
 from graveler_core.transfer.format import Kind as Rows
 from graveler_core.transfer.reading import Progress
 from graveler_core.transfer.settings import SETTINGS
-
-OBJECTS_AT_ONCE = 64
-"""Runs that are read in one round trip: 4 MiB at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,29 +61,6 @@ class Dumped:
     """Bytes of the file."""
 
 
-@dataclass(slots=True)
-class _Dump:
-    """A dump under way."""
-
-    stores: Stores
-    repository: Repository
-    writer: DumpWriter
-    progress: Progress
-    graph: CommitGraph = field(default_factory=CommitGraph)
-    heads: bytearray = field(default_factory=bytearray)
-    """Ids of what branches and tags name."""
-    named: IdSet = field(default_factory=IdSet)
-    """Runs that the dumped layouts name."""
-    lacking: bool = False
-    """A commit has no layout."""
-    dirty: int = 0
-    done: int = 0
-
-    def advance(self) -> None:
-        self.done += 1
-        self.progress(self.done, 3 * len(self.graph) if self.done > len(self.graph) else 0)
-
-
 def dump(stores: Stores, repo: Repository, uri: str, *, progress: Progress = lambda done, total: None) -> Dumped:
     """Dump a repository into a new object at a URI.
 
@@ -107,164 +74,84 @@ def dump(stores: Stores, repo: Repository, uri: str, *, progress: Progress = lam
         InvalidInput: the repository is bare, or the URI none where an object can be.
         CorruptData: something is damaged or missing that belongs to the dump; nothing was stored.
         Conflict: (`LostRace`) what a layout named was swept before it was read; dump again.
+        NotFound: the repository was deleted meanwhile.
     """
     if repo.bare:
         raise InvalidInput(f"repository {repo.id!r}: is bare, there is nothing to dump", repository=repo.id)
     file = dump_file(stores.blobs, uri)
+    done = 0
+
+    def step(commits: int) -> None:
+        nonlocal done
+        done += 1
+        progress(done, 3 * commits if done > commits else 0)
+
     with file.created() as target:
-        work = _Dump(stores, repo, DumpWriter(target), progress)
-        _repository(work)
-        _refs(work)
-        _graph(work)
-        _headers(work)
-        _layouts(work)
-        _objects(work)
-        end = work.writer.end()
-    return _report(file, work, end.digest, end.rows)
+        writer = DumpWriter(target)
+        commits = CommitRows(stores.kv, repo, writer, step)
+        try:
+            _repository(stores.kv, repo, writer)
+            dirty = _refs(stores.kv, repo, writer, commits)
+            commits.read()
+            commits.headers()
+            commits.layouts()
+            commits.runs()
+        finally:
+            _require_there(stores, repo)
+        end = writer.end()
+    return _report(file, end, dirty)
 
 
-def _report(file: DumpFile, work: _Dump, digest: str, rows: dict[str, int]) -> Dumped:
+def _require_there(stores: Stores, repo: Repository) -> None:
+    """What a cleaner has begun to take is not damaged, and no dump."""
+    now = repositories.get(stores.kv, stores.clock, stores.ids, repo.id)
+    if now.uid != repo.uid:
+        raise NotFound(
+            f"repository {repo.id!r}: was deleted while it was dumped", kind=Kind.RepositoryNotFound, repository=repo.id
+        )
+
+
+def _report(file: DumpFile, end: DumpEnd, dirty: int) -> Dumped:
     return Dumped(
         uri=file.uri,
-        digest=digest,
-        branches=rows.get(Rows.BRANCH.name, 0),
-        dirty=work.dirty,
-        tags=rows.get(Rows.TAG.name, 0),
-        commits=rows.get(Rows.COMMIT.name, 0),
-        objects=rows.get(Rows.OBJECT.name, 0),
+        digest=end.digest,
+        branches=end.rows.get(Rows.BRANCH.name, 0),
+        dirty=dirty,
+        tags=end.rows.get(Rows.TAG.name, 0),
+        commits=end.rows.get(Rows.COMMIT.name, 0),
+        objects=end.rows.get(Rows.OBJECT.name, 0),
         size=file.size(),
     )
 
 
-def _repository(work: _Dump) -> None:
-    repo = work.repository
+def _repository(kv: Store, repo: Repository, writer: DumpWriter) -> None:
     record = DumpedRepository(
         id=repo.id,
         default_branch=repo.default_branch,
         boundary_seed=repo.boundary_seed,
         format_version=repo.format_version,
     )
-    work.writer.row(Rows.REPOSITORY, encode(record))
+    writer.row(Rows.REPOSITORY, encode(record))
     for name, (_, where) in SETTINGS.items():
-        held = access.read(work.stores.kv, where(repo))
+        held = access.read(kv, where(repo))
         if held is not None:
-            work.writer.row(Rows.SETTING, name + b"\0" + encode(held.value))
+            writer.row(Rows.SETTING, name + b"\0" + encode(held.value))
 
 
-def _refs(work: _Dump) -> None:
-    kv, repo = work.stores.kv, work.repository
+def _refs(kv: Store, repo: Repository, writer: DumpWriter, commits: CommitRows) -> int:
+    """Write branches and tags; gives how many branches are dirty."""
+    dirty = 0
     for branch in list_branches(kv, repo):
-        work.writer.row(Rows.BRANCH, encode(DumpedBranch(id=branch.id, commit_id=branch.commit_id)))
-        work.heads += _id(branch.commit_id, f"branch {branch.id}")
-        work.dirty += _is_dirty(work, branch)
+        writer.row(Rows.BRANCH, encode(DumpedBranch(id=branch.id, commit_id=branch.commit_id)))
+        commits.name(branch.commit_id, f"branch {branch.id}")
+        dirty += _is_dirty(kv, branch)
     for tag in list_tags(kv, repo):
-        work.writer.row(Rows.TAG, encode(tag))
-        work.heads += _id(tag.commit_id, f"tag {tag.id}")
+        writer.row(Rows.TAG, encode(tag))
+        commits.name(tag.commit_id, f"tag {tag.id}")
+    return dirty
 
 
-def _is_dirty(work: _Dump, branch: Branch) -> bool:
+def _is_dirty(kv: Store, branch: Branch) -> bool:
     """Whether something may be staged; layers may be empty."""
     layered = bool(branch.sealed_tokens) or branch.compacted_metarange is not None
-    return layered or not area.is_empty(work.stores.kv, branch.staging_token)
-
-
-def _graph(work: _Dump) -> None:
-    folder = keys.commits(work.repository)
-    for row in work.stores.kv.scan(folder.partition, prefix=folder.prefix):
-        name = row.key.removeprefix(folder.prefix).decode(errors="backslashreplace")
-        if hex_id(row.value) != name:
-            raise _corrupt(name, "its header is not what the id says")
-        work.graph.add(bytes.fromhex(name), decode(Commit, row.value, f"commit {name}"))
-        work.advance()
-    missing = work.graph.places(work.heads) < 0
-    if missing.any():
-        at = int(missing.argmax())
-        raise _corrupt(work.heads[32 * at : 32 * (at + 1)].hex(), "is named by a branch or tag, and is not there")
-
-
-def _headers(work: _Dump) -> None:
-    complete = work.graph.complete()
-    for place, header in _of_commits(work, keys.commits(work.repository)):
-        if complete[place]:
-            work.writer.row(Rows.COMMIT, _present(header))
-        work.advance()
-
-
-def _layouts(work: _Dump) -> None:
-    complete = work.graph.complete()
-    for place, data in _of_commits(work, keys.commit_layouts(work.repository)):
-        if complete[place] and data is not None:
-            layout = decode(Layout, data, f"layout of commit {work.graph.id(place).hex()}")
-            work.writer.row(Rows.LAYOUT, work.graph.id(place) + encode(Layout(index=layout.index)))
-            for named in small_runs(layout):
-                work.named.add(named)
-        work.lacking |= bool(complete[place]) and data is None
-        work.advance()
-
-
-def _objects(work: _Dump) -> None:
-    missing = set[bytes]()
-    wanted = iter(work.named.sorted().astype("V32"))
-    while batch := [ObjectId(id.tobytes().hex()) for id in islice(wanted, OBJECTS_AT_ONCE)]:
-        found = get_many(work.stores.kv, [keys.stored_object(work.repository, id) for id in batch])
-        for id, stored in zip(batch, found, strict=True):
-            if stored is None:
-                missing.add(bytes.fromhex(id))
-            else:
-                work.writer.row(Rows.OBJECT, decode_object(stored.value, id)[0])
-    if missing or work.lacking:
-        _require_unneeded(work, missing)
-
-
-def _require_unneeded(work: _Dump, missing: set[bytes]) -> None:
-    """What is missing may be of commits that were never finished; nothing may lead to these."""
-    reachable = work.graph.reachable(work.graph.places(work.heads))
-    named = set[bytes]()
-    for place, data in _of_commits(work, keys.commit_layouts(work.repository)):
-        id = work.graph.id(place).hex()
-        runs = set() if data is None else missing.intersection(small_runs(decode(Layout, data, f"layout of {id}")))
-        if reachable[place] and (data is None or runs):
-            what = "its layout is missing" if data is None else f"run {min(runs).hex()} of it is missing"
-            raise _corrupt(id, what)
-        named |= runs
-    if missing - named:
-        raise Conflict(
-            f"repository {work.repository.id!r}: what layouts named was swept before it was read; dump again",
-            kind=Kind.LostRace,
-        )
-
-
-def small_runs(layout: Layout) -> list[bytes]:
-    """The ids of the runs in the key-value store that a layout names, 32 bytes each."""
-    return [bytes.fromhex(run.id) for run in layout.index.runs if run.place is Place.OBJECT]
-
-
-def _of_commits(work: _Dump, folder: keys.Folder[Any]) -> Iterator[tuple[int, bytes | None]]:
-    """What a folder holds for each commit that was found, in the order of their ids; None for nothing."""
-    graph, place = work.graph, 0
-    for row in work.stores.kv.scan(folder.partition, prefix=folder.prefix):
-        name = row.key.removeprefix(folder.prefix)
-        while place < len(graph) and graph.id(place).hex().encode() < name:
-            yield place, None
-            place += 1
-        if place < len(graph) and graph.id(place).hex().encode() == name:
-            yield place, row.value
-            place += 1
-    yield from ((rest, None) for rest in range(place, len(graph)))
-
-
-def _present(header: bytes | None) -> bytes:
-    if header is None:
-        raise CorruptData("a commit was deleted while it was dumped", kind=Kind.CorruptCommit)
-    return header
-
-
-def _id(commit: CommitId, named_by: str) -> bytes:
-    id = binary_id(commit)
-    if id is None:
-        raise _corrupt(commit, f"is named by {named_by}, and is no commit id")
-    return id
-
-
-def _corrupt(id: str, why: str) -> CorruptData:
-    return CorruptData(f"commit {id}: {why}", kind=Kind.CorruptCommit, commit=id)
+    return layered or not area.is_empty(kv, branch.staging_token)

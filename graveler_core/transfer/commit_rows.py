@@ -1,0 +1,149 @@
+"""Commits as rows of a dump: headers, layouts, small runs. Why they are whole while others write says `dump`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from graveler_core.codec.content_hash import DIGEST_BYTES, hex_id
+from graveler_core.codec.records import decode, encode
+from graveler_core.errors import Conflict, CorruptData, Kind
+from graveler_core.kv.bulk import get_many
+from graveler_core.kv.store import Store
+from graveler_core.model.entities import Commit, Layout, Repository
+from graveler_core.model.ids import CommitId, ObjectId
+from graveler_core.model.index import Place
+from graveler_core.objects.objects import decode_object
+from graveler_core.records import layout as keys
+from graveler_core.transfer.commit_graph import CommitGraph, Flags, IdSet, binary_id
+from graveler_core.transfer.format import DumpWriter
+from graveler_core.transfer.format import Kind as Rows
+
+OBJECTS_AT_ONCE = 64
+"""Runs that are read in one round trip: 4 MiB at most."""
+
+
+@dataclass(slots=True)
+class CommitRows:
+    """The commits of a repository on their way into a dump: the verbs in the order in which they stand here."""
+
+    kv: Store
+    repository: Repository
+    writer: DumpWriter
+    step: Callable[[int], object]
+    """Told after each step how many commits there are so far."""
+    heads: bytearray = field(default_factory=bytearray)
+    """Ids of what branches and tags name, 32 bytes each."""
+    graph: CommitGraph = field(default_factory=CommitGraph)
+    complete: Flags = field(default_factory=lambda: np.zeros(0, np.bool_))
+    """Commits that are there with all their ancestors."""
+    named: IdSet = field(default_factory=IdSet)
+    """Runs that the dumped layouts name."""
+    lacking: bool = False
+    """A commit has no layout."""
+
+    def name(self, commit: CommitId, named_by: str) -> None:
+        """Take down what a branch or tag names."""
+        id = binary_id(commit)
+        if id is None:
+            raise _corrupt(commit, f"is named by {named_by}, and is no commit id")
+        self.heads += id
+
+    def read(self) -> None:
+        """Find the commits. Raises `CorruptData` where what branches and tags need is not there."""
+        folder = keys.commits(self.repository)
+        for row in self.kv.scan(folder.partition, prefix=folder.prefix):
+            name = row.key.removeprefix(folder.prefix).decode(errors="backslashreplace")
+            if hex_id(row.value) != name:
+                raise _corrupt(name, "its header is not what the id says")
+            self.graph.add(bytes.fromhex(name), decode(Commit, row.value, f"commit {name}"))
+            self.step(len(self.graph))
+        self.complete = self.graph.complete()
+        places = self.graph.places(self.heads)
+        bad = places < 0
+        bad[~bad] = ~self.complete[places[~bad]]
+        if bad.any():
+            at = int(bad.argmax())
+            id = self.heads[DIGEST_BYTES * at : DIGEST_BYTES * (at + 1)]
+            raise _corrupt(id.hex(), "is named by a branch or tag, and it or an ancestor is not there")
+
+    def headers(self) -> None:
+        """Write headers."""
+        for place, header in self._of_commits(keys.commits(self.repository)):
+            if self.complete[place]:
+                self.writer.row(Rows.COMMIT, _present(header))
+            self.step(len(self.graph))
+
+    def layouts(self) -> None:
+        """Write layouts as they stand now, without what they superseded."""
+        for place, data in self._of_commits(keys.commit_layouts(self.repository)):
+            if self.complete[place] and data is not None:
+                layout = decode(Layout, data, f"layout of commit {self.graph.id(place).hex()}")
+                self.writer.row(Rows.LAYOUT, self.graph.id(place) + encode(Layout(index=layout.index)))
+                for named in _small_runs(layout):
+                    self.named.add(named)
+            self.lacking |= bool(self.complete[place]) and data is None
+            self.step(len(self.graph))
+
+    def runs(self) -> None:
+        """Write the runs in the key-value store that those layouts name."""
+        missing = set[bytes]()
+        wanted = iter(self.named.sorted().astype("V32"))
+        while batch := [ObjectId(id.tobytes().hex()) for id in islice(wanted, OBJECTS_AT_ONCE)]:
+            found = get_many(self.kv, [keys.stored_object(self.repository, id) for id in batch])
+            for id, stored in zip(batch, found, strict=True):
+                if stored is None:
+                    missing.add(bytes.fromhex(id))
+                else:
+                    self.writer.row(Rows.OBJECT, decode_object(stored.value, id)[0])
+        if missing or self.lacking:
+            self._require_unneeded(missing)
+
+    def _require_unneeded(self, missing: set[bytes]) -> None:
+        """What is missing may be of commits that were never finished; nothing may lead to these."""
+        reachable = self.graph.reachable(self.graph.places(self.heads))
+        named = set[bytes]()
+        for place, data in self._of_commits(keys.commit_layouts(self.repository)):
+            id = self.graph.id(place).hex()
+            runs = set() if data is None else missing.intersection(_small_runs(decode(Layout, data, f"layout of {id}")))
+            if reachable[place] and (data is None or runs):
+                what = "its layout is missing" if data is None else f"run {min(runs).hex()} of it is missing"
+                raise _corrupt(id, what)
+            named |= runs
+        if missing - named:
+            raise Conflict(
+                f"repository {self.repository.id!r}: what layouts named was swept before it was read; dump again",
+                kind=Kind.LostRace,
+            )
+
+    def _of_commits(self, folder: keys.Folder[Any]) -> Iterator[tuple[int, bytes | None]]:
+        """What a folder holds for each commit that was found, in the order of their ids; None for nothing."""
+        graph, place = self.graph, 0
+        for row in self.kv.scan(folder.partition, prefix=folder.prefix):
+            name = row.key.removeprefix(folder.prefix)
+            while place < len(graph) and graph.id(place).hex().encode() < name:
+                yield place, None
+                place += 1
+            if place < len(graph) and graph.id(place).hex().encode() == name:
+                yield place, row.value
+                place += 1
+        yield from ((rest, None) for rest in range(place, len(graph)))
+
+
+def _small_runs(layout: Layout) -> list[bytes]:
+    """The ids of the runs in the key-value store that a layout names, 32 bytes each."""
+    return [bytes.fromhex(run.id) for run in layout.index.runs if run.place is Place.OBJECT]
+
+
+def _present(header: bytes | None) -> bytes:
+    if header is None:
+        raise CorruptData("a commit was deleted while it was dumped", kind=Kind.CorruptCommit)
+    return header
+
+
+def _corrupt(id: str, why: str) -> CorruptData:
+    return CorruptData(f"commit {id}: {why}", kind=Kind.CorruptCommit, commit=id)

@@ -1,0 +1,297 @@
+"""A dump is whole while others write, refuses what is damaged, and costs what it should."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import pytest
+
+from graveler_core.codec.records import encode
+from graveler_core.errors import Conflict, CorruptData, InvalidInput, Kind, NotFound, NotUnique
+from graveler_core.facade.repository import Repository
+from graveler_core.kv.wrappers.counting import Counting
+from graveler_core.model.entities import Commit, Layout
+from graveler_core.model.ids import Nonce
+from graveler_core.model.index import Index, Place
+from graveler_core.objects.commits import prepare
+from graveler_core.records import access
+from graveler_core.records import layout as keys
+from graveler_core.refs import repositories
+from tests.golden.history import NAME
+from tests.unit.engine.interposed import Interposed
+from tests.unit.engine.world import START, World, entry
+from tests.unit.transfer.moves import Original, bare, content, elsewhere, fresh_uri
+
+
+@pytest.fixture
+def world(made: Original) -> World:
+    """A copy of the original."""
+    return elsewhere(made, made.world.fork().kv)
+
+
+def repo_of(world: World, kv: Interposed | None = None) -> Repository:
+    return world.graveler(kv).repository(NAME)
+
+
+def record(world: World) -> repositories.Repository:
+    return repositories.get(world.kv, world.clock, world.ids, repo_of(world).id)
+
+
+def restored(made: Original, uri: str) -> Repository:
+    world = elsewhere(made)
+    repo = bare(world)
+    repo.restore_refs(uri)
+    return repo
+
+
+def nothing_at(world: World, uri: str) -> bool:
+    with pytest.raises(NotFound):
+        content(world, uri)
+    return True
+
+
+class TestWhileOthersWrite:
+    def test_commits_at_any_moment(self, made: Original) -> None:
+        """Whatever is committed meanwhile: the dump can be restored, and has what was there before it began."""
+        heads = {branch.id: branch.commit_id for branch in made.repo.branches()}
+        calls = 0
+        for number in range(60):
+            world = elsewhere(made, made.world.fork().kv)
+            kv = Interposed(world.kv)
+
+            def others(world: World = world) -> None:
+                main = repo_of(world).branch("main")
+                for step in range(6):
+                    main.stage(f"new/{step}", entry(step))
+                    main.commit(f"new {step}")
+                world.graveler().repository(NAME).create_tag("late", "main")
+
+            kv.before[number] = others
+            uri = fresh_uri()
+            repo_of(world, kv).dump_refs(uri)
+            if kv.before:
+                calls = number
+                break
+            back = restored(made, uri)
+            assert not [finding for finding in back.fsck() if finding.damage]
+            for name, head in heads.items():
+                assert head in [commit.id for commit in back.log(f"{name}@")]
+            for tag in back.tags():
+                assert back.commit(tag.id).id == tag.commit_id
+        assert calls > 10
+
+    def test_layouts_replaced_meanwhile(self, made: Original) -> None:
+        """Between reading layouts and what they name: the former runs are there for the grace."""
+        for number in range(60):
+            world = elsewhere(made, made.world.fork().kv)
+            kv = Interposed(world.kv)
+            kv.before[number] = lambda world=world: fold_everything(world)
+            uri = fresh_uri()
+            repo_of(world, kv).dump_refs(uri)
+            if kv.before:
+                break
+            back = restored(made, uri)
+            assert not [finding for finding in back.fsck(deep=number % 4 == 0) if finding.damage]
+        assert number > 10
+
+    def test_runs_swept_meanwhile(self, world: World) -> None:
+        """By somebody who was told that he is alone."""
+        kv = Interposed(world.kv)
+        repo_of(world, kv).dump_refs(fresh_uri())
+        reading_runs = len(kv.verbs) - 1 - kv.verbs[::-1].index("get_many")
+        kv.reset()
+
+        def sweep() -> None:
+            repo = record(world)
+            fold_everything(world, keep=False)
+            for partition in keys.object_partitions(repo):
+                for row in world.kv.scan(partition):
+                    world.kv.delete(partition, row.key)
+
+        kv.before[reading_runs] = sweep
+        with pytest.raises(Conflict, match="dump again") as caught:
+            repo_of(world, kv).dump_refs(fresh_uri())
+        assert caught.value.kind is Kind.LostRace
+
+    def test_the_repository_is_deleted(self, made: Original) -> None:
+        """And emptied: what is missing then is no damage."""
+        for number in range(60):
+            world = elsewhere(made, made.world.fork().kv)
+            kv = Interposed(world.kv)
+
+            def others(world: World = world) -> None:
+                repo = record(world)
+                world.graveler().delete_repository(NAME)
+                world.kv.drop_partition(keys.partition(repo))  # type: ignore[attr-defined]
+                for partition in keys.object_partitions(repo):
+                    world.kv.drop_partition(partition)  # type: ignore[attr-defined]
+
+            kv.before[number] = others
+            uri = fresh_uri()
+            with suppress(NotFound):
+                repo_of(world, kv).dump_refs(uri)
+                assert kv.before
+                break
+            assert nothing_at(world, uri)
+        assert number > 10
+
+
+def fold_everything(world: World, *, keep: bool = True) -> None:
+    """Replace every layout by that of one tree."""
+    repo = repo_of(world)
+    for _, (where, held) in enumerate(list(layouts(world))):
+        tree = repo.at(where).tree_id()
+        former = held.superseded if keep else ()
+        location = keys.commit_layout(record(world), repo.commit(where).id)
+        access.write(world.kv, location, Layout(index=Index(metarange_id=tree), superseded=former))
+
+
+def layouts(world: World) -> list[tuple[str, Layout]]:
+    found = access.scan(world.kv, keys.commit_layouts(record(world)))
+    return [(name, held.value) for name, held in found]
+
+
+class TestUnfinished:
+    """What a writer left that died between two writes, on a store that does not write many keys in one step."""
+
+    def unfinished(self, world: World) -> tuple[Commit, list[tuple[bytes, bytes, bytes]]]:
+        head = repo_of(world).commit("main")
+        header = Commit(
+            committer="x",
+            message="never finished",
+            creation_date=START,
+            parents=(head.id,),
+            generation=head.generation + 1,
+            nonce=Nonce("n"),
+            operations="0" * 64,
+        )
+        layout = next(layout for _, layout in layouts(world) if any(r.place is Place.OBJECT for r in layout.index.runs))
+        return header, prepare(record(world), header, layout)[1]
+
+    def test_it_is_dumped_as_it_stands(self, made: Original, world: World) -> None:
+        _, (header, _) = self.unfinished(world)
+        world.kv.set(*header)
+        uri = repo_of(world).dump_refs(fresh_uri()).uri
+        back = restored(made, uri)
+        assert not [finding for finding in back.fsck(deep=True) if finding.damage]
+        assert content(world, back.dump_refs(fresh_uri()).uri) == content(world, uri)
+
+    def test_a_layout_whose_runs_are_missing(self, made: Original, world: World) -> None:
+        _, (header, (partition, key, value)) = self.unfinished(world)
+        run = "ab" * 32
+        layout = Layout(index=Index(metarange_id=layouts(world)[0][1].index.metarange_id, runs=(some_run(run),)))
+        del value
+        world.kv.set(*header)
+        world.kv.set(partition, key, encode(layout))
+        back = restored(made, repo_of(world).dump_refs(fresh_uri()).uri)
+        assert not [finding for finding in back.fsck(deep=True) if finding.damage]
+
+    def test_a_layout_alone_is_left_out(self, made: Original, world: World) -> None:
+        _, (_, layout) = self.unfinished(world)
+        world.kv.set(*layout)
+        assert content(world, repo_of(world).dump_refs(fresh_uri()).uri) == made.data
+
+
+def some_run(id: str) -> object:
+    from graveler_core.model.ids import ObjectId
+    from graveler_core.model.index import Run
+
+    return Run(id=ObjectId(id), place=Place.OBJECT, elements=1, size=1)
+
+
+class TestDamage:
+    def refuses(self, world: World, *words: str) -> None:
+        uri = fresh_uri()
+        with pytest.raises(CorruptData) as caught:
+            repo_of(world).dump_refs(uri)
+        for word in words:
+            assert word in caught.value.message
+        assert nothing_at(world, uri)
+
+    def rows(self, world: World, folder: keys.Folder[object]) -> list[bytes]:
+        return [row.key for row in world.kv.scan(folder.partition, prefix=folder.prefix)]
+
+    def test_what_a_branch_needs_is_missing(self, made: Original) -> None:
+        for folder_of in (keys.commits, keys.commit_layouts):
+            for number in range(made.dumped.commits):
+                world = elsewhere(made, made.world.fork().kv)
+                folder = folder_of(record(world))
+                world.kv.delete(folder.partition, self.rows(world, folder)[number])
+                self.refuses(world, "commit ")
+
+    def test_a_run_is_missing_or_damaged(self, made: Original) -> None:
+        named = {run.id for _, layout in layouts(made.world) for run in layout.index.runs if run.place is Place.OBJECT}
+        assert len(named) > 2
+        for run in named:
+            for damage in (None, b"\1" + b"\0" * 20, b""):
+                world = elsewhere(made, made.world.fork().kv)
+                where = keys.stored_object(record(world), run)
+                if damage is None:
+                    world.kv.delete(*where)
+                else:
+                    world.kv.set(*where, damage)
+                self.refuses(world, run)
+
+    def test_a_record_is_damaged(self, made: Original) -> None:
+        for folder_of in (keys.branches, keys.tags, keys.commits, keys.commit_layouts):
+            world = elsewhere(made, made.world.fork().kv)
+            folder = folder_of(record(world))
+            key = self.rows(world, folder)[0]
+            stored = world.kv.get(folder.partition, key)
+            assert stored is not None
+            world.kv.set(folder.partition, key, stored.value[:-1])
+            self.refuses(world)
+
+    def test_a_branch_that_names_no_commit(self, world: World) -> None:
+        for commit in ("0" * 64, "nothing", ""):
+            where = keys.branch(record(world), repo_of(world).branch("side").name)
+            held = access.read(world.kv, where)
+            assert held is not None
+            access.write(world.kv, where, held.value.model_copy(update={"commit_id": commit}))
+            self.refuses(world, commit)
+
+
+class TestWhere:
+    def test_nothing_is_overwritten(self, made: Original, world: World) -> None:
+        with pytest.raises(NotUnique) as caught:
+            repo_of(world).dump_refs(made.dumped.uri)
+        assert caught.value.kind is Kind.BlobExists
+        assert content(world, made.dumped.uri) == made.data
+
+    @pytest.mark.parametrize(
+        "uri", ["", "x.dump", "/tmp/x", "file:///x", "memory://bucket", "s3://b/../x", "ftp://a/b"]
+    )
+    def test_a_place_that_is_none(self, world: World, uri: str) -> None:
+        with pytest.raises(InvalidInput):
+            repo_of(world).dump_refs(uri)
+
+    def test_files(self, made: Original, world: World, tmp_path: object) -> None:
+        uri = f"file://{tmp_path}/deep/in/a%20file.dump"
+        dumped = repo_of(world).dump_refs(uri)
+        assert dumped.uri == uri
+        assert content(world, uri) == made.data
+        assert restored(made, uri).id == NAME
+
+
+def test_what_is_told(made: Original, world: World) -> None:
+    told = list[tuple[int, int]]()
+    dumped = repo_of(world).dump_refs(fresh_uri(), progress=lambda done, total: told.append((done, total)))
+    commits = dumped.commits
+    assert [done for done, _ in told] == list(range(1, 3 * commits + 1))
+    assert [total for _, total in told] == [0] * commits + [3 * commits] * 2 * commits
+    told.clear()
+    target = elsewhere(made)
+    bare(target).restore_refs(dumped.uri, progress=lambda done, total: told.append((done, total)))
+    assert told == sorted(told)
+    assert told[-1] == (2 * dumped.size, 2 * dumped.size)
+
+
+def test_what_it_costs(made: Original) -> None:
+    """A few calls, one a branch, and one for 64 runs."""
+    kv = Counting(made.world.kv)
+    made.world.graveler(kv).repository(NAME).dump_refs(fresh_uri())
+    branches = made.dumped.branches
+    assert kv.counts["scan"] <= 5 + branches
+    assert kv.counts["get_many"] <= 1 + made.dumped.objects // 64
+    assert kv.counts["get"] <= 4
+    assert not {"set", "set_if", "set_many", "delete"} & kv.counts.keys()
