@@ -21,6 +21,7 @@ from graveler_core.errors import CorruptData, Kind
 from graveler_core.facade.repository import Repository
 from graveler_core.model.dump import DumpedBranch, DumpedRepository, DumpEnd
 from graveler_core.model.entities import Commit, Layout, Superseded
+from graveler_core.model.ids import BranchId
 from graveler_core.records import layout as keys
 from graveler_core.refs import repositories
 from graveler_core.transfer import reading
@@ -211,7 +212,9 @@ def other_default(row: bytes) -> bytes:
 
 
 def no_name(row: bytes) -> bytes:
-    return encode(DumpedBranch.model_construct(id="a/b", commit_id=decode(DumpedBranch, row, "branch").commit_id))
+    return encode(
+        DumpedBranch.model_construct(id=BranchId("a/b"), commit_id=decode(DumpedBranch, row, "branch").commit_id)
+    )
 
 
 ALTERED = {

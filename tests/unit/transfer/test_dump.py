@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import partial
+from typing import Any
 
 import pytest
 
@@ -11,8 +13,9 @@ from graveler_core.errors import Conflict, CorruptData, InvalidInput, Kind, NotF
 from graveler_core.facade.repository import Repository
 from graveler_core.kv.wrappers.counting import Counting
 from graveler_core.model.entities import Commit, Layout
-from graveler_core.model.ids import Nonce
-from graveler_core.model.index import Index, Place
+from graveler_core.model.entities import Repository as RepositoryRecord
+from graveler_core.model.ids import Nonce, ObjectId
+from graveler_core.model.index import Index, Place, Run
 from graveler_core.objects.commits import prepare
 from graveler_core.records import access
 from graveler_core.records import layout as keys
@@ -33,7 +36,7 @@ def repo_of(world: World, kv: Interposed | None = None) -> Repository:
     return world.graveler(kv).repository(NAME)
 
 
-def record(world: World) -> repositories.Repository:
+def record(world: World) -> RepositoryRecord:
     return repositories.get(world.kv, world.clock, world.ids, repo_of(world).id)
 
 
@@ -85,7 +88,7 @@ class TestWhileOthersWrite:
         for number in range(60):
             world = elsewhere(made, made.world.fork().kv)
             kv = Interposed(world.kv)
-            kv.before[number] = lambda world=world: fold_everything(world)
+            kv.before[number] = partial(fold_everything, world)
             uri = fresh_uri()
             repo_of(world, kv).dump_refs(uri)
             if kv.before:
@@ -139,7 +142,7 @@ class TestWhileOthersWrite:
 def fold_everything(world: World, *, keep: bool = True) -> None:
     """Replace every layout by that of one tree."""
     repo = repo_of(world)
-    for _, (where, held) in enumerate(list(layouts(world))):
+    for where, held in layouts(world):
         tree = repo.at(where).tree_id()
         former = held.superseded if keep else ()
         location = keys.commit_layout(record(world), repo.commit(where).id)
@@ -177,10 +180,9 @@ class TestUnfinished:
         assert content(world, back.dump_refs(fresh_uri()).uri) == content(world, uri)
 
     def test_a_layout_whose_runs_are_missing(self, made: Original, world: World) -> None:
-        _, (header, (partition, key, value)) = self.unfinished(world)
+        _, (header, (partition, key, _)) = self.unfinished(world)
         run = "ab" * 32
         layout = Layout(index=Index(metarange_id=layouts(world)[0][1].index.metarange_id, runs=(some_run(run),)))
-        del value
         world.kv.set(*header)
         world.kv.set(partition, key, encode(layout))
         back = restored(made, repo_of(world).dump_refs(fresh_uri()).uri)
@@ -192,10 +194,7 @@ class TestUnfinished:
         assert content(world, repo_of(world).dump_refs(fresh_uri()).uri) == made.data
 
 
-def some_run(id: str) -> object:
-    from graveler_core.model.ids import ObjectId
-    from graveler_core.model.index import Run
-
+def some_run(id: str) -> Run:
     return Run(id=ObjectId(id), place=Place.OBJECT, elements=1, size=1)
 
 
@@ -208,11 +207,12 @@ class TestDamage:
             assert word in caught.value.message
         assert nothing_at(world, uri)
 
-    def rows(self, world: World, folder: keys.Folder[object]) -> list[bytes]:
+    def rows(self, world: World, folder: keys.Folder[Any]) -> list[bytes]:
         return [row.key for row in world.kv.scan(folder.partition, prefix=folder.prefix)]
 
     def test_what_a_branch_needs_is_missing(self, made: Original) -> None:
-        for folder_of in (keys.commits, keys.commit_layouts):
+        folders: list[Any] = [keys.commits, keys.commit_layouts]
+        for folder_of in folders:
             for number in range(made.dumped.commits):
                 world = elsewhere(made, made.world.fork().kv)
                 folder = folder_of(record(world))
@@ -233,7 +233,8 @@ class TestDamage:
                 self.refuses(world, run)
 
     def test_a_record_is_damaged(self, made: Original) -> None:
-        for folder_of in (keys.branches, keys.tags, keys.commits, keys.commit_layouts):
+        folders: list[Any] = [keys.branches, keys.tags, keys.commits, keys.commit_layouts]
+        for folder_of in folders:
             world = elsewhere(made, made.world.fork().kv)
             folder = folder_of(record(world))
             key = self.rows(world, folder)[0]

@@ -16,6 +16,7 @@ from graveler_core.model.ids import RepositoryId
 from graveler_core.records import layout as keys
 from graveler_core.refs import repositories
 from graveler_core.transfer import restore as restoring
+from graveler_core.transfer.files import dump_file
 from tests.golden.history import NAME
 from tests.unit.engine.interposed import Crash, Interposed
 from tests.unit.engine.world import World, entry
@@ -238,7 +239,7 @@ def require_same_records(made: Original, world: World) -> None:
 def test_a_dump_that_is_exchanged_meanwhile(made: Original, world: World) -> None:
     """Nothing shows up of a dump that was not the one that was checked."""
     uri, second = made.dumped.uri, other_dump(made)
-    file = restoring.dump_file(world.blobs, uri)
+    file = dump_file(world.blobs, uri)
     probe = elsewhere(made)
     bare(probe)
     kv = Interposed(probe.kv)
