@@ -1,4 +1,4 @@
-"""`graveler log`, `reflog`, `diff`: what happened, and what differs."""
+"""`graveler log`, `commits`, `reflog`, `diff`: what happened, and what differs."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import typer
 from graveler_core.cli.objects import Limit
 from graveler_core.cli.reference_views import REFLOG
 from graveler_core.cli.session import Session, verb
-from graveler_core.cli.uri import parse, ref_in, ref_range, ref_uri
-from graveler_core.cli.views import CHANGES, LOG, LOG_WITH_CHANGES, LOG_WITH_COUNTS, summary_document
+from graveler_core.cli.uri import parse, ref_in, ref_range, ref_uri, repository_uri
+from graveler_core.cli.views import CHANGES, COMMITS, LOG, LOG_WITH_CHANGES, LOG_WITH_COUNTS, summary_document
 from graveler_core.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     """Add these verbs to the application."""
-    for name, function in (("log", log), ("reflog", reflog), ("diff", diff)):
+    for name, function in (("log", log), ("commits", commits), ("reflog", reflog), ("diff", diff)):
         verb(app, name)(function)
 
 
@@ -89,6 +89,24 @@ def reflog(
         raise InvalidInput(f"URI {uri!r}: must name a repository, or a branch or tag in it", uri=uri)
     found = session.repository(target).reflog(target.ref or None, after=after, limit=limit)
     session.out.rows(found, REFLOG)
+
+
+def commits(
+    session: Session,
+    uri: Annotated[str, typer.Argument(metavar="URI", help="graveler://repository")],
+    *,
+    not_first_parent: Annotated[
+        bool, typer.Option("--not-first-parent", help="Only those that no commit has as its first parent. Reads all.")
+    ] = False,
+    after: Annotated[str, typer.Option(metavar="ID", help="Go on behind the commit of this id.")] = "",
+    limit: Limit = None,
+) -> None:
+    """List all commits of a repository by id, also those that no branch and no tag leads to.
+
+    JSON: a line for each with type ("commit"), id, message, committer, creation_date, parents, metadata, generation.
+    """
+    repository = session.repository(repository_uri(uri))
+    session.out.rows(repository.commits(after, limit, not_first_parent=not_first_parent), COMMITS)
 
 
 def diff(

@@ -233,6 +233,12 @@ LOG: View[LogEntry] = View(
     document=log_document,
     empty="no commits",
 )
+COMMITS: View[CommitRecord] = View(
+    columns=LOG.columns,
+    cells=lambda c: (c.id, c.creation_date, c.committer, c.message),
+    document=lambda c: {"type": "commit", **commit_document(c)},
+    empty="no commits",
+)
 LOG_WITH_COUNTS: View[LogEntry] = View(
     columns=(_ID, _DATE, _COMMITTER, Column("changes", people=_stat, machines=_stat), _MESSAGE),
     cells=lambda e: (e.id, e.creation_date, e.committer, e.summary(), e.message),

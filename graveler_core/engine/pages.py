@@ -10,8 +10,8 @@ from graveler_core.committed.diff import SIDE_SCHEMA, Differences
 from graveler_core.model.entry import ENTRY_SCHEMA
 
 
-def first_rows(tables: Iterator[pa.Table], rows: int) -> pa.Table:
-    """The first `rows` entries of a stream of tables in `ENTRY_SCHEMA`; fewer only where it ends."""
+def first_rows(tables: Iterator[pa.Table], rows: int, schema: pa.Schema = ENTRY_SCHEMA) -> pa.Table:
+    """The first `rows` rows of a stream of tables in a schema; fewer only where it ends."""
     taken: list[pa.Table] = []
     missing = rows
     for table in tables:
@@ -19,7 +19,7 @@ def first_rows(tables: Iterator[pa.Table], rows: int) -> pa.Table:
         missing -= taken[-1].num_rows
         if missing <= 0:
             break
-    return pa.concat_tables(taken) if taken else ENTRY_SCHEMA.empty_table()
+    return pa.concat_tables(taken) if taken else schema.empty_table()
 
 
 def first_differences(found: Iterator[Differences], rows: int) -> Differences:

@@ -17,8 +17,9 @@ from graveler_core.engine.pages import first_differences, first_rows
 from graveler_core.engine.registers import same_content, settled
 from graveler_core.engine.uncommitted import against_head
 from graveler_core.engine.view import View, lookup, scan, view_of
-from graveler_core.model.entry import Entry
+from graveler_core.model.entry import RECORD_SCHEMA, Entry
 from graveler_core.model.ids import BranchId, RepositoryId
+from graveler_core.staging import stack
 from graveler_core.stores import Registers, Stores
 
 T = TypeVar("T")
@@ -35,6 +36,18 @@ def entries_page(
     """The first entries of a key span, at most `rows`; fewer only where the span ends."""
     start, end = span
     return _settled(stores, repo, branch, lambda view: first_rows(scan(view, start=start, end=end, few=rows), rows))
+
+
+def staged_page(
+    stores: Stores, repo: RepositoryId, branch: BranchId, span: tuple[bytes, bytes | None], rows: int
+) -> pa.Table:
+    """The first staged records of a key span in `RECORD_SCHEMA`, at most `rows`; fewer only where the span ends."""
+    start, end = span
+
+    def first(view: View) -> pa.Table:
+        return first_rows(stack.scan(view.stack, start=start, end=end, few=rows), rows, RECORD_SCHEMA)
+
+    return _settled(stores, repo, branch, first)
 
 
 def changes_page(

@@ -6,12 +6,14 @@ from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from graveler_core.codec.entry import entries
 from graveler_core.committed.diff import Differences
 from graveler_core.committed.index.three_way import Conflicts
-from graveler_core.model.changes import Change, ChangeKind, MergeConflict
-from graveler_core.model.entry import ENTRY_SCHEMA, RECORD_SCHEMA, Entry
+from graveler_core.model.changes import Change, ChangeKind, MergeConflict, StagedRecord
+from graveler_core.model.entry import ENTRY_SCHEMA, RECORD_SCHEMA, TOMBSTONE, Entry
+from graveler_core.segments.merge import as_entries
 from graveler_core.segments.sorted_keys import KEY
 
 
@@ -27,6 +29,14 @@ def changes_of(found: Differences) -> Iterator[Change]:
     for key, before, after in zip(found.keys.to_pylist(), _side(found.before), _side(found.after), strict=True):
         kind = ChangeKind.ADDED if before is None else ChangeKind.REMOVED if after is None else ChangeKind.CHANGED
         yield Change(key.decode(), kind, before, after)
+
+
+def staged_of(found: pa.Table) -> Iterator[StagedRecord]:
+    """Records in `RECORD_SCHEMA` as values."""
+    gone = found.column(TOMBSTONE)
+    shown = entries(as_entries(found.filter(pc.invert(gone))))
+    for key, is_gone in zip(found.column(KEY).to_pylist(), gone.to_pylist(), strict=True):
+        yield StagedRecord(key.decode(), None if is_gone else next(shown))
 
 
 def conflicts_of(found: Conflicts) -> list[MergeConflict]:

@@ -15,6 +15,7 @@ from graveler_core.engine import (
     commit,
     compaction_history,
     content,
+    listing,
     pressure,
     read,
     remove,
@@ -24,15 +25,15 @@ from graveler_core.engine import (
 )
 from graveler_core.engine.compaction import Compacted
 from graveler_core.engine.draft import Draft
-from graveler_core.engine.listing import PAGE_ROWS
+from graveler_core.engine.listing import PAGE_ROWS, Window
 from graveler_core.engine.pressure import BranchPressure
-from graveler_core.engine.rows import changes_of
+from graveler_core.engine.rows import changes_of, staged_of
 from graveler_core.engine.snapshot import readable
 from graveler_core.engine.validation import Arbiter, fail
 from graveler_core.facade.history import CommitRecord, commit_record
 from graveler_core.facade.listing import Listing
 from graveler_core.facade.snapshot import listed, required
-from graveler_core.model.changes import Change
+from graveler_core.model.changes import Change, StagedRecord
 from graveler_core.model.compaction import CompactionHistory
 from graveler_core.model.entities import Branch as BranchRecord
 from graveler_core.model.entities import Repository as RepositoryRecord
@@ -125,6 +126,16 @@ class Branch:
     def uncommitted(self, prefix: str = "", after: str = "", limit: int | None = None) -> Listing[Change]:
         """What is staged and differs from the branch's head, in order of the paths, lazily."""
         return Listing(self._changes(prefix_key(prefix), prefix_key(after)), lambda change: change.path, limit)
+
+    def staged(self, prefix: str = "", after: str = "", limit: int | None = None) -> Listing[StagedRecord]:
+        """The records of the branch's layers, of each path the newest, in order of the paths, lazily.
+
+        Entries and tombstones, also those that change nothing. Removals by prefix are no records, and hide older ones;
+        what was compacted is not staged any more: `uncommitted` shows what all of it comes to.
+        """
+        window = Window(prefix=prefix, after=after)
+        pages = listing.tables(partial(read.staged_page, *self._at), window)
+        return Listing((record for page in pages for record in staged_of(page)), lambda record: record.path, limit)
 
     def commit(
         self,

@@ -13,6 +13,7 @@ from graveler_core.engine.history import LogQuery
 from graveler_core.engine.rows import changes_of
 from graveler_core.facade.listing import Listing
 from graveler_core.model.changes import Change, ChangeSummary
+from graveler_core.model.entities import Commit
 from graveler_core.model.entities import Repository as RepositoryRecord
 from graveler_core.model.ids import CommitId
 from graveler_core.model.names import prefix_key
@@ -73,9 +74,13 @@ class LogEntry(CommitRecord):
 
 def commit_record(commit: StoredCommit) -> CommitRecord:
     """A stored commit as people see it."""
-    header = commit.header
+    return header_record(commit.id, commit.header)
+
+
+def header_record(id: CommitId, header: Commit) -> CommitRecord:
+    """A commit's header as people see it."""
     return CommitRecord(
-        id=commit.id,
+        id=id,
         message=header.message,
         committer=header.committer,
         creation_date=header.creation_date,

@@ -11,6 +11,7 @@ from graveler_core.engine.compaction_history import BranchCompactions, histories
 from graveler_core.engine.history import DiffQuery, LogQuery
 from graveler_core.engine.resolve import resolve, resolve_commit
 from graveler_core.engine.rows import changes_of
+from graveler_core.facade.commits import Commits
 from graveler_core.facade.history import CommitRecord, LogEntry, commit_record, log_entry
 from graveler_core.facade.listing import Listing
 from graveler_core.facade.moving import Moving
@@ -26,7 +27,7 @@ from graveler_core.model.ids import BranchId
 from graveler_core.model.names import branch_id, prefix_key
 
 
-class Repository(Moving, Protecting):
+class Repository(Moving, Protecting, Commits):
     """A repository: its branches, tags and history."""
 
     def __repr__(self) -> str:

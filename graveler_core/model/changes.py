@@ -41,6 +41,14 @@ class ChangeSummary:
         return self.added + self.changed + self.removed
 
 
+@dataclass(frozen=True, slots=True)
+class StagedRecord:
+    """What is staged at one path: an entry, or None for a tombstone."""
+
+    path: str
+    entry: Entry | None
+
+
 class MergeStrategy(StrEnum):
     """Who wins where both sides changed a path; without a strategy such paths are conflicts."""
 

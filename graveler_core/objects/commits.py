@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from graveler_core.codec.records import commit_id, decode, encode, identify
@@ -129,3 +129,22 @@ def _decoded(wanted: CommitId, header: Stored | None, content: Stored | None) ->
         raise CorruptData(f"commit {wanted}: {what}", kind=Kind.CorruptCommit, commit=wanted)
     name = f"commit {wanted}"
     return StoredCommit(wanted, decode(Commit, header.value, name), decode(Layout, content.value, f"layout of {name}"))
+
+
+def scan_headers(kv: Store, repo: Repository, *, after: str = "") -> Iterator[tuple[CommitId, Commit]]:
+    """The headers of all commits of a repository, whatever leads to them, in order of their ids, lazily; not cached.
+
+    Args:
+        after: Only ids greater than this one; "" for all.
+
+    Raises:
+        CorruptData: a header is not what its id says, or cannot be read.
+    """
+    folder = keys.commits(repo)
+    start = folder.at(after).key + b"\0" if after else folder.prefix
+    for row in kv.scan(folder.partition, prefix=folder.prefix, start=start):
+        id = CommitId(row.key.removeprefix(folder.prefix).decode(errors="backslashreplace"))
+        name = f"commit {id}"
+        if commit_id(row.value) != id:
+            raise CorruptData(f"{name}: its header is not what the id says", kind=Kind.CorruptCommit, commit=id)
+        yield id, decode(Commit, row.value, name)

@@ -1,4 +1,7 @@
 """The log: a commit and its ancestors in order, perhaps without those that another commit has; from any place on.
+Source: seed 000, `commit_iterator`, which goes breadth first: descendants before ancestors, each commit once. So does
+this, and by generation, so that a commit that is near by one way and far by another still stands behind all that have
+it as an ancestor; breadth first alone says nothing of these.
 
 Why a walk can be resumed behind any commit X without walking again what came before. The order is total, and every
 commit stands behind its descendants (`ancestry.order`). The frontier of X is what was reached and not given when X had

@@ -175,3 +175,21 @@ def test_tags_are_verified_by_what_the_settings_name(
     assert made[0]["signature"] == "ada"
     monkeypatch.setenv("GRAVELER_TAG_VERIFIER", "tag_rules")
     refused(flights("tag", "verify", "graveler://flights/v2"), "GRAVELER_TAG_VERIFIER")
+
+
+def test_all_commits_by_id(diverged: Cli) -> None:
+    diverged("branch", "delete", "graveler://flights/dev")
+    found = diverged("commits", "graveler://flights", "--json").documents
+    logged = {row["id"]: row for row in diverged("log", "graveler://flights/main", "--json").documents}
+    ids = [row["id"] for row in found]
+    assert ids == sorted(ids)
+    assert {row["message"] for row in found if row["id"] not in logged} == {"March", "Mend January"}
+    for row in found:
+        if row["id"] in logged:
+            assert {**row, "token": logged[row["id"]]["token"]} == logged[row["id"]]
+    pieces = [diverged("commits", "graveler://flights", "--after", after, "-n", "1").lines for after in ("", *ids)]
+    assert [row[0] for rows in pieces for row in rows] == ids
+    ends = diverged("commits", "graveler://flights", "--not-first-parent", "--json").documents
+    parents = {row["parents"][0] for row in found if row["parents"]}
+    assert ends == [row for row in found if row["id"] not in parents]
+    assert len(ends) == 2
