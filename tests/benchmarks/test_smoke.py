@@ -14,7 +14,7 @@ from benchmarks.peers import reference
 from benchmarks.run import Request, rows
 from benchmarks.scenario import suite
 
-SIZES = {"core": 2_000, "protocol": 100, "committed": 20, "compaction": 20, "simulation": 20}
+SIZES = {"core": 2_000, "protocol": 100, "committed": 20, "compaction": 20, "lifecycle": 20, "simulation": 20}
 SIZE = SIZES["core"]
 
 
@@ -54,6 +54,14 @@ def test_processes_work_together(store: str, name: str, scenario: str, tmp_path:
     assert ways[0] == ways[1] != set()
     assert {row.store for row in found} == {store}
     assert {row.most for row in found if row.unit == "calls"} == {0}
+
+
+def test_a_store_is_copied_beside_a_real_one(tmp_path: Path) -> None:
+    """From one file of SQLite to another, and from PostgreSQL to a file."""
+    for store in ("sqlite", "postgresql"):
+        request = Request("lifecycle", [suite("lifecycle")["copy_a_store"]], store, ["process"], [50], 1, tmp_path)
+        found = {row.unit: row for row in rows(request, lambda text: None)}
+        assert found["rows"].most > 50
 
 
 def test_the_command_prints_json_lines(tmp_path: Path) -> None:
