@@ -15,7 +15,8 @@ in the order of their names, and each repository that shows is whole.
 digest of the source's registers, in which every repository has a uid and every state of it a nonce. It also has the
 place up to which the copy has come, so the next run of a killed one goes on there; each run swaps the marker from its
 own last state, so a run that others took for dead ends at its next step. Between two such swaps it writes what the
-other one writes too. The marker is removed at the end. From then on the target is a store like any other, and refuses
+other one writes too; a write that a server still does for a process that was killed must end before the target is
+used. The marker is removed at the end. From then on the target is a store like any other, and refuses
 to be copied into. A target into which somebody else wrote registers meanwhile is refused as well.
 
 **Within a repository** its own partition comes first, and the staging partitions are those that the *copied* branch and

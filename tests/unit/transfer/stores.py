@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
 from typing import Any, get_origin, get_type_hints
 
 from graveler_core.codec.records import encode
@@ -86,9 +87,20 @@ def _locations() -> Iterator[Location[Any]]:
             yield value.at("repo")
         elif inspect.isfunction(value) and value.__module__ == keys.__name__ and not name.startswith("_"):
             types = get_type_hints(value)
-            if get_origin(types.pop("return")) in (Location, Folder):
-                found = value(**{argument: _argument(kind) for argument, kind in types.items()})
-                yield found.at("main") if isinstance(found, Folder) else found
+            kind = types.pop("return")
+            if getattr(get_origin(kind) or kind, "__module__", "") == keys.__name__:
+                yield from _within(value(**{argument: _argument(kind) for argument, kind in types.items()}))
+
+
+def _within(found: object) -> Iterator[Location[Any]]:
+    """A place itself, one in a folder, or one in each of several folders."""
+    if isinstance(found, Location):
+        yield found
+    elif isinstance(found, Folder):
+        yield found.at("main")
+    elif is_dataclass(found):
+        for field in fields(found):
+            yield from _within(getattr(found, field.name))
 
 
 def _argument(kind: object) -> Repository | str:
