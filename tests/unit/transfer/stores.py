@@ -11,7 +11,7 @@ from graveler_core.codec.records import encode
 from graveler_core.kv.backends.memory import MemoryStore
 from graveler_core.kv.store import Store
 from graveler_core.model.copying import Copying
-from graveler_core.model.entities import Branch, Record, Repository
+from graveler_core.model.entities import Branch, Repository
 from graveler_core.model.ids import ObjectId, RepositoryId, StagingToken
 from graveler_core.model.layers import SealedToken
 from graveler_core.records import layout as keys
@@ -59,8 +59,8 @@ def lived_in(kv: Store | None = None, staged: int = 3) -> World:
 def planted(kv: Store) -> None:
     """A record under every kind of key that `records.layout` builds."""
     cleanup = RECORDS["cleanup"].model_copy(update={"layer": SealedToken(token=StagingToken("repo/main:retired"))})
-    for location, record in [(keys.cleanup(REPOSITORY, "repo/main:retired"), cleanup), *located()]:
-        kv.set(location.partition, location.key, encode(record))
+    for location, value in [(keys.cleanup(REPOSITORY, "repo/main:retired"), encode(cleanup)), *located()]:
+        kv.set(location.partition, location.key, value)
     branch = Branch.model_validate(RECORDS["branch"])
     tokens = [branch.staging_token, *(layer.token for layer in branch.sealed_tokens if isinstance(layer, SealedToken))]
     for token in (*tokens, StagingToken("repo/main:retired")):
@@ -75,10 +75,10 @@ def planted(kv: Store) -> None:
             kv.set(partition, b"something", b"\x00\xff")
 
 
-def located() -> list[tuple[Location[Any], Record]]:
-    """One place of every kind of record, and a record of that kind."""
-    samples = {type(record): record for record in RECORDS.values()}
-    return [(where, samples[where.model]) for where in _locations() if where.model is not Copying]
+def located() -> list[tuple[Location[Any], bytes]]:
+    """One place of every kind of record, and a record of that kind; where there is no sample of it, something."""
+    samples = {type(record): encode(record) for record in RECORDS.values()}
+    return [(where, samples.get(where.model, b"\x00\xff")) for where in _locations() if where.model is not Copying]
 
 
 def _locations() -> Iterator[Location[Any]]:
