@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from graveler_core.engine.snapshot import readable
+from graveler_core.facade.handle import Handle
 from graveler_core.facade.history import CommitRecord, header_record
 from graveler_core.facade.listing import Listing
-from graveler_core.model.entities import Repository as RepositoryRecord
 from graveler_core.model.names import prefix_key
 from graveler_core.objects.commits import scan_headers
 from graveler_core.refs.childless import not_first_parents
-from graveler_core.stores import Stores
 
 
-class Commits:
+class Commits(Handle):
     """The part of a repository that goes through its commits by id."""
-
-    _stores: Stores
-    _record: RepositoryRecord
 
     def commits(
         self, after: str = "", limit: int | None = None, *, not_first_parent: bool = False
@@ -33,5 +28,5 @@ class Commits:
         """
         prefix_key(after)
         listed = not_first_parents if not_first_parent else scan_headers
-        found = listed(self._stores.kv, readable(self._stores, self._record.id), after=after)
+        found = listed(self._stores.kv, self._active(), after=after)
         return Listing((header_record(id, header) for id, header in found), lambda commit: commit.id, limit)

@@ -11,14 +11,14 @@ from graveler_core.engine.merge_sides import MergeRequest
 from graveler_core.engine.rows import conflicts_of
 from graveler_core.engine.transplant import Replay
 from graveler_core.errors import InvalidInput
+from graveler_core.facade.handle import Handle
 from graveler_core.facade.history import CommitRecord, commit_record
 from graveler_core.facade.listing import Listing
-from graveler_core.facade.references import References
 from graveler_core.model.changes import MergeConflict, MergeStrategy, Resolved
 from graveler_core.model.names import branch_id, prefix_key
 
 
-class Joining(References):
+class Joining(Handle):
     """The part of a repository that moves changes between branches."""
 
     def merge(  # noqa: PLR0913 - one call, all of it optional

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from graveler_core.facade.joining import Joining
+from graveler_core.facade.handle import Handle
 from graveler_core.transfer.dump import Dumped, dump
 from graveler_core.transfer.reading import Progress
 from graveler_core.transfer.restore import Restored, restore
 
 
-class Moving(Joining):
+class Moving(Handle):
     """The part of a repository that is dumped and restored."""
 
     def dump_refs(self, uri: str, *, progress: Progress = lambda done, total: None) -> Dumped:

@@ -4,24 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from graveler_core.engine import protection, snapshot
+from graveler_core.engine import protection
+from graveler_core.facade.handle import Handle
 from graveler_core.model.entities import Repository as RepositoryRecord
 from graveler_core.model.protection import DIRECT, protection_rule
-from graveler_core.stores import Stores
 
 Rules = dict[str, tuple[str, ...]]
 """By pattern, what is blocked: "write", "commit", "merge", "force"."""
 
 
-class Protecting:
+class Protecting(Handle):
     """The part of a repository that says what may not be done in it."""
-
-    _stores: Stores
-    _record: RepositoryRecord
 
     def protection(self) -> Rules:
         """The rules that protect branches: what is blocked, by pattern, in order of the patterns."""
-        return _rules(snapshot.readable(self._stores, self._record.id))
+        return _rules(self._active())
 
     def protect(self, pattern: str, blocks: Iterable[str] = DIRECT) -> Rules:
         """Protect the branches whose names fit a pattern; see `graveler_core.model.protection`. Gives all rules.
@@ -34,7 +31,7 @@ class Protecting:
                 transplants, reverts), "merge" (into the branch), "force" (hard reset, deletion). When not given all but
                 merges.
         """
-        return _rules(protection.protect(self._stores, self._record.id, protection_rule(pattern, blocks)))
+        return _rules(protection.protect(self._stores, self.id, protection_rule(pattern, blocks)))
 
     def unprotect(self, pattern: str) -> Rules:
         """Take away the rule that stands under exactly this pattern. Gives the rules that are left.
@@ -42,24 +39,24 @@ class Protecting:
         Raises:
             InvalidInput: there is none.
         """
-        return _rules(protection.unprotect(self._stores, self._record.id, pattern))
+        return _rules(protection.unprotect(self._stores, self.id, pattern))
 
     def set_protection(self, rules: Mapping[str, Iterable[str]]) -> Rules:
         """Put these rules, in the form of `protection()`, in the place of all that stand."""
         checked = [protection_rule(pattern, blocks) for pattern, blocks in rules.items()]
-        return _rules(protection.set_protection(self._stores, self._record.id, checked))
+        return _rules(protection.set_protection(self._stores, self.id, checked))
 
     @property
     def read_only(self) -> bool:
         """Whether the repository is read-only now."""
-        return snapshot.readable(self._stores, self._record.id).read_only
+        return self._active().read_only
 
     def set_read_only(self, read_only: bool) -> None:
         """Forbid all changes that anybody would see, also deletion; or allow them again.
 
         Compaction, collection and settings stay possible.
         """
-        protection.set_read_only(self._stores, self._record.id, read_only=read_only)
+        protection.set_read_only(self._stores, self.id, read_only=read_only)
 
 
 def _rules(record: RepositoryRecord) -> Rules:

@@ -7,19 +7,18 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from graveler_core.engine import branching, reference_mending, reflog, snapshot
+from graveler_core.engine import branching, reference_mending, reflog
 from graveler_core.errors import InvalidInput
 from graveler_core.facade.branch import Branch
+from graveler_core.facade.handle import Handle
 from graveler_core.facade.listing import Listing
 from graveler_core.gc.heads import HeadCheck, check_heads
 from graveler_core.model.entities import Branch as BranchRecord
-from graveler_core.model.entities import Repository as RepositoryRecord
 from graveler_core.model.entities import Tag
-from graveler_core.model.ids import CommitId, RepositoryId
+from graveler_core.model.ids import CommitId
 from graveler_core.model.names import branch_id, prefix_key, tag_id
 from graveler_core.model.references import EventKind, ReferenceEvent, ReferenceType
 from graveler_core.refs import branches
-from graveler_core.stores import Stores
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,17 +40,8 @@ class ReflogEntry:
     """What `reflog(after=…)` takes to go on behind this event."""
 
 
-class References:
+class References(Handle):
     """The part of a repository that has names."""
-
-    def __init__(self, stores: Stores, record: RepositoryRecord) -> None:
-        self._stores = stores
-        self._record = record
-
-    @property
-    def id(self) -> RepositoryId:
-        """The repository's name."""
-        return self._record.id
 
     def branch(self, name: str) -> Branch:
         """A branch to work on. Raises `NotFound` (`BranchNotFound`)."""
@@ -179,9 +169,6 @@ class References:
         found = branches.list_branches(self._stores.kv, self._active(), prefix=prefix)
         ordered = sorted(found, key=lambda branch: (branch.commit_id, branch.id))
         return iter([branch for branch in ordered if _head_token(branch) > after])
-
-    def _active(self) -> RepositoryRecord:
-        return snapshot.readable(self._stores, self.id)
 
 
 def _head_token(branch: BranchRecord) -> str:

@@ -13,9 +13,11 @@ from graveler_core.engine.resolve import resolve, resolve_commit
 from graveler_core.engine.rows import changes_of
 from graveler_core.facade.commits import Commits
 from graveler_core.facade.history import CommitRecord, LogEntry, commit_record, log_entry
+from graveler_core.facade.joining import Joining
 from graveler_core.facade.listing import Listing
 from graveler_core.facade.moving import Moving
 from graveler_core.facade.protecting import Protecting
+from graveler_core.facade.references import References
 from graveler_core.facade.snapshot import Snapshot
 from graveler_core.gc.findings import Finding
 from graveler_core.gc.fsck import fsck
@@ -27,7 +29,7 @@ from graveler_core.model.ids import BranchId
 from graveler_core.model.names import branch_id, prefix_key
 
 
-class Repository(Moving, Protecting, Commits):
+class Repository(References, Joining, Commits, Protecting, Moving):
     """A repository: its branches, tags and history."""
 
     def __repr__(self) -> str:
