@@ -17,7 +17,7 @@ from functools import partial
 
 from graveler_core.engine import reflog
 from graveler_core.engine.draft import Draft
-from graveler_core.engine.permitted import require_changeable, require_permitted
+from graveler_core.engine.permitted import require_permitted
 from graveler_core.engine.reference_events import fold_sometimes, intent, note
 from graveler_core.engine.registers import fresh
 from graveler_core.engine.resolve import resolve_commit
@@ -196,7 +196,7 @@ def _create_branch(stores: Stores, repo: Repository, name: BranchId, commit: Com
 
 def _changeable(stores: Stores, repo: RepositoryId) -> Repository:
     repository = repositories.get(stores.kv, stores.clock, stores.ids, repo)
-    require_changeable(repository)
+    repositories.require_changeable(repository)
     return repository
 
 

@@ -15,9 +15,9 @@ What the engine does by itself is not asked about, nor is compaction: it changes
 from __future__ import annotations
 
 from graveler_core.errors import Kind, PermissionDenied
-from graveler_core.model.entities import Repository
 from graveler_core.model.ids import BranchId
 from graveler_core.model.protection import Action, ProtectionRule, blocking
+from graveler_core.refs import repositories
 from graveler_core.stores import Registers
 
 
@@ -34,18 +34,10 @@ def require_permitted(now: Registers, action: Action) -> None:
         PermissionDenied: (`RepositoryReadOnly`) the repository is read-only; (`BranchProtected`) a rule blocks the
             action: `details` has `branch`, `pattern`, `action`.
     """
-    require_changeable(now.repository)
+    repositories.require_changeable(now.repository)
     rule = blocking(now.repository.protection, now.branch.id, action)
     if rule is not None:
         raise _protected(now.branch.id, rule, action)
-
-
-def require_changeable(repository: Repository) -> None:
-    """Refuse any change of a read-only repository. Raises `PermissionDenied` (`RepositoryReadOnly`)."""
-    if repository.read_only:
-        raise PermissionDenied(
-            f"repository {repository.id!r} is read-only", kind=Kind.RepositoryReadOnly, repository=repository.id
-        )
 
 
 def _protected(branch: BranchId, rule: ProtectionRule, action: Action) -> PermissionDenied:

@@ -23,7 +23,6 @@ from graveler_core.committed.node import EMPTY
 from graveler_core.committed.trees import address, encoded
 from graveler_core.engine.branching import new_branch
 from graveler_core.engine.draft import Draft
-from graveler_core.engine.permitted import require_changeable
 from graveler_core.engine.retry import attempts
 from graveler_core.engine.swap import record_writes
 from graveler_core.errors import (
@@ -120,7 +119,7 @@ def delete_repository(stores: Stores, repo: RepositoryId) -> None:
         repositories.usable(repo, held)
         return
     if held.value.state is RepositoryState.ACTIVE:
-        require_changeable(held.value)
+        repositories.require_changeable(held.value)
         deleting = repositories.enter(held.value, RepositoryState.DELETING, stores.clock, stores.ids)
         try:
             held = access.replace(stores.kv, where, held, deleting)

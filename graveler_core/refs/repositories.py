@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import timedelta
 
-from graveler_core.errors import Kind, NotFound, PredicateFailed
+from graveler_core.errors import Kind, NotFound, PermissionDenied, PredicateFailed
 from graveler_core.kv.store import Store
 from graveler_core.model.clock import Clock, IdSource
 from graveler_core.model.entities import Repository, RepositoryState
@@ -34,6 +34,14 @@ def usable(repo: RepositoryId, held: Held[Repository] | None) -> Repository:
     if held.value.state is RepositoryState.DELETING:
         raise NotFound(f"repository {repo!r} is being deleted", kind=Kind.RepositoryDeleting, repository=repo)
     return held.value
+
+
+def require_changeable(repository: Repository) -> None:
+    """Refuse any change of a read-only repository. Raises `PermissionDenied` (`RepositoryReadOnly`)."""
+    if repository.read_only:
+        raise PermissionDenied(
+            f"repository {repository.id!r} is read-only", kind=Kind.RepositoryReadOnly, repository=repository.id
+        )
 
 
 def get(kv: Store, clock: Clock, ids: IdSource, repo: RepositoryId) -> Repository:

@@ -81,9 +81,11 @@ def restore(stores: Stores, repo: RepositoryId, uri: str, *, progress: Progress 
         InvalidInput: the repository is not bare or has commits, or its namespace lacks what the dump needs; nothing was
             written.
         Conflict: another dump is being restored, or was.
+        PermissionDenied: the repository is read-only.
         NotFound: there is no such dump or repository; or the repository was deleted meanwhile.
     """
     repository = repositories.get(stores.kv, stores.clock, stores.ids, repo)
+    repositories.require_changeable(repository)
     _require_empty(stores, repository)
     file = dump_file(stores.blobs, uri)
     blobs = stores.blobs.at(repository.storage_namespace)

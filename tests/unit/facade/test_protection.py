@@ -36,6 +36,8 @@ def scenes() -> dict[bool, World]:
         branch.stage(path, entry(3))
         branch.commit(name)
     repo.create_tag("v1", "main")
+    repo.create_branch("gone", "main")
+    repo.delete_branch("gone")
     staged = clean.fork()
     staged.branch(name="work").stage("s", entry(4))
     return {False: clean, True: staged}

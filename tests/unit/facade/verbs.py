@@ -1,16 +1,19 @@
 """Every public verb of the handles: what it does to a branch, and a call of it on the scene of `test_protection`.
 
 The scene: `work`, at the second of two commits of `main`, then a commit of its own; `dev`, with a commit more than
-`main`; the tag `v1`. A verb that is missing here fails `test_protection`.
+`main`; the tag `v1`; `gone`, a branch that was deleted. A verb that is missing here fails `test_protection`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
+from uuid import uuid4
 
+from graveler_core.errors import InvalidInput
 from graveler_core.facade.branch import Branch
 from graveler_core.facade.graveler import Graveler
 from graveler_core.facade.repository import Repository
@@ -46,6 +49,22 @@ def _all(listing: Any) -> list[object]:
     return list(listing)
 
 
+def _restored(repository: Repository) -> None:
+    with suppress(InvalidInput):  # it is not bare
+        repository.restore_refs("memory://dumps-of-verbs/none")
+
+
+def _undeleted(g: Graveler) -> None:
+    g.create_repository("short-lived", f"memory://short-lived-of-verbs/{uuid4()}")
+    g.delete_repository("short-lived")
+    g.undelete_repository("short-lived")
+
+
+def _verified(repository: Repository) -> None:
+    with suppress(InvalidInput):  # nothing is there to verify it
+        repository.verify_tag("v1")
+
+
 BRANCH: dict[str, Verb] = {
     "put": Verb(lambda b: b.put("n", b"new"), Action.WRITE, single=True),
     "stage": Verb(lambda b: b.stage("n", NEW), Action.WRITE, single=True),
@@ -63,6 +82,7 @@ BRANCH: dict[str, Verb] = {
     "get": _read(lambda b: b.get("p/1")),
     "read": _read(lambda b: b.read("content")),
     "list": _read(lambda b: _all(b.list())),
+    "staged": _read(lambda b: _all(b.staged())),
     "uncommitted": _read(lambda b: _all(b.uncommitted())),
     "pressure": _read(lambda b: b.pressure(exact=True)),
     "compactions": _read(lambda b: b.compactions()),
@@ -83,6 +103,8 @@ REPOSITORY: dict[str, Verb] = {
     "revert": Verb(lambda r: r.revert("work", onto="work"), Action.COMMIT),
     "delete_branch": Verb(lambda r: r.delete_branch("work"), Action.FORCE),
     "create_branch": Verb(lambda r: r.create_branch("new", "work"), changes=True),
+    "undelete_branch": Verb(lambda r: r.undelete_branch("gone"), changes=True),
+    "restore_refs": Verb(_restored, changes=True),
     "create_tag": Verb(lambda r: r.create_tag("v2", "work"), changes=True),
     "delete_tag": Verb(lambda r: r.delete_tag("v1"), changes=True),
     "protection": _read(lambda r: r.protection()),
@@ -103,6 +125,12 @@ REPOSITORY: dict[str, Verb] = {
     "at": _read(lambda r: _all(r.at("work").list())),
     "commit": _read(lambda r: r.commit("work")),
     "log": _read(lambda r: _all(r.log("work"))),
+    "commits": _read(lambda r: _all(r.commits())),
+    "reflog": _read(lambda r: _all(r.reflog())),
+    "mend_reflog": _read(lambda r: r.mend_reflog()),
+    "check_references": _read(lambda r: _all(r.check_references())),
+    "verify_tag": _read(_verified),
+    "dump_refs": _read(lambda r: r.dump_refs(f"memory://dumps-of-verbs/{uuid4()}")),
     "diff": _read(lambda r: _all(r.diff("main", "work"))),
     "diff_summary": _read(lambda r: r.diff_summary("main", "work")),
     "merge_base": _read(lambda r: r.merge_base("main", "work")),
@@ -118,6 +146,10 @@ STORE: dict[str, Verb] = {
     "repository": _read(lambda g: g.repository("repo")),
     "list_repositories": _read(lambda g: _all(g.list_repositories())),
     "pressures": _read(lambda g: _all(g.pressures())),
+    "clean": _read(lambda g: g.clean()),
+    "waiting": _read(lambda g: g.waiting()),
+    "deleted_repositories": _read(lambda g: _all(g.deleted_repositories())),
+    "undelete_repository": _read(_undeleted),
     "close": _read(lambda g: None),
 }
 HANDLES: dict[type, dict[str, Verb]] = {Branch: BRANCH, Repository: REPOSITORY, Graveler: STORE}
