@@ -33,8 +33,9 @@ from graveler_core.objects.commits import StoredCommit
 from graveler_core.refs.branches import get_branch
 from graveler_core.refs.repositories import get as get_repository
 from graveler_core.stores import Stores
+from tests.simulation import cleaning
 from tests.simulation.cast import ASIDE, PATHS, PREFIXES, SHARED_KEY, SIDE, WORK, Act, Cast
-from tests.simulation.cleaning import AMONG_OTHERS, AT_THE_END, bring_back, clean_up, delete_only
+from tests.simulation.cleaning import bring_back, clean_up, delete_and_bring_back, delete_only
 from tests.simulation.history import AGAIN, REPO, Operation
 from tests.simulation.lifecycles import other_repository, protect, recreate_branch, recreate_repository, time_passes
 from tests.simulation.observe import Observer
@@ -263,7 +264,8 @@ OTHERS: dict[Act, int] = {
     protect: 5,
     clean_up: 9,
     bring_back: 9,
-    delete_only: 7,
+    delete_only: 4,
+    delete_and_bring_back: 7,
 } | NAMING
 """Only in themes."""
 RARE_THEMES: dict[str, tuple[Act, ...]] = {
@@ -280,7 +282,7 @@ RARE_THEMES: dict[str, tuple[Act, ...]] = {
     "protected removals": (put_again, remove, commit_all, protect),
     THEME: tuple(NAMING),
     "folds": (change, fold_head, fold_head, sweep_all, sweep_all),
-    AMONG_OTHERS: (
+    cleaning.AMONG_OTHERS: (
         put,
         put_many,
         commit_all,
@@ -289,10 +291,14 @@ RARE_THEMES: dict[str, tuple[Act, ...]] = {
         other_repository,
         time_passes,
         delete_only,
+        delete_and_bring_back,
         bring_back,
         clean_up,
     ),
-    AT_THE_END: (
+    cleaning.LAYERS: (put, put_many, put_many, commit_all, reset_all, recreate_branch, clean_up),
+    cleaning.CONTESTED: (delete_only, delete_and_bring_back, clean_up),
+    cleaning.RESTORATIONS: (delete_only, delete_and_bring_back, bring_back, time_passes),
+    cleaning.AT_THE_END: (
         put,
         put_many,
         commit_all,
@@ -301,6 +307,7 @@ RARE_THEMES: dict[str, tuple[Act, ...]] = {
         recreate_repository,
         time_passes,
         delete_only,
+        delete_and_bring_back,
         bring_back,
     ),
 }

@@ -27,31 +27,45 @@ from tests.simulation.retirement import LEFT
 from tests.simulation.world import World
 
 AMONG_OTHERS = "cleaning"
+LAYERS = "cleaning of layers"
+CONTESTED = "cleaning and restorations"
 AT_THE_END = "leftovers"
-THEMES = (AMONG_OTHERS, AT_THE_END)
+RESTORATIONS = "restorations"
+THEMES = (AMONG_OTHERS, LAYERS, CONTESTED, AT_THE_END, RESTORATIONS)
 NOBODY = timedelta(0)
 WALKS = 5
 """After so many nothing is left: what stopped half-way is deleted, taken, its names given back; layers are claimed."""
 
 
 def clean_up(cast: Cast, stores: Stores, name: str) -> None:
+    if cast.chance.random() < 0.4:
+        cast.scheduler.jump(timedelta(minutes=3))
     limit = cast.chance.choice([None, None, 1, 3])
-    plan = CleaningPlan(NOBODY, late=NOBODY, building=NOBODY, limit=limit)
+    undelete_within = cast.chance.choice([NOBODY, NOBODY, timedelta(days=1)])
+    plan = CleaningPlan(undelete_within, late=NOBODY, building=NOBODY, limit=limit)
     with cast.history.operation("clean", name) as operation:
         done = clean(stores, plan)
+        emptied = done.repositories
         while done.next is not None:
             done = clean(stores, plan, after=done.next)
-        operation.answer = done
+            emptied += done.repositories
+        operation.answer = emptied
 
 
 def bring_back(cast: Cast, stores: Stores, name: str) -> None:
-    repo = cast.chance.choice([REPO, REPO, OTHER])
+    repo = cast.chance.choice([REPO, REPO, REPO, OTHER])
     states = cast.observer.states
     # Which of all that was ever shown is shown again is judged here below.
     may_set = frozenset((path, value) for state in states for path, value in (state.shown or {}).items())
     effect = {"may_set": may_set} if repo == REPO else {}
     with cast.history.operation("undelete repository", name, repository=repo, **effect) as operation:
         operation.answer = undelete.undelete_repository(stores, repo).uid
+
+
+def delete_and_bring_back(cast: Cast, stores: Stores, name: str) -> None:
+    delete_only(cast, stores, name)
+    for _ in range(cast.chance.choice([1, 1, 2])):
+        bring_back(cast, stores, name)
 
 
 def delete_only(cast: Cast, stores: Stores, name: str) -> None:
@@ -73,17 +87,22 @@ def violations(world: World, history: History, observer: Observer, registers: Re
     if theme not in THEMES:
         return
     yield from _not_whole(history, observer, registers)
+    yield from _given_up(history)
     active = [held.value for _, held in access.scan(world.kv, keys.REPOSITORIES)]
     for repo in active:
         if repo.state is not RepositoryState.ACTIVE:
             yield f"{LEFT}: repository {repo.id} {repo.uid[:8]} is {repo.state}"
     for name, _ in access.scan(world.kv, keys.DELETED_REPOSITORIES):
         yield f"{LEFT}: the entry {name}"
+    for repo in active:
+        claim = observer.read(keys.namespace_claim(repo.storage_namespace))
+        if repo.state is RepositoryState.ACTIVE and (claim is None or claim.owner != repo.uid):
+            yield f"repository {repo.id} {repo.uid[:8]} has lost its storage namespace"
     uids = {repo.uid for repo in active}
     for uri, held in access.scan(world.kv, keys.NAMESPACES):
         if held.value.owner not in uids:
             yield f"{LEFT}: the claim on {uri}"
-    if theme == AT_THE_END:
+    if theme in (AT_THE_END, RESTORATIONS):
         yield from _garbage(world, active)
 
 
@@ -129,6 +148,16 @@ def _not_whole(history: History, observer: Observer, registers: Registers) -> It
             before_it = then[-1].shown[path]
             if value != before_it and not any(_may(o, path, value, gone) for o in history.operations):
                 yield f"at step {after.step}, {path} of the restored repository shows {value}, not {before_it}"
+
+
+def _given_up(history: History) -> Iterator[str]:
+    """Where no cleaner has taken anything, whatever was deleted can be restored."""
+    cleaned = [o for o in history.operations if o.kind == "clean"]
+    if any(o.answer != 0 for o in cleaned):
+        return
+    for operation in history.operations:
+        if operation.kind == "undelete repository" and "was given up" in str(operation.error):
+            yield f"{operation}: no cleaner has taken it"
 
 
 def _may(operation: Operation, path: str, value: int | None, gone: int) -> bool:

@@ -18,9 +18,11 @@ from graveler_core.engine import (
     reset,
     transact,
     transplant,
+    undelete,
     write,
 )
 from graveler_core.engine import remove as removing
+from graveler_core.engine.cleaning import CleaningPlan, clean
 from graveler_core.engine.draft import Draft
 from graveler_core.engine.merge_sides import MergeRequest
 from graveler_core.engine.snapshot import get as get_committed
@@ -31,6 +33,7 @@ from graveler_core.model.operations import Put
 from graveler_core.refs import branches, repositories
 from graveler_core.stores import Stores
 from tests.simulation.cast import MAIN, OTHER, SIDE, WORK
+from tests.simulation.cleaning import NOBODY
 from tests.simulation.history import REPO, Value
 
 KEYED = Draft("the call", "me", idempotency_key="once")
@@ -168,6 +171,31 @@ def _create_other(stores: Stores) -> object:
     raise AssertionError("no place was free")
 
 
+def deleted(stores: Stores) -> None:
+    """The repository is deleted, with layers of every kind and a compacted tree."""
+    compacted(stores)
+    repository.delete_repository(stores, REPO)
+
+
+def _undelete(stores: Stores) -> object:
+    """A restoration that died is over after a while; what it leaves takes the way of a deletion."""
+    for _ in range(3):
+        try:
+            return undelete.undelete_repository(stores, REPO).uid
+        except (Conflict, NotFound):
+            stores.clock.sleep(timedelta(minutes=3).total_seconds())
+            clean(stores)
+    return undelete.undelete_repository(stores, REPO).uid
+
+
+def _clean(stores: Stores) -> object:
+    """Nobody is waited for, but for whom the registers say."""
+    stores.clock.sleep(timedelta(minutes=3).total_seconds())
+    done = clean(stores, CleaningPlan(NOBODY, late=NOBODY, building=NOBODY))
+    assert not done.failures
+    return done.repositories
+
+
 @dataclass(frozen=True, slots=True)
 class Flow:
     """A call, what it needs, how it is judged, and what it may answer when it was done before."""
@@ -228,4 +256,9 @@ FLOWS = {
     "delete repository": Flow(
         "delete repository", compacted, lambda s: repository.delete_repository(s, REPO), (), (NotFound, Conflict)
     ),
+    "undelete repository": Flow(
+        "undelete repository", deleted, _undelete, (("a/1", None), ("a/2", 8), ("b/1", 7)), (NotUnique,)
+    ),
+    "clean a deleted repository": Flow("clean", deleted, _clean),
+    "clean an active repository": Flow("clean", compacted, _clean),
 }

@@ -8,6 +8,7 @@ from concurrent.futures import ProcessPoolExecutor
 
 import pytest
 
+from tests.simulation import cleaning, references
 from tests.simulation.run import simulate
 
 BATCH = 50
@@ -34,7 +35,9 @@ def test_histories_keep_the_promises(batch: int) -> None:
     assert not wrong, f"seeds {[verdict.seed for verdict in wrong]}; {wrong[0]}"
 
 
-@pytest.mark.parametrize("theme", ["indexes", "removals", "sweeps", "folds", "compactions", "protection"])
+@pytest.mark.parametrize(
+    "theme", ["indexes", "removals", "sweeps", "folds", "compactions", "protection", references.THEME, *cleaning.THEMES]
+)
 def test_histories_of_a_theme_keep_the_promises(theme: str) -> None:
     wrong = verdicts(0, BATCH, theme)
     assert not wrong, f"seeds {[verdict.seed for verdict in wrong]}; {wrong[0]}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.simulation.mutants import (
     answers,
     checking,
+    cleaning,
     collecting,
     compacting,
     indexing,
@@ -24,6 +25,7 @@ __all__ = [
     "MUTANTS",
     "answers",
     "checking",
+    "cleaning",
     "collecting",
     "compacting",
     "indexing",

@@ -1,0 +1,233 @@
+"""Cleaners that look less, or claim less; restorations of what is not theirs to restore."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+from graveler_core.engine import repository, undelete
+from graveler_core.engine.cleaning import claims, deleted, live, stale
+from graveler_core.model.entities import DeletedRepository, DeletedState, Repository, RepositoryState
+from graveler_core.records import access
+from graveler_core.records import layout as keys
+from graveler_core.records.access import Held
+from graveler_core.refs.branches import list_branches
+from tests.simulation.cleaning import AMONG_OTHERS, AT_THE_END, CONTESTED, LAYERS, RESTORATIONS
+from tests.simulation.mutants.lifecycle import ACCESS
+from tests.simulation.mutants.plant import GARBAGE, instead, mutant
+
+
+@mutant(seed=4, breaks="7", theme=CONTESTED)
+def cleaner_empties_without_a_claim() -> Iterator[None]:
+    """A cleaner empties what an entry names without claiming the entry."""
+    with instead((deleted, "_enter", lambda work, held, state, **_: held)):
+        yield
+
+
+@mutant(seed=456, breaks="7", theme=CONTESTED)
+def cleaner_does_not_look_for_the_repository() -> Iterator[None]:
+    """A cleaner empties what it has claimed, whatever stands under the name."""
+    with instead((deleted, "_is_reachable", lambda *_: False)):
+        yield
+
+
+@mutant(seed=406, breaks="7", theme=AMONG_OTHERS)
+def cleaner_releases_any_claim() -> Iterator[None]:
+    """A cleaner releases the namespace of what it has emptied, whoever owns it by now."""
+
+    def release(work: Any, repo: Any) -> None:
+        where = keys.namespace_claim(repo.storage_namespace)
+        work.stores.kv.delete(where.partition, where.key)
+
+    with instead((deleted, "_release", release)):
+        yield
+
+
+@mutant(seed=1, breaks=GARBAGE, theme=AT_THE_END)
+def cleaner_keeps_namespaces() -> Iterator[None]:
+    """A cleaner does not release the namespace of what it has emptied, nor any other."""
+    with instead((deleted, "_release", lambda *_: None), (claims, "_orphans", lambda *_: None)):
+        yield
+
+
+@mutant(seed=5, breaks=GARBAGE, theme=AT_THE_END)
+def repository_is_emptied_before_its_layers() -> Iterator[None]:
+    """A cleaner drops the records that name the layers, and then does not know them."""
+    with instead((deleted, "_layers_dropped", lambda *_: iter(()))):
+        yield
+
+
+@mutant(seed=1, breaks=GARBAGE, theme=AT_THE_END)
+def entry_is_forgotten_first() -> Iterator[None]:
+    """A cleaner forgets the entry as soon as it has claimed it."""
+    real = deleted._taken
+
+    def taken(work: Any, held: Any) -> Any:
+        found = real(work, held)
+        if found is not None:
+            access.remove(work.stores.kv, deleted._where(found), found)
+        return None
+
+    with instead((deleted, "_taken", taken)):
+        yield
+
+
+@mutant(seed=114, breaks="7", theme=AMONG_OTHERS)
+def cleaner_deletes_by_name() -> Iterator[None]:
+    """A cleaner that finds a creation that stalled deletes what bears its name."""
+
+    def delete(stores: Any, held: Any) -> bool:
+        repository.delete_repository(stores, held.value.id)
+        return True
+
+    with instead((stale, "complete_deletion", delete)):
+        yield
+
+
+@mutant(seed=0, breaks="7", theme=CONTESTED)
+def claims_are_judged_without_the_entry() -> Iterator[None]:
+    """A claim whose owner bears no name is taken for nobody's, although its owner can be restored."""
+    real = claims._unowned
+
+    def unowned(work: Any, rows: Any, looks_at_entry: bool) -> Any:
+        return rows if looks_at_entry else real(work, rows, looks_at_entry)
+
+    with instead((claims, "_unowned", unowned)):
+        yield
+
+
+@mutant(seed=3, breaks=GARBAGE, theme=RESTORATIONS)
+def restoration_without_a_claim() -> Iterator[None]:
+    """A restoration does not claim the entry."""
+    with instead((undelete, "_entered", lambda stores, held, state: held)):
+        yield
+
+
+@mutant(seed=474, breaks="7", theme=AMONG_OTHERS)
+def restoration_of_what_was_never_active() -> Iterator[None]:
+    """A restoration takes creations that were never activated, too."""
+
+    def scan(*place: Any, **named: Any) -> Iterator[Any]:
+        for name, held in access.scan(*place, **named):
+            finished = held.value.repository.model_copy(update={"was_active": True})
+            yield name, Held(held.value.model_copy(update={"repository": finished}), held.predicate)
+
+    with instead((undelete, "access", SimpleNamespace(**ACCESS | {"scan": scan}))):
+        yield
+
+
+@mutant(seed=203, breaks="7", theme=CONTESTED)
+def restoration_removes_the_entry_last() -> Iterator[None]:
+    """A restoration makes the repository active, and removes the entry afterwards."""
+    put_off: dict[str, Any] = {}
+
+    def remove(kv: Any, where: Any, held: Any, **named: Any) -> bool:
+        if where.model is not DeletedRepository:
+            return access.remove(kv, where, held, **named)
+        put_off[held.value.repository.uid] = (where, held)
+        return True
+
+    def replace(kv: Any, where: Any, held: Any, record: Any, **named: Any) -> Any:
+        done = access.replace(kv, where, held, record, **named)
+        if where.model is Repository and record.state is RepositoryState.ACTIVE:
+            access.remove(kv, *put_off.pop(record.uid))
+        return done
+
+    with instead((undelete, "access", SimpleNamespace(**ACCESS | {"remove": remove, "replace": replace}))):
+        yield
+
+
+@mutant(seed=192, breaks="7", theme=CONTESTED)
+def restoration_of_what_is_not_whole() -> Iterator[None]:
+    """A restoration takes what a cleaner has begun with, and does not look what is left."""
+    real = undelete.DeletedState
+
+    def whole(stores: Any, repo: Any) -> Any:
+        return access.read(stores.kv, keys.namespace_claim(repo.storage_namespace))
+
+    states = SimpleNamespace(PURGING=None, DELETED=real.DELETED, RESTORING=real.RESTORING)
+    with instead((undelete, "_still_whole", whole), (undelete, "DeletedState", states)):
+        yield
+
+
+@mutant(seed=203, breaks="7", theme=CONTESTED)
+def restoration_activates_whatever_became_of_the_entry() -> Iterator[None]:
+    """A restoration goes on although its entry is another one by now."""
+
+    def remove(kv: Any, where: Any, held: Any, **named: Any) -> bool:
+        return access.remove(kv, where, held, **named) or where.model is DeletedRepository
+
+    with instead(
+        (undelete, "access", SimpleNamespace(**ACCESS | {"remove": remove})), (undelete, "_is_claimed", lambda *_: True)
+    ):
+        yield
+
+
+@mutant(seed=1, breaks="3", theme=LAYERS)
+def layer_is_dropped_whoever_lists_it() -> Iterator[None]:
+    """A cleaner drops what a cleanup record names, without looking whether the branch lists it."""
+    with instead((live, "lists", lambda *_: False)):
+        yield
+
+
+@mutant(seed=1, breaks="3", theme=LAYERS)
+def branch_is_read_before_the_cleanup_record() -> Iterator[None]:
+    """A cleaner goes by the branches as it knows them from its last walk."""
+    real = live._folders
+    seen: dict[tuple[int, str], Any] = {}
+
+    def folders(work: Any, repo: Any, inner: Any) -> Any:
+        kv = work.stores.kv
+        if (id(work.stores), repo.uid) not in seen:
+            names = [branch.id for branch in list_branches(kv, repo)]
+            seen[id(work.stores), repo.uid] = {name: access.read(kv, keys.branch(repo, name)) for name in names}
+        return real(work, repo, inner)
+
+    def branches(work: Any, repo: Any, names: Any) -> Any:
+        return {name: seen[id(work.stores), repo.uid].get(name) for name in names}
+
+    with instead((live, "_folders", folders), (live, "_branches", branches)):
+        yield
+
+
+@mutant(seed=3, breaks="3", theme=LAYERS)
+def layer_is_dropped_without_a_claim() -> Iterator[None]:
+    """A cleaner drops a layer that has not entered its branch, without claiming it."""
+
+    def claim(work: Any, repo: Any, row: Any, *, entered: bool) -> None:
+        if not entered:
+            live._drop(work, repo, [row])
+
+    with instead((live, "_claim", claim)):
+        yield
+
+
+@mutant(seed=109, breaks="3", theme=LAYERS)
+def layer_is_dropped_without_moving_the_branch_on() -> Iterator[None]:
+    """A cleaner drops a layer that it has claimed, and whoever read the branch before may still put it there."""
+    with instead((live, "_fenced", lambda *_: True)):
+        yield
+
+
+@mutant(seed=42, breaks=GARBAGE, theme=AT_THE_END)
+def cleanup_record_goes_before_the_layer() -> Iterator[None]:
+    """A cleaner forgets layers that it has not dropped."""
+
+    def drop(work: Any, repo: Any, rows: Any) -> None:
+        live._removed(work, [(keys.cleanup(repo, name), held) for name, held in rows])
+
+    with instead((live, "_drop", drop)):
+        yield
+
+
+@mutant(seed=28, breaks=GARBAGE, theme=AT_THE_END)
+def restoration_that_died_is_left_alone() -> Iterator[None]:
+    """A cleaner waits for restorations for ever."""
+    real = deleted._taken
+
+    def taken(work: Any, held: Any) -> Any:
+        return None if held.value.state is DeletedState.RESTORING else real(work, held)
+
+    with instead((deleted, "_taken", taken)):
+        yield
