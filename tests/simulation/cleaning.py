@@ -16,6 +16,7 @@ from graveler_core.engine import repository, undelete
 from graveler_core.engine.cleaning import CleaningPlan, clean
 from graveler_core.kv.backends.memory import MemoryStore
 from graveler_core.model.entities import Branch, Repository, RepositoryState
+from graveler_core.model.layers import Layer
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.stores import Stores
@@ -127,7 +128,7 @@ def _garbage(world: World, active: list[Repository]) -> Iterator[str]:
                 yield f"{LEFT}: the record of layer {layer_id}"
 
 
-def _layers(world: World, repo: Repository) -> Iterator[object]:
+def _layers(world: World, repo: Repository) -> Iterator[Layer]:
     folder = keys.branches(repo)
     for row in world.kv.scan(folder.partition, prefix=folder.prefix):
         yield from layers(decode(Branch, row.value, "branch"))

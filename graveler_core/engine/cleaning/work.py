@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import takewhile
 from typing import TypeVar
 
 from graveler_core.engine.cleaning.plan import MAX_FAILURES, Cleaned, CleaningPlan
@@ -103,7 +104,7 @@ class Work:
         """The records of repositories in whatever state, in order of their names; only the plan's, where it has one."""
         only = self.plan.repository
         found = access.scan(self.stores.kv, keys.REPOSITORIES, prefix=only or "", after=after, damaged=self.damaged)
-        return found if only is None else ((name, held) for name, held in found if name == only)
+        return found if only is None else takewhile(lambda row: row[0] == only, found)
 
 
 class _Damaged(Exception):
