@@ -1,5 +1,5 @@
-"""Which commits there are and how they hang together, in little memory: 40 bytes a commit and 32 a parent, and some 30
-more of each while they are checked.
+"""Which commits there are and how they hang together, in little memory: 40 bytes a commit and 32 a parent, and about as
+much again while they are checked.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ class Dumped:
 def dump(stores: Stores, repo: Repository, uri: str, *, progress: Progress = lambda done, total: None) -> Dumped:
     """Dump a repository into a new object at a URI.
 
-    In memory is a frame of the file, some 100 bytes a commit and 32 a run; on the local disk, for a while, the file.
+    In memory is a frame of the file, some 150 bytes a commit and 32 a run; on the local disk, for a while, the file.
 
     Args:
         progress: Told of steps, three a commit; the total is 0 until it is known.

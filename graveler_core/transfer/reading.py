@@ -46,7 +46,7 @@ def rows(file: DumpFile, progress: Progress = lambda done, total: None) -> Itera
     Raises:
         CorruptData: (`CorruptDump`) it is no whole dump in a version and of kinds that this library reads.
     """
-    pieces, seen, last = Pieces(file), RowDigest(), 0
+    pieces, seen, last, ends = Pieces(file), RowDigest(), 0, 0
     if pieces.take(len(MAGIC)) != MAGIC:
         raise file.corrupt(0, "this is no dump")
     version = pieces.take(1)
@@ -61,11 +61,12 @@ def rows(file: DumpFile, progress: Progress = lambda done, total: None) -> Itera
         for data in _split(file, at, plain):
             if kind is Kind.END:
                 _check_end(file, at, data, seen.end())
+                ends += 1
             else:
                 seen.add(kind, data)
             yield Row(kind, data, at)
         progress(pieces.at, pieces.size)
-    if pieces.take(1):
+    if ends != 1 or pieces.take(1):
         raise file.corrupt(pieces.at - 1, "something follows the end")
 
 

@@ -42,7 +42,7 @@ class Verified:
 def verify(file: DumpFile, target: Repository, blobs: Blobs, progress: Progress) -> Verified:
     """Read a dump once, and see that it can be restored into a repository. Writes nothing.
 
-    In memory is a frame, some 100 bytes a commit, 32 a small run, 32 a file that layouts name, 200 a foreign commit.
+    In memory is a frame, some 150 bytes a commit, 32 a small run, 32 a file that layouts name, 200 a foreign commit.
 
     Args:
         blobs: The storage namespace of the target.

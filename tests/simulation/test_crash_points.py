@@ -122,7 +122,7 @@ class Place:
 def _ready(flow: Flow, *, plain: bool) -> Place:
     place = Place(plain)
     stores = place.process()
-    repository.create_repository(stores, NewRepository(REPO, "memory://bucket/first", MAIN))
+    repository.create_repository(stores, NewRepository(REPO, "memory://bucket/first", MAIN, adopt=True))
     for branch in (SIDE, WORK):
         create_branch(stores, REPO, branch, MAIN)
     flow.ready(stores)

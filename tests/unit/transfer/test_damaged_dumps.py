@@ -297,6 +297,15 @@ def test_an_end_for_other_rows(made: Original, target: Target) -> None:
         assert why in target.refuses(data[:start] + head(255, stored, len(plain)) + stored).message
 
 
+def test_two_ends(made: Original, target: Target) -> None:
+    start = frames(made.data)[-2]
+    stored_bytes, unpacked = HEAD.unpack_from(made.data, start)[1:3]
+    stored = made.data[start + HEAD.size : start + HEAD.size + stored_bytes]
+    plain = 2 * pa.decompress(stored, decompressed_size=unpacked, codec="zstd", asbytes=True)
+    twice = pa.compress(plain, codec="zstd", asbytes=True)
+    assert "follows the end" in target.refuses(made.data[:start] + head(255, twice, len(plain)) + twice).message
+
+
 def counts(rows: list[Pair]) -> dict[str, int]:
     return dict(sorted(Counter(kind.name for kind, _ in rows).items()))
 

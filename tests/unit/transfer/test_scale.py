@@ -20,7 +20,7 @@ from tests.unit.transfer.test_commit_graph import header, id_of
 T = TypeVar("T")
 FIXED = 20 << 20
 """Bytes: pages of scans, a frame of the dump, a batch."""
-A_COMMIT = 100
+A_COMMIT = 150
 """Bytes."""
 
 
