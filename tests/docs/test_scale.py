@@ -29,6 +29,7 @@ from graveler_core.model.entry import MAX_RECORD_BYTES
 from graveler_core.model.layers import MAX_LAYERS
 from graveler_core.model.names import MAX_PATH_BYTES, branch_id, repository_id, tag_id
 from graveler_core.objects.commits import CACHED_COMMITS
+from graveler_core.refs import childless
 from graveler_core.segments.boundary import Cutting
 from graveler_core.segments.format import encode
 from graveler_core.segments.merge import as_entries
@@ -80,6 +81,7 @@ def test_what_is_read_at_once() -> None:
         "changes that a merge keeps to walk once, not twice": f"{MAX_HELD_BYTES // MIB} MiB",
         "trees and layers in memory, a process": f"{DEFAULT_BYTES // MIB} MiB",
         "commits in memory, a process": f"{CACHED_COMMITS:,}",
+        "first parents in memory, to tell commits that are none": f"{childless.HELD:,}",
     }
 
 

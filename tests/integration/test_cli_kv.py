@@ -62,8 +62,12 @@ def test_refusals(flights: Cli, here: Path) -> None:
 
 
 def test_passwords_are_never_shown(flights: Cli) -> None:
-    for url in ("nosql://ada:canary@host/x", "nosql://host/x?password=canary"):
+    urls = ("nosql://ada:canary@host/x", "nosql://host/x?password=canary", "sqlite:///x.db?password=canary")
+    for url in urls:
         for arguments in (("copy", HERE, url), ("copy", url, HERE), ("verify", HERE, url), ("copy", HERE, url, "-n")):
             ran = flights("kv", *arguments)
             refused(ran, "***")
             assert "canary" not in ran.out + ran.err
+    ran = flights("kv", "copy", HERE, "postgresql://ada:canary@127.0.0.1:1/graveler?connect_timeout=1")
+    assert ran.code == 1
+    assert "canary" not in ran.out + ran.err

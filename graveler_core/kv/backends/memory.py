@@ -18,6 +18,7 @@ import pyarrow as pa
 from graveler_core.errors import InvalidInput, Kind, Unavailable
 from graveler_core.kv.abilities import Expected, Item
 from graveler_core.kv.columns import batch_of_columns
+from graveler_core.kv.display import without_password
 from graveler_core.kv.limits import check_key, check_partition, check_value
 from graveler_core.kv.paging import (
     FIRST_PAGE_ROWS,
@@ -80,7 +81,10 @@ def open_memory(url: str) -> Store:
     """
     name = url.removeprefix("memory://")
     if name == url or any(mark in name for mark in "/?#"):
-        raise InvalidInput(f"{url!r} is no memory URL; write memory:// or memory://name", kind=Kind.InvalidUrl, url=url)
+        shown = without_password(url)
+        raise InvalidInput(
+            f"{shown!r} is no memory URL; write memory:// or memory://name", kind=Kind.InvalidUrl, url=shown
+        )
     if not name:
         return MemoryStore(_Memory())
     with _NAMED_LOCK:

@@ -16,6 +16,7 @@ from urllib.parse import parse_qsl, quote, unquote
 
 from graveler_core.errors import InvalidInput, Kind, SlowDown, Unavailable
 from graveler_core.kv.backends.sqlite_errors import mapped, not_a_store
+from graveler_core.kv.display import without_password
 from graveler_core.kv.schema_versions import Migrations, newest, pending
 
 APPLICATION_ID: Final = int.from_bytes(b"grav", "big")
@@ -133,4 +134,5 @@ def parse_url(url: str) -> SQLiteFile:
 
 
 def _invalid(url: str, rule: str) -> InvalidInput:
-    return InvalidInput(f"{url!r} is no URL of a SQLite store: {rule}", kind=Kind.InvalidUrl, url=url)
+    shown = without_password(url)
+    return InvalidInput(f"{shown!r} is no URL of a SQLite store: {rule}", kind=Kind.InvalidUrl, url=shown)

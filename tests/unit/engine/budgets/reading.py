@@ -101,6 +101,12 @@ def uncommitted_again(m: Measured) -> Act:
     return act
 
 
+@costs("page of staged records", Cost((1, 1), (2, 1)))
+def staged(m: Measured) -> Act:
+    m.main.stage(SOME, entry(999))
+    return lambda: list(m.main.staged())
+
+
 @costs("id of a commit's content", Cost((1, 0), (1, 0)))
 def tree_id(m: Measured) -> Act:
     at = m.repo.at("main@")
@@ -118,6 +124,16 @@ def diff_one(m: Measured) -> Act:
     dev.stage(SOME, entry(999))
     dev.commit("one")
     return lambda: list(m.repo.diff("main", "dev"))
+
+
+@costs("all commits by id", Cost((1, 1), (1, 1)))
+def all_commits(m: Measured) -> Act:
+    return lambda: list(m.repo.commits())
+
+
+@costs("commits that are no first parent", Cost((1, 2), (1, 2)))
+def ends(m: Measured) -> Act:
+    return lambda: list(m.repo.commits(not_first_parent=True))
 
 
 @costs("log, commits in memory", Cost((2, 0), (3, 0)))
