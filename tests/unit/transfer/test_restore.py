@@ -18,7 +18,7 @@ from graveler_core.refs import repositories
 from graveler_core.transfer import restore as restoring
 from graveler_core.transfer.files import dump_file
 from tests.golden.history import NAME
-from tests.unit.engine.interposed import Crash, Interposed
+from tests.unit.engine.interposed import WRITES, Crash, Interposed
 from tests.unit.engine.world import World, entry
 from tests.unit.transfer.moves import Original, bare, content, elsewhere, fresh_uri, require_alike
 
@@ -194,6 +194,32 @@ class TestConcurrent:
             assert not [finding for finding in repo_of(world).fsck(deep=number % 5 == 0) if finding.damage]
 
         each_call(made, act)
+
+    def test_nothing_is_written_once_another_has_ended(self, made: Original) -> None:
+        """But for what was under way at that moment: a branch that is deleted then may come back."""
+        kept = 0
+
+        def act(world: World, kv: Interposed, number: int) -> None:
+            nonlocal kept
+            found = list[list[tuple[bytes, bytes]]]()
+
+            def others() -> None:
+                repo_of(world).restore_refs(made.dumped.uri)
+                repo_of(world).delete_branch("side")
+                repo_of(world).delete_tag("v1")
+                repo_of(world).set_thresholds(None)
+                found.append(rows(world))
+
+            kv.before[number] = others
+            repo_of(world, kv).restore_refs(made.dumped.uri)
+            if kv.verbs[number] not in ("set_if", "set_many"):
+                kept += 1
+                assert rows(world) == found[0]
+            assert sum(verb in WRITES for verb in kv.verbs[number:]) <= restoring.BATCH_ROWS
+            assert not [finding for finding in repo_of(world).fsck() if finding.damage]
+
+        each_call(made, act)
+        assert kept > 10
 
     def test_another_dump(self, made: Original) -> None:
         """One of the two is restored, and nothing of the other."""
