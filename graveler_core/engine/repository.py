@@ -19,8 +19,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from graveler_core.committed.apply import Applied, apply
-from graveler_core.committed.node import EMPTY
-from graveler_core.committed.trees import address, encoded
+from graveler_core.engine.adoption import require_unused
 from graveler_core.engine.branching import new_branch
 from graveler_core.engine.draft import Draft
 from graveler_core.engine.retry import attempts
@@ -268,27 +267,13 @@ def _first_tree(stores: Stores, repo: Repository, claim: Held[NamespaceClaim], *
     """Write the empty tree: the first thing in the namespace, and the proof that it can be written."""
     try:
         if not adopt:
-            _require_unused(stores, repo)
+            require_unused(stores, repo)
         applied = apply(stores.trees(repo), None, RECORD_SCHEMA.empty_table())
     except GravelerError:
         access.remove(stores.kv, keys.namespace_claim(repo.storage_namespace), claim)
         _withdraw(stores, repo)
         raise
     return applied
-
-
-def _require_unused(stores: Stores, repo: Repository) -> None:
-    """Refuse files of an earlier repository: nothing of this one would name them, and a sweep would delete them."""
-    mine = address(encoded(EMPTY)[0])
-    for blob in stores.blobs.at(repo.storage_namespace).list(address("")):
-        if blob.address != mine:
-            raise NotUnique(
-                f"storage namespace {repo.storage_namespace!r}: holds {blob.address} of an earlier repository, which a "
-                "restored one may need; adopt=True takes the namespace over, and collections delete what nothing names",
-                kind=Kind.NamespaceInUse,
-                repository=repo.id,
-                namespace=repo.storage_namespace,
-            )
 
 
 def _first_commit(stores: Stores, repo: Repository, root: Applied, committer: str) -> None:
