@@ -1,5 +1,6 @@
 """The suite `lifecycle`: whole repositories and stores, moved and deleted."""
 
 from benchmarks.lifecycle.copying import copy_a_store
+from benchmarks.lifecycle.deleting import delete, delete_beside_a_writer
 
-__all__ = ["copy_a_store"]
+__all__ = ["copy_a_store", "delete", "delete_beside_a_writer"]

@@ -44,6 +44,7 @@ def test_each_scenario_gives_rows(name: str, tmp_path: Path) -> None:
         ("sqlite", "protocol", "long_commit"),
         ("postgresql", "protocol", "committers"),
         ("sqlite", "compaction", "long_compaction_of_rows"),
+        ("sqlite", "lifecycle", "delete_beside_a_writer"),
     ],
 )
 def test_processes_work_together(store: str, name: str, scenario: str, tmp_path: Path) -> None:
