@@ -13,7 +13,7 @@ from graveler_core.transfer.kv_copy import Copied
 @scenario("lifecycle", filled_repository, counts="staged records")
 def copy_a_store(place: Place) -> Iterator[Measured]:
     """Into a store of the same kind beside it; from PostgreSQL into a file of SQLite."""
-    target, copied = _beside(place), list[Copied]()
+    target, copied = beside(place), list[Copied]()
     taken = clocked(lambda: copied.append(copy_store(place.store, target)))
     what = f"{commits_of(place):,} commits and {place.size:,} staged records"
     rows = copied[0].amount.rows
@@ -24,7 +24,8 @@ def copy_a_store(place: Place) -> Iterator[Measured]:
     yield clocked(lambda: compare_stores(place.store, target)).named(f"compare {what}")
 
 
-def _beside(place: Place) -> str:
+def beside(place: Place) -> str:
+    """The URL of an empty store next to the run's."""
     if place.store.startswith("memory:"):
         return f"{place.store}-copy"
     if place.store.startswith("sqlite:"):
