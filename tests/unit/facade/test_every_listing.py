@@ -54,6 +54,28 @@ def repositories(world: World) -> None:
         world.repository(f"repo-{name}")
 
 
+def deleted(world: World) -> None:
+    repositories(world)
+    for name in NAMES:
+        world.graveler().delete_repository(f"repo-{name}")
+
+
+def events(world: World) -> None:
+    made = world.repository()
+    for name in NAMES[:4]:
+        made.create_branch(name, "main")
+        made.delete_branch(name)
+    made.create_tag(NAMES[4], "main")
+
+
+def moves(world: World) -> None:
+    """The newest eight of more, and the creation."""
+    world.repository()
+    for number in range(12):
+        main(world).stage("x", entry(number))
+        main(world).commit(str(number))
+
+
 def branches(world: World) -> None:
     """Nine branches with main, on three heads."""
     made = world.repository()
@@ -178,6 +200,11 @@ CASES: dict[tuple[str, str], Case] = {
         lambda w, after: w.graveler().list_repositories(after=after),
         lambda w, items: [w.graveler().delete_repository(item.id) for item in items],
     ),
+    ("Graveler.deleted_repositories", ""): Case(
+        deleted,
+        lambda w, after: w.graveler().deleted_repositories(after=after),
+        lambda w, items: [w.graveler().undelete_repository(item.repository.id) for item in items],
+    ),
     ("Graveler.pressures", ""): Case(counted, lambda w, after: w.graveler().pressures(after=after), delete_branches),
     ("Repository.branches", "id"): Case(branches, lambda w, after: repo(w).branches(after=after), delete_branches),
     ("Repository.branches", "commit_id"): Case(
@@ -187,6 +214,12 @@ CASES: dict[tuple[str, str], Case] = {
         tags,
         lambda w, after: repo(w).tags(after=after),
         lambda w, items: [repo(w).delete_tag(item.id) for item in items],
+    ),
+    ("Repository.reflog", "all"): Case(
+        events, lambda w, after: repo(w).reflog(after=after), lambda w, items: None, stay=True
+    ),
+    ("Repository.reflog", "of a name"): Case(
+        moves, lambda w, after: repo(w).reflog("main", after=after), lambda w, items: None, stay=True
     ),
     ("Repository.log", ""): Case(
         commits, lambda w, after: repo(w).log("dev", after=after or None), without_dev, stay=True
