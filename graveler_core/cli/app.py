@@ -20,6 +20,7 @@ import typer
 
 from graveler_core.cli import (
     branch,
+    cleaning,
     commit,
     history,
     kv,
@@ -50,6 +51,7 @@ app = typer.Typer(
 )
 for _verbs in (objects, put, staged, commit, merge, history, upkeep, moving, metrics):
     _verbs.register(app)
+cleaning.register(app, repo.app)
 protection.register(branch.app, repo.app)
 for _name, _group in (("repo", repo.app), ("branch", branch.app), ("tag", tag.app), ("kv", kv.app)):
     app.add_typer(_group, name=_name)

@@ -8,6 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from graveler_core.cli.deleted import (
+    DELETED,
+    cleaned_document,
+    cleaned_text,
+    deleted_now,
+    emptied,
+    tell_failures,
+)
 from graveler_core.cli.session import Session, verb
 from graveler_core.cli.spans import span
 from graveler_core.cli.staged_views import THRESHOLDS
@@ -66,28 +74,56 @@ def create(  # noqa: PLR0913 - the command line's own options
 
 
 @verb(app, "list")
-def list_(session: Session) -> None:
+def list_(
+    session: Session,
+    deleted: Annotated[bool, typer.Option("--deleted", help="Those that were deleted and not cleaned up yet.")] = False,
+) -> None:
     """List the repositories of the store, by name.
 
-    JSON: a line for each with id, storage_namespace, default_branch, creation_date.
+    JSON: a line for each with id, storage_namespace, default_branch, creation_date; with --deleted with type
+    ("deleted"), id, uid, state ("deleted", "purging", "restoring"), since, restorable, storage_namespace.
     """
-    session.out.rows(session.graveler.list_repositories(), REPOSITORIES)
+    if deleted:
+        session.out.rows(session.graveler.deleted_repositories(), DELETED)
+    else:
+        session.out.rows(session.graveler.list_repositories(), REPOSITORIES)
 
 
 @verb(app, "delete")
 def delete(
-    session: Session, uri: RepositoryUri, yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False
+    session: Session,
+    uri: RepositoryUri,
+    *,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    wait: Annotated[
+        bool, typer.Option("--wait", help="Empty it too, for good, once nobody can write to it: some ten minutes.")
+    ] = False,
+    alone: Annotated[bool, typer.Option("--alone", help="With --wait: nobody is at work on it, do not wait.")] = False,
 ) -> None:
     """Delete a repository with all its branches, tags and commits. On a terminal it asks first.
 
-    JSON: one document with deleted (the name).
+    It can be restored (repo undelete) until it is cleaned up, a week later unless said otherwise; not with --wait.
+    Whoever interrupts the wait leaves the rest to a cleaner.
+
+    JSON: one document with deleted (the name); with --wait also removed: the fields of `graveler clean`.
     """
     name = repository_uri(uri).repository
+    if alone and not wait:
+        raise InvalidInput("--alone: says how to wait, and needs --wait")
     if not yes and sys.stdin.isatty():
-        typer.confirm(f"Delete repository {name} and everything in it?", abort=True, err=True)
+        forever = ", for ever" if wait else ""
+        typer.confirm(f"Delete repository {name} and everything in it{forever}?", abort=True, err=True)
+    document, text = {"deleted": name}, f"deleted repository {name}"
+    if not wait:
+        with session.working("deleting the repository"):
+            session.graveler.delete_repository(name)
+        session.out.result(document, text)
+        return
     with session.working("deleting the repository"):
-        session.graveler.delete_repository(name)
-    session.out.result({"deleted": name}, f"deleted repository {name}")
+        uid = deleted_now(session, name)
+    done = emptied(session, name, uid, alone=alone)
+    session.out.result({**document, "removed": cleaned_document(done)}, f"{text}; {cleaned_text(done)}")
+    tell_failures(session, done)
 
 
 @verb(app, "thresholds")
