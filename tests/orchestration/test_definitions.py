@@ -10,6 +10,8 @@ from pathlib import Path
 import dagster as dg
 import yaml
 
+from orchestration.resources.graveler import GravelerResource
+
 ROOT = Path(__file__).resolve().parents[2]
 LOADED = """
 import json, sys
@@ -44,11 +46,14 @@ def test_the_definitions_can_be_loaded() -> None:
 
 
 def test_commit_merge_and_compaction_retry_with_backoff_and_jitter() -> None:
+    from orchestration.jobs.cleaning import make_cleaning_job
     from orchestration.ops.compaction import compact_branch
     from orchestration.ops.publish import commit_branch, merge_branch
 
-    for op in (commit_branch, merge_branch, compact_branch):
-        policy = op.retry_policy
+    cleaning = make_cleaning_job(GravelerResource(url="memory://")).nodes
+    assert len(cleaning) == 3
+    for op in (commit_branch, merge_branch, compact_branch, *(node.definition for node in cleaning)):
+        policy = op.retry_policy  # type: ignore[attr-defined]
         assert policy is not None
         assert (policy.backoff, policy.jitter) == (dg.Backoff.EXPONENTIAL, dg.Jitter.FULL)
 
@@ -57,9 +62,9 @@ def test_every_check_of_the_pipeline_blocks() -> None:
     from orchestration.definitions import defs
 
     specs = [spec for checks in defs.asset_checks or () for spec in checks.check_specs]  # type: ignore[union-attr]
-    pressure = dg.AssetKey(["flights", "pressure"])
-    assert len(specs) == 10
-    assert all(spec.blocking == (spec.asset_key != pressure) for spec in specs)
+    upkeep = {dg.AssetKey(["flights", "pressure"]), dg.AssetKey(["graveler", "leftovers"])}
+    assert len(specs) == 11
+    assert all(spec.blocking == (spec.asset_key not in upkeep) for spec in specs)
 
 
 def test_the_pipeline_is_the_flights_alone() -> None:
@@ -74,10 +79,12 @@ def test_sensors_are_on_and_the_hourly_measurement_is_not() -> None:
     from orchestration.definitions import defs
 
     sensors = {sensor.name: sensor for sensor in defs.sensors or ()}  # type: ignore[union-attr]
-    assert sensors.keys() == {"flights_branches_moved", "compaction", "compaction_failed", "sealed_tokens"}
+    assert sensors.keys() == {"flights_branches_moved", "compaction", "compaction_failed", "sealed_tokens", "leftovers"}
     assert all(sensor.default_status is dg.DefaultSensorStatus.RUNNING for sensor in sensors.values())  # type: ignore[union-attr]
-    schedule = defs.resolve_schedule_def("flights_pressure_schedule")
-    assert schedule.default_status is dg.DefaultScheduleStatus.STOPPED
+    for name in ("flights_pressure_schedule", "cleaning_schedule"):
+        schedule = defs.resolve_schedule_def(name)
+        assert schedule.default_status is dg.DefaultScheduleStatus.STOPPED
+        assert schedule.cron_schedule == "0 * * * *"
     assert schedule.cron_schedule == "0 * * * *"
 
 
