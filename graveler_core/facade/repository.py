@@ -25,7 +25,7 @@ from graveler_core.gc.stock import Progress
 from graveler_core.gc.sweep import GRACE, Plan, Swept, sweep
 from graveler_core.model.changes import Change, ChangeSummary
 from graveler_core.model.compaction import CompactionSettings, Thresholds
-from graveler_core.model.ids import BranchId
+from graveler_core.model.ids import BranchId, RepositoryUid
 from graveler_core.model.names import branch_id, prefix_key
 
 
@@ -34,6 +34,11 @@ class Repository(References, Joining, Commits, Protecting, Moving):
 
     def __repr__(self) -> str:
         return f"Repository({self.id!r})"
+
+    @property
+    def uid(self) -> RepositoryUid:
+        """What tells it from others that bear, or bore, its name."""
+        return self._record.uid
 
     @property
     def storage_namespace(self) -> str:

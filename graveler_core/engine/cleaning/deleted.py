@@ -48,6 +48,9 @@ def deleted(work: Work, at: Position) -> Iterator[Step]:
     for name, held in access.scan(
         work.stores.kv, keys.DELETED_REPOSITORIES, prefix=prefix, after=done, damaged=work.damaged
     ):
+        if work.plan.uid not in (None, held.value.repository.uid):
+            done = name
+            continue
         with work.trying(f"deleted repository {name}"):
             taken = _taken(work, held)
             if taken is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timedelta
 from typing import TypedDict
 
@@ -20,6 +20,7 @@ class PlanOptions(TypedDict, total=False):
     limit: int | None
     dry_run: bool
     repository: str | None
+    uid: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,8 @@ class CleaningPlan:
     """Say what would be removed."""
     repository: str | None = None
     """Only what bears or bore this name."""
+    uid: str | None = None
+    """Only the deleted repository of this uid: nothing else, also under its name."""
 
     def __post_init__(self) -> None:
         for name in ("undelete_within", "late", "building", "keys_for"):
@@ -90,6 +93,16 @@ class Cleaned:
     """The first thousand of them: what, and why."""
     next: str | None = None
     """From where another call goes on; None at the end."""
+
+    def plus(self, later: Cleaned) -> Cleaned:
+        """This call, and a later one that went on from it, as one."""
+        counts = {
+            each.name: getattr(self, each.name) + getattr(later, each.name)
+            for each in fields(self)
+            if each.name not in ("dry_run", "failures", "next")
+        }
+        failures = [*self.failures, *later.failures][:MAX_FAILURES]
+        return replace(later, **counts, failures=failures)
 
     @property
     def rest(self) -> bool:

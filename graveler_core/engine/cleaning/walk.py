@@ -17,7 +17,7 @@ transactions of 5,000 rows, however many it holds.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from graveler_core.engine import pressure
 from graveler_core.engine.cleaning.claims import claims
@@ -51,9 +51,9 @@ def clean(
         SlowDown, Unavailable: the store could not be walked over; whatever was done is done, call again.
     """
     plan = plan or CleaningPlan()
-    stage, position = (next(iter(_STAGES)), BEGINNING) if after is None else _parsed(after)
+    names = list(_STAGES) if plan.uid is None else ["deleted"]
+    stage, position = (names[0], BEGINNING) if after is None else _parsed(after, names)
     work = Work(stores, plan, Cleaned(dry_run=plan.dry_run), plan.limit)
-    names = list(_STAGES)
     if work.left == 0:
         work.done.next = _token(stage, position)
         return work.done
@@ -108,10 +108,10 @@ def _token(stage: str, position: Position) -> str:
     return json.dumps([stage, *position], ensure_ascii=False, separators=(",", ":"))
 
 
-def _parsed(token: str) -> tuple[str, Position]:
+def _parsed(token: str, names: Sequence[str]) -> tuple[str, Position]:
     try:
         stage, *position = json.loads(token)
-        known = stage in _STAGES and position and all(isinstance(part, str) for part in position)
+        known = stage in names and position and all(isinstance(part, str) for part in position)
     except (ValueError, TypeError):
         known = False
     if not known:

@@ -116,6 +116,7 @@ REPOSITORY: dict[str, Verb] = {
     "set_thresholds": _read(lambda r: r.set_thresholds(Thresholds(layers=5))),
     "sweep": _read(lambda r: r.sweep()),
     "id": _read(lambda r: r.id),
+    "uid": _read(lambda r: r.uid),
     "storage_namespace": _read(lambda r: r.storage_namespace),
     "default_branch": _read(lambda r: r.default_branch),
     "creation_date": _read(lambda r: r.creation_date),
