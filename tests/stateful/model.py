@@ -59,6 +59,8 @@ class Model:
     commits: dict[str, CommitModel]
     branches: dict[str, BranchModel]
     tags: dict[str, str] = field(default_factory=dict)
+    deleted: list[tuple[str, str]] = field(default_factory=list)
+    """Branches that were deleted, and their heads, newest last."""
 
     def head(self, branch: BranchModel) -> Content:
         return self.commits[branch.head].content

@@ -21,6 +21,7 @@ from hypothesis.stateful import (
 
 from graveler_core.codec.entry import normalise_entry
 from graveler_core.engine import bulk
+from graveler_core.engine.reference_events import fold
 from graveler_core.errors import Conflict, DirtyBranch, Kind, NoChanges, NotFound, NotUnique
 from graveler_core.facade import branch as branch_facade
 from graveler_core.facade import snapshot as snapshot_facade
@@ -300,7 +301,24 @@ class Machine(RuleBasedStateMachine):
                 self.repo.delete_branch(name)
             return
         self.repo.delete_branch(name)
-        del self.model.branches[name]
+        self.model.deleted.append((name, self.model.branches.pop(name).head))
+
+    @rule(name=ANY_NAMES)
+    def undelete_branch(self, name: str) -> None:
+        gone = dict(self.model.deleted)
+        if name in self.model.branches or name not in gone:
+            with pytest.raises(NotUnique if name in self.model.branches else NotFound):
+                self.repo.undelete_branch(name)
+            return
+        assert self.repo.undelete_branch(name).record().commit_id == gone[name]
+        self.model.branches[name] = BranchModel(gone[name], dict(self.model.commits[gone[name]].content))
+
+    @rule(folds=st.booleans())
+    def reflog(self, *, folds: bool) -> None:
+        if folds:
+            fold(self.stores, self.repo._record)
+        deleted = [event for event in self.repo.reflog() if event.kind == "deleted" and event.type == "branch"]
+        assert [(event.name, event.before) for event in deleted] == self.model.deleted[::-1]
 
     @rule(tag=TAGS, name=NAMES)
     def tag(self, tag: str, name: str) -> None:

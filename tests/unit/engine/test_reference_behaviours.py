@@ -1,10 +1,11 @@
-"""Nessie's behaviours of references (1-7, 21-26, 62-73), as they hold for our branches, tags and their log.
+"""Nessie's behaviours of references (1-7, 21-26, 62-72), as they hold for our branches, tags and their log.
 
 Left out, as they are of Nessie's own surroundings: rows that are flagged as deleted and purged later (what is deleted
 is gone from its place, and what is known of it waits for the log), a second internal reference for the description of
 the repository (ours is one record under `repos/`), custom properties and several stripes of a name index (names are
-scanned in the store itself; the log is an index of any size), the pointer that a caller must give to delete or assign
-(the flows read it themselves, and swap from exactly what they read).
+scanned in the store itself; the log is an index of any size), the rewriting of a log (73: ours keeps its commits, one
+for some 64 events, and reads none but the newest), the pointer that a caller must give to delete or assign (the flows
+read it themselves, and swap from exactly what they read).
 """
 
 from __future__ import annotations
