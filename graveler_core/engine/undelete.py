@@ -1,13 +1,14 @@
 """Bringing back a deleted repository, as long as no cleaner has taken it.
 
 `deleted → restoring` ✓ of its entry, which keeps others away for two minutes → the default branch exists (unless bare),
-and the namespace is still claimed by the uid: the claim is renewed ✓ → `repos/<name>` created as `initial` ✓ → the
-entry removed ✓, as it was made; if it is another one by now, the restoration ends here → active ✓. Only the last swap
-makes the repository visible, with all that was staged on it.
+and the namespace is still claimed by the uid: the claim is renewed ✓ → `repos/<name>` := `initial` ✓ → the entry
+removed ✓, as it was made; if it is another one by now, the restoration ends here → active ✓. Only the last swap makes
+the repository visible, with all that was staged on it.
 
 Why the entry goes before: once a cleaner or a deletion has taken it, this restoration must not succeed. Why the claim
 is read once more: an entry that is gone may have been removed by a cleaner that has emptied the repository meanwhile
-(if the answer of the removal was lost, that looks the same); but a cleaner releases the namespace first.
+(if the answer of the removal was lost, that looks the same); but a cleaner releases the namespace first, and once it is
+released nobody renews the claim.
 
 What never was active is not restored: a creation that stalled may have claimed a namespace that overlaps another.
 A refusal puts the entry back. A crash leaves it `restoring`, which is `deleted` again after two minutes; or a record in
@@ -21,7 +22,7 @@ from contextlib import suppress
 
 from graveler_core.engine.retry import attempts
 from graveler_core.errors import Conflict, GravelerError, Kind, NotFound, NotUnique, PredicateFailed
-from graveler_core.model.entities import DeletedRepository, DeletedState, NamespaceClaim, Repository, RepositoryState
+from graveler_core.model.entities import DeletedRepository, DeletedState, Repository, RepositoryState
 from graveler_core.model.ids import Nonce, RepositoryId
 from graveler_core.records import access
 from graveler_core.records import layout as keys
@@ -65,7 +66,7 @@ def undelete_repository(stores: Stores, name: RepositoryId, uid: str | None = No
 def _restored(stores: Stores, claimed: Entry, before: Entry) -> Repository:
     """The repository, active; or its entry is back as it was."""
     try:
-        claim = _still_whole(stores, claimed.value.repository)
+        _still_whole(stores, claimed.value.repository)
         initial = _initial(stores, claimed.value.repository)
     except GravelerError:
         with suppress(GravelerError):
@@ -74,7 +75,7 @@ def _restored(stores: Stores, claimed: Entry, before: Entry) -> Repository:
             access.replace(stores.kv, _where(claimed), claimed, back)
         raise
     repo = initial.value
-    if not access.remove(stores.kv, _where(claimed), claimed) or not _is_claimed(stores, repo, claim):
+    if not access.remove(stores.kv, _where(claimed), claimed) or not _is_claimed(stores, repo):
         raise _lost(repo, "was deleted again while it was being restored")
     active = repositories.enter(repo, RepositoryState.ACTIVE, stores.clock, stores.ids)
     try:
@@ -111,7 +112,7 @@ def _entered(stores: Stores, held: Entry, state: DeletedState) -> Entry | None:
     return None
 
 
-def _still_whole(stores: Stores, repo: Repository) -> Held[NamespaceClaim]:
+def _still_whole(stores: Stores, repo: Repository) -> None:
     """See that nothing is missing, and renew the claim on the namespace."""
     if not repo.bare and access.read(stores.kv, keys.branch(repo, repo.default_branch)) is None:
         raise _missing(repo, f"its default branch {repo.default_branch!r} is gone")
@@ -121,17 +122,21 @@ def _still_whole(stores: Stores, repo: Repository) -> Held[NamespaceClaim]:
         raise _missing(repo, f"its storage namespace {repo.storage_namespace!r} was given up")
     renewed = claim.value.model_copy(update={"nonce": Nonce(stores.ids.fresh()), "since": stores.clock.now()})
     try:
-        return access.replace(stores.kv, where, claim, renewed)
+        access.replace(stores.kv, where, claim, renewed)
     except PredicateFailed as e:
         raise _lost(repo, "lost its storage namespace while it was being restored") from e
 
 
-def _is_claimed(stores: Stores, repo: Repository, claim: Held[NamespaceClaim]) -> bool:
-    return access.read(stores.kv, keys.namespace_claim(repo.storage_namespace)) == claim
+def _is_claimed(stores: Stores, repo: Repository) -> bool:
+    claim = access.read(stores.kv, keys.namespace_claim(repo.storage_namespace))
+    return claim is not None and claim.value.owner == repo.uid
 
 
 def _initial(stores: Stores, repo: Repository) -> Held[Repository]:
-    """Take the name. What a deletion, or a failed restoration, left there of this very repository goes first."""
+    """Take the name, or the record that a deletion or a failed restoration of this very repository left there.
+
+    That one is never removed first: the entry may be gone by now, and then nothing else tells of the repository.
+    """
     where = keys.repository(repo.id)
     record = repositories.enter(repo, RepositoryState.INITIAL, stores.clock, stores.ids)
     for _ in attempts(stores, f"restoration of repository {repo.id}"):
@@ -146,7 +151,8 @@ def _initial(stores: Stores, repo: Repository) -> Held[Repository]:
                 repository=repo.id,
             )
         else:
-            access.remove(stores.kv, where, standing)
+            with suppress(PredicateFailed):
+                return access.replace(stores.kv, where, standing, record)
     raise AssertionError("attempts() raises when it ends")
 
 

@@ -27,8 +27,10 @@ ALLOWED = {
     (ACTIVE, ACTIVE),
     (ACTIVE, DELETING),
     (DELETING, None),
+    (DELETING, INITIAL),
+    (INITIAL, INITIAL),
 }
-"""What a register may become."""
+"""What a register may become; the last two by a restoration that finds what a deletion or another one left."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from tests.model.lifecycle.registers import (
     Entry,
     Flow,
     Registers,
+    Repository,
 )
 
 
@@ -33,8 +34,7 @@ def undelete(r: Registers, uid: str, by: str) -> Flow:
         return (yield from _back(r, uid, claimed, by))
     initial = claimed.repository._replace(state=INITIAL, nonce=r.nonce(f"{by}1{entry.nonce}"))
     active = initial._replace(state=ACTIVE, nonce=r.nonce(f"{by}2{entry.nonce}"))
-    yield None
-    if not r.swap_repository(claimed.name, None, initial):
+    if not (yield from _named(r, claimed.name, initial)):
         return (yield from _back(r, uid, claimed, by))
     if not r.former.restore_entry_last:
         yield None
@@ -48,6 +48,16 @@ def undelete(r: Registers, uid: str, by: str) -> Flow:
         yield None
         r.swap_entry(uid, claimed, None)
     return "restored" if restored else "lost race"
+
+
+def _named(r: Registers, name: str, initial: Repository) -> Generator[None, None, bool]:
+    """Take the name, or the record of the very repository that a deletion or another restoration left there."""
+    yield None
+    standing = r.repositories.get(name)
+    if standing is not None and (standing.uid != initial.uid or standing.state == ACTIVE):
+        return False
+    yield None
+    return r.swap_repository(name, standing, initial)
 
 
 def _left(r: Registers, uid: str, claimed: Entry, by: str) -> Generator[None, None, bool]:

@@ -18,7 +18,21 @@ from tests.simulation.mutants.lifecycle import ACCESS
 from tests.simulation.mutants.plant import GARBAGE, instead, mutant
 
 
-@mutant(seed=4, breaks="7", theme=CONTESTED)
+@mutant(seed=684, breaks=GARBAGE, theme=RESTORATIONS)
+def restoration_removes_the_record_that_stands_there() -> Iterator[None]:
+    """A restoration removes what a deletion or another restoration left under the name, then creates its own record."""
+
+    def replace(kv: Any, where: Any, held: Any, record: Any, **named: Any) -> Any:
+        if where.model is Repository and record.state is RepositoryState.INITIAL:
+            access.remove(kv, where, held)
+            return access.create(kv, where, record)
+        return access.replace(kv, where, held, record, **named)
+
+    with instead((undelete, "access", SimpleNamespace(**ACCESS | {"replace": replace}))):
+        yield
+
+
+@mutant(seed=31, breaks="7", theme=CONTESTED)
 def cleaner_empties_without_a_claim() -> Iterator[None]:
     """A cleaner empties what an entry names without claiming the entry."""
     with instead((deleted, "_enter", lambda work, held, state, **_: held)):
@@ -73,7 +87,7 @@ def entry_is_forgotten_first() -> Iterator[None]:
         yield
 
 
-@mutant(seed=114, breaks="7", theme=AMONG_OTHERS)
+@mutant(seed=21, breaks="7", theme=AMONG_OTHERS)
 def cleaner_deletes_by_name() -> Iterator[None]:
     """A cleaner that finds a creation that stalled deletes what bears its name."""
 
@@ -97,7 +111,7 @@ def claims_are_judged_without_the_entry() -> Iterator[None]:
         yield
 
 
-@mutant(seed=3, breaks=GARBAGE, theme=RESTORATIONS)
+@mutant(seed=267, breaks=GARBAGE, theme=RESTORATIONS)
 def restoration_without_a_claim() -> Iterator[None]:
     """A restoration does not claim the entry."""
     with instead((undelete, "_entered", lambda stores, held, state: held)):
@@ -138,7 +152,7 @@ def restoration_removes_the_entry_last() -> Iterator[None]:
         yield
 
 
-@mutant(seed=192, breaks="7", theme=CONTESTED)
+@mutant(seed=273, breaks="7", theme=CONTESTED)
 def restoration_of_what_is_not_whole() -> Iterator[None]:
     """A restoration takes what a cleaner has begun with, and does not look what is left."""
     real = undelete.DeletedState
