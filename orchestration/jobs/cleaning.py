@@ -46,15 +46,16 @@ def make_cleaning_job(
     )
 
 
-def make_cleaning_schedule(job: dg.JobDefinition) -> dg.ScheduleDefinition:
+def make_cleaning_schedule(job: dg.JobDefinition, cron: str = "0 * * * *") -> dg.ScheduleDefinition:
     """Clean up at each full hour. Stopped until somebody turns it on.
 
     Args:
         job: The job of `make_cleaning_job`.
+        cron: Other times.
     """
     return dg.ScheduleDefinition(
         name="cleaning_schedule",
         job=job,
-        cron_schedule="0 * * * *",
+        cron_schedule=cron,
         default_status=dg.DefaultScheduleStatus.STOPPED,
     )
