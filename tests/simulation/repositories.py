@@ -169,9 +169,10 @@ def _answered(operation: Operation, registers: Registers) -> Iterator[str]:
 
 
 def _only_settings(old: Repository, new: Repository) -> bool:
-    """Whether the state is another, or the same as before with other settings and a fresh nonce."""
+    """Whether an active repository that stays active has a fresh nonce, and else nothing new but settings."""
     settings = {"read_only": new.read_only, "protection": new.protection, "nonce": new.nonce}
-    return old.state is not new.state or (old.nonce != new.nonce and old.model_copy(update=settings) == new)
+    stays = old.state is new.state is ACTIVE
+    return not stays or (old.nonce != new.nonce and old.model_copy(update=settings) == new)
 
 
 def _words(repo: Repository | None) -> str:
