@@ -125,7 +125,7 @@ def test_conflicts_one_a_line_and_nothing_changed(flights: Cli) -> None:
 def test_tags(flights: Cli) -> None:
     head = flights("log", "graveler://flights/main", "-n", "1", "--json").documents[0]["id"]
     made = flights("tag", "create", "graveler://flights/v1", "main", "-m", "First", "--json").documents
-    assert made == [{"id": "v1", "commit_id": head, "message": "First"}]
+    assert made == [{"id": "v1", "commit_id": head, "message": "First", "signature": ""}]
     assert flights("tag", "list", "graveler://flights").lines == [[head, "v1", "First"]]
     assert paths(flights, "graveler://flights/v1/raw/") == ["raw/feb.csv", "raw/jan.csv"]
     assert flights("tag", "delete", "graveler://flights/v1").code == 0
