@@ -38,17 +38,6 @@ from graveler_core.staging.stack import layers_of
 from graveler_core.stores import Stores
 
 
-def new_branch(stores: Stores, repo: Repository, name: BranchId, commit: CommitId) -> Branch:
-    """The record of a branch that begins at a commit, with nothing staged."""
-    return Branch(
-        id=name,
-        uid=BranchUid(stores.ids.fresh()),
-        commit_id=commit,
-        staging_token=keys.staging_token(repo, name, stores.ids.fresh()),
-        past=past.begun(commit, moment(stores)),
-    )
-
-
 def create_branch(stores: Stores, repo: RepositoryId, name: BranchId, source: str) -> Branch:
     """Create a branch at the commit that a ref names. Copies nothing.
 
@@ -185,7 +174,7 @@ def verify(stores: Stores, tag: Tag, commit: StoredCommit) -> None:
 
 def _create_branch(stores: Stores, repo: Repository, name: BranchId, commit: CommitId) -> Branch:
     _require_free(stores, repo, tag=TagId(name))
-    record = new_branch(stores, repo, name, commit)
+    record = branches.new_branch(stores.ids, repo, name, commit, past.begun(commit, moment(stores)))
     try:
         made = access.create(stores.kv, keys.branch(repo, name), record, mine=partial(_bears, record.uid), once=True)
     except PredicateFailed as e:

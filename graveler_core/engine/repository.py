@@ -20,10 +20,9 @@ from functools import partial
 
 from graveler_core.committed.apply import Applied, apply
 from graveler_core.engine.adoption import require_unused
-from graveler_core.engine.branching import new_branch
 from graveler_core.engine.draft import Draft
 from graveler_core.engine.retry import attempts
-from graveler_core.engine.swap import record_writes
+from graveler_core.engine.swap import moment, record_writes
 from graveler_core.errors import (
     Conflict,
     GravelerError,
@@ -35,6 +34,7 @@ from graveler_core.errors import (
     Unavailable,
 )
 from graveler_core.kv.limits import check_key
+from graveler_core.model import past
 from graveler_core.model.address import Namespace, namespace
 from graveler_core.model.entities import (
     Commit,
@@ -53,6 +53,7 @@ from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.records.access import Held
 from graveler_core.refs import repositories
+from graveler_core.refs.branches import new_branch
 from graveler_core.stores import Stores
 
 
@@ -288,6 +289,5 @@ def _first_commit(stores: Stores, repo: Repository, root: Applied, committer: st
     )
     commit, writes = prepare(repo, header, Layout(index=Index(metarange_id=root.metarange_id)))
     record_writes(stores, writes)
-    access.create(
-        stores.kv, keys.branch(repo, repo.default_branch), new_branch(stores, repo, repo.default_branch, commit.id)
-    )
+    name, began = repo.default_branch, past.begun(commit.id, moment(stores))
+    access.create(stores.kv, keys.branch(repo, name), new_branch(stores.ids, repo, name, commit.id, began))

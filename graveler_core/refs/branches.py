@@ -1,4 +1,4 @@
-"""Branches and tags by name: read, list, and the errors for a name that is not there."""
+"""Branches and tags by name: new, read, list, and the errors for a name that is not there."""
 
 from __future__ import annotations
 
@@ -6,13 +6,25 @@ from collections.abc import Iterator
 
 from graveler_core.errors import Kind, NotFound
 from graveler_core.kv.store import Store
+from graveler_core.model.clock import IdSource
 from graveler_core.model.entities import Branch, Repository, Tag
-from graveler_core.model.ids import BranchId, TagId
+from graveler_core.model.ids import BranchId, BranchUid, CommitId, TagId
 from graveler_core.model.references import ReferenceType
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.records.access import Held
 from graveler_core.records.layout import Location
+
+
+def new_branch(ids: IdSource, repo: Repository, name: BranchId, commit: CommitId, past: str = "") -> Branch:
+    """The record of a branch that begins at a commit, with nothing staged."""
+    return Branch(
+        id=name,
+        uid=BranchUid(ids.fresh()),
+        commit_id=commit,
+        staging_token=keys.staging_token(repo, name, ids.fresh()),
+        past=past,
+    )
 
 
 def branch_missing(repo: Repository, name: BranchId) -> NotFound:

@@ -29,13 +29,14 @@ from graveler_core.codec.records import commit_id, decode
 from graveler_core.errors import Conflict, InvalidInput, PredicateFailed, SlowDown
 from graveler_core.kv.bulk import set_many
 from graveler_core.model.dump import DumpedBranch, DumpEnd, Restoration
-from graveler_core.model.entities import Branch, Repository, Tag
-from graveler_core.model.ids import BranchUid, CommitId, Nonce, ObjectId, RepositoryId
+from graveler_core.model.entities import Repository, Tag
+from graveler_core.model.ids import CommitId, Nonce, ObjectId, RepositoryId
 from graveler_core.objects.objects import Write, encode_object
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.records.access import Held
 from graveler_core.refs import repositories
+from graveler_core.refs.branches import new_branch
 from graveler_core.stores import Stores
 from graveler_core.transfer.files import DumpFile, dump_file
 from graveler_core.transfer.foreign import ForeignCommits
@@ -220,20 +221,12 @@ def _refs(work: _Restore) -> bool:
             return False
         with suppress(PredicateFailed):
             if row.kind is Rows.BRANCH:
-                branch = _branch(work, decode(DumpedBranch, row.data, "a branch"))
+                dumped = decode(DumpedBranch, row.data, "a branch")
+                commit = work.foreign.named(dumped.commit_id)
+                branch = new_branch(work.stores.ids, work.repository, dumped.id, commit)
                 access.create(kv, keys.branch(work.repository, branch.id), branch, once=True)
             elif row.kind is Rows.TAG:
                 tag = decode(Tag, row.data, "a tag")
                 tag = tag.model_copy(update={"commit_id": work.foreign.named(tag.commit_id)})
                 access.create(kv, keys.tag(work.repository, tag.id), tag, once=True)
     return True
-
-
-def _branch(work: _Restore, dumped: DumpedBranch) -> Branch:
-    ids = work.stores.ids
-    return Branch(
-        id=dumped.id,
-        uid=BranchUid(ids.fresh()),
-        commit_id=work.foreign.named(dumped.commit_id),
-        staging_token=keys.staging_token(work.repository, dumped.id, ids.fresh()),
-    )
