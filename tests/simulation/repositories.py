@@ -144,12 +144,13 @@ def _answered(operation: Operation, registers: Registers) -> Iterator[str]:
     stood = list(registers.between(operation.repository, operation.start, operation.end))
     error = operation.error
     missed = error is not None and error.kind in (Kind.RepositoryNotFound, Kind.RepositoryDeleting)
+    untouched = all(state.active for state in stood) and len({state.uid for state in stood}) == 1
     if operation.kind == "undelete repository":
         restored = [s for s in stood if s.active and s.record is not None and s.record.uid == operation.answer]
         if operation.outcome is Outcome.DONE and not restored:
             yield f"{operation}: was never there"
         return
-    if missed and all(state.active for state in stood) and len({state.uid for state in stood}) == 1:
+    if missed and untouched:
         yield f"{operation}: the repository was there all the time"
     if operation.kind == "create repository":
         made = registers.marks.get(operation.mark)
@@ -162,10 +163,8 @@ def _answered(operation: Operation, registers: Registers) -> Iterator[str]:
             mine = after.actor == operation.actor and operation.start <= after.step <= operation.end
             if mine and before.active and not after.active:
                 yield f"{operation}: has happened, at step {after.step}"
-    if operation.kind == "delete repository" and operation.outcome is Outcome.DONE:
-        first, last = stood[0], stood[-1]
-        if first.active and last.active and first.uid == last.uid:
-            yield f"{operation}: it is still there"
+    if operation.kind == "delete repository" and operation.outcome is Outcome.DONE and untouched:
+        yield f"{operation}: it is still there"
 
 
 def _only_settings(old: Repository, new: Repository) -> bool:

@@ -32,7 +32,7 @@ def verdicts(first: int, histories: int, theme: str = "") -> list[str]:
 @pytest.mark.parametrize("batch", range(BATCHES))
 def test_histories_keep_the_promises(batch: int) -> None:
     wrong = verdicts(batch * BATCH, BATCH)
-    assert not wrong, f"seeds {[verdict.seed for verdict in wrong]}; {wrong[0]}"
+    assert not wrong, "\n".join([*(verdict.partition("\n")[0] for verdict in wrong), wrong[0]])
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_histories_keep_the_promises(batch: int) -> None:
 )
 def test_histories_of_a_theme_keep_the_promises(theme: str) -> None:
     wrong = verdicts(0, BATCH, theme)
-    assert not wrong, f"seeds {[verdict.seed for verdict in wrong]}; {wrong[0]}"
+    assert not wrong, "\n".join([*(verdict.partition("\n")[0] for verdict in wrong), wrong[0]])
 
 
 @pytest.mark.parametrize("bug", REGRESSIONS)
@@ -59,4 +59,4 @@ def test_many_histories_keep_the_promises() -> None:
     firsts = range(0, MANY, 500)
     with ProcessPoolExecutor(os.cpu_count(), multiprocessing.get_context("spawn")) as pool:
         wrong = [verdict for found in pool.map(verdicts, firsts, [500] * len(firsts)) for verdict in found]
-    assert not wrong, f"seeds {[verdict.seed for verdict in wrong]}; {wrong[0]}"
+    assert not wrong, "\n".join([*(verdict.partition("\n")[0] for verdict in wrong), wrong[0]])
