@@ -43,7 +43,7 @@ class Orders:
 def act(orders: Orders) -> None:
     """What a process does with its life."""
     journal = Journal(orders.directory, orders.name)
-    while not _stopped(orders):
+    while not is_stopped(orders):
         try:
             with connect(orders.url) as graveler:
                 _work(graveler.repository("repo").branch("main"), journal, orders)
@@ -53,7 +53,7 @@ def act(orders: Orders) -> None:
 
 def _work(branch: Branch, journal: Journal, orders: Orders) -> None:
     step: Callable[[Branch, Journal], None] = {"w": write, "c": commit, "r": read}[orders.name[0]]
-    while not _stopped(orders):
+    while not is_stopped(orders):
         # Who pauses lets the others come between: all at full speed would only queue for the processor.
         sleep(random.uniform(0, 0.05))
         try:
@@ -68,7 +68,8 @@ def _work(branch: Branch, journal: Journal, orders: Orders) -> None:
             raise
 
 
-def _stopped(orders: Orders) -> bool:
+def is_stopped(orders: Orders) -> bool:
+    """Whether the process shall end."""
     return (orders.directory / "stop").exists() or os.getppid() == 1
 
 

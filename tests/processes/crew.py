@@ -18,14 +18,12 @@ from tests.processes.actor import Orders, act
 
 PATIENCE = 300
 """Seconds without progress after which a run is given up."""
-ENOUGH = 20_000
-"""Bytes of journals between two kills: some hundred operations."""
-NAMES = [f"w{n}" for n in range(8)] + [f"c{n}" for n in range(4)] + [f"r{n}" for n in range(2)]
 
 _CONTEXT = get_context("forkserver")
 _CONTEXT.set_forkserver_preload(
     [
         "tests.processes.actor",
+        "tests.processes.lifecycle_actor",
         "graveler_core.blobs.open",
         "graveler_core.facade.graveler",
         "graveler_core.kv.backends.postgresql",
@@ -36,10 +34,25 @@ _CONTEXT.set_forkserver_preload(
 )
 
 
+@dataclass(frozen=True)
+class Cast:
+    """Who works, at what, and how much between two kills."""
+
+    names: tuple[str, ...]
+    act: Callable[[Orders], None]
+    enough: int
+    """Bytes of journals."""
+
+
+WRITERS = Cast((*(f"w{n}" for n in range(8)), *(f"c{n}" for n in range(4)), "r0", "r1"), act, enough=20_000)
+"""Eight writers, four committers, two readers; some hundred operations."""
+
+
 @dataclass
 class Crew:
-    """Eight writers, four committers, two readers."""
+    """A cast at work."""
 
+    cast: Cast
     url: str
     directory: Path
     chance: random.Random
@@ -48,14 +61,14 @@ class Crew:
 
     def start(self, name: str) -> None:
         """A new life of an actor."""
-        process = _CONTEXT.Process(target=act, args=(Orders(name, self.url, self.directory),), name=name)
+        process = _CONTEXT.Process(target=self.cast.act, args=(Orders(name, self.url, self.directory),), name=name)
         process.start()
         self.alive[name] = process
         self._newest = name
 
     def kill_one(self) -> None:
         """Kills a process that is at work, at any point of it, and starts its next life."""
-        name = self.chance.choice(NAMES)
+        name = self.chance.choice(self.cast.names)
         victim = self.alive.pop(name)
         assert victim.is_alive(), f"{name} ended by itself with {victim.exitcode}"
         victim.kill()
@@ -66,7 +79,7 @@ class Crew:
         """Waits until much more has been done, some of it by the newest life, and then for a moment of chance."""
         before, newest = self._written("*"), self._written(self._newest)
         deadline = monotonic() + PATIENCE
-        while self._written("*") < before + ENOUGH or self._written(self._newest) == newest:
+        while self._written("*") < before + self.cast.enough or self._written(self._newest) == newest:
             assert monotonic() < deadline, "no progress"
             sleep(0.01)
         sleep(self.chance.uniform(0, 0.1))
@@ -83,12 +96,12 @@ class Crew:
 
 
 @contextmanager
-def crew(url: str, directory: Path, seed: int) -> Iterator[Crew]:
+def crew(url: str, directory: Path, seed: int, cast: Cast = WRITERS) -> Iterator[Crew]:
     """A crew at work; none of it is left behind."""
     directory.mkdir()
-    crowd = Crew(url, directory, random.Random(seed))
+    crowd = Crew(cast, url, directory, random.Random(seed))
     try:
-        for name in NAMES:
+        for name in cast.names:
             crowd.start(name)
         yield crowd
     finally:
