@@ -42,6 +42,8 @@ class Cast:
     act: Callable[[Orders], None]
     enough: int
     """Bytes of journals."""
+    in_calls: bool = False
+    """Whether they are killed only within their calls, for these are short."""
 
 
 WRITERS = Cast((*(f"w{n}" for n in range(8)), *(f"c{n}" for n in range(4)), "r0", "r1"), act, enough=20_000)
@@ -69,6 +71,8 @@ class Crew:
     def kill_one(self) -> None:
         """Kills a process that is at work, at any point of it, and starts its next life."""
         name = self.chance.choice(self.cast.names)
+        if self.cast.in_calls:
+            self._await_call(name)
         victim = self.alive.pop(name)
         assert victim.is_alive(), f"{name} ended by itself with {victim.exitcode}"
         victim.kill()
@@ -90,6 +94,14 @@ class Crew:
         for name, process in self.alive.items():
             process.join(PATIENCE)
             assert process.exitcode == 0, f"{name} ended with {process.exitcode}"
+
+    def _await_call(self, name: str) -> None:
+        """Waits until the last thing that an actor wrote down is what it began, and a little more."""
+        deadline = monotonic() + PATIENCE
+        while b'"began"' not in max(self.directory.glob(f"{name}.*.jsonl")).read_bytes().rpartition(b"\n{")[2]:
+            assert monotonic() < deadline, f"{name} begins nothing"
+            sleep(0.001)
+        sleep(self.chance.uniform(0, 0.02))
 
     def _written(self, names: str) -> int:
         return sum(path.stat().st_size for path in self.directory.glob(f"{names}.*.jsonl"))

@@ -30,8 +30,8 @@ from tests.processes.journal import read_all
 from tests.processes.lifecycle_actor import JOURNALS, SHARED, SOURCE, live, moved, opened
 from tests.processes.lifecycle_judge import LifecycleJudge, leftovers
 
-CAST = Cast(("n0", "n1", "n2", "d0", "d1", "k0", "k1", "u0", "m0", "r0"), live, enough=4_000)
-"""Three creators, two deleters, two cleaners, one undeleter, one mover, one reader; some thirty operations."""
+CAST = Cast(("n0", "n1", "n2", "d0", "d1", "k0", "k1", "u0", "m0", "r0"), live, enough=3_000, in_calls=True)
+"""Three creators, two deleters, two cleaners, one undeleter, one mover, one reader; some twenty operations."""
 AGES = 15
 """Minutes: more than the grace for late writes, and than any creation may take."""
 WALKS = 4
@@ -53,7 +53,7 @@ def test_on_one_sqlite_file(tmp_path: Path, kills: int) -> None:
     _run(f"sqlite:///{file}?durability=process", tmp_path, kills, partitions)
 
 
-@pytest.mark.parametrize("kills", [pytest.param(6, id="seconds"), MINUTES])
+@pytest.mark.parametrize("kills", [pytest.param(4, id="seconds"), MINUTES])
 def test_on_one_postgresql(tmp_path: Path, kills: int) -> None:
     with own_server() as server:
 
