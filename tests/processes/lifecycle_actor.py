@@ -143,7 +143,7 @@ def clean(actor: Actor) -> None:
     after: str | None = None
     removed = 0
     while True:
-        done = actor.graveler.clean(undelete_within=timedelta(0), after=after, limit=actor.chance.randint(1, 400))
+        done = actor.graveler.clean(undelete_within=timedelta(0), after=after, limit=actor.chance.randint(1, 30))
         removed += done.repositories + done.deletions + done.claims
         after = done.next
         if after is None:
