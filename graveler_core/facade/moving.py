@@ -12,7 +12,7 @@ class Moving(Handle):
     """The part of a repository that is dumped and restored."""
 
     def dump_refs(self, uri: str, *, progress: Progress = lambda done, total: None) -> Dumped:
-        """Write branches, tags, commits and settings to a new file. Changes nothing: see `graveler_core.transfer.dump`.
+        """Write branches, tags, commits, reflog, settings to a new file; changes nothing: `transfer.dump`.
 
         What is staged is not in it, nor are the files in the storage namespace: a dump is restored where these are.
 
@@ -37,6 +37,7 @@ class Moving(Handle):
             CorruptData: (`CorruptDump`) the dump is cut off, damaged or altered; nothing was written.
             InvalidInput: this repository is not bare, or its storage namespace lacks what the dump needs.
             Conflict: another dump is being restored here, or was.
+            PermissionDenied: this repository is bare and read-only.
         """
         restored = restore(self._stores, self.id, uri, progress=progress)
         self._record = restored.repository

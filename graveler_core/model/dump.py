@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import operator
 from datetime import datetime
 
 from pydantic import Field
 
 from graveler_core.model.entities import FORMAT_VERSION, Record
-from graveler_core.model.ids import BranchId, CommitId, MetarangeId, RepositoryId
+from graveler_core.model.ids import BranchId, BranchUid, CommitId, MetarangeId, RepositoryId
+from graveler_core.model.protection import ProtectionRule
 
 
 class DumpedRepository(Record):
@@ -18,6 +20,9 @@ class DumpedRepository(Record):
     default_branch: BranchId
     boundary_seed: int = Field(ge=0, lt=1 << 64)
     format_version: int = Field(ge=1, le=FORMAT_VERSION)
+    read_only: bool = Field(default=False, exclude_if=operator.not_)
+    protection: tuple[ProtectionRule, ...] = Field(default=(), exclude_if=operator.not_)
+    """Ordered by pattern."""
 
 
 class DumpedBranch(Record):
@@ -25,6 +30,10 @@ class DumpedBranch(Record):
 
     id: BranchId
     commit_id: CommitId
+    uid: BranchUid = Field(default=BranchUid(""), exclude_if=operator.not_)
+    """As the log of references knows it; nothing for a fresh one."""
+    past: str = Field(default="", exclude_if=operator.not_)
+    """What its record remembers of itself: see `model.past`."""
 
 
 class ForeignCommit(Record):

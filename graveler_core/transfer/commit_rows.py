@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -27,98 +27,111 @@ OBJECTS_AT_ONCE = 64
 """Runs that are read in one round trip: 4 MiB at most."""
 
 
+@dataclass(frozen=True, slots=True)
+class History:
+    """Which commits: where they are kept, and how they are dumped."""
+
+    folders: keys.CommitFolders
+    header: Rows
+    layout: Rows
+    named_by: str
+    """What leads to them, as an error calls it."""
+    all: bool
+    """Whether those are dumped, too, that nothing leads to."""
+
+
+def of_users(repo: Repository) -> History:
+    """All commits of users."""
+    return History(keys.history(repo), Rows.COMMIT, Rows.LAYOUT, "a branch or tag", all=True)
+
+
+def of_log(repo: Repository) -> History:
+    """The commits of the log of references. What folds left that lost their swap is in the log otherwise."""
+    folders = keys.internal_history(repo)
+    return History(folders, Rows.LOG_COMMIT, Rows.LOG_LAYOUT, "the log of references", all=False)
+
+
 @dataclass(slots=True)
 class CommitRows:
-    """The commits of a repository on their way into a dump: the verbs in the order in which they stand here."""
+    """Commits of a repository on their way into a dump: the verbs in the order in which they stand here."""
 
     kv: Store
     repository: Repository
+    history: History
     writer: DumpWriter
-    step: Callable[[int], object]
+    step: Callable[[int], object] = lambda commits: None
     """Told after each step how many commits there are so far."""
     heads: bytearray = field(default_factory=bytearray)
-    """Ids of what branches and tags name, 32 bytes each."""
+    """Ids of what leads to commits, 32 bytes each."""
     graph: CommitGraph = field(default_factory=CommitGraph)
-    complete: Flags = field(default_factory=lambda: np.zeros(0, np.bool_))
-    """Commits that are there with all their ancestors."""
+    dumped: Flags = field(default_factory=lambda: np.zeros(0, np.bool_))
+    """Commits that are there with all their ancestors, and are dumped."""
     named: IdSet = field(default_factory=IdSet)
     """Runs that the dumped layouts name."""
     lacking: bool = False
     """A commit has no layout."""
 
     def name(self, commit: CommitId, named_by: str) -> None:
-        """Take down what a branch or tag names."""
+        """Take down what names a commit, and is dumped."""
         id = binary_id(commit)
         if id is None:
             raise _corrupt(commit, f"is named by {named_by}, and is no commit id")
         self.heads += id
 
     def read(self) -> None:
-        """Find the commits. Raises `CorruptData` where what branches and tags need is not there."""
-        folder = keys.commits(self.repository)
+        """Find the commits. Raises `CorruptData` where one is not there that something leads to."""
+        folder = self.history.folders.headers
         for row in self.kv.scan(folder.partition, prefix=folder.prefix):
             name = row.key.removeprefix(folder.prefix).decode(errors="backslashreplace")
             if hex_id(row.value) != name:
                 raise _corrupt(name, "its header is not what the id says")
             self.graph.add(bytes.fromhex(name), decode(Commit, row.value, f"commit {name}"))
             self.step(len(self.graph))
-        self.complete = self.graph.complete()
+        self.dumped = self.graph.complete()
         places = self.graph.places(self.heads)
         bad = places < 0
-        bad[~bad] = ~self.complete[places[~bad]]
+        bad[~bad] = ~self.dumped[places[~bad]]
         if bad.any():
             at = int(bad.argmax())
             id = self.heads[DIGEST_BYTES * at : DIGEST_BYTES * (at + 1)]
-            raise _corrupt(id.hex(), "is named by a branch or tag, and it or an ancestor is not there")
+            raise _corrupt(id.hex(), f"is named by {self.history.named_by}, and it or an ancestor is not there")
+        if not self.history.all:
+            self.dumped = self.graph.reachable(places)
 
     def headers(self) -> None:
         """Write headers."""
-        for place, header in self._of_commits(keys.commits(self.repository)):
-            if self.complete[place]:
-                self.writer.row(Rows.COMMIT, _present(header))
+        for place, header in self._of_commits(self.history.folders.headers):
+            if self.dumped[place]:
+                self.writer.row(self.history.header, _present(header))
             self.step(len(self.graph))
 
     def layouts(self) -> None:
         """Write layouts as they stand now, without what they superseded."""
-        for place, data in self._of_commits(keys.commit_layouts(self.repository)):
-            if self.complete[place] and data is not None:
+        for place, data in self._of_commits(self.history.folders.layouts):
+            if self.dumped[place] and data is not None:
                 layout = decode(Layout, data, f"layout of commit {self.graph.id(place).hex()}")
-                self.writer.row(Rows.LAYOUT, self.graph.id(place) + encode(Layout(index=layout.index)))
+                self.writer.row(self.history.layout, self.graph.id(place) + encode(Layout(index=layout.index)))
                 for named in _small_runs(layout):
                     self.named.add(named)
-            self.lacking |= bool(self.complete[place]) and data is None
+            self.lacking |= bool(self.dumped[place]) and data is None
             self.step(len(self.graph))
 
-    def runs(self) -> None:
-        """Write the runs in the key-value store that those layouts name."""
-        missing = set[bytes]()
-        wanted = iter(self.named.sorted().astype("V32"))
-        while batch := [ObjectId(id.tobytes().hex()) for id in islice(wanted, OBJECTS_AT_ONCE)]:
-            found = get_many(self.kv, [keys.stored_object(self.repository, id) for id in batch])
-            for id, stored in zip(batch, found, strict=True):
-                if stored is None:
-                    missing.add(bytes.fromhex(id))
-                else:
-                    self.writer.row(Rows.OBJECT, decode_object(stored.value, id)[0])
-        if missing or self.lacking:
-            self._require_unneeded(missing)
+    def needs(self, missing: set[bytes]) -> set[bytes]:
+        """What of missing runs layouts name, that is of commits which were never finished.
 
-    def _require_unneeded(self, missing: set[bytes]) -> None:
-        """What is missing may be of commits that were never finished; nothing may lead to these."""
+        Raises:
+            CorruptData: something leads to one of these, or to a commit without a layout.
+        """
         reachable = self.graph.reachable(self.graph.places(self.heads))
         named = set[bytes]()
-        for place, data in self._of_commits(keys.commit_layouts(self.repository)):
+        for place, data in self._of_commits(self.history.folders.layouts):
             id = self.graph.id(place).hex()
             runs = set() if data is None else missing.intersection(_small_runs(decode(Layout, data, f"layout of {id}")))
             if reachable[place] and (data is None or runs):
                 what = "its layout is missing" if data is None else f"run {min(runs).hex()} of it is missing"
                 raise _corrupt(id, what)
             named |= runs
-        if missing - named:
-            raise Conflict(
-                f"repository {self.repository.id!r}: what layouts named was swept before it was read; dump again",
-                kind=Kind.LostRace,
-            )
+        return named
 
     def _of_commits(self, folder: keys.Folder[Any]) -> Iterator[tuple[int, bytes | None]]:
         """What a folder holds for each commit that was found, in the order of their ids; None for nothing."""
@@ -132,6 +145,32 @@ class CommitRows:
                 yield place, row.value
                 place += 1
         yield from ((rest, None) for rest in range(place, len(graph)))
+
+
+def write_runs(histories: Sequence[CommitRows]) -> None:
+    """Write the runs in the key-value store that the layouts of some histories of one repository name.
+
+    Raises:
+        CorruptData: one is missing, or damaged, that a commit needs to which something leads.
+        Conflict: (`LostRace`) one was swept before it was read.
+    """
+    kv, repo, writer = histories[0].kv, histories[0].repository, histories[0].writer
+    missing = set[bytes]()
+    named = np.unique(np.concatenate([history.named.sorted() for history in histories]))
+    wanted = iter(named.astype("V32"))
+    while batch := [ObjectId(id.tobytes().hex()) for id in islice(wanted, OBJECTS_AT_ONCE)]:
+        found = get_many(kv, [keys.stored_object(repo, id) for id in batch])
+        for id, stored in zip(batch, found, strict=True):
+            if stored is None:
+                missing.add(bytes.fromhex(id))
+            else:
+                writer.row(Rows.OBJECT, decode_object(stored.value, id)[0])
+    if not missing and not any(history.lacking for history in histories):
+        return
+    if missing.difference(*[history.needs(missing) for history in histories]):
+        raise Conflict(
+            f"repository {repo.id!r}: what layouts named was swept before it was read; dump again", kind=Kind.LostRace
+        )
 
 
 def _small_runs(layout: Layout) -> list[bytes]:

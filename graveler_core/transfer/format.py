@@ -12,12 +12,16 @@ kind in ascending order of their keys, each once. A reader refuses a kind that i
 |---|---|---|
 | 1 REPOSITORY, exactly one | `DumpedRepository` | |
 | 2 SETTING | name · 0 · record | name |
-| 3 BRANCH | `DumpedBranch` | name |
-| 4 TAG | `Tag` | name |
-| 5 FOREIGN | `ForeignCommit`, parents before children | |
-| 6 COMMIT | header of a commit | its id: the hash of the row |
-| 7 LAYOUT | id of the commit, 32 bytes · layout, which names nothing superseded | the id |
-| 8 OBJECT | content of an object: a run | its id: the hash of the row |
+| 3 LOG, one at most | id of the newest commit of the log of references, 32 bytes | the id |
+| 4 BRANCH | `DumpedBranch` | name |
+| 5 TAG | `Tag` | name |
+| 6 EVENT | `ReferenceEvent` that waits to be logged | its id |
+| 7 FOREIGN | `ForeignCommit`, parents before children | |
+| 8 COMMIT | header of a commit | its id: the hash of the row |
+| 9 LAYOUT | id of the commit, 32 bytes · layout, which names nothing superseded | the id |
+| 10 LOG_COMMIT | header of a commit of the log, to which LOG leads | its id: the hash of the row |
+| 11 LOG_LAYOUT | as LAYOUT, of a commit of the log | the id |
+| 12 OBJECT | content of an object: a run | its id: the hash of the row |
 | 255 END, exactly one | `DumpEnd` | |
 
 Records are as `codec.records` encodes them, so ids prove themselves. The digest covers kind u8, length u32 and bytes of
@@ -58,12 +62,16 @@ class Kind(IntEnum):
 
     REPOSITORY = 1
     SETTING = 2
-    BRANCH = 3
-    TAG = 4
-    FOREIGN = 5
-    COMMIT = 6
-    LAYOUT = 7
-    OBJECT = 8
+    LOG = 3
+    BRANCH = 4
+    TAG = 5
+    EVENT = 6
+    FOREIGN = 7
+    COMMIT = 8
+    LAYOUT = 9
+    LOG_COMMIT = 10
+    LOG_LAYOUT = 11
+    OBJECT = 12
     END = 255
 
 

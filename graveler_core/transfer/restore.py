@@ -3,8 +3,10 @@
 1. The dump is read and checked whole (`verify`). Nothing is written before.
 2. The register `restored` := this dump, created once ✓: no other dump ever goes into this repository.
 3. boundary_seed, format_version and default branch into the repository's record ✓, while it has no commit.
-4. Commits, layouts, small runs and settings, in batches; then branches and tags, each created where none is.
-5. The repository is not bare any more ✓.
+4. Commits, layouts, small runs and settings, in batches; then the log of references is set to its commit, branches and
+   tags are made, each created where none is; at last, what waited to be logged: an event says of a branch that is not
+   there yet that it was deleted.
+5. The repository is not bare any more, and as read-only and protected as the dumped one ✓.
 
 A crash leaves a bare repository: until 4 comes to tags and branches it shows nothing, and before 5 a sweep refuses it.
 Restoring the same dump again writes the same records again and completes it; after 5 it finds that and changes nothing.
@@ -14,7 +16,14 @@ two restorations of one dump at once do no harm; of two dumps at once the second
 Each batch begins by reading the repository's record: once it is not bare any more, another restoration of the same dump
 has ended, and this one goes no further; so a layout that somebody has replaced since is not set back, except by a batch
 that was under way at that moment, which is sound too: both have equal content, and what a layout named before it was
-replaced stays for the grace of a sweep. A branch or tag that somebody deletes before 5 may come back.
+replaced stays for the grace of a sweep. A branch or tag that somebody deletes before 5 may come back. An event that
+comes back after it was logged changes nothing.
+
+A branch keeps its uid and its past, by which the log knows it; its staging token is fresh, so no record of it is equal
+to one that stood anywhere.
+
+Nothing is restored into a repository that is read-only: one that is made so meanwhile stays bare until it is so no
+more. Rules that were given to it while it was bare make place for those of the dump.
 """
 
 from __future__ import annotations
@@ -29,8 +38,9 @@ from graveler_core.codec.records import commit_id, decode
 from graveler_core.errors import Conflict, InvalidInput, PredicateFailed, SlowDown
 from graveler_core.kv.bulk import set_many
 from graveler_core.model.dump import DumpedBranch, DumpEnd, Restoration
-from graveler_core.model.entities import Repository, Tag
+from graveler_core.model.entities import Branch, Repository, Tag
 from graveler_core.model.ids import CommitId, Nonce, ObjectId, RepositoryId
+from graveler_core.model.references import InternalReference, ReferenceEvent
 from graveler_core.objects.objects import Write, encode_object
 from graveler_core.records import access
 from graveler_core.records import layout as keys
@@ -82,11 +92,11 @@ def restore(stores: Stores, repo: RepositoryId, uri: str, *, progress: Progress 
         InvalidInput: the repository is not bare or has commits, or its namespace lacks what the dump needs; nothing was
             written.
         Conflict: another dump is being restored, or was.
-        PermissionDenied: the repository is read-only.
+        PermissionDenied: the repository is bare and read-only.
         NotFound: there is no such dump or repository; or the repository was deleted meanwhile.
     """
     repository = repositories.get(stores.kv, stores.clock, stores.ids, repo)
-    repositories.require_changeable(repository)
+    _require_changeable(repository)
     _require_empty(stores, repository)
     file = dump_file(stores.blobs, uri)
     blobs = stores.blobs.at(repository.storage_namespace)
@@ -96,7 +106,8 @@ def restore(stores: Stores, repo: RepositoryId, uri: str, *, progress: Progress 
     said = found.repository
     ready = {name: getattr(said, name) for name in ("default_branch", "boundary_seed", "format_version")}
     if _changed(work, ready) and _contents(work, progress) and _refs(work):
-        _changed(work, {"bare": False})
+        _changed(work, {"bare": False, "read_only": said.read_only, "protection": said.protection})
+        stores.registers.forget_all(repo)
     count = found.end.rows.get
     return Restored(
         repository=repositories.get(stores.kv, stores.clock, stores.ids, repo),
@@ -124,13 +135,25 @@ class _Restore:
         return self.now().value.bare
 
     def now(self) -> Held[Repository]:
-        """The repository's record as it stands. Raises `NotFound` where it was deleted."""
+        """The repository's record as it stands.
+
+        Raises:
+            NotFound: it was deleted.
+            PermissionDenied: it is bare and read-only.
+        """
         held = repositories.find(self.stores.kv, self.repository.id)
         if held is not None and held.value.uid != self.repository.uid:
             held = None
         repositories.usable(self.repository.id, held)
         assert held is not None  # noqa: S101 - usable() raises
+        _require_changeable(held.value)
         return held
+
+
+def _require_changeable(repo: Repository) -> None:
+    """Refuse a bare repository that is read-only; one that is not bare may be so by the end of a restoration."""
+    if repo.bare:
+        repositories.require_changeable(repo)
 
 
 def _require_empty(stores: Stores, repo: Repository) -> None:
@@ -176,7 +199,7 @@ def _changed(work: _Restore, fields: dict[str, Any]) -> bool:
 
 
 def _contents(work: _Restore, progress: Progress) -> bool:
-    """Write what branches and tags lead to; False where another restoration has ended."""
+    """Write what branches, tags and the log of references lead to; False where another restoration has ended."""
     batch, size = list[Write](), 0
     for row in rows(work.file, lambda done, total: progress(total + done, 2 * total)):
         if row.kind is Rows.END and decode(DumpEnd, row.data, "its end").digest != work.digest:
@@ -195,6 +218,7 @@ def _contents(work: _Restore, progress: Progress) -> bool:
 def _writes(work: _Restore, row: Row) -> list[Write]:
     """What a row becomes in the key-value store."""
     repo, data = work.repository, row.data
+    log = keys.internal_history(repo)
     match row.kind:
         case Rows.SETTING:
             name, _, record = data.partition(b"\0")
@@ -205,6 +229,10 @@ def _writes(work: _Restore, row: Row) -> list[Write]:
             at, record = keys.commit(repo, commit_id(data)), data
         case Rows.LAYOUT:
             at, record = keys.commit_layout(repo, CommitId(data[:DIGEST_BYTES].hex())), data[DIGEST_BYTES:]
+        case Rows.LOG_COMMIT:
+            at, record = log.headers.at(commit_id(data)), data
+        case Rows.LOG_LAYOUT:
+            at, record = log.layouts.at(data[:DIGEST_BYTES].hex()), data[DIGEST_BYTES:]
         case Rows.OBJECT:
             where = keys.stored_object(repo, ObjectId(hex_id(data)))
             return [(*where, encode_object(data, work.stores.clock.now()))]
@@ -214,19 +242,32 @@ def _writes(work: _Restore, row: Row) -> list[Write]:
 
 
 def _refs(work: _Restore) -> bool:
-    """Create branches and tags where there are none; False where another restoration has ended."""
-    kv = work.stores.kv
-    for number, row in enumerate(takewhile(lambda row: row.kind <= Rows.TAG, rows(work.file))):
+    """Set the log to its commit, create branches and tags where there are none, and have wait what waited to be logged.
+
+    False where another restoration has ended.
+    """
+    kv, repo = work.stores.kv, work.repository
+    for number, row in enumerate(takewhile(lambda row: row.kind <= Rows.EVENT, rows(work.file))):
         if number % BATCH_ROWS == 0 and not work.bare():
             return False
         with suppress(PredicateFailed):
-            if row.kind is Rows.BRANCH:
-                dumped = decode(DumpedBranch, row.data, "a branch")
-                commit = work.foreign.named(dumped.commit_id)
-                branch = new_branch(work.stores.ids, work.repository, dumped.id, commit)
-                access.create(kv, keys.branch(work.repository, branch.id), branch, once=True)
+            if row.kind is Rows.LOG:
+                log = InternalReference(commit_id=CommitId(row.data.hex()), nonce=Nonce(work.stores.ids.fresh()))
+                access.create(kv, keys.reference_log(repo), log, once=True)
+            elif row.kind is Rows.BRANCH:
+                branch = _branch(work, decode(DumpedBranch, row.data, "a branch"))
+                access.create(kv, keys.branch(repo, branch.id), branch, once=True)
             elif row.kind is Rows.TAG:
                 tag = decode(Tag, row.data, "a tag")
                 tag = tag.model_copy(update={"commit_id": work.foreign.named(tag.commit_id)})
-                access.create(kv, keys.tag(work.repository, tag.id), tag, once=True)
+                access.create(kv, keys.tag(repo, tag.id), tag, once=True)
+            elif row.kind is Rows.EVENT:
+                event = decode(ReferenceEvent, row.data, "an event")
+                access.write(kv, keys.pending_events(repo).at(event.id), event)
     return True
+
+
+def _branch(work: _Restore, dumped: DumpedBranch) -> Branch:
+    commit = work.foreign.named(dumped.commit_id)
+    branch = new_branch(work.stores.ids, work.repository, dumped.id, commit, dumped.past)
+    return branch.model_copy(update={"uid": dumped.uid}) if dumped.uid else branch

@@ -19,7 +19,9 @@ from graveler_core.codec.staged_record import decode_record, encode_entry
 from graveler_core.committed import node
 from graveler_core.model.dump import DumpedBranch, DumpedRepository, ForeignCommit
 from graveler_core.model.entry import ENTRY_SCHEMA, RECORD_SCHEMA
-from graveler_core.model.ids import BranchId, CommitId, MetarangeId, ObjectId
+from graveler_core.model.ids import BranchId, BranchUid, CommitId, MetarangeId, ObjectId
+from graveler_core.model.past import begun
+from graveler_core.model.protection import ProtectionRule
 from graveler_core.objects.objects import decode_object, encode_object
 from graveler_core.segments import format as segment
 from graveler_core.staging.segment_layer import Manifest, Piece
@@ -47,13 +49,27 @@ DUMP = [
         Kind.REPOSITORY,
         records.encode(
             DumpedRepository(
-                id=REPOSITORY.id, default_branch=REPOSITORY.default_branch, boundary_seed=7, format_version=1
+                id=REPOSITORY.id,
+                default_branch=REPOSITORY.default_branch,
+                boundary_seed=7,
+                format_version=1,
+                read_only=True,
+                protection=(ProtectionRule(pattern="main"),),
             )
         ),
     ),
     (Kind.SETTING, b"compaction\0" + records.encode(RECORDS["compaction settings"])),
-    (Kind.BRANCH, records.encode(DumpedBranch(id=BranchId("main"), commit_id=CommitId("c1")))),
+    (Kind.LOG, bytes.fromhex("22" * 32)),
+    (
+        Kind.BRANCH,
+        records.encode(
+            DumpedBranch(
+                id=BranchId("main"), commit_id=CommitId("c1"), uid=BranchUid("u1"), past=begun(CommitId("c1"), SINCE)
+            )
+        ),
+    ),
     (Kind.TAG, records.encode(RECORDS["tag"])),
+    (Kind.EVENT, records.encode(RECORDS["reference event"])),
     (
         Kind.FOREIGN,
         records.encode(
@@ -70,6 +86,8 @@ DUMP = [
     ),
     (Kind.COMMIT, HEADER),
     (Kind.LAYOUT, bytes.fromhex(records.commit_id(HEADER)) + records.encode(RECORDS["layout"])),
+    (Kind.LOG_COMMIT, HEADER),
+    (Kind.LOG_LAYOUT, bytes.fromhex(records.commit_id(HEADER)) + records.encode(RECORDS["layout"])),
     (Kind.OBJECT, OBJECT),
 ]
 

@@ -23,7 +23,7 @@ PARTITIONS = "lake/branches"
 
 @pytest.fixture
 def lake(store: Graveler) -> Repository:
-    return store.create_repository("lake", "memory://lake")
+    return store.create_repository("lake", "memory://lake", adopt=True)
 
 
 def observed(instance: dg.DagsterInstance, *branches: str) -> dict[str, str]:

@@ -24,7 +24,7 @@ BROKEN = RuntimeError("the process is gone")
 
 @pytest.fixture
 def lake(store: Graveler) -> Repository:
-    lake = store.create_repository("lake", "memory://lake")
+    lake = store.create_repository("lake", "memory://lake", adopt=True)
     lake.set_thresholds(Thresholds(tombstones=1_000))
     return lake
 

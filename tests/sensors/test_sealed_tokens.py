@@ -23,7 +23,7 @@ START = "2030-01-01 00:00 +0000"
 
 @pytest.fixture
 def lake(store: Graveler) -> Repository:
-    return store.create_repository("lake", "memory://lake")
+    return store.create_repository("lake", "memory://lake", adopt=True)
 
 
 def crash_in_commit(branch: Branch, monkeypatch: pytest.MonkeyPatch) -> None:

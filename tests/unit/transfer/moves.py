@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from itertools import count
 
+from graveler_core.engine.reference_events import fold
 from graveler_core.facade.repository import Repository
 from graveler_core.kv.store import Store
 from graveler_core.model.compaction import Thresholds
@@ -41,12 +42,25 @@ class Original:
 
 
 def original() -> Original:
-    """The repository of the golden files, with thresholds."""
+    """The repository of the golden files, with thresholds, rules, and a log of references of which a part waits."""
     world = World()
     expected = play(world)
     repo = world.graveler().repository(NAME)
     repo.set_thresholds(Thresholds(layers=7))
     repo.set_thresholds(Thresholds(layers=8), "work")
+    repo.protect("release-*", ("write",))
+    for number in range(3):
+        for name in ("lost", f"lost-{number}"):
+            repo.create_branch(name, "main~1").hard_reset("main")
+            repo.delete_branch(name, by="ann", message=f"for the {number}th time")
+        fold(world.stores(), repo._record)
+    # One event makes a run in the key-value store; those above make files.
+    brief = repo.create_branch("brief", "main~1")
+    fold(world.stores(), repo._record)
+    brief.hard_reset("main")
+    repo.delete_branch("brief")
+    repo.create_branch("lost-3", "main")
+    repo.delete_branch("lost-3")
     dumped = repo.dump_refs(fresh_uri())
     return Original(world, expected, dumped, content(world, dumped.uri))
 
@@ -99,4 +113,8 @@ def require_alike(made: Original, repo: Repository) -> None:
         assert repo.at(ref).tree_id() == theirs.at(ref).tree_id()
     assert repo.thresholds() == theirs.thresholds()
     assert repo.default_branch == theirs.default_branch
+    assert list(repo.reflog()) == list(theirs.reflog())
+    for name in ("main", "side", "lost", "v1"):
+        assert list(repo.reflog(name)) == list(theirs.reflog(name))
+    assert repo.protection() == theirs.protection()
     assert not [finding for finding in repo.fsck(deep=True) if finding.damage]

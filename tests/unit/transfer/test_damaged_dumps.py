@@ -22,6 +22,8 @@ from graveler_core.facade.repository import Repository
 from graveler_core.model.dump import DumpedBranch, DumpedRepository, DumpEnd
 from graveler_core.model.entities import Commit, Layout, Superseded
 from graveler_core.model.ids import BranchId
+from graveler_core.model.protection import ProtectionRule
+from graveler_core.model.references import ReferenceEvent
 from graveler_core.records import layout as keys
 from graveler_core.refs import repositories
 from graveler_core.transfer import reading
@@ -33,6 +35,7 @@ from tests.unit.engine.world import START
 from tests.unit.transfer.moves import Original, bare, elsewhere, kept
 
 Pair = tuple[Rows, bytes]
+NAIVE = START.replace(tzinfo=None)
 
 
 class Target:
@@ -151,8 +154,8 @@ class TestVersions:
     def test_a_later_kind_of_rows(self, made: Original, target: Target) -> None:
         at = frames(made.data)[2]
         stored = pa.compress(b"\1x", codec="zstd", asbytes=True)
-        data = made.data[:at] + head(9, stored, 2) + stored + made.data[at:]
-        assert "kind 9 are not known here: a later version" in target.refuses(data).message
+        data = made.data[:at] + head(99, stored, 2) + stored + made.data[at:]
+        assert "kind 99 are not known here: a later version" in target.refuses(data).message
 
     def test_a_later_repository(self, made: Original, target: Target) -> None:
         rows = pairs(made)
@@ -217,10 +220,67 @@ def no_name(row: bytes) -> bytes:
     )
 
 
+def event(row: bytes, **update: object) -> bytes:
+    """The event, altered."""
+    return encode(decode(ReferenceEvent, row, "event").model_copy(update=update))
+
+
+def other_rules(row: bytes) -> bytes:
+    rules = (ProtectionRule(pattern="z"), ProtectionRule(pattern="a"))
+    return encode(decode(DumpedRepository, row, "repository").model_copy(update={"protection": rules}))
+
+
+def impossible_rule(row: bytes) -> bytes:
+    return encode(
+        decode(DumpedRepository, row, "repository").model_copy(update={"protection": (ProtectionRule(pattern="/"),)})
+    )
+
+
+def former_log(rows: list[Pair]) -> list[Pair]:
+    """The log stands at the parent of its newest commit."""
+    headers = {hex_id(data): data for kind, data in rows if kind is Rows.LOG_COMMIT}
+    newest = next(data.hex() for kind, data in rows if kind is Rows.LOG)
+    former = bytes.fromhex(decode(Commit, headers[newest], "commit").parents[0])
+    return [(kind, former if kind is Rows.LOG else data) for kind, data in rows]
+
+
+def user_in_log(rows: list[Pair]) -> list[Pair]:
+    """A root of users stands among the commits of the log."""
+    root = next(data for kind, data in rows if kind is Rows.COMMIT and not decode(Commit, data, "commit").parents)
+    headers = sorted([root, *(data for kind, data in rows if kind is Rows.LOG_COMMIT)], key=hex_id)
+    before = [row for row in rows if row[0] < Rows.LOG_COMMIT]
+    return [*before, *((Rows.LOG_COMMIT, data) for data in headers), *(r for r in rows if r[0] > Rows.LOG_COMMIT)]
+
+
+def damaged_past(row: bytes) -> bytes:
+    return encode(decode(DumpedBranch, row, "branch").model_copy(update={"past": "1>x"}))
+
+
 ALTERED = {
     "no repository": (without(Rows.REPOSITORY), "wrong place"),
     "two repositories": (twice(Rows.REPOSITORY), "one repository"),
     "no default branch": (changed(Rows.REPOSITORY, other_default), "default branch 'trunk'"),
+    "rules in disorder": (changed(Rows.REPOSITORY, other_rules), "rules of protection"),
+    "a rule for no branch": (changed(Rows.REPOSITORY, impossible_rule), "pattern '/'"),
+    "a log at nothing": (changed(Rows.LOG, lambda row: bytes(32)), "0000 is named by the log of references"),
+    "a log at no commit": (changed(Rows.LOG, lambda row: row[:-1]), "at no commit"),
+    "a log twice": (twice(Rows.LOG), "at several"),
+    "no log but its commits": (without(Rows.LOG), "does not lead to all"),
+    "a log at a former commit": (former_log, "does not lead to all"),
+    "a branch with a damaged past": (changed(Rows.BRANCH, damaged_past), "its past is damaged"),
+    "events twice": (twice(Rows.EVENT), "order"),
+    "events backwards": (backwards(Rows.EVENT), "order"),
+    "a damaged event": (changed(Rows.EVENT, lambda row: row[:-1]), "an event"),
+    "an event with a damaged past": (changed(Rows.EVENT, lambda row: event(row, past="1>x")), "its past is damaged"),
+    "an event without a zone of time": (changed(Rows.EVENT, lambda row: event(row, time=NAIVE)), "of no time"),
+    "an event of no name": (changed(Rows.EVENT, lambda row: event(row, name="a b")), "of no reference"),
+    "an event of no uid": (changed(Rows.EVENT, lambda row: event(row, uid="a/b")), "of no reference"),
+    "commits of the log backwards": (backwards(Rows.LOG_COMMIT), "order"),
+    "a commit of users in the log": (user_in_log, "does not lead to all"),
+    "layouts of the log backwards": (backwards(Rows.LOG_LAYOUT), "order"),
+    "a damaged layout of the log": (changed(Rows.LOG_LAYOUT, lambda row: row[:-1]), "cut off or damaged"),
+    "a layout of no commit of the log": (changed(Rows.LOG_LAYOUT, lambda row: bytes(32) + row[32:]), "no such commit"),
+    "a layout of the log that names what is superseded": (changed(Rows.LOG_LAYOUT, superseding), "superseded"),
     "unknown setting": (changed(Rows.SETTING, lambda row: b"x" + row), "setting b'xcompaction'"),
     "damaged setting": (changed(Rows.SETTING, lambda row: row + b"x"), "setting compaction"),
     "branch of nothing": (changed(Rows.BRANCH, other_head), "0000 is named by a branch or tag"),
@@ -256,7 +316,8 @@ def count(made: Original, kind: Rows) -> int:
 
 def test_every_row_is_needed(made: Original, target: Target) -> None:
     """In the original all leads to all: a commit, layout or run less is told."""
-    for kind, why in ((Rows.COMMIT, "not there"), (Rows.LAYOUT, "not there"), (Rows.OBJECT, "run")):
+    needed = dict.fromkeys((Rows.COMMIT, Rows.LAYOUT, Rows.LOG_COMMIT, Rows.LOG_LAYOUT), "not there")
+    for kind, why in (needed | {Rows.OBJECT: "run"}).items():
         assert count(made, kind) > 2
         for which in range(count(made, kind)):
             assert why in target.refuses(written(without(kind, which)(pairs(made)))).message
