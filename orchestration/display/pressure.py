@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import dagster as dg
 
-from graveler_core.model.clock import to_the_second
 from orchestration.display.diff import escaped
 from orchestration.display.plot import in_markdown
 
@@ -59,6 +58,8 @@ def pressure_plot(points: Sequence[tuple[datetime, float]]) -> dg.MarkdownMetada
 
 
 def _row(item: BranchPressure) -> str:
+    from graveler_core.model.clock import to_the_second
+
     load, oldest = item.load, to_the_second(item.load.age)
     why = "; ".join(item.pressure.reasons)
     return (

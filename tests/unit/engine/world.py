@@ -132,9 +132,9 @@ class World:
         """A storage namespace of this world."""
         return f"memory://{self.name}/{name}"
 
-    def repository(self, name: str = "repo") -> Repository:
+    def repository(self, name: str = "repo", *, adopt: bool = False) -> Repository:
         """A new repository."""
-        return self.graveler().create_repository(name, self.namespace(name))
+        return self.graveler().create_repository(name, self.namespace(name), adopt=adopt)
 
     def branch(self, kv: Store | None = None, name: str = "main", repo: str = "repo") -> Branch:
         """A branch, seen by another process."""

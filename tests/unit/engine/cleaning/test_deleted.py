@@ -76,7 +76,7 @@ def test_the_files_of_commits_and_of_users_stay(world: World) -> None:
 def test_the_namespace_and_the_name_are_free_afterwards(world: World) -> None:
     deleted(world)
     cleaned(world)
-    assert world.repository().branch("main").list() is not None
+    assert world.repository(adopt=True).branch("main").list() is not None
 
 
 def test_what_can_still_be_restored_is_left(world: World) -> None:
