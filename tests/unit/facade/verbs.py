@@ -50,7 +50,7 @@ def _all(listing: Any) -> list[object]:
 
 
 def _restored(repository: Repository) -> None:
-    with suppress(InvalidInput):  # it is not bare
+    with suppress(InvalidInput):  # it is not bare; `tests/unit/transfer` has one that is bare and read-only
         repository.restore_refs("memory://dumps-of-verbs/none")
 
 
@@ -104,7 +104,7 @@ REPOSITORY: dict[str, Verb] = {
     "delete_branch": Verb(lambda r: r.delete_branch("work"), Action.FORCE),
     "create_branch": Verb(lambda r: r.create_branch("new", "work"), changes=True),
     "undelete_branch": Verb(lambda r: r.undelete_branch("gone"), changes=True),
-    "restore_refs": Verb(_restored, changes=True),
+    "restore_refs": _read(_restored),
     "create_tag": Verb(lambda r: r.create_tag("v2", "work"), changes=True),
     "delete_tag": Verb(lambda r: r.delete_tag("v1"), changes=True),
     "protection": _read(lambda r: r.protection()),
