@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -61,27 +61,21 @@ def merge(  # noqa: PLR0913 - the command line's own options
     if dry_run:
         _list_conflicts(session, *sides)
         return
-    resolutions, metadata = _resolutions(resolve or []), pairs("metadata", meta or [])
+    options: dict[str, Any] = {"message": message, "strategy": strategy, "squash": squash}
+    options |= {"metadata": pairs("metadata", meta or []), "resolve": _resolutions(resolve or [])}
+    _merge(session, *sides, options | {"allow_empty": allow_empty, "allow_unrelated": allow_unrelated})
+
+
+def _merge(session: Session, source: Uri, destination: Uri, options: dict[str, Any]) -> None:
     committer = session.committer
     try:
         with session.working("merging"):
-            made = session.repository(sides[1]).merge(
-                sides[0].ref,
-                sides[1].ref,
-                message=message,
-                committer=committer,
-                metadata=metadata,
-                strategy=strategy,
-                resolve=resolutions,
-                squash=squash,
-                allow_empty=allow_empty,
-                allow_unrelated=allow_unrelated,
-            )
+            made = session.repository(destination).merge(source.ref, destination.ref, committer=committer, **options)
     except Conflict as e:
         if e.kind is Kind.MergeConflict:
             session.out.rows(e.details.get("conflicts", ()), CONFLICTS)
         raise
-    committed(session, made, f"merging {sides[0].ref} into {sides[1].ref}")
+    committed(session, made, f"merging {source.ref} into {destination.ref}")
 
 
 def _list_conflicts(session: Session, source: Uri, destination: Uri) -> None:
