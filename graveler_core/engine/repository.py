@@ -1,45 +1,36 @@
-"""Creating and deleting repositories. Source: seed 001, step 2, made safe by the lifecycle registers.
+"""Creating repositories. Source: seed 001, step 2, made safe by the lifecycle registers.
 
-Create: `repos/<name>` := initial ✓ (names its namespace) → claim the namespace ✓, then look for claims above and below
+`repos/<name>` := initial ✓ (names its namespace) → claim the namespace ✓, then look for claims above and below
 → first commit → default branch → active ✓. Only the last swap makes the repository visible. A crash before it leaves a
 record in `initial`, which anyone declares failed after two minutes, and which deletion then takes the common way.
 
 Two creations of overlapping namespaces both claim first and look afterwards, so at least one of them sees the other.
 Whoever has the claim looks whether an earlier repository left files there: nobody else creates any meanwhile.
-
-Delete: active → deleting ✓, after which nobody can use the repository → the entry for the cleaner → the repository
-record removed, conditionally ✓, after which the name is free. A crash between leaves `deleting`, and deleting again
-completes it. Every record carries a fresh nonce, so no swap succeeds on an equal older state.
+Every record carries a fresh nonce, so no swap succeeds on an equal older state.
 """
 
 from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 
 from graveler_core.committed.apply import Applied, apply
 from graveler_core.engine.adoption import require_unused
+from graveler_core.engine.deletion import enter_for_cleaner
 from graveler_core.engine.draft import Draft
-from graveler_core.engine.retry import attempts
 from graveler_core.engine.swap import moment, record_writes
 from graveler_core.errors import (
     Conflict,
     GravelerError,
     Kind,
     NotUnique,
-    OutcomeUnknown,
     PredicateFailed,
-    SlowDown,
-    Unavailable,
 )
 from graveler_core.kv.limits import check_key
 from graveler_core.model import past
 from graveler_core.model.address import Namespace, namespace
 from graveler_core.model.entities import (
     Commit,
-    DeletedRepository,
-    DeletedState,
     Layout,
     NamespaceClaim,
     Repository,
@@ -95,103 +86,12 @@ def create_repository(stores: Stores, wanted: NewRepository) -> Repository:
     except PredicateFailed as e:
         # What was deleted may have been emptied before the last of this was written.
         with suppress(GravelerError):
-            _enter_for_cleaner(stores, held.value)
+            enter_for_cleaner(stores, held.value)
         raise Conflict(
             f"repository {wanted.id!r}: took over {repositories.CREATION_TIME} to create and was declared failed",
             kind=Kind.LostRace,
             repository=wanted.id,
         ) from e
-
-
-def delete_repository(stores: Stores, repo: RepositoryId) -> None:
-    """Delete a repository: unreachable at once, its name free again; the cleaner empties it later. Repeatable.
-
-    Raises:
-        NotFound: (`RepositoryNotFound`) there is none.
-        PermissionDenied: it is read-only.
-        OutcomeUnknown: it cannot be reached any more, but its name is not free yet: delete it again.
-    """
-    where = keys.repository(repo)
-    held = repositories.find(stores.kv, repo)
-    if held is not None and held.value.state is RepositoryState.INITIAL:
-        held = repositories.expire(stores.kv, stores.clock, stores.ids, held)
-    if held is None or held.value.state is RepositoryState.INITIAL:
-        repositories.usable(repo, held)
-        return
-    if held.value.state is RepositoryState.ACTIVE:
-        repositories.require_changeable(held.value)
-        deleting = repositories.enter(held.value, RepositoryState.DELETING, stores.clock, stores.ids)
-        try:
-            held = access.replace(stores.kv, where, held, deleting)
-        except PredicateFailed:
-            delete_repository(stores, repo)
-            return
-        try:
-            _hand_over(stores, held)
-        except (SlowDown, Unavailable) as e:
-            raise OutcomeUnknown(
-                f"repository {repo!r}: deleted, but its name is not free yet ({e.message}); delete it again",
-                repository=repo,
-            ) from e
-        return
-    _hand_over(stores, held)
-
-
-def complete_deletion(stores: Stores, held: Held[Repository]) -> bool:
-    """Take a creation or deletion that stopped half-way the common way, without waiting; true if the name is free now.
-
-    Only in the very state that was read: a repository that has become active since is left alone.
-
-    Raises:
-        PredicateFailed: the entry changed meanwhile.
-    """
-    current: Held[Repository] | None = held
-    if held.value.state is RepositoryState.INITIAL:
-        current = repositories.expire(stores.kv, stores.clock, stores.ids, held)
-    if current is None or current.value.state is not RepositoryState.DELETING:
-        return False
-    # The cleaner that claimed the entry removes the record itself.
-    claimed = _enter_for_cleaner(stores, current.value)
-    return not claimed and access.remove(stores.kv, keys.repository(current.value.id), current)
-
-
-def _hand_over(stores: Stores, held: Held[Repository]) -> None:
-    """Leave the entry for the cleaner, then remove the record: in this order, so that nothing is ever forgotten."""
-    where = keys.repository(held.value.id)
-    for _ in attempts(stores, f"deletion of repository {held.value.id}"):
-        try:
-            claimed = _enter_for_cleaner(stores, held.value)
-        except PredicateFailed:
-            continue
-        if not claimed:
-            access.remove(stores.kv, where, held)
-            return
-        # The cleaner that claimed the entry removes the record itself before it touches anything.
-        if access.read(stores.kv, where) != held:
-            return
-    raise AssertionError("attempts() raises when it ends")
-
-
-def _enter_for_cleaner(stores: Stores, repo: Repository) -> bool:
-    """See that the entry stands as `deleted`, or else (true) that a cleaner has claimed it.
-
-    Raises:
-        PredicateFailed: it changed meanwhile.
-    """
-    where = keys.deleted_repository(repo.id, repo.uid)
-    entry = DeletedRepository(
-        repository=repo, state=DeletedState.DELETED, nonce=Nonce(stores.ids.fresh()), since=stores.clock.now()
-    )
-    known = access.read(stores.kv, where)
-    if known is None:
-        access.create(stores.kv, where, entry, mine=partial(_is_entry, entry.nonce))
-    elif known.value.state is DeletedState.RESTORING:
-        access.replace(stores.kv, where, known, entry, mine=partial(_is_entry, entry.nonce))
-    return known is not None and known.value.state is DeletedState.PURGING
-
-
-def _is_entry(nonce: Nonce, current: DeletedRepository) -> bool:
-    return current.nonce == nonce
 
 
 def _begin(stores: Stores, wanted: NewRepository, place: Namespace) -> Held[Repository]:

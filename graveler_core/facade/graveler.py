@@ -6,7 +6,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Unpack
 
-from graveler_core.engine import counting, pressure, undelete
+from graveler_core.engine import counting, deletion, pressure, undelete
 from graveler_core.engine import repository as lifecycle
 from graveler_core.engine.cleaning import Cleaned, CleaningPlan, PlanOptions, Waiting, clean, waiting
 from graveler_core.engine.pressure import BranchPressure
@@ -102,7 +102,7 @@ class Graveler:
 
     def delete_repository(self, name: str) -> None:
         """Delete a repository: unreachable at once, its name free again. What it leaves is cleaned up later."""
-        lifecycle.delete_repository(self._stores, repository_id(name))
+        deletion.delete_repository(self._stores, repository_id(name))
 
     def undelete_repository(self, name: str, *, uid: str | None = None) -> Repository:
         """Bring back a deleted repository under its name, with everything that was staged on it.

@@ -12,7 +12,7 @@ from datetime import timedelta
 from itertools import pairwise
 
 from graveler_core.codec.records import decode
-from graveler_core.engine import repository, undelete
+from graveler_core.engine import deletion, undelete
 from graveler_core.engine.cleaning import CleaningPlan, clean
 from graveler_core.kv.backends.memory import MemoryStore
 from graveler_core.model.entities import Branch, Repository, RepositoryState
@@ -71,7 +71,7 @@ def delete_and_bring_back(cast: Cast, stores: Stores, name: str) -> None:
 
 def delete_only(cast: Cast, stores: Stores, name: str) -> None:
     with cast.history.operation("delete repository", name):
-        repository.delete_repository(stores, REPO)
+        deletion.delete_repository(stores, REPO)
 
 
 def clean_to_the_end(world: World) -> None:

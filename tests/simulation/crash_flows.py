@@ -13,6 +13,7 @@ from graveler_core.engine import (
     bulk,
     commit,
     compaction,
+    deletion,
     merge,
     repository,
     reset,
@@ -166,16 +167,16 @@ def _create_other(stores: Stores) -> object:
             if any(repo.id == OTHER for repo in repositories.active(stores.kv)):
                 raise
             stores.clock.sleep(timedelta(minutes=3).total_seconds())
-            repository.delete_repository(stores, OTHER)
+            deletion.delete_repository(stores, OTHER)
         except NotFound:
-            repository.delete_repository(stores, OTHER)
+            deletion.delete_repository(stores, OTHER)
     raise AssertionError("no place was free")
 
 
 def deleted(stores: Stores) -> None:
     """The repository is deleted, with layers of every kind and a compacted tree."""
     compacted(stores)
-    repository.delete_repository(stores, REPO)
+    deletion.delete_repository(stores, REPO)
 
 
 def _undelete(stores: Stores) -> object:
@@ -257,7 +258,7 @@ FLOWS = {
     ),
     "create repository": Flow("create repository", committed, _create_other, (), (NotUnique,)),
     "delete repository": Flow(
-        "delete repository", compacted, lambda s: repository.delete_repository(s, REPO), (), (NotFound, Conflict)
+        "delete repository", compacted, lambda s: deletion.delete_repository(s, REPO), (), (NotFound, Conflict)
     ),
     "undelete repository": Flow(
         "undelete repository", deleted, _undelete, (("a/1", None), ("a/2", 8), ("b/1", 7)), (NotUnique,)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from graveler_core.engine import branching, protection, repository
+from graveler_core.engine import branching, deletion, protection, repository
 from graveler_core.model.ids import RepositoryId
 from graveler_core.model.protection import Action, protection_rule
 from graveler_core.refs.repositories import get as get_repository
@@ -27,7 +27,7 @@ def recreate_branch(cast: Cast, stores: Stores, name: str) -> None:
 def recreate_repository(cast: Cast, stores: Stores, name: str) -> None:
     if cast.chance.random() < 0.8:
         with cast.history.operation("delete repository", name):
-            repository.delete_repository(stores, REPO)
+            deletion.delete_repository(stores, REPO)
     _create(cast, stores, name, REPO)
     for branch in (WORK, SIDE):
         sets: dict[str, Value] = dict.fromkeys(PATHS) if branch is WORK else {}
@@ -39,7 +39,7 @@ def other_repository(cast: Cast, stores: Stores, name: str) -> None:
     _create(cast, stores, name, OTHER)
     if cast.chance.random() < 0.5:
         with cast.history.operation("delete repository", name, repository=OTHER):
-            repository.delete_repository(stores, OTHER)
+            deletion.delete_repository(stores, OTHER)
 
 
 def time_passes(cast: Cast, stores: Stores, name: str) -> None:

@@ -1,6 +1,6 @@
 """Completing what stopped half-way: creations that were never activated, deletions that left the name taken.
 
-They take the common way of deletion (`engine.repository`), from the very record that was found: what has become active
+They take the common way of deletion (`engine.deletion`), from the very record that was found: what has become active
 meanwhile is left alone. After it the entry stands, and the cleaner goes on by that.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from graveler_core.engine.cleaning.work import Position, Step, Work
-from graveler_core.engine.repository import complete_deletion
+from graveler_core.engine.deletion import complete_deletion
 from graveler_core.model.entities import RepositoryState
 from graveler_core.refs.repositories import CREATION_TIME
 

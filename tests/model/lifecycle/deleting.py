@@ -1,4 +1,4 @@
-"""Deletion: `deleting`, the entry for the cleaner, the record away. As `engine.repository.delete_repository`."""
+"""Deletion: `deleting`, the entry for the cleaner, the record away. As `engine.deletion.delete_repository`."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def delete(r: Registers, name: str, by: str) -> Flow:
 
 
 def _entered(r: Registers, name: str, held: Repository, by: str) -> Generator[None, None, bool]:
-    """Make the entry `deleted`; False if the cleaner has it, and takes the record away itself."""
+    """Make the entry `deleted`, or that of a cleaner `emptying`; False if the cleaner took the record away itself."""
     entry = Entry(DELETED, r.nonce(f"{by}{held.nonce}"), held, name)
     for _ in range(3):
         yield None
@@ -54,8 +54,16 @@ def _entered(r: Registers, name: str, held: Repository, by: str) -> Generator[No
         if known is not None and known.state in (PURGING, EMPTYING):
             if r.former.purging_is_deleted:
                 return False
-            yield lambda registers: registers.repositories.get(name) != held  # type: ignore[misc]
-            return False
+            yield None
+            if r.repositories.get(name) != held:
+                return False
+            if known.state == PURGING:
+                yield None
+                if not r.swap_entry(
+                    held.uid, known, known._replace(state=EMPTYING, nonce=r.nonce(f"{by}e{known.nonce}"))
+                ):
+                    continue
+            return True
         assert known is None or known.state == RESTORING
         yield None
         if r.swap_entry(held.uid, known, entry) or (known is None and r.former.any_entry_is_deleted):

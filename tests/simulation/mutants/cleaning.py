@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
-from graveler_core.engine import repository, undelete
+from graveler_core.engine import deletion, undelete
 from graveler_core.engine.cleaning import claims, deleted, live, stale
 from graveler_core.model.entities import DeletedRepository, DeletedState, Repository, RepositoryState
 from graveler_core.records import access
@@ -92,7 +92,7 @@ def cleaner_deletes_by_name() -> Iterator[None]:
     """A cleaner that finds a creation that stalled deletes what bears its name."""
 
     def delete(stores: Any, held: Any) -> bool:
-        repository.delete_repository(stores, held.value.id)
+        deletion.delete_repository(stores, held.value.id)
         return True
 
     with instead((stale, "complete_deletion", delete)):

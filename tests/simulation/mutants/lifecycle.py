@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from graveler_core.codec.records import encode
-from graveler_core.engine import repository
+from graveler_core.engine import deletion, repository
 from graveler_core.model.entities import RepositoryState
 from graveler_core.records import access
 from graveler_core.records.access import Held
@@ -30,27 +30,31 @@ def repository_record_is_deleted_whatever_stands_there() -> Iterator[None]:
         kv.delete(where.partition, where.key)
         return True
 
-    with instead((repository, "access", SimpleNamespace(**ACCESS | {"remove": remove}))):
+    with instead((deletion, "access", SimpleNamespace(**ACCESS | {"remove": remove}))):
         yield
 
 
 @mutant(seed=14, breaks=GARBAGE)
 def repository_is_deleted_without_an_entry() -> Iterator[None]:
     """A deletion leaves the cleaner no entry."""
-    with instead((repository, "_enter_for_cleaner", lambda *_: False)):
+
+    def nobody(*_: Any) -> None:
+        """No cleaner has claimed it, says this, and does nothing."""
+
+    with instead((deletion, "enter_for_cleaner", nobody), (repository, "enter_for_cleaner", nobody)):
         yield
 
 
 @mutant(seed=14, breaks=GARBAGE)
 def repository_record_is_removed_before_the_entry() -> Iterator[None]:
     """A deletion removes the record first, then leaves the cleaner's entry."""
-    real = repository._hand_over
+    real = deletion._hand_over
 
     def removed_first(stores: Any, held: Any) -> None:
         access.remove(stores.kv, repository.keys.repository(held.value.id), held)
         real(stores, held)
 
-    with instead((repository, "_hand_over", removed_first)):
+    with instead((deletion, "_hand_over", removed_first)):
         yield
 
 
@@ -71,7 +75,8 @@ def repository_is_seen_before_it_is_whole() -> Iterator[None]:
 @mutant(seed=14, breaks="7")
 def activation_without_a_swap() -> Iterator[None]:
     """A creation becomes active, and a deletion begins, by writing the record."""
-    with instead((repository, "access", SimpleNamespace(**ACCESS | {"replace": _set}))):
+    swapless = SimpleNamespace(**ACCESS | {"replace": _set})
+    with instead((repository, "access", swapless), (deletion, "access", swapless)):
         yield
 
 

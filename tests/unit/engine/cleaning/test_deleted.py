@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from graveler_core.engine import bulk, repository
+from graveler_core.engine import bulk, deletion
 from graveler_core.engine.cleaning import CleaningPlan, clean
 from graveler_core.errors import NotFound
 from graveler_core.model.entities import DeletedRepository, DeletedState, Repository, RepositoryState
@@ -217,6 +217,21 @@ def test_a_deletion_that_waits_for_the_cleaner_finds_its_record_removed(world: W
     assert repositories.find(world.kv, NAME) is None
 
 
+@pytest.mark.parametrize("emptying", [False, True])
+def test_a_deletion_does_not_wait_for_a_cleaner_that_died(world: World, emptying: bool) -> None:
+    repo = deleted(world)
+    put_entry(world, repo, DeletedState.PURGING, emptying=emptying)
+    deleting = repo.model_copy(update={"state": RepositoryState.DELETING, "since": world.clock.now()})
+    access.write(world.kv, keys.repository(NAME), deleting)
+    deletion.delete_repository(world.stores(), NAME)
+    assert repositories.find(world.kv, NAME) is None
+    left = entry_of(world, repo)
+    assert left is not None
+    assert (left.state, left.emptying) == (DeletedState.PURGING, True)
+    assert clean(world.stores(), AT_ONCE).repositories == 1
+    assert not of_repository(world, repo)
+
+
 def test_a_damaged_record_leaves_the_repository_to_people(world: World) -> None:
     """Nobody knows which layers its branch had."""
     repo = deleted(world)
@@ -317,5 +332,5 @@ def test_a_repository_that_became_active_meanwhile_is_not_deleted(world: World) 
     read = repositories.find(world.kv, NAME)
     assert read is not None
     access.write(world.kv, keys.repository(NAME), held.value)
-    assert not repository.complete_deletion(world.stores(), read)
+    assert not deletion.complete_deletion(world.stores(), read)
     assert world.graveler().repository("repo").id == "repo"
