@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 
+from sensors.run_states import ENDED, UNDER_WAY
 from sensors.run_tags import BRANCH_TAG, COMPACTION_TAG, PRIORITY_TAG, REPOSITORY_TAG, UID_TAG, WHY_TAG
 
 if TYPE_CHECKING:
@@ -24,14 +25,6 @@ if TYPE_CHECKING:
 
 OP = "compact_branch"
 """The op of the job, configured with `repository`, `branch`, `every_minutes`."""
-_UNDER_WAY = [
-    dg.DagsterRunStatus.QUEUED,
-    dg.DagsterRunStatus.STARTING,
-    dg.DagsterRunStatus.STARTED,
-    dg.DagsterRunStatus.CANCELING,
-]
-"""Not NOT_STARTED: that is a request whose daemon died; asked for again with the same key, it is taken up."""
-_ENDED = [dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED]
 _LONGEST_PAUSE = timedelta(days=1)
 
 
@@ -102,7 +95,7 @@ def ask(instance: dg.DagsterInstance, job_name: str, wanted: Iterable[tuple[Bran
 
 def branches_at_work(instance: dg.DagsterInstance, job_name: str) -> set[str]:
     """The uids of the branches that have a run which has not ended."""
-    runs = instance.get_runs(dg.RunsFilter(job_name=job_name, statuses=_UNDER_WAY))
+    runs = instance.get_runs(dg.RunsFilter(job_name=job_name, statuses=list(UNDER_WAY)))
     return {run.tags[UID_TAG] for run in runs if UID_TAG in run.tags}
 
 
@@ -112,7 +105,7 @@ def ended_runs(instance: dg.DagsterInstance, what: str) -> list[dg.RunRecord]:
     Args:
         what: A run's `COMPACTION_TAG`.
     """
-    return list(instance.get_run_records(dg.RunsFilter(tags={COMPACTION_TAG: what}, statuses=_ENDED)))
+    return list(instance.get_run_records(dg.RunsFilter(tags={COMPACTION_TAG: what}, statuses=list(ENDED))))
 
 
 def asked_again(run: dg.DagsterRun, epoch: int) -> dg.RunRequest:

@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Literal
 import dagster as dg
 
 from sensors import cursors
+from sensors.run_states import ENDED, UNDER_WAY
 from sensors.run_tags import WHY_TAG
 
 if TYPE_CHECKING:
     from graveler_core.engine.cleaning import Waiting
 
-_UNDER_WAY = [dg.DagsterRunStatus.QUEUED, dg.DagsterRunStatus.NOT_STARTED, dg.DagsterRunStatus.STARTING]
-_UNDER_WAY += [dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.CANCELING]
 _LONGEST_REST = 24 * 60 * 60.0
 
 
@@ -68,8 +67,9 @@ def make_leftovers_sensor(
         rest = min(interval_seconds * 2.0**in_vain, _LONGEST_REST) if cursor.asked else 0.0
         if left.due < most:
             return dg.SensorResult(skip_reason=said, cursor=_Cursor().text())
-        runs = context.instance.get_runs(dg.RunsFilter(job_name=job.name), limit=1)
-        if any(run.status in _UNDER_WAY for run in runs):
+        begun = dg.RunsFilter(job_name=job.name, statuses=[*UNDER_WAY, *ENDED])
+        runs = context.instance.get_runs(begun, limit=1)
+        if any(run.status in UNDER_WAY for run in runs):
             return dg.SensorResult(skip_reason=f"{said}; run {runs[0].run_id} is at work", cursor=context.cursor)
         if now - cursor.asked < rest:
             minutes = (now - cursor.asked) / 60

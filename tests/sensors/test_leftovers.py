@@ -87,6 +87,17 @@ def test_a_run_in_vain_is_asked_for_ever_more_slowly(
     assert asked == [0, 10, 30, 70]
 
 
+def test_a_run_that_never_began_is_taken_up(tick: Evaluate, store: Graveler, instance: dg.DagsterInstance) -> None:
+    """As a daemon leaves it that died: under its own key it is begun."""
+    with time_machine.travel(START, tick=False) as clock:
+        delete(store, "one", "two")
+        clock.shift(timedelta(days=8))
+        first = tick(SENSOR)
+        run(instance, dg.DagsterRunStatus.NOT_STARTED)
+        clock.shift(timedelta(minutes=10))
+        assert [again.run_key for again in tick(SENSOR, first.cursor).requests] == [first.requests[0].run_key]
+
+
 def test_when_few_are_left_it_begins_anew(tick: Evaluate, store: Graveler) -> None:
     with time_machine.travel(START, tick=False) as clock:
         delete(store, "one", "two")
