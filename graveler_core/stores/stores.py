@@ -20,6 +20,7 @@ from graveler_core.objects.sweep_register import SweepRegister
 from graveler_core.segments.boundary import Cutting
 from graveler_core.staging.write_counts import WriteCounts
 from graveler_core.stores.background import AtOnce, Background
+from graveler_core.stores.cluster import Cluster
 from graveler_core.stores.executor import Executor, Threads
 from graveler_core.stores.hooks import Hooks
 from graveler_core.stores.registers import RegisterCache, Registers
@@ -46,6 +47,8 @@ class Stores:
     clock: Clock = field(default_factory=SystemClock)
     ids: IdSource = field(default_factory=RandomIds)
     executor: Executor = field(default_factory=Threads)
+    cluster: Cluster | None = None
+    """Where work goes that outgrows this machine; None: nowhere, threads do all of it."""
     background: Background = field(default_factory=AtOnce)
     cutting: Cutting = field(default_factory=Cutting)
     sizes: Sizes = field(default_factory=Sizes)
