@@ -1,4 +1,4 @@
-"""The operations digest of few changes, from their staged records and without Arrow.
+"""The content hash of few changes, from their staged records and without Arrow.
 
 It is what `ContentHash` gives for the same rows as a table in `RECORD_SCHEMA`, so a commit's header does not tell which
 path made it.
@@ -34,8 +34,8 @@ _Row = tuple[tuple[int, ...], tuple[bytes, ...]]
 """For each column of `RECORD_SCHEMA` the length of the value, or 1 (null: `NULL`, or 0); and its bytes."""
 
 
-def operations_digest(records: Sequence[tuple[bytes, bytes]]) -> str:
-    """The hash over changes that a commit's header keeps, 64 hex digits.
+def rows_digest(records: Sequence[tuple[bytes, bytes]]) -> bytes:
+    """The hash over changes as rows, 32 bytes.
 
     Args:
         records: Key and staged record of each change, sorted by key.
@@ -50,7 +50,7 @@ def operations_digest(records: Sequence[tuple[bytes, bytes]]) -> str:
     parts = [table_head(OPERATIONS_TAG, len(rows))]
     for (head, fixed), shape, content in zip(_COLUMNS, shapes, contents, strict=True):
         parts += (head, HASH(bytes(shape) if fixed else lengths(*shape)).digest(), HASH(b"".join(content)).digest())
-    return HASH(b"".join(parts)).hexdigest()
+    return HASH(b"".join(parts)).digest()
 
 
 def _row(key: bytes, record: bytes) -> _Row:

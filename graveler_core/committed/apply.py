@@ -17,17 +17,16 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from graveler_core.codec.content_hash import ContentHash
-from graveler_core.codec.small_hash import OPERATIONS_TAG
 from graveler_core.committed.build import TreeBuilder
 from graveler_core.committed.change_stream import ChangeStream
 from graveler_core.committed.node import Row
 from graveler_core.committed.plan import Keep, Rewrite, plan
 from graveler_core.committed.trees import Trees, hold_range, range_row, read_range, write_range
-from graveler_core.model.entry import ENTRY_SCHEMA, RECORD_SCHEMA, TOMBSTONE
+from graveler_core.model.entry import ENTRY_SCHEMA, TOMBSTONE
 from graveler_core.model.ids import MetarangeId
 from graveler_core.segments.boundary import cut, key_hash, key_hashes, under
 from graveler_core.segments.merge import apply_changes
+from graveler_core.segments.operations import OperationsDigest
 from graveler_core.segments.sorted_keys import KEY, between, key_series, positions
 
 _WINDOW = 2
@@ -90,7 +89,7 @@ def apply(
         InvalidInput: keys do not rise.
         CorruptData: a node or range of the base is missing or damaged.
     """
-    operations = ContentHash(OPERATIONS_TAG, RECORD_SCHEMA)
+    operations = OperationsDigest(trees.boundary_seed)
     totals = np.zeros(3, np.int64)
     stream = ChangeStream(changes)
     while True:

@@ -26,6 +26,7 @@ class Header(NamedTuple):
 
     parents: tuple[CommitId, ...]
     generation: int
+    rule: int
     operations: str
     made: datetime
 
@@ -94,7 +95,8 @@ class Commits:
         except CorruptData as e:
             yield Finding(Trouble.CORRUPT, Thing.COMMIT, id, e.message, size=len(data))
         else:
-            self.headers[id] = Header(commit.parents, commit.generation, commit.operations, commit.creation_date)
+            said = commit.version, commit.operations
+            self.headers[id] = Header(commit.parents, commit.generation, *said, commit.creation_date)
 
     def _generation(self, id: CommitId, header: Header) -> Iterator[Finding]:
         parents = []

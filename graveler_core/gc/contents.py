@@ -8,13 +8,13 @@ from datetime import datetime
 
 from graveler_core.codec.elements import decode_elements
 from graveler_core.codec.records import decode
+from graveler_core.committed.index.operations import operations_between, own_operations
 from graveler_core.errors import CorruptData
-from graveler_core.gc import operations
 from graveler_core.gc.commits import Commits
 from graveler_core.gc.findings import Finding, Thing, Trouble
 from graveler_core.gc.walk import Walk
 from graveler_core.kv.store import Store
-from graveler_core.model.entities import Layout
+from graveler_core.model.entities import OPERATIONS_RULE, Layout
 from graveler_core.model.ids import CommitId
 from graveler_core.model.index import Index
 
@@ -87,7 +87,7 @@ class Contents:
                 continue  # told already
             try:
                 before = None if parent is None else parent.index
-                found = operations.of_content(self.walk.indexes, before, layout.index)
+                found = operations_between(self.walk.indexes, before, layout.index, header.rule)
             except CorruptData:
                 continue  # told where it was met
             if found != header.operations and id not in self.told:
@@ -129,8 +129,9 @@ class Contents:
 
     def _own_operations(self, id: CommitId, index: Index) -> Iterator[Finding]:
         header = self.commits.headers.get(id)
+        rule = OPERATIONS_RULE if header is None else header.rule
         try:
-            found = operations.of_own_layer(self.walk.indexes, index)
+            found = own_operations(self.walk.indexes, index, rule)
         except CorruptData as e:
             if index.own_run and index.runs[0].id not in self.told:
                 self.told.add(index.runs[0].id)

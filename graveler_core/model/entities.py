@@ -28,6 +28,8 @@ from graveler_core.model.layers import Layer
 from graveler_core.model.protection import ProtectionRule
 
 FORMAT_VERSION = 1
+OPERATIONS_RULE = 2
+"""By which the operations digest of a new commit is made: see `segments.operations`."""
 
 
 class Record(BaseModel):
@@ -101,7 +103,8 @@ class Tag(Record):
 class Commit(Record):
     """A commit's header. Its id is the hash of its encoding, so it fixes content and history."""
 
-    version: int = FORMAT_VERSION
+    version: int = Field(default=OPERATIONS_RULE, ge=1, le=OPERATIONS_RULE)
+    """The rule of the operations digest."""
     committer: str
     message: str
     creation_date: datetime

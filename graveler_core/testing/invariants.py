@@ -34,7 +34,8 @@ def check_history(stores: Stores, repo: Repository, known: set[CommitId] | None 
         parents = read_commits(fresh.kv, fresh.commits, repo, commit.header.parents)
         assert commit.header.generation == 1 + max((p.header.generation for p in parents), default=0), at
         if parents:
-            digest, _ = operations_between(stores.indexes(repo), parents[0].layout.index, commit.layout.index)
+            before, after, rule = parents[0].layout.index, commit.layout.index, commit.header.version
+            digest = operations_between(stores.indexes(repo), before, after, rule)
             assert commit.header.operations == digest, f"{at}: its digest is not that of its changes"
         checked.add(at)
         ahead += commit.header.parents

@@ -10,20 +10,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from graveler_core.codec.content_hash import HASH, ContentHash
+from graveler_core.codec.content_hash import HASH
 from graveler_core.codec.records import decode
-from graveler_core.codec.small_hash import OPERATIONS_TAG
 from graveler_core.committed.index.indexes import Indexes
 from graveler_core.committed.index.operations import operations_between
-from graveler_core.committed.index.scan import scan
 from graveler_core.model.dump import ForeignCommit
 from graveler_core.model.entities import Commit, Layout
-from graveler_core.model.entry import RECORD_SCHEMA
 from graveler_core.model.ids import CommitId, Nonce
 from graveler_core.model.index import Index
 from graveler_core.objects.commits import StoredCommit, prepare
 from graveler_core.objects.objects import Write
-from graveler_core.segments.merge import as_records
 
 
 @dataclass(slots=True)
@@ -51,7 +47,7 @@ class ForeignCommits:
             metadata=foreign.metadata,
             generation=1 + max((parent.header.generation for parent in parents), default=0),
             nonce=Nonce(HASH(data).hexdigest()[:32]),
-            operations=self._operations(parents[0].layout.index if parents else None, index),
+            operations=operations_between(self.indexes, parents[0].layout.index if parents else None, index),
         )
         self.known[foreign.id], writes = prepare(self.indexes.objects.repository, header, Layout(index=index))
         return writes
@@ -60,11 +56,3 @@ class ForeignCommits:
         """The commit that a branch or tag of the dump names."""
         known = self.known.get(id)
         return CommitId(id) if known is None else known.id
-
-    def _operations(self, before: Index | None, after: Index) -> str:
-        if before is not None:
-            return operations_between(self.indexes, before, after)[0]
-        operations = ContentHash(OPERATIONS_TAG, RECORD_SCHEMA)
-        for entries in scan(self.indexes, after):
-            operations.update(as_records(entries))
-        return operations.hexdigest()

@@ -101,10 +101,11 @@ def restore(stores: Stores, repo: RepositoryId, uri: str, *, progress: Progress 
     file = dump_file(stores.blobs, uri)
     blobs = stores.blobs.at(repository.storage_namespace)
     found = verify(file, repository, blobs, lambda done, total: progress(done, 2 * total))
-    work = _Restore(stores, repository, file, found.end.digest, ForeignCommits(stores.indexes(repository)))
-    _register(work)
     said = found.repository
     ready = {name: getattr(said, name) for name in ("default_branch", "boundary_seed", "format_version")}
+    foreign = ForeignCommits(stores.indexes(repository.model_copy(update=ready)))
+    work = _Restore(stores, repository, file, found.end.digest, foreign)
+    _register(work)
     if _changed(work, ready) and _contents(work, progress) and _refs(work):
         _changed(work, {"bare": False, "read_only": said.read_only, "protection": said.protection})
         stores.registers.forget_all(repo)

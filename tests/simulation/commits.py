@@ -82,7 +82,7 @@ def _contents(observer: Observer) -> Iterator[str]:
         if not header.parents or not observer.is_left(repo):
             continue
         before, after = (observer.layout(repo, c).index for c in (header.parents[0], commit))
-        if operations_between(observer.indexes(repo), before, after)[0] != header.operations:
+        if operations_between(observer.indexes(repo), before, after, header.version) != header.operations:
             yield f"commit {commit[:8]} ({header.message}): its digest is not that of what it changed"
 
 

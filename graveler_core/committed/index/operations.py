@@ -2,20 +2,55 @@
 
 from __future__ import annotations
 
-from graveler_core.codec.content_hash import ContentHash
-from graveler_core.codec.small_hash import OPERATIONS_TAG
+from collections.abc import Iterator
+
+import pyarrow as pa
+
 from graveler_core.committed.diff import CHANGES, as_changes
 from graveler_core.committed.index.diff import diff
 from graveler_core.committed.index.indexes import Indexes
-from graveler_core.model.entry import RECORD_SCHEMA
+from graveler_core.committed.index.layers import own_changes
+from graveler_core.committed.index.scan import scan
+from graveler_core.model.entities import OPERATIONS_RULE
 from graveler_core.model.index import Index
+from graveler_core.segments.merge import as_records
+from graveler_core.segments.operations import OperationsDigest, digest_of_few
 
 
-def operations_between(indexes: Indexes, left: Index, right: Index) -> tuple[str, int]:
-    """The digest of what leads from one index to another, as `successor` gives it, and how many changes that are."""
-    operations = ContentHash(OPERATIONS_TAG, RECORD_SCHEMA)
-    count = 0
-    for found in diff(indexes, left, right, wanted=CHANGES):
-        operations.update(as_changes(found))
-        count += len(found)
-    return operations.hexdigest(), count
+def operations_between(indexes: Indexes, before: Index | None, after: Index, rule: int = OPERATIONS_RULE) -> str:
+    """The digest of what leads from one index to another (None: from nothing), as `successor` gives it.
+
+    Args:
+        rule: That of the header which the digest is compared with.
+
+    Raises:
+        CorruptData: something of them is missing or damaged.
+    """
+    operations = OperationsDigest(indexes.trees.boundary_seed, rule)
+    for changes in _changes(indexes, before, after):
+        operations.update(changes)
+    return operations.hexdigest()
+
+
+def own_operations(indexes: Indexes, index: Index, rule: int) -> str | None:
+    """The digest of what an index says that its commit changed; None where that is not kept apart.
+
+    Raises:
+        CorruptData: the inline index or the run is missing or damaged.
+    """
+    own = own_changes(indexes, index)
+    if own is None:
+        return None
+    if not index.own_run:
+        records = [(element.key, element.record) for element in own.elements]
+        return digest_of_few(records, indexes.trees.boundary_seed, rule)
+    operations = OperationsDigest(indexes.trees.boundary_seed, rule)
+    operations.update(own.table)
+    return operations.hexdigest()
+
+
+def _changes(indexes: Indexes, before: Index | None, after: Index) -> Iterator[pa.Table]:
+    if before is None:
+        yield from map(as_records, scan(indexes, after))
+    else:
+        yield from map(as_changes, diff(indexes, before, after, wanted=CHANGES))

@@ -10,16 +10,14 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
-from graveler_core.codec.content_hash import ContentHash
-from graveler_core.codec.small_hash import OPERATIONS_TAG
 from graveler_core.committed.apply import Mapper
 from graveler_core.committed.diff import EXACT, as_changes
 from graveler_core.committed.index.diff import diff
 from graveler_core.committed.index.indexes import Indexes
 from graveler_core.committed.index.successor import Successor, on_metarange
-from graveler_core.model.entry import RECORD_SCHEMA
 from graveler_core.model.index import Index
 from graveler_core.segments.merge import as_records, identities
+from graveler_core.segments.operations import OperationsDigest
 
 
 def settled(indexes: Indexes, parent: Index, tree: Successor, *, mapper: Mapper = map) -> Successor:
@@ -28,7 +26,7 @@ def settled(indexes: Indexes, parent: Index, tree: Successor, *, mapper: Mapper 
     Raises:
         CorruptData: a part of either is missing or damaged.
     """
-    operations = ContentHash(OPERATIONS_TAG, RECORD_SCHEMA)
+    operations = OperationsDigest(indexes.trees.boundary_seed)
     added = changed = removed = retimed = 0
     for found in diff(indexes, parent, tree.index, wanted=EXACT):
         same = (identities(found.before) == identities(found.after)).all(axis=1)

@@ -19,10 +19,8 @@ from typing import TypeAlias
 
 import pyarrow as pa
 
-from graveler_core.codec.content_hash import ContentHash
 from graveler_core.codec.elements import Action, Element
 from graveler_core.codec.record_format import TOMBSTONE_VALUE, record_identity
-from graveler_core.codec.small_hash import OPERATIONS_TAG, operations_digest
 from graveler_core.committed.apply import Mapper, apply
 from graveler_core.committed.index.fold import fold
 from graveler_core.committed.index.indexes import Indexes
@@ -35,6 +33,7 @@ from graveler_core.model.entry import RECORD_SCHEMA
 from graveler_core.model.index import Index, Run
 from graveler_core.objects.objects import Write
 from graveler_core.segments.merge import effect
+from graveler_core.segments.operations import OperationsDigest, digest_of_few
 from graveler_core.segments.sorted_keys import KEY, require_increasing
 
 Staged: TypeAlias = tuple[bytes, bytes]
@@ -85,7 +84,7 @@ def successor(indexes: Indexes, base: Index, changes: Changes, *, mapper: Mapper
     require_increasing(few)
     existing = lookup_many(indexes, base, few.column(KEY).to_pylist(), DECISIVE)
     applied = effect(existing, few)
-    operations = ContentHash(OPERATIONS_TAG, RECORD_SCHEMA)
+    operations = OperationsDigest(indexes.trees.boundary_seed)
     operations.update(applied.effective)
     index, writes = _with_own(indexes, base, Layer(table=applied.effective))
     counts = applied.added, applied.changed, applied.removed
@@ -121,8 +120,9 @@ def small_successor(
     actions = (Action.REMOVE if record == TOMBSTONE_VALUE else Action.ADD for _, record in effective)
     own = [Element(key, action, record) for (key, record), action in zip(effective, actions, strict=True)]
     index, writes = _with_own(indexes, base, Layer(elements=own))
+    operations = digest_of_few(effective, indexes.trees.boundary_seed)
     counts = added, len(put) - added, len(effective) - len(put)
-    return Successor(index, operations_digest(effective), *counts, len(changes), tuple(writes))
+    return Successor(index, operations, *counts, len(changes), tuple(writes))
 
 
 def on_metarange(

@@ -22,7 +22,7 @@ from graveler_core.codec.content_hash import hex_id
 from graveler_core.codec.elements import Action, Element, decode_elements, encode_elements, find_element
 from graveler_core.codec.metadata_map import decode_map, decode_maps, encode_map
 from graveler_core.codec.record_format import TOMBSTONE_VALUE
-from graveler_core.codec.small_hash import operations_digest
+from graveler_core.codec.small_hash import rows_digest
 from graveler_core.codec.staged_record import decode_record, encode_entry
 from graveler_core.codec.staged_records import decode_records
 from graveler_core.committed import node
@@ -69,7 +69,7 @@ DECODERS = [
     Decoder("element", ELEMENTS, lambda data: find_element(data, b"key/0017", "index")),
     Decoder("record", STAGED, lambda data: decode_record("a", data)),
     Decoder("records", STAGED, columns_of),
-    Decoder("digest", STAGED, lambda data: operations_digest([(b"a", data)])),
+    Decoder("digest", STAGED, lambda data: rows_digest([(b"a", data)])),
     Decoder("map", [MAP], lambda data: decode_map(data, "map")),
     Decoder("maps", [MAP], maps_of),
     Decoder("node", [node.encode(NODE)], lambda data: node.decode(data, hex_id(data))),

@@ -94,6 +94,7 @@ RECORDS: dict[str, Record] = {
     ),
     "tag": Tag(id=TagId("v1"), commit_id=CommitId("c1"), message="m", signature="s"),
     "commit": Commit(
+        version=1,
         committer="me",
         message="first\n\U0001f600",
         creation_date=SINCE,
@@ -104,6 +105,15 @@ RECORDS: dict[str, Record] = {
         consumed=("repo/main:t1", "l1"),
         operations="0f",
         idempotency_key="run 1",
+    ),
+    "commit of rule 2": Commit(
+        committer="me",
+        message="",
+        creation_date=SINCE,
+        parents=(),
+        generation=1,
+        nonce=Nonce("n2"),
+        operations="0f" * 32,
     ),
     "layout": Layout(
         index=Index(

@@ -15,6 +15,7 @@ from graveler_core.model.ids import BranchId, CommitId, MetarangeId, RepositoryI
 from graveler_core.transfer.format import Kind as Rows
 from tests.golden.history import NAME
 from tests.unit.engine.world import START, World
+from tests.unit.segments.blocks import small_blocks
 from tests.unit.transfer.moves import Original, bare, elsewhere, kept, shown
 from tests.unit.transfer.test_damaged_dumps import Pair, written
 
@@ -62,6 +63,7 @@ def restored(made: Original, data: bytes) -> tuple[Repository, dict[str, CommitI
     return repo, repo.restore_refs(kept(world, data)).renamed, world
 
 
+@small_blocks()  # their ends depend on the seed, which is the dump's
 def test_they_become_commits(made: Original) -> None:
     commits = history(made)
     data = dump_of(commits, {"main": commits[3].id, "side": commits[1].id}, {"first": commits[0].id})

@@ -1,0 +1,94 @@
+"""The operations digest of a commit: what its header says of its sorted effective changes.
+
+Rule 1 (`Commit.version` 1) is one hash over all rows, which only one machine can compute, from the first to the last.
+Rule 2 cuts the rows into blocks: a block ends with each key whose hash, seeded by the repository, is under a threshold
+(one key of `BLOCK_MEAN`), and with the last row. Each block has the hash of rule 1; the digest is the hash over those,
+in order. So it is a function of the changes and the seed alone, and many can compute it, each a piece.
+
+    rule 2:  2 u8 · length of tag u8 · tag · digests of the blocks, 32 bytes each
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from graveler_core.codec.content_hash import HASH, ContentHash
+from graveler_core.codec.small_hash import OPERATIONS_TAG, rows_digest
+from graveler_core.model.entities import OPERATIONS_RULE
+from graveler_core.model.entry import RECORD_SCHEMA
+from graveler_core.segments.boundary import HASH_VALUES, key_hash, key_hashes, under
+from graveler_core.segments.sorted_keys import KEY
+
+BLOCK_MEAN = 8_192
+"""Changes of a block in the mean: enough that hashing them outweighs making the hash, few enough to send to others."""
+_THRESHOLD = HASH_VALUES // BLOCK_MEAN
+_HEAD = bytes([2, len(OPERATIONS_TAG)]) + OPERATIONS_TAG
+
+
+class OperationsDigest:
+    """The digest of changes that come table by table, in key order. Memory: none.
+
+    Args:
+        seed: The repository's boundary seed.
+        rule: That of the header which the digest is for.
+    """
+
+    def __init__(self, seed: int, rule: int = OPERATIONS_RULE) -> None:
+        self._seed = seed
+        self._in_blocks = rule > 1
+        self._closed = HASH(_HEAD)
+        self._open: ContentHash | None = None
+
+    def update(self, changes: pa.Table) -> None:
+        """Append changes, in `RECORD_SCHEMA`."""
+        start = 0
+        for end in block_ends(changes, self._seed) if self._in_blocks else ():
+            self._append(changes.slice(start, end - start))
+            self._close()
+            start = end
+        self._append(changes.slice(start))
+
+    def hexdigest(self) -> str:
+        """The digest, 64 hex digits; nothing can be appended any more."""
+        if not self._in_blocks:
+            return (self._open or _block()).hexdigest()
+        self._close()
+        return self._closed.hexdigest()
+
+    def _append(self, changes: pa.Table) -> None:
+        if changes.num_rows:
+            self._open = self._open or _block()
+            self._open.update(changes)
+
+    def _close(self) -> None:
+        if self._open is not None:
+            self._closed.update(self._open.digest())
+            self._open = None
+
+
+def digest_of_few(records: Sequence[tuple[bytes, bytes]], seed: int, rule: int = OPERATIONS_RULE) -> str:
+    """The digest of few changes, from key and staged record of each, sorted by key: without Arrow.
+
+    Raises:
+        CorruptData: a record is cut off or of another version.
+    """
+    if rule == 1:
+        return rows_digest(records).hex()
+    closed, start = HASH(_HEAD), 0
+    ends = [end for end, (key, _) in enumerate(records, 1) if key_hash(key, seed) < _THRESHOLD]
+    for end in (*ends, len(records)):
+        if end > start:
+            closed.update(rows_digest(records[start:end]))
+            start = end
+    return closed.hexdigest()
+
+
+def block_ends(changes: pa.Table, seed: int) -> list[int]:
+    """Positions (exclusive) behind the changes that end a block."""
+    return [int(at) + 1 for at in under(key_hashes(changes.column(KEY), seed), _THRESHOLD).nonzero()[0]]
+
+
+def _block() -> ContentHash:
+    return ContentHash(OPERATIONS_TAG, RECORD_SCHEMA)
