@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from graveler_core.facade.graveler import Graveler
     from graveler_core.kv.store import Store
-    from graveler_core.stores import TagVerifier
+    from graveler_core.stores import Cluster, Stores, TagVerifier
     from graveler_core.transfer.kv_copy import Copied
     from graveler_core.transfer.kv_copy_compare import Compared, Progress
 
@@ -29,6 +30,7 @@ def connect(  # noqa: PLR0913 - one call, all of it optional
     cache_bytes: int | None = None,
     metrics: CollectorRegistry | None = None,
     verify_tag: TagVerifier | None = None,
+    cluster: Cluster | None = None,
 ) -> Graveler:
     """Open graveler on a key-value store.
 
@@ -44,16 +46,35 @@ def connect(  # noqa: PLR0913 - one call, all of it optional
         metrics: A registry of Prometheus that is told of every call of the key-value store: `graveler_kv_…`.
         verify_tag: Called as `verify_tag(tag, commit)` with a tag's record and its commit's before the tag is created,
             and by `Repository.verify_tag`; refuses the tag by raising.
+        cluster: Does what outgrows this process, for instance `jobs.cluster.SparkCluster`; everything is done here
+            without.
 
     Raises:
         InvalidInput: the URL has an unknown scheme or a wrong form, or the cache no room.
         Unavailable: the store cannot be reached, or is no graveler store.
     """
+    from graveler_core.facade.graveler import Graveler
+    from graveler_core.stores import Hooks
+
+    stores = open_stores(
+        url, storage_options=storage_options, cache_dir=cache_dir, cache_bytes=cache_bytes, metrics=metrics
+    )
+    return Graveler(replace(stores, hooks=Hooks(verify_tag), cluster=cluster))
+
+
+def open_stores(
+    url: str,
+    *,
+    storage_options: Mapping[str, str] | None = None,
+    cache_dir: str | PathLike[str] | None = None,
+    cache_bytes: int | None = None,
+    metrics: CollectorRegistry | None = None,
+) -> Stores:
+    """What `connect` opens, without a handle on it: for workers of a cluster. Arguments and errors as there."""
     from graveler_core.blobs.disk_cache import DEFAULT_BYTES, DiskCache
     from graveler_core.blobs.open import OpenedBlobs
-    from graveler_core.facade.graveler import Graveler
     from graveler_core.kv.registry import open_store
-    from graveler_core.stores import Aside, Hooks, Stores, Turns
+    from graveler_core.stores import Aside, Stores, Turns
 
     durable = "durability=process" not in url
     cache = None if cache_dir is None else DiskCache(cache_dir, DEFAULT_BYTES if cache_bytes is None else cache_bytes)
@@ -63,7 +84,7 @@ def connect(  # noqa: PLR0913 - one call, all of it optional
         from graveler_core.kv.wrappers.metrics import Metered
 
         kv = Metered(kv, metrics)
-    return Graveler(Stores(kv=kv, blobs=blobs, background=Aside(), turns=Turns(kv), hooks=Hooks(verify_tag)))
+    return Stores(kv=kv, blobs=blobs, background=Aside(), turns=Turns(kv))
 
 
 def copy_store(source: str, target: str, *, dry_run: bool = False, progress: Progress = lambda more: None) -> Copied:
