@@ -26,15 +26,19 @@ _LOCAL: Mapping[str, str] = MappingProxyType(
     }
 )
 
+_ATTEMPTS = 3
+"""At a task; Spark's own default for a local session is one."""
+
 
 def local_settings(cores: int = 2, memory: str = "1g") -> dict[str, str]:
     """Settings of a small local session: `cores` threads in one JVM of `memory`, few shuffle partitions, no web page.
 
+    A task is tried again when its worker dies, as on a cluster.
     The session's time zone is UTC, so that dates never depend on where a job runs.
     """
     return {
         **_LOCAL,
-        "spark.master": f"local[{cores}]",
+        "spark.master": f"local[{cores},{_ATTEMPTS}]",
         "spark.driver.memory": memory,
         "spark.sql.shuffle.partitions": str(cores),
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from jobs.nycflights import FLIGHTS_SCHEMA, WEATHER_SCHEMA, read_csv
 from tests.flights_data import write_flights, write_weather
+from tests.postgresql_server import fresh_schema, running_server
 from tests.spark_session import spark
 
 __all__ = ["spark"]
@@ -29,3 +31,17 @@ def weather(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Da
 def namespace(tmp_path: Path) -> str:
     """A storage namespace whose path would need escaping in a URI."""
     return (tmp_path / "a lake, 100 % real").as_uri()
+
+
+@pytest.fixture(scope="session")
+def postgresql_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The URL of a running server."""
+    with running_server(tmp_path_factory) as url:
+        yield url
+
+
+@pytest.fixture
+def postgresql_url(postgresql_server: str) -> Iterator[str]:
+    """The URL of an empty schema on it."""
+    with fresh_schema(postgresql_server) as url:
+        yield url

@@ -12,7 +12,7 @@ from jobs.session import local_settings, pin_worker_interpreter
 
 def test_settings_follow_the_cores() -> None:
     settings = local_settings(cores=3, memory="2g")
-    assert settings["spark.master"] == "local[3]"
+    assert settings["spark.master"] == "local[3,3]"
     assert settings["spark.sql.shuffle.partitions"] == "3"
     assert settings["spark.driver.memory"] == "2g"
     assert settings["spark.ui.enabled"] == "false"

@@ -1,0 +1,136 @@
+"""`SparkCluster`: Spark as the `Cluster` of the engine. DataFrames alone, so it works on Spark Connect too.
+
+The items travel as rows of a DataFrame, one a partition, so one a task; a function that is pickled by value, and needs
+nothing but the standard library until it runs, hands each to `jobs.piecework`. The outcomes are shuffled before they
+are fetched: all tasks run side by side whatever the driver does, and then it fetches a few outcomes at a time, in
+the order of the items. (`toLocalIterator` on the tasks themselves would run one after the other; a range partitioning
+would run them twice, the first time to sample.)
+
+A task that runs twice, by a retry or by speculation, gives two outcomes of which Spark hands over one; the contract of
+`Cluster.map` makes the other one harmless. Nothing becomes visible here: the engine on the driver swaps a record, or
+does not. A driver that is killed leaves blobs that nothing names.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import pyarrow as pa
+from pyspark.sql import functions as F
+
+from graveler_core.errors import InvalidInput
+from jobs.connection import Connection, refuse_memory
+from jobs.piecework import ITEMS, OUTCOMES_SQL, PACKAGE, Done, Failed, Piecework, packed
+from jobs.sight import sights
+from jobs.spark_errors import explained
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from graveler_core.stores import Stores
+
+T = TypeVar("T")
+U = TypeVar("U")
+ROWS_PER_PIECE: Final = 1_000_000
+"""Rows that a task works on: about a second, so that starting it is little and repeating it cheap."""
+THRESHOLD: Final = 5_000_000
+"""Rows from which on Spark is asked: fewer are done here in seconds."""
+_FETCHES: Final = 64
+"""At most so many times outcomes are fetched: each is a small job of Spark's, whatever it brings."""
+
+
+@dataclass(frozen=True)
+class SparkCluster:
+    """Work on a Spark session, in pieces.
+
+    Args:
+        spark: The session, or a function that gives it, called when there is work for it and not before.
+        connection: How workers reach the stores that the driver works on.
+        rows_per_piece: About how many rows make a task.
+        threshold: Work on fewer rows is not worth a session: the engine does it in the driver.
+    """
+
+    spark: SparkSession | Callable[[], SparkSession]
+    connection: Connection
+    rows_per_piece: int = ROWS_PER_PIECE
+    threshold: int = THRESHOLD
+
+    def __post_init__(self) -> None:
+        if self.spark is None:
+            raise InvalidInput("no Spark session: give one, as SparkSession.builder.getOrCreate() makes it")
+        if self.rows_per_piece < 1 or self.threshold < 0:
+            raise InvalidInput(
+                f"rows_per_piece is {self.rows_per_piece}, threshold is {self.threshold}: "
+                "the first must be at least 1, the second not negative"
+            )
+
+    def pieces(self, rows: int) -> int:
+        """1 below the threshold; else two pieces or more."""
+        return 1 if rows < self.threshold else max(2, -(-rows // self.rows_per_piece))
+
+    def map(self, work: Callable[[Stores, T], U], items: Sequence[T]) -> Iterator[U]:
+        """As `Cluster.map` says. Starts when the first result is asked for; then a few are held at a time.
+
+        Raises:
+            InvalidInput: work on a store that one process, or one machine, alone can see.
+            Unavailable: Spark has no Java, no session, no workers, or its workers lack what they need.
+            GravelerError: what the first of the items that failed has raised.
+        """
+        if not items:
+            return
+        piecework, rows = self._packed(work, items)
+        with explained():
+            spark = self.spark() if callable(self.spark) else self.spark
+            for ordinal, row in enumerate(_done(spark, piecework, rows).toLocalIterator(prefetchPartitions=True)):
+                if row.ordinal != ordinal:
+                    raise AssertionError(f"Spark gave outcome {row.ordinal} in place of {ordinal}")
+                yield _result(pickle.loads(row.outcome))  # noqa: S301 (our own workers')
+
+    def _packed(self, work: Callable[..., Any], items: Sequence[Any]) -> tuple[bytes, pa.Table]:
+        function, namespaces = packed(work)
+        batches = []
+        for ordinal, item in enumerate(items):
+            data, named = packed(item)
+            namespaces |= named
+            batches.append(pa.record_batch([[ordinal], [data]], schema=ITEMS))
+        for uri in namespaces:
+            refuse_memory(uri)
+        seen = sights(self.connection.url, namespaces)
+        piecework, _ = packed(Piecework(function, self.connection, seen, version(PACKAGE)))
+        return piecework, pa.Table.from_batches(batches)
+
+
+def _done(spark: SparkSession, piecework: bytes, rows: pa.Table) -> DataFrame:
+    """The outcomes: partitions in the order of the items, each with a few outcomes in that order."""
+    items = spark.createDataFrame(rows).repartitionById(rows.num_rows, "ordinal")
+    made = items.mapInArrow(_carried(piecework), OUTCOMES_SQL)
+    fetches = min(rows.num_rows, _FETCHES)
+    fetch = F.expr(f"cast(ordinal * {fetches}L div {rows.num_rows} as int)")
+    return made.repartitionById(fetches, fetch).sortWithinPartitions("ordinal")
+
+
+def _carried(piecework: bytes) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """A function for `mapInArrow`, pickled by value: a worker without our package can still run it, to say so."""
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        # Spark gives a machine a worker for each core; polars reads this when it is imported.
+        os.environ.setdefault("POLARS_MAX_THREADS", "1")
+        try:
+            from jobs.piecework import outcomes  # noqa: PLC0415
+        except ModuleNotFoundError as missing:
+            raise RuntimeError(f"graveler is not installed: {missing}") from None  # as jobs.spark_errors.NOT_INSTALLED
+        yield from outcomes(piecework, batches)
+
+    return run
+
+
+def _result(outcome: Done | Failed) -> Any:
+    if isinstance(outcome, Failed):
+        outcome.error.add_note(f"In a worker of Spark:\n{outcome.trace}")
+        raise outcome.error
+    return outcome.value

@@ -1,0 +1,105 @@
+"""What a Spark worker does: open the stores, call the function on its item, and pack what came of it as bytes.
+
+Errors of graveler come back as what came of it: they say what is wrong with the data or the call, which another attempt
+would find again. Every other error fails the task, and Spark tries it again elsewhere.
+"""
+
+from __future__ import annotations
+
+import pickle
+import traceback
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.metadata import version
+from io import BytesIO
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+
+from graveler_core.errors import GravelerError, InvalidInput
+from graveler_core.model.entities import Repository
+from jobs.connection import Connection, opened
+from jobs.sight import Sight
+
+if TYPE_CHECKING:
+    from graveler_core.stores import Stores
+
+ITEMS: Final = pa.schema([("ordinal", pa.int32()), ("item", pa.binary())])
+OUTCOMES: Final = pa.schema([("ordinal", pa.int32()), ("outcome", pa.binary())])
+OUTCOMES_SQL: Final = "ordinal int, outcome binary"
+PACKAGE: Final = "graveler"
+
+
+@dataclass(frozen=True, slots=True)
+class Piecework:
+    """One call of `Cluster.map`, but for its items."""
+
+    work: bytes
+    """The function, pickled: it is looked for once the version is known to be the same."""
+    connection: Connection
+    sights: tuple[Sight, ...]
+    version: str
+    """Of the driver's package: another might cut or hash differently."""
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What the function has given."""
+
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The error of graveler that the function has raised, and where, as text."""
+
+    error: GravelerError
+    trace: str
+
+
+def packed(value: object) -> tuple[bytes, set[str]]:
+    """A value as bytes, and the storage namespaces of the repositories that it holds, wherever in it they are."""
+    buffer = BytesIO()
+    packer = _Packer(buffer)
+    packer.dump(value)
+    return buffer.getvalue(), packer.namespaces
+
+
+def outcomes(piecework: bytes, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Called in a worker, for `mapInArrow`: batches of `ITEMS` to batches of `OUTCOMES`, one row each."""
+    for batch in batches:
+        for ordinal, item in zip(*batch.select(ITEMS.names).columns, strict=True):
+            outcome = pickle.dumps(_outcome(piecework, item.as_buffer()))
+            yield pa.record_batch([[ordinal.as_py()], [outcome]], schema=OUTCOMES)
+
+
+def _outcome(piecework: bytes, item: pa.Buffer) -> Done | Failed:
+    try:
+        work, connection = _unpacked(piecework)
+        return Done(work(opened(connection), pickle.loads(item)))  # noqa: S301 (the driver's own)
+    except GravelerError as error:
+        return Failed(error, traceback.format_exc())
+
+
+@lru_cache(maxsize=1)
+def _unpacked(piecework: bytes) -> tuple[Callable[[Stores, Any], Any], Connection]:
+    asked: Piecework = pickle.loads(piecework)  # noqa: S301 (the driver's own)
+    if version(PACKAGE) != asked.version:
+        raise InvalidInput(
+            f"Spark's workers have {PACKAGE} {version(PACKAGE)}, the driver has {asked.version}: install one version"
+        )
+    for sight in asked.sights:
+        sight.check()
+    return pickle.loads(asked.work), asked.connection  # noqa: S301 (the driver's own)
+
+
+class _Packer(pickle.Pickler):
+    def __init__(self, buffer: BytesIO) -> None:
+        super().__init__(buffer, protocol=5)
+        self.namespaces: set[str] = set()
+
+    def reducer_override(self, value: object) -> Any:
+        if isinstance(value, Repository):
+            self.namespaces.add(value.storage_namespace)
+        return NotImplemented

@@ -1,0 +1,62 @@
+"""Functions for workers to call."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from graveler_core.errors import Conflict, Kind
+from graveler_core.facade.graveler import Graveler
+from graveler_core.model.entities import Repository
+from graveler_core.stores import Stores
+
+
+def doubled(stores: Stores, item: int) -> int:
+    return 2 * item
+
+
+def refused(stores: Stores, item: int) -> int:
+    if item >= 3:
+        raise Conflict(f"item {item} is in the way", kind=Kind.MergeConflict, item=item, path=b"\x00\xff")
+    return item
+
+
+def broken(stores: Stores, item: int) -> int:
+    raise ArithmeticError(f"item {item}")
+
+
+def died_once(marks: str, stores: Stores, item: int) -> tuple[int, int]:
+    """The process ends at the first attempt at item 2; gives the item and how many attempts there were."""
+    attempts = Path(marks) / str(item)
+    with attempts.open("a") as file:
+        file.write(".")
+    if item == 2 and attempts.stat().st_size == 1:
+        os._exit(1)
+    return item, attempts.stat().st_size
+
+
+def stumbled_once(marks: str, stores: Stores, item: int) -> int:
+    """An error that is not graveler's at the first attempt at each item."""
+    attempts = Path(marks) / str(item)
+    with attempts.open("a") as file:
+        file.write(".")
+    if attempts.stat().st_size == 1:
+        raise OSError("the network is down")
+    return item
+
+
+def head_of_main(stores: Stores, item: str) -> tuple[int, str]:
+    """In which process, and what the store says of a repository."""
+    return os.getpid(), Graveler(stores).repository(item).commit("main").id
+
+
+def blob_in(repository: Repository, stores: Stores, item: int) -> bytes:
+    """Writes a blob into a repository's namespace, and reads it."""
+    blobs = stores.blobs.at(repository.storage_namespace)
+    blobs.create(f"data/{item}", bytes([item]))
+    return blobs.read(f"data/{item}")
+
+
+def slots(stores: Stores, item: int) -> str | None:
+    """Threads of polars in the worker."""
+    return os.environ.get("POLARS_MAX_THREADS")
