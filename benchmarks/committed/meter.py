@@ -16,11 +16,12 @@ import pyarrow.compute as pc
 
 from benchmarks.scenario import Place
 from graveler_core.blobs.counting import CountingBlobs
-from graveler_core.blobs.port import Blobs, BlobStores
+from graveler_core.blobs.port import Blobs, BlobStores, Foreign
 from graveler_core.facade.graveler import Graveler
 from graveler_core.kv.abilities import GetsMany, Item, Loads, SetsMany
 from graveler_core.kv.store import Predicate, Store, Stored
 from graveler_core.kv.wrappers.passing import Passing
+from graveler_core.model.address import Namespace
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +100,10 @@ class MeteredObjects:
     def at(self, namespace_uri: str) -> Blobs:
         """The objects of a storage namespace."""
         return self.metered.setdefault(namespace_uri, CountingBlobs(self._inner.at(namespace_uri)))
+
+    def foreign(self, place: Namespace) -> Foreign:
+        """The objects of others, not metered."""
+        return self._inner.foreign(place)
 
 
 class Meter:

@@ -13,16 +13,19 @@ from graveler_core.blobs.port import BlobInfo
 PAGE = 1000
 
 
-def listed(root: str, prefix: str, after: str) -> Iterator[BlobInfo]:
+def listed(root: str, prefix: str = "", after: str = "", *, odd: bool = False) -> Iterator[BlobInfo]:
     """Regular files whose address begins with `prefix` and is greater than `after`; links and the rest are passed over.
 
     A directory sorts as its name and a slash, which puts what lies in it where its address belongs.
+
+    Args:
+        odd: Also what has a name that is not UTF-8, as `os.fsdecode` tells it; its order is not that of its bytes.
     """
-    yield from _within(root, "", prefix, after)
+    yield from _within(root, "", (prefix, after), odd=odd)
 
 
-def _within(root: str, above: str, prefix: str, after: str) -> Iterator[BlobInfo]:
-    wanted = [name for name in _names(root, above) if _may_hold(above + name, prefix, after)]
+def _within(root: str, above: str, interval: tuple[str, str], *, odd: bool) -> Iterator[BlobInfo]:
+    wanted = [name for name in _names(root, above, odd=odd) if _may_hold(above + name, *interval)]
     files: list[str] = []
     for name in wanted:
         if not name.endswith("/"):
@@ -33,11 +36,11 @@ def _within(root: str, above: str, prefix: str, after: str) -> Iterator[BlobInfo
             continue
         yield from _described(root, above, files)
         files = []
-        yield from _within(root, above + name, prefix, after)
+        yield from _within(root, above + name, interval, odd=odd)
     yield from _described(root, above, files)
 
 
-def _names(root: str, above: str) -> list[str]:
+def _names(root: str, above: str, *, odd: bool) -> list[str]:
     """Names in a directory in order, directories with a slash; nothing where the directory is gone."""
     try:
         with opened_directory(root, _parts(above)) as fd, os.scandir(fd) as entries:
@@ -45,7 +48,7 @@ def _names(root: str, above: str) -> list[str]:
     except FileNotFoundError:
         return []
     hidden = {TEMPORARY + "/"} if not above else set()
-    return sorted(name for name in names if name not in hidden and _is_text(name))
+    return sorted(name for name in names if name not in hidden and (odd or _is_text(name)))
 
 
 def _may_hold(address: str, prefix: str, after: str) -> bool:

@@ -20,8 +20,9 @@ from obstore.store import AzureStore, GCSStore, MemoryStore, S3Store
 
 from graveler_core.blobs.cached import CachedBlobs
 from graveler_core.blobs.disk_cache import DiskCache
+from graveler_core.blobs.foreign import ForeignFiles, ForeignRemote
 from graveler_core.blobs.local import LocalBlobs
-from graveler_core.blobs.port import Blobs
+from graveler_core.blobs.port import Blobs, Foreign
 from graveler_core.blobs.remote import RemoteBlobs
 from graveler_core.errors import InvalidInput, Kind, Unavailable
 from graveler_core.model.address import Namespace, namespace
@@ -48,10 +49,15 @@ def open_blobs(at: Namespace | str, options: Mapping[str, str] | None = None, *,
     place = at if isinstance(at, Namespace) else namespace(at)
     if place.scheme == "file":
         return LocalBlobs(place, durable)
+    return RemoteBlobs(_store(place, options or {}), place)
+
+
+def _store(place: Namespace, options: Mapping[str, str]) -> S3Store | GCSStore | AzureStore | MemoryStore:
+    """The store of a whole bucket."""
     if place.scheme == "memory":
         with _memory_lock:
-            return RemoteBlobs(_memory.setdefault(place.bucket, MemoryStore()), place)
-    return RemoteBlobs(_remote_store(place, dict(options or {})), place)
+            return _memory.setdefault(place.bucket, MemoryStore())
+    return _remote_store(place, dict(options))
 
 
 def _remote_store(place: Namespace, options: dict[str, str]) -> S3Store | GCSStore | AzureStore:
@@ -112,6 +118,7 @@ class OpenedBlobs:
     def _reset(self) -> None:
         self._lock = threading.Lock()
         self._opened: dict[Namespace, Blobs] = {}
+        self._buckets: dict[tuple[str, str], S3Store | GCSStore | AzureStore | MemoryStore] = {}
 
     def __repr__(self) -> str:
         return f"OpenedBlobs(options=<{len(self._options)}>, durable={self._durable})"
@@ -127,8 +134,7 @@ class OpenedBlobs:
     def at(self, namespace_uri: str) -> Blobs:
         """The objects of a storage namespace, opened at the first call."""
         place = _parsed(namespace_uri)
-        if place.scheme == "memory" and self._process != _this_process():
-            raise Unavailable(f"{place.uri}: a storage namespace in memory cannot be used from another process")
+        self._require_reach(place)
         with self._lock:
             found = self._opened.get(place)
             if found is None:
@@ -138,12 +144,28 @@ class OpenedBlobs:
                 self._opened[place] = found
             return found
 
+    def foreign(self, place: Namespace) -> Foreign:
+        """The objects of others below a place; each bucket is opened once."""
+        self._require_reach(place)
+        if place.scheme == "file":
+            return ForeignFiles(place)
+        with self._lock:
+            bucket = place.scheme, place.bucket
+            if bucket not in self._buckets:
+                self._buckets[bucket] = _store(place, self._options)
+            return ForeignRemote(self._buckets[bucket], place)
+
+    def _require_reach(self, place: Namespace) -> None:
+        if place.scheme == "memory" and self._process != _this_process():
+            raise Unavailable(f"{place.uri}: a storage namespace in memory cannot be used from another process")
+
     def close(self) -> None:
         """Close everything that is open; `at` opens anew."""
         with self._lock:
             for blobs in self._opened.values():
                 blobs.close()
             self._opened.clear()
+            self._buckets.clear()
 
 
 _parsed = lru_cache(maxsize=1_024)(namespace)

@@ -15,8 +15,21 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol, TypeAlias
 
+import pyarrow as pa
+
+from graveler_core.model.address import Namespace
+
 Data: TypeAlias = bytes | bytearray | memoryview
 """What can be written, without a copy: wrap other buffers (pyarrow, numpy) in a contiguous `memoryview`."""
+LISTED = pa.schema(
+    [
+        pa.field("key", pa.binary(), nullable=False),
+        pa.field("size", pa.int64(), nullable=False),
+        pa.field("etag", pa.string()),
+        pa.field("mtime", pa.timestamp("us", tz="UTC")),
+    ]
+)
+"""What a listing tells of objects: the key below the place that was listed, bytes, the store's etag without quotes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +103,37 @@ class Blobs(Protocol):
         ...
 
 
+class Foreign(Protocol):
+    """The objects of others below a place: listed and read, never written, under whatever keys they bear there.
+
+    They may change at any time. The etag differs whenever an object was written anew at its place; it says nothing
+    about objects at two places. Errors as of `Blobs`; `NotFound` where there is no object to read.
+    """
+
+    def pages(self) -> Iterator[pa.Table]:
+        """All objects, as tables in `LISTED`, lazily; not a snapshot. Keys rise, but in S3's directory buckets.
+
+        Some stores show an object whose key ends in a slash, which marks a directory, without the slash: it is empty,
+        stands in its own order, and `head` knows nothing of it.
+        """
+        ...
+
+    def head(self, key: str) -> BlobInfo | None:
+        """What is known of the object, None where there is none."""
+        ...
+
+    def read(self, key: str) -> bytes:
+        """The whole object."""
+        ...
+
+
 class BlobStores(Protocol):
-    """Where the storage namespaces of repositories are opened."""
+    """Where the storage namespaces of repositories are opened, and places that belong to others."""
 
     def at(self, namespace: str) -> Blobs:
         """The objects of a storage namespace; the same value for the same namespace. `InvalidInput` if it is none."""
+        ...
+
+    def foreign(self, place: Namespace) -> Foreign:
+        """The objects of others below a place. Opens nothing yet."""
         ...

@@ -19,8 +19,11 @@ from graveler_core.model.names import MAX_PATH_BYTES, path_key
 
 _NO_RELATIVE = r"\x00|\\|%[0-9A-Fa-f]{2}|(?:\A|/)\.{0,2}(?:/|\z)"
 """Matches what `relative_address` refuses. An escape of two hex digits is what unquoting would change."""
-_PLAIN_FULL = r"\A(?:s3|gs|az|memory)://[A-Za-z0-9][A-Za-z0-9._-]*(?:/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+\z"
-_PLAIN_FILE = r"\Afile://(?:/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+\z"
+_ESCAPE = r"%(?:2[0-9A-C]|3[A-F]|40|5[BDE]|60|7[B-D])"
+"""What stands for a printable ASCII character that is always escaped, but for the backslash, which is refused."""
+_PLAIN_PATH = rf"(?:/(?:[A-Za-z0-9_~-]|{_ESCAPE})(?:[A-Za-z0-9._~-]|{_ESCAPE})*)+\z"
+_PLAIN_FULL = r"\A(?:s3|gs|az|memory)://[A-Za-z0-9][A-Za-z0-9._-]*" + _PLAIN_PATH
+_PLAIN_FILE = r"\Afile://" + _PLAIN_PATH
 """Full addresses that `full_address` gives back as they are; the others are asked one by one."""
 
 

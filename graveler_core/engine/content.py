@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from graveler_core.errors import CorruptData
+from graveler_core.model.address import parted
 from graveler_core.model.entities import Repository
 from graveler_core.model.entry import AddressType, Entry
 from graveler_core.stores import Stores
@@ -23,5 +24,5 @@ def read_content(stores: Stores, repo: Repository, entry: Entry) -> bytes:
         raise CorruptData(f"entry {entry.path!r}: has no address", path=entry.path)
     if entry.address_type is AddressType.RELATIVE:
         return stores.blobs.at(repo.storage_namespace).read(entry.address)
-    place, _, name = entry.address.rpartition("/")
-    return stores.blobs.at(place).read(name)
+    place, key = parted(entry.address)
+    return stores.blobs.foreign(place).read(key)

@@ -13,6 +13,7 @@ from graveler_core.engine.resolve import resolve, resolve_commit
 from graveler_core.engine.rows import changes_of
 from graveler_core.facade.commits import Commits
 from graveler_core.facade.history import CommitRecord, LogEntry, commit_record, log_entry
+from graveler_core.facade.importing import Importing
 from graveler_core.facade.joining import Joining
 from graveler_core.facade.listing import Listing
 from graveler_core.facade.moving import Moving
@@ -29,7 +30,7 @@ from graveler_core.model.ids import BranchId, RepositoryUid
 from graveler_core.model.names import branch_id, prefix_key
 
 
-class Repository(References, Joining, Commits, Protecting, Moving):
+class Repository(References, Joining, Importing, Commits, Protecting, Moving):
     """A repository: its branches, tags and history."""
 
     def __repr__(self) -> str:

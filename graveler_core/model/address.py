@@ -92,3 +92,12 @@ def full_address(uri: str) -> str:
     if not parsed.path:
         raise InvalidInput(f"address {uri!r}: must name an object, not a bucket", kind=Kind.InvalidValue, address=uri)
     return parsed.uri
+
+
+def parted(uri: str) -> tuple[Namespace, str]:
+    """Where an object with an address of its own lies, and its key there: in its directory, or else in its bucket."""
+    place = namespace(full_address(uri))
+    if place.scheme != "file":
+        return Namespace(place.scheme, place.bucket, ""), place.path
+    directory, _, name = place.path.rpartition("/")
+    return Namespace(place.scheme, "", directory), name

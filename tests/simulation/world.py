@@ -12,14 +12,15 @@ from typing import Protocol, TypeVar
 
 import greenlet
 
-from graveler_core.blobs.port import BlobInfo, Data
+from graveler_core.blobs.foreign import ForeignFiles
+from graveler_core.blobs.port import BlobInfo, Data, Foreign
 from graveler_core.committed.index.indexes import Sizes
 from graveler_core.engine import reference_events, tending
 from graveler_core.errors import Kind, NotFound, OutcomeUnknown, SlowDown
 from graveler_core.kv.backends.memory import open_memory
 from graveler_core.kv.store import KeyValue, Predicate, Store
 from graveler_core.kv.wrappers.passing import Call, Passing
-from graveler_core.model.address import relative_address
+from graveler_core.model.address import Namespace, relative_address
 from graveler_core.model.entities import Repository
 from graveler_core.objects.commits import CommitCache
 from graveler_core.segments.boundary import Cutting
@@ -179,6 +180,10 @@ class SimBlobs:
     def at(self, namespace: str) -> SimBlobs:
         """One storage namespace."""
         return SimBlobs(self._held, self._scheduler, namespace.rstrip("/") + "/")
+
+    def foreign(self, place: Namespace) -> Foreign:
+        """What nobody in a simulation imports from."""
+        return ForeignFiles(place)
 
     def create(self, address: str, data: Data) -> bool:
         relative_address(address)

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from graveler_core.blobs.counting import CountingBlobs
-from graveler_core.blobs.port import BlobStores
+from graveler_core.blobs.port import BlobStores, Foreign
 from graveler_core.kv.store import Store
 from graveler_core.kv.wrappers.faults import Fault, Faulty
 from graveler_core.kv.wrappers.passing import Call, Passing
+from graveler_core.model.address import Namespace
 from graveler_core.records.access import LOST_ANSWERS
 
 T = TypeVar("T")
@@ -68,6 +69,10 @@ class WatchedBlobs:
         if namespace not in self._opened:
             self._opened[namespace] = CountingBlobs(self.inner.at(namespace), self._note)
         return self._opened[namespace]
+
+    def foreign(self, place: Namespace) -> Foreign:
+        """The objects of others."""
+        return self.inner.foreign(place)
 
     def _note(self, verb: str, address: str) -> None:
         if verb == "create":

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graveler_core.blobs.counting import CountingBlobs
-from graveler_core.blobs.port import Blobs
+from graveler_core.blobs.foreign import ForeignFiles
+from graveler_core.blobs.port import Blobs, Foreign
 from graveler_core.committed.cache import TreeCache
 from graveler_core.committed.diff import as_changes
 from graveler_core.committed.index.diff import diff
@@ -19,6 +20,7 @@ from graveler_core.engine.chain import changed_keys
 from graveler_core.engine.view import commit_of
 from graveler_core.errors import Conflict, NoChanges
 from graveler_core.facade.repository import Repository
+from graveler_core.model.address import Namespace
 from graveler_core.model.ids import CommitId
 from graveler_core.objects.commits import StoredCommit
 from graveler_core.records import layout as keys
@@ -49,6 +51,9 @@ class OneNamespace:
 
     def at(self, namespace: str) -> Blobs:
         return self.blobs
+
+    def foreign(self, place: Namespace) -> Foreign:
+        return ForeignFiles(place)
 
     def close(self) -> None:
         """Nothing is its own."""

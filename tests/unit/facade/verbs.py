@@ -13,6 +13,9 @@ from datetime import timedelta
 from typing import Any
 from uuid import uuid4
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from graveler_core.errors import InvalidInput
 from graveler_core.facade.branch import Branch
 from graveler_core.facade.graveler import Graveler
@@ -21,6 +24,7 @@ from graveler_core.model.compaction import Thresholds
 from graveler_core.model.operations import Put
 from graveler_core.model.protection import Action
 from tests.unit.engine.flows import table
+from tests.unit.engine.importing.sources import lake
 from tests.unit.engine.world import entry
 
 NEW = entry(9)
@@ -60,6 +64,17 @@ def _undeleted(g: Graveler) -> None:
     g.undelete_repository("short-lived")
 
 
+def _lake() -> str:
+    return lake({"object": b"bytes"})
+
+
+def _import_from_inventory(repository: Repository) -> None:
+    file = pa.BufferOutputStream()
+    pq.write_table(pa.table({"key": ["raw/object"], "size": [5]}), file)
+    inventory = lake({"inventory.parquet": file.getvalue().to_pybytes()})
+    repository.import_inventory(inventory, "memory://listed/raw", "work")
+
+
 def _verified(repository: Repository) -> None:
     with suppress(InvalidInput):  # nothing is there to verify it
         repository.verify_tag("v1")
@@ -97,6 +112,9 @@ VARIANTS: dict[str, Verb] = {
 }
 """Other calls of the verbs of a branch, which take other ways."""
 REPOSITORY: dict[str, Verb] = {
+    "import_prefix": Verb(lambda r: r.import_prefix(_lake(), "work"), Action.COMMIT),
+    "import_inventory": Verb(_import_from_inventory, Action.COMMIT),
+    "import_objects": Verb(lambda r: r.import_objects([f"{_lake()}/object"], "work"), Action.COMMIT),
     "merge": Verb(lambda r: r.merge("dev", into="work"), Action.MERGE),
     "cherry_pick": Verb(lambda r: r.cherry_pick("dev", onto="work"), Action.COMMIT),
     "transplant": Verb(lambda r: r.transplant(["dev"], onto="work"), Action.COMMIT),

@@ -13,7 +13,7 @@ from functools import cache, partial
 from typing import NamedTuple
 
 from graveler_core.blobs.counting import CountingBlobs
-from graveler_core.blobs.port import Blobs
+from graveler_core.blobs.port import Blobs, Foreign
 from graveler_core.committed.cache import TreeCache
 from graveler_core.committed.index.indexes import Sizes
 from graveler_core.committed.trees import read_node
@@ -22,6 +22,7 @@ from graveler_core.facade.graveler import Graveler
 from graveler_core.facade.repository import Repository
 from graveler_core.kv.store import Store
 from graveler_core.kv.wrappers.counting import Counting
+from graveler_core.model.address import Namespace
 from graveler_core.segments.boundary import Cutting
 from graveler_core.stores import Stores
 from graveler_core.testing.plain_store import PlainStore
@@ -57,6 +58,9 @@ class CountedPlaces:
         if namespace not in self._places:
             self._places[namespace] = CountingBlobs(self._world.blobs.at(namespace), partial(self._note, namespace))
         return self._places[namespace]
+
+    def foreign(self, place: Namespace) -> Foreign:
+        return self._world.blobs.foreign(place)
 
     def objects(self) -> Counter[str]:
         """Requests by what was asked for."""

@@ -1,0 +1,41 @@
+"""Columns of addresses with a scheme of their own, made of a place and keys below it. The spelling is the model's."""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from graveler_core.model.address import Namespace
+
+_ESCAPED = "%" + " !\"#$&'()*+,:;<=>?@[]^`{|}"
+"""Printable ASCII that is escaped in an address, the escape itself first. No address has a backslash."""
+_PLAIN = r"\A[A-Za-z0-9_.~/-]*\z"
+_ASCII = r"\A[ -~]*\z"
+
+
+def full_addresses(place: Namespace, keys: pa.StringArray) -> pa.StringArray:
+    """The address of the object at each key below a place, in its one spelling.
+
+    Args:
+        keys: Without nulls, empty, `.` or `..` segments, NUL and backslash.
+    """
+    return pc.binary_join_element_wise(place.uri + "/", _quoted(keys), "")
+
+
+def _quoted(keys: pa.StringArray) -> pa.StringArray:
+    if pc.all(pc.match_substring_regex(keys, _PLAIN), min_count=0).as_py():
+        return keys
+    quoted = keys
+    for character in _ESCAPED:
+        quoted = pc.replace_substring(quoted, character, f"%{ord(character):02X}")
+    others = np.flatnonzero(~pc.match_substring_regex(keys, _ASCII).to_numpy(zero_copy_only=False))
+    if not len(others):
+        return quoted
+    mask = np.zeros(len(keys), np.bool_)
+    mask[others] = True
+    # Beyond ASCII the escapes depend on more than a character: one by one.
+    spelled = [quote(key, safe="/-_.~") for key in keys.take(pa.array(others)).to_pylist()]
+    return pc.replace_with_mask(quoted, pa.array(mask), pa.array(spelled, pa.string()))

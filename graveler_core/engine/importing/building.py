@@ -1,0 +1,73 @@
+"""What a branch holds once an import is in it, as an index: a function of the head and of what was gathered.
+
+Building takes as long as the import is large, and a branch that others commit to moves meanwhile. So what was built on
+one head is carried over to a later one by what the commits in between changed, where they changed nothing that the
+import has a say in: the same entries, and the same changes against the parent, at the cost of the others' commits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+
+from graveler_core.committed.diff import EXACT, Differences, as_changes
+from graveler_core.committed.index.diff import diff
+from graveler_core.committed.index.successor import Successor, on_metarange, successor
+from graveler_core.engine.importing.gathered import Gathered
+from graveler_core.engine.view import commit_of
+from graveler_core.model.entities import Repository
+from graveler_core.model.ids import CommitId, MetarangeId
+from graveler_core.model.index import Index
+from graveler_core.segments.sorted_keys import between
+from graveler_core.stores import Stores
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """An import on a head."""
+
+    head: CommitId
+    made: Successor
+
+
+def build_on(stores: Stores, repo: Repository, head: CommitId, gathered: Gathered) -> Built:
+    """Put what was gathered on a head."""
+    indexes, base = stores.indexes(repo), commit_of(stores, repo, head).layout.index
+    changes = stores.executor.ahead(gathered.changes(indexes, base))
+    return Built(head, successor(indexes, base, changes, mapper=stores.executor.map))
+
+
+def carried(stores: Stores, repo: Repository, built: Built, head: CommitId, gathered: Gathered) -> Built:
+    """The import on another head: carried over where that is right and cheaper, else built anew."""
+    if built.head == head:
+        return built
+    index = built.made.index
+    if index.runs or index.inline:  # small; and its own layer would take up the others' changes
+        return build_on(stores, repo, head, gathered)
+    if any(_touched(gathered, found) for found in _between(stores, repo, built.head, head)):
+        return build_on(stores, repo, head, gathered)
+    others = map(as_changes, _between(stores, repo, built.head, head))
+    moved = on_metarange(stores.indexes(repo), index, others, mapper=stores.executor.map, verbatim=True)
+    return Built(head, replace(built.made, index=moved.index))
+
+
+def on_compacted(stores: Stores, repo: Repository, compacted: MetarangeId, gathered: Gathered) -> MetarangeId:
+    """The compacted tree with the import in it: else the next commit would take the import back."""
+    indexes, base = stores.indexes(repo), Index(metarange_id=compacted)
+    changes: Iterator[pa.Table] = stores.executor.ahead(gathered.changes(indexes, base))
+    return on_metarange(indexes, base, changes, mapper=stores.executor.map).index.metarange_id
+
+
+def _between(stores: Stores, repo: Repository, before: CommitId, after: CommitId) -> Iterator[Differences]:
+    """What the commits between two heads changed, times and addresses too."""
+    left, right = (commit_of(stores, repo, commit).layout.index for commit in (before, after))
+    return diff(stores.indexes(repo), left, right, wanted=EXACT)
+
+
+def _touched(gathered: Gathered, found: Differences) -> bool:
+    """Whether the import has a say in any of the keys."""
+    start, end = gathered.span()
+    keys = between(pa.table({"key": found.keys}), start, end).column("key").to_pylist()
+    return bool(gathered.among(keys))

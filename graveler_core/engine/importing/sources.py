@@ -1,0 +1,170 @@
+"""What is imported: everything below a place, everything that an inventory lists below a place, or single objects."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from graveler_core.blobs.port import LISTED, BlobInfo, Foreign
+from graveler_core.codec.full_addresses import full_addresses
+from graveler_core.errors import NotFound
+from graveler_core.model.address import Namespace, full_address, parted
+from graveler_core.stores import Stores
+
+SHOWN = 100
+"""So many objects are named in an error at most."""
+_UNORDERED = "--x-s3"
+"""How the names of S3's directory buckets end, which are listed in no order."""
+
+
+class Source(Protocol):
+    """Where objects come from."""
+
+    @property
+    def name(self) -> str:
+        """How messages name it."""
+        ...
+
+    @property
+    def places(self) -> tuple[Namespace, ...]:
+        """Where the objects lie: below these places."""
+        ...
+
+    @property
+    def whole(self) -> bool:
+        """Whether all that lies below the places may be taken."""
+        ...
+
+    @property
+    def rising(self) -> bool:
+        """Whether the keys rise as bytes over all pages."""
+        ...
+
+    def pages(self, stores: Stores) -> Iterator[pa.Table]:
+        """The objects, in `LISTED`, lazily. A key that ends in a slash marks a directory, if the object is empty."""
+        ...
+
+    def addresses(self, keys: pa.StringArray) -> pa.StringArray:
+        """The absolute address of the object at each key."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Prefix:
+    """Everything below a place, as the object store lists it."""
+
+    place: Namespace
+
+    @property
+    def name(self) -> str:
+        return self.place.uri
+
+    @property
+    def places(self) -> tuple[Namespace, ...]:
+        return (self.place,)
+
+    @property
+    def whole(self) -> bool:
+        return True
+
+    @property
+    def rising(self) -> bool:
+        return not self.place.bucket.endswith(_UNORDERED)
+
+    def pages(self, stores: Stores) -> Iterator[pa.Table]:
+        """As the protocol says; each empty object is asked for by its key, which costs a request.
+
+        Raises:
+            NotFound: (`ObjectNotFound`) the place is an object, and nothing lies below it.
+        """
+        objects = stores.blobs.foreign(self.place)
+        found = False
+        for page in objects.pages():
+            found |= page.num_rows > 0
+            yield _marked(stores, objects, page)
+        if not found and self.place.path and _head(stores, self.place.uri) is not None:
+            raise NotFound(f"import of {self.name}: is an object itself; import_objects takes it", uri=self.name)
+
+    def addresses(self, keys: pa.StringArray) -> pa.StringArray:
+        return full_addresses(self.place, keys)
+
+
+@dataclass(frozen=True, slots=True)
+class Objects:
+    """Single objects: their URIs by path."""
+
+    uris: Mapping[str, str]
+
+    @property
+    def name(self) -> str:
+        return next(iter(self.uris.values())) if len(self.uris) == 1 else f"{len(self.uris):,} objects"
+
+    @property
+    def places(self) -> tuple[Namespace, ...]:
+        found = (parted(uri)[0] if uri.startswith("file:") else _directory(uri) for uri in self.uris.values())
+        return tuple(dict.fromkeys(found))
+
+    @property
+    def whole(self) -> bool:
+        return False
+
+    @property
+    def rising(self) -> bool:
+        return True
+
+    def pages(self, stores: Stores) -> Iterator[pa.Table]:
+        """As the protocol says.
+
+        Raises:
+            NotFound: (`ObjectNotFound`) some of them are not there: `details["uris"]` names the first hundred.
+        """
+        paths = sorted(self.uris, key=os.fsencode)
+        found = list(stores.executor.map(partial(_head, stores), [self.uris[path] for path in paths]))
+        missing = [self.uris[path] for path, info in zip(paths, found, strict=True) if info is None]
+        if missing:
+            raise NotFound(
+                f"import: {len(missing):,} objects do not exist, the first is {missing[0]}", uris=missing[:SHOWN]
+            )
+        there = [info for info in found if info is not None]
+        columns = [
+            pa.array([os.fsencode(path) for path in paths], pa.binary()),
+            pa.array([info.size for info in there], pa.int64()),
+            pa.array([info.etag for info in there], pa.string()),
+            pa.array([info.mtime for info in there], LISTED.field("mtime").type),
+        ]
+        yield pa.Table.from_arrays(columns, schema=LISTED)
+
+    def addresses(self, keys: pa.StringArray) -> pa.StringArray:
+        return pa.array([full_address(self.uris[path]) for path in keys.to_pylist()], pa.string())
+
+
+def _marked(stores: Stores, objects: Foreign, page: pa.Table) -> pa.Table:
+    """The page with a slash behind the keys of what only marks a directory."""
+    empty = np.flatnonzero(page.column("size").to_numpy() == 0)
+    keys = page.column("key").combine_chunks()
+    names = [os.fsdecode(key) for key in keys.take(pa.array(empty)).to_pylist()]
+    known = list(stores.executor.map(objects.head, names))
+    markers = empty[[info is None for info in known]] if known else empty
+    if not len(markers):
+        return page
+    mask = np.zeros(page.num_rows, np.bool_)
+    mask[markers] = True
+    slashed = pc.binary_join_element_wise(keys.take(pa.array(markers)), b"/", b"")
+    return page.set_column(0, LISTED.field("key"), pc.replace_with_mask(keys, pa.array(mask), slashed))
+
+
+def _directory(uri: str) -> Namespace:
+    bucket, key = parted(uri)
+    return Namespace(bucket.scheme, bucket.bucket, key.rpartition("/")[0])
+
+
+def _head(stores: Stores, uri: str) -> BlobInfo | None:
+    place, key = parted(uri)
+    return stores.blobs.foreign(place).head(key)
