@@ -101,6 +101,13 @@ def diff(  # noqa: PLR0913 - the key interval as `scan` takes it
     yield from _compared(*sides, None, exact=wanted.exact)
 
 
+def unshared(trees: Trees, left: MetarangeId, right: MetarangeId, span: tuple[bytes, bytes | None]) -> Iterator[Row]:
+    """The ranges that stand in one of two trees alone, by their first keys: those that `diff` would read. Lazy."""
+    sides = _Side(trees, left, span, ALL), _Side(trees, right, span, ALL)
+    while left != right and (found := _next_range(*sides)) is not None:
+        yield found[1]
+
+
 class _Side:
     """One tree: what is ahead of the cursor, and what was read and not yet compared."""
 
