@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from pydantic import Field, SecretStr
@@ -29,3 +30,9 @@ class Settings(BaseSettings):
     """Who commits; the name of the operating system's user when not set."""
     tag_verifier: str | None = None
     """What verifies tags on the command line: a function, as module:function; see `connect(verify_tag=…)`."""
+
+
+def secret(variable: str) -> SecretStr | None:
+    """What an environment variable that a user named holds; None where it is not set, or empty."""
+    found = os.environ.get(variable)
+    return SecretStr(found) if found else None

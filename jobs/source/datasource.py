@@ -1,0 +1,49 @@
+"""`spark.read.format("graveler")`: what Spark makes of the options of a read.
+
+Spark makes one of these for each `load()`, in a Python process beside the driver, asks it for its columns, and keeps it
+pickled. There the ref is pinned: a DataFrame shows one state, however often and from however many sides it is read.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql.datasource import DataSource
+from pyspark.sql.types import StructType
+
+from graveler_core.errors import InvalidInput
+from jobs.connection import opened
+from jobs.source.columns import wanted
+from jobs.source.options import Relation, Source, read_source
+from jobs.source.reading import Reader, reader
+from jobs.source.relations import Planned, known_columns, planned
+
+NAME = "graveler"
+
+
+class GravelerDataSource(DataSource):
+    """Entries, differences, log, branches and tags of a repository as DataFrames."""
+
+    _pinned: tuple[Source, Planned] | None = None
+
+    @classmethod
+    def name(cls) -> str:
+        """What `format()` takes."""
+        return NAME
+
+    def schema(self) -> StructType:
+        """All columns of the relation; pins it."""
+        source = read_source(self.options)
+        if source.relation is not Relation.CHANGES:
+            self._pin(source)
+        return known_columns(source.relation)
+
+    def reader(self, schema: StructType) -> Reader:
+        """Reads the columns that were asked for. Raises `InvalidInput` for a column that the relation has not."""
+        source, relation = self._pinned or self._pin(read_source(self.options))
+        columns = wanted(known_columns(source.relation), schema)
+        return reader(source.connection, relation, columns, filtering=source.flag("push_filters"))
+
+    def _pin(self, source: Source) -> tuple[Source, Planned]:
+        if source.relation is Relation.CHANGES:
+            raise InvalidInput("option 'relation': changes is for streams; a batch reads diff", option="relation")
+        self._pinned = source, planned(opened(source.connection), source)
+        return self._pinned

@@ -1,0 +1,133 @@
+"""What a user asks of the data source, out of the options of a read or write: checked whole, before anything is opened.
+
+Spark gives names of options in lower case. Values may be secrets (a URL with a password, credentials): errors name
+options, never what they hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from graveler_core.committed.portions import Span
+from graveler_core.committed.scan import key_interval
+from graveler_core.errors import InvalidInput
+from graveler_core.model.names import prefix_key
+from graveler_core.settings import secret
+from jobs.connection import Connection
+
+STORAGE = "storage."
+ROWS = 1_000_000
+"""Entries of a partition, unless told otherwise: some seconds of work, a few ranges in memory at a time."""
+_STORE_VARIABLE = "GRAVELER_STORE"
+_PLACE = ("store", "store_env", "repository")
+_SPAN = ("prefix", "start", "end", "partition_rows", "push_filters")
+
+
+class Relation(StrEnum):
+    """What is read."""
+
+    ENTRIES = "entries"
+    DIFF = "diff"
+    LOG = "log"
+    BRANCHES = "branches"
+    TAGS = "tags"
+    CHANGES = "changes"
+    """Streams alone."""
+
+
+_OPTIONS: Mapping[Relation, tuple[str, ...]] = {
+    Relation.ENTRIES: ("ref", *_SPAN),
+    Relation.DIFF: ("from", "to", "since_merge_base", *_SPAN),
+    Relation.LOG: ("ref", "since", "prefix", "first_parent"),
+    Relation.BRANCHES: ("prefix",),
+    Relation.TAGS: ("prefix",),
+    Relation.CHANGES: ("ref", "from", "prefix", "start", "end", "partition_rows", "max_commits"),
+}
+
+
+@dataclass(frozen=True)
+class Source:
+    """A relation of a repository in a store, and the rest of the options."""
+
+    connection: Connection
+    repository: str
+    relation: Relation
+    options: Mapping[str, str] = field(repr=False)
+
+    def text(self, name: str, default: str = "") -> str:
+        """The value of an option."""
+        return self.options.get(name, default)
+
+    def flag(self, name: str) -> bool:
+        """Whether an option is switched on."""
+        value = self.text(name, "false").lower()
+        if value not in ("true", "false"):
+            raise InvalidInput(f"option {name!r}: must be true or false", option=name)
+        return value == "true"
+
+    def number(self, name: str, default: int) -> int:
+        """A whole number, 1 at least."""
+        value = self.text(name, str(default))
+        if not (value.isascii() and value.isdigit() and int(value)):
+            raise InvalidInput(f"option {name!r}: must be a whole number, 1 at least", option=name)
+        return int(value)
+
+    def spans(self) -> tuple[Span, ...]:
+        """The keys to read: `prefix`, from `start`, before `end`."""
+        prefix, start, end = (prefix_key(self.text(name)) for name in ("prefix", "start", "end"))
+        first, last = key_interval(prefix, start, end or None)
+        return ((first, last),) if last is None or first < last else ()
+
+    def require(self, *names: str) -> None:
+        """`InvalidInput` unless all of these options are given."""
+        for name in names:
+            if not self.text(name):
+                raise InvalidInput(f"option {name!r}: is needed for relation {self.relation}", option=name)
+
+
+def read_source(options: Mapping[str, str]) -> Source:
+    """What a read asks for.
+
+    Raises:
+        InvalidInput: an option is unknown, missing or not of this relation; the store is none, or in memory.
+    """
+    name = options.get("relation", Relation.ENTRIES).lower()
+    if name not in tuple(Relation):
+        raise InvalidInput(f"option 'relation': is {name!r}, must be one of {', '.join(Relation)}", option="relation")
+    relation = Relation(name)
+    allowed = ("relation", *_PLACE, *_OPTIONS[relation])
+    require_known(options, allowed, f"relation {relation}")
+    connection, repository = place(options)
+    return Source(connection, repository, relation, dict(options))
+
+
+def require_known(options: Mapping[str, str], allowed: tuple[str, ...], what: str) -> None:
+    """`InvalidInput` for an option that is not among the allowed ones and gives none to the object store."""
+    for name in options:
+        if name not in allowed and not name.startswith(STORAGE):
+            known = ", ".join((*allowed, f"{STORAGE}<name>"))
+            raise InvalidInput(f"option {name!r}: unknown for {what}; allowed are {known}", option=name)
+
+
+def place(options: Mapping[str, str]) -> tuple[Connection, str]:
+    """The store and the repository."""
+    if "store" in options and "store_env" in options:
+        raise InvalidInput("options 'store' and 'store_env': only one of them can be given", option="store_env")
+    url = options.get("store") or _from_environment(options.get("store_env", _STORE_VARIABLE))
+    if not options.get("repository"):
+        raise InvalidInput("option 'repository': is needed", option="repository")
+    storage = {name.removeprefix(STORAGE): value for name, value in options.items() if name.startswith(STORAGE)}
+    return Connection(url, storage), options["repository"]
+
+
+def _from_environment(variable: str) -> str:
+    found = secret(variable)
+    if found is None:
+        raise InvalidInput(
+            f"option 'store': is needed, or 'store_env', the name of an environment variable of the driver that holds "
+            f"the URL; {variable} holds none",
+            option="store",
+        )
+    return found.get_secret_value()

@@ -1,0 +1,15 @@
+"""The one line that makes a session know the data source."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jobs.source.datasource import GravelerDataSource
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def register(spark: SparkSession) -> None:
+    """Let a session read and write `format("graveler")`. Repeating it changes nothing."""
+    spark.dataSource.register(GravelerDataSource)
