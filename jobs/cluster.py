@@ -16,7 +16,8 @@ from __future__ import annotations
 import os
 import pickle
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -26,8 +27,10 @@ from pyspark.sql import functions as F
 from graveler_core.errors import InvalidInput
 from jobs.connection import Connection, refuse_memory
 from jobs.piecework import ITEMS, OUTCOMES_SQL, PACKAGE, Done, Failed, Piecework, packed
+from jobs.report import Report
 from jobs.sight import sights
 from jobs.spark_errors import explained
+from jobs.watching import watched
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -53,12 +56,14 @@ class SparkCluster:
         connection: How workers reach the stores that the driver works on.
         rows_per_piece: About how many rows make a task.
         threshold: Work on fewer rows is not worth a session: the engine does it in the driver.
+        report: Is told what is decided, and how far it is.
     """
 
     spark: SparkSession | Callable[[], SparkSession]
     connection: Connection
     rows_per_piece: int = ROWS_PER_PIECE
     threshold: int = THRESHOLD
+    report: Report = field(default_factory=Report, compare=False)
 
     def __post_init__(self) -> None:
         if self.spark is None:
@@ -71,7 +76,9 @@ class SparkCluster:
 
     def pieces(self, rows: int) -> int:
         """1 below the threshold; else two pieces or more."""
-        return 1 if rows < self.threshold else max(2, -(-rows // self.rows_per_piece))
+        pieces = 1 if rows < self.threshold else max(2, -(-rows // self.rows_per_piece))
+        self.report.decided(rows, self.threshold, pieces)
+        return pieces
 
     def map(self, work: Callable[[Stores, T], U], items: Sequence[T]) -> Iterator[U]:
         """As `Cluster.map` says. Starts when the first result is asked for; then a few are held at a time.
@@ -86,7 +93,9 @@ class SparkCluster:
         piecework, rows = self._packed(work, items)
         with explained():
             spark = self.spark() if callable(self.spark) else self.spark
-            for ordinal, row in enumerate(_done(spark, piecework, rows).toLocalIterator(prefetchPartitions=True)):
+            fetch = partial(_done(spark, piecework, rows).toLocalIterator, prefetchPartitions=True)
+            tell = partial(self.report.progressed, _stage(work), total=len(items))
+            for ordinal, row in enumerate(watched(spark, fetch, len(items), tell)):
                 if row.ordinal != ordinal:
                     raise AssertionError(f"Spark gave outcome {row.ordinal} in place of {ordinal}")
                 yield _result(pickle.loads(row.outcome))  # noqa: S301 (our own workers')
@@ -127,6 +136,13 @@ def _carried(piecework: bytes) -> Callable[[Iterator[pa.RecordBatch]], Iterator[
         yield from outcomes(piecework, batches)
 
     return run
+
+
+def _stage(work: Callable[..., Any]) -> str:
+    """What people are told is being done: the function's name, in words."""
+    while isinstance(work, partial):
+        work = work.func
+    return work.__name__.strip("_").replace("_", " ")
 
 
 def _result(outcome: Done | Failed) -> Any:

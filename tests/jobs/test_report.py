@@ -1,0 +1,32 @@
+"""What people are told of where work is done."""
+
+from __future__ import annotations
+
+from jobs.report import Report
+
+
+def test_the_largest_work_decides_what_is_told() -> None:
+    said: list[str] = []
+    report = Report().begin(said.append)
+    assert report.facts() == {"engine": "local"}
+    report.decided(40, 100, 1)
+    assert report.facts() == {"engine": "local", "rows planned": 40, "spark from rows": 100, "pieces": 1}
+    report.decided(1_200, 100, 12)
+    report.decided(60, 100, 1)
+    assert report.facts() == {"engine": "spark", "rows planned": 1_200, "spark from rows": 100, "pieces": 12}
+    assert said == [
+        "work on about 40 rows is done here (Spark from 100 rows on)",
+        "work on about 1,200 rows is done in 12 pieces on Spark (Spark from 100 rows on)",
+    ]
+    assert report.begin().facts() == {"engine": "local"}
+
+
+def test_progress_is_told_in_at_most_twenty_steps() -> None:
+    said: list[str] = []
+    report = Report().begin(said.append)
+    for done in range(1_001):
+        report.progressed("apply", done, 1_000)
+    assert len(said) == 21
+    assert said[-1] == "apply: 1000 of 1000 pieces done"
+    report.progressed("build", 1, 1)
+    assert said[-1] == "build: 1 of 1 pieces done"
