@@ -13,7 +13,7 @@ from graveler_core.errors import GravelerError, Unavailable
 NOT_INSTALLED: Final = "graveler is not installed"
 """What a worker without the package says."""
 _INSTALL: Final = (
-    f"install graveler=={version('graveler')} with its extra `dagster` into the Python that they use (PYSPARK_PYTHON, "
+    f"install graveler=={version('graveler')} into the Python that they use (PYSPARK_PYTHON, "
     "spark.pyspark.python) on every machine, or ship an environment with it (spark.archives)"
 )
 _KNOWN: Final = (
