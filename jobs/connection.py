@@ -21,8 +21,9 @@ from graveler_core.stores import AtOnce, Cluster, Stores, Threads, Turns
 from graveler_core.wiring import connect, open_stores
 
 if TYPE_CHECKING:
-    from graveler_core.blobs.port import Blobs, BlobStores
+    from graveler_core.blobs.port import Blobs, BlobStores, Foreign
     from graveler_core.facade.graveler import Graveler
+    from graveler_core.model.address import Namespace
 
 _KEPT: Final = 4
 """Connections that a process keeps open: an application has one or two."""
@@ -121,6 +122,10 @@ class _SharedBlobs:
     def at(self, namespace_uri: str) -> Blobs:
         refuse_memory(namespace_uri)
         return self.beneath.at(namespace_uri)
+
+    def foreign(self, place: Namespace) -> Foreign:
+        refuse_memory(place.uri)
+        return self.beneath.foreign(place)
 
 
 def _absolute(url: str) -> str:
