@@ -13,21 +13,16 @@ from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
-import polars as pl
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from graveler_core.committed.build import TreeBuilder
 from graveler_core.committed.change_stream import ChangeStream
-from graveler_core.committed.node import Row
+from graveler_core.committed.joint import Joint
 from graveler_core.committed.plan import Keep, Rewrite, plan
-from graveler_core.committed.trees import Trees, hold_range, range_row, read_range, write_range
-from graveler_core.model.entry import ENTRY_SCHEMA, TOMBSTONE
+from graveler_core.committed.rewrite import Rewritten, rewrite
+from graveler_core.committed.trees import Trees
 from graveler_core.model.ids import MetarangeId
-from graveler_core.segments.boundary import cut, key_hash, key_hashes, under
-from graveler_core.segments.merge import apply_changes
 from graveler_core.segments.operations import OperationsDigest
-from graveler_core.segments.sorted_keys import KEY, between, key_series, positions
 
 _WINDOW = 2
 """Pieces of work handed to the mapper at once: few, so that the first begin while the changes of others are read."""
@@ -56,17 +51,6 @@ class Applied:
         return self.added + self.changed + self.removed
 
 
-@dataclass(frozen=True, slots=True)
-class Rewritten:
-    """The result of one piece of work."""
-
-    rows: tuple[Row, ...]
-    effective: pa.Table
-    added: int
-    changed: int
-    removed: int
-
-
 def apply(
     trees: Trees,
     base: MetarangeId | None,
@@ -91,69 +75,27 @@ def apply(
     """
     operations = OperationsDigest(trees.boundary_seed)
     totals = np.zeros(3, np.int64)
-    stream = ChangeStream(changes)
-    while True:
-        builder = TreeBuilder(trees)
-        for step in _executed(plan(trees, base, stream), partial(rewrite, trees, verbatim=verbatim), mapper):
-            if isinstance(step, Keep):
-                builder.push(step.level, step.row)
-                continue
-            for row in step.rows:
-                builder.push(0, row)
-            operations.update(step.effective)
-            totals += (step.added, step.changed, step.removed)
-        base = builder.finish()
-        if not stream.resume():
-            break
+    stream, builder = ChangeStream(changes), TreeBuilder(trees)
+    joint = Joint(trees, builder)
+    run = partial(rewrite, trees, verbatim=verbatim)
+    for done in worked(plan(trees, base, stream), run, joint, mapper=mapper):
+        operations.join(done.operations)
+        totals += (done.added, done.changed, done.removed)
+    joint.close()
     added, changed, removed = totals.tolist()
-    return Applied(base, operations.hexdigest(), added, changed, removed, stream.taken)
+    return Applied(builder.finish(), operations.hexdigest(), added, changed, removed, stream.taken)
 
 
-def rewrite(trees: Trees, work: Rewrite, *, verbatim: bool = False) -> Rewritten:
-    """Do one piece of work: read the interval's ranges, change, cut, write. May run anywhere, more than once."""
-    applied = apply_changes(_base_entries(trees, work), work.changes, verbatim=verbatim)
-    if applied.effective.num_rows == 0 and _covers_its_ranges(work):
-        return Rewritten(work.rows, applied.effective, 0, 0, 0)
-    present = {row.id for row in work.rows}
-    rows: list[Row] = []
-    start = 0
-    primary = _primary_ends(trees, work, applied.entries)
-    for end in cut(applied.entries, trees.boundary_seed, trees.cutting, primary):
-        entries = applied.entries.slice(start, end - start)
-        row = range_row(entries)
-        if row.id not in present:
-            write_range(trees, row, entries)
-            if work.rows:  # what was changed once is likely to be read again; a first import would only fill memory
-                hold_range(trees, row, entries)
-        rows.append(row)
-        start = end
-    return Rewritten(tuple(rows), applied.effective, applied.added, applied.changed, applied.removed)
-
-
-def _covers_its_ranges(work: Rewrite) -> bool:
-    ends_alike = work.through is None or (bool(work.rows) and work.rows[-1].max_key == work.through)
-    return work.after is None and ends_alike
-
-
-def _base_entries(trees: Trees, work: Rewrite) -> pa.Table:
-    """The base's entries in the interval."""
-    tables = [read_range(trees, row) for row in work.rows] or [ENTRY_SCHEMA.empty_table()]
-    start = b"" if work.after is None else work.after + b"\0"
-    end = None if work.through is None else work.through + b"\0"
-    return pa.concat_tables([between(table, start, end) for table in tables]).combine_chunks()
-
-
-def _primary_ends(trees: Trees, work: Rewrite, entries: pa.Table) -> NDArray[np.int64]:
-    """Ends of the primary intervals in the new entries, hashing only keys that may close one.
-
-    Inside an interval of the base no key closes one, so these are the ranges' edges and the changes' keys.
-    """
-    seed, threshold = trees.boundary_seed, trees.cutting.threshold()
-    edges = {row.max_key for row in work.rows if key_hash(row.max_key, seed) < threshold}
-    puts = under(key_hashes(work.changes.column(KEY), seed), threshold) & ~work.changes.column(TOMBSTONE).to_numpy()
-    edges.update(work.changes.column(KEY).take(pa.array(np.flatnonzero(puts))).to_pylist())
-    at, found = positions(key_series(entries), pl.Series(sorted(edges), dtype=pl.Binary))
-    return at[found] + 1
+def worked(
+    steps: Iterator[Keep | Rewrite], run: Callable[[Rewrite], Rewritten], joint: Joint, *, mapper: Mapper = map
+) -> Iterator[Rewritten]:
+    """Do the steps of a plan and put their results together; gives those of the rewrites."""
+    for step in _executed(steps, run, mapper):
+        if isinstance(step, Keep):
+            joint.keep(step.level, step.row)
+        else:
+            joint.take(step.head, step.bounded, ((0, row) for row in step.rows), step.tail)
+            yield step
 
 
 def _executed(

@@ -6,6 +6,8 @@ keys alone, and a node of an older tree can be taken as it is wherever the rows 
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 from graveler_core.committed.node import EMPTY, Node, Row
 from graveler_core.committed.trees import Trees, encoded, read_node, write_node
 from graveler_core.errors import CorruptData, Kind
@@ -80,3 +82,60 @@ class TreeBuilder:
         while len(self._open) <= level:
             self._open.append([])
         return self._open[level]
+
+
+@dataclass(slots=True)
+class _Level:
+    left: list[Row] = field(default_factory=list)
+    """Rows of the node that began before the part."""
+    open: list[Row] = field(default_factory=list)
+    begun: bool = False
+    """Whether a node of this level has closed."""
+
+
+class PartBuilder:
+    """Takes the rows of a part of a tree and writes the nodes that close in it, whatever stands beside it.
+
+    Of each level the first node that closes may have begun before the part, and the last goes on behind it: of those,
+    the rows are handed back. So there are some fan-outs a level, whatever the part holds. A node between the two is
+    never above the root: there are others on its level.
+    """
+
+    def __init__(self, trees: Trees) -> None:
+        self._trees = trees
+        self._levels: list[_Level] = []
+
+    def push(self, level: int, row: Row) -> None:
+        """As `TreeBuilder.push`."""
+        hashed = key_hash(row.max_key, self._trees.boundary_seed)
+        for below in range(level):
+            self._level(below).begun = True  # a subtree fits only where nodes of these levels have closed
+        at = self._level(level)
+        at.open.append(row)
+        while hashed < self._trees.cutting.threshold(level + 1):
+            if at.begun:
+                row = self._close(level)
+                at = self._level(level + 1)
+                at.open.append(row)
+            else:
+                at.left, at.open, at.begun = at.open, [], True
+                at = self._level(level + 1)
+            level += 1
+
+    def rows(self) -> list[tuple[int, Row]]:
+        """What a builder of the whole tree is to be given for this part: rows with their levels."""
+        levels = list(enumerate(self._levels))
+        rising = [(number, row) for number, level in levels for row in level.left]
+        return rising + [(number, row) for number, level in reversed(levels) for row in level.open]
+
+    def _close(self, level: int) -> Row:
+        node = Node(level, tuple(self._levels[level].open))
+        self._levels[level].open = []
+        id, data = encoded(node)
+        write_node(self._trees, id, data, node)
+        return node.as_row(id)
+
+    def _level(self, level: int) -> _Level:
+        while len(self._levels) <= level:
+            self._levels.append(_Level())
+        return self._levels[level]

@@ -27,26 +27,16 @@ class ChangeStream:
         self._last: bytes | None = None
         self.taken = 0
         """Changes taken so far."""
-        self._paused = False
         self._fill()
-
-    def pause(self) -> None:
-        """Seem to be at the end, until `resume`."""
-        self._paused = True
-
-    def resume(self) -> bool:
-        """Go on after a pause; gives whether there is anything left."""
-        self._paused = False
-        return bool(self._table.num_rows)
 
     def peek(self) -> bytes | None:
         """The key of the next change, None at the end."""
-        return self._table.column(KEY)[0].as_py() if self._table.num_rows and not self._paused else None
+        return self._table.column(KEY)[0].as_py() if self._table.num_rows else None
 
     def take(self, through: bytes | None, limit: int) -> list[pa.Table]:
         """Take the changes with key ≤ `through` (None: all), at most about `limit` rows; fewer where they are large."""
         taken: list[pa.Table] = []
-        while limit > 0 and self._table.num_rows and not self._paused:
+        while limit > 0 and self._table.num_rows:
             within = self._table.num_rows if through is None else upper_bound(self._table.column(KEY), through)
             if within == 0:
                 break

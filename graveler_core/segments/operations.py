@@ -11,19 +11,26 @@ in order. So it is a function of the changes and the seed alone, and many can co
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from graveler_core.codec.content_hash import HASH, ContentHash
 from graveler_core.codec.small_hash import OPERATIONS_TAG, rows_digest
 from graveler_core.model.entities import OPERATIONS_RULE
 from graveler_core.model.entry import RECORD_SCHEMA
 from graveler_core.segments.boundary import HASH_VALUES, key_hash, key_hashes, under
+from graveler_core.segments.format import decode, encode
 from graveler_core.segments.sorted_keys import KEY
 
 BLOCK_MEAN = 8_192
 """Changes of a block in the mean: enough that hashing them outweighs making the hash, few enough to send to others."""
 _THRESHOLD = HASH_VALUES // BLOCK_MEAN
+_MANY_CHUNKS = 64
 _HEAD = bytes([2, len(OPERATIONS_TAG)]) + OPERATIONS_TAG
 
 
@@ -50,6 +57,14 @@ class OperationsDigest:
             start = end
         self._append(changes.slice(start))
 
+    def join(self, piece: OperationsPiece) -> None:
+        """Append the changes that a piece stands for. Rule 2 alone."""
+        self._append(piece.head)
+        if piece.bounded:
+            self._close()
+            self._closed.update(piece.digests)
+            self._append(piece.tail)
+
     def hexdigest(self) -> str:
         """The digest, 64 hex digits; nothing can be appended any more."""
         if not self._in_blocks:
@@ -66,6 +81,49 @@ class OperationsDigest:
         if self._open is not None:
             self._closed.update(self._open.digest())
             self._open = None
+
+
+@dataclass(frozen=True, slots=True)
+class OperationsPiece:
+    """Changes in a row, hashed as far as their blocks are known."""
+
+    head: pa.Table
+    """Those up to the first that ends a block, or all where none does, `RECORD_SCHEMA`."""
+    bounded: bool = False
+    """Whether one ends a block."""
+    digests: bytes = b""
+    """Of the blocks between the first end and the last, 32 bytes each."""
+    tail: pa.Table = field(default_factory=RECORD_SCHEMA.empty_table)
+    """Those behind the last end."""
+
+    def __add__(self, following: OperationsPiece) -> OperationsPiece:
+        """The piece of these changes and those that follow."""
+        if not self.bounded:
+            return replace(following, head=_joined(self.head, following.head))
+        between = _joined(self.tail, following.head)
+        if not following.bounded:
+            return replace(self, tail=between)
+        digests = self.digests + _digest(between) + following.digests
+        return replace(self, digests=digests, tail=following.tail)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled as segments: small, and without what slices hide."""
+        return _unpickled, (bytes(encode(self.head)), self.bounded, self.digests, bytes(encode(self.tail)))
+
+
+def piece_of(changes: pa.Table, seed: int, hashes: NDArray[np.uint64] | None = None) -> OperationsPiece:
+    """Changes as a piece.
+
+    Args:
+        changes: In `RECORD_SCHEMA`, sorted.
+        seed: The repository's boundary seed.
+        hashes: `key_hashes` of the changes where they are known.
+    """
+    ends = block_ends(changes, seed, hashes)
+    if not ends:
+        return OperationsPiece(changes)
+    blocks = [_digest(changes.slice(start, end - start)) for start, end in pairwise(ends)]
+    return OperationsPiece(changes.slice(0, ends[0]), True, b"".join(blocks), changes.slice(ends[-1]))
 
 
 def digest_of_few(records: Sequence[tuple[bytes, bytes]], seed: int, rule: int = OPERATIONS_RULE) -> str:
@@ -85,10 +143,28 @@ def digest_of_few(records: Sequence[tuple[bytes, bytes]], seed: int, rule: int =
     return closed.hexdigest()
 
 
-def block_ends(changes: pa.Table, seed: int) -> list[int]:
-    """Positions (exclusive) behind the changes that end a block."""
-    return [int(at) + 1 for at in under(key_hashes(changes.column(KEY), seed), _THRESHOLD).nonzero()[0]]
+def block_ends(changes: pa.Table, seed: int, hashes: NDArray[np.uint64] | None = None) -> list[int]:
+    """Positions (exclusive) behind the changes that end a block; `hashes`: `key_hashes` of theirs where known."""
+    if hashes is None:
+        hashes = key_hashes(changes.column(KEY), seed)
+    return [int(at) + 1 for at in np.flatnonzero(under(hashes, _THRESHOLD))]
 
 
 def _block() -> ContentHash:
     return ContentHash(OPERATIONS_TAG, RECORD_SCHEMA)
+
+
+def _digest(changes: pa.Table) -> bytes:
+    block = _block()
+    block.update(changes)
+    return block.digest()
+
+
+def _joined(left: pa.Table, right: pa.Table) -> pa.Table:
+    joined = pa.concat_tables([left, right])
+    return joined.combine_chunks() if joined.column(KEY).num_chunks > _MANY_CHUNKS else joined
+
+
+def _unpickled(head: bytes, bounded: bool, digests: bytes, tail: bytes) -> OperationsPiece:
+    tables = (decode(data, RECORD_SCHEMA, "changes of a piece") for data in (head, tail))
+    return OperationsPiece(next(tables), bounded, digests, next(tables))

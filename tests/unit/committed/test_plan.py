@@ -6,7 +6,7 @@ import pytest
 
 from graveler_core.committed import apply as apply_module
 from graveler_core.committed.apply import Rewritten
-from graveler_core.committed.plan import REMOVAL_MEANS, Rewrite
+from graveler_core.committed.plan import OPEN_MEANS, Rewrite
 from graveler_core.committed.trees import Trees
 from graveler_core.segments.boundary import Cutting
 from tests.unit.committed.samples import TINY, tiny_trees, tree
@@ -14,7 +14,7 @@ from tests.unit.segments.samples import Changes, State, after, records
 
 STATE: State = {b"%04d" % number: 1 for number in range(0, 2_000, 2)}
 RUN = list(STATE)[100:900]
-ENOUGH = TINY.mean_entries * REMOVAL_MEANS
+ENOUGH = TINY.mean_entries * OPEN_MEANS
 
 
 def pieces(changes: Changes, monkeypatch: pytest.MonkeyPatch) -> list[int]:

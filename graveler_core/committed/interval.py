@@ -1,0 +1,42 @@
+"""Key intervals into which work on a tree is cut, and what is known of where two of them meet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Where two intervals meet."""
+
+    key: bytes
+    """The last key of the left one, or a key that nothing has: then the left one ends before it."""
+    closed: bool = False
+    """Whoever planned it knows that it is a primary boundary key, of the base or put, that survives the changes. So the
+    right one begins a range, and need not wait for what the left one left over."""
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """Keys after one cut, up to another and with it; None: from the first key on, to the last."""
+
+    after: Cut | None = None
+    through: Cut | None = None
+
+    @property
+    def start(self) -> bytes:
+        """The least key that may be in it."""
+        return b"" if self.after is None else self.after.key + b"\0"
+
+    @property
+    def end(self) -> bytes | None:
+        """The least key behind it; None: there is none."""
+        return None if self.through is None else self.through.key + b"\0"
+
+    @property
+    def begins_a_range(self) -> bool:
+        """Whether what stands before it has closed."""
+        return self.after is None or self.after.closed
+
+
+WHOLE = Interval()
