@@ -29,6 +29,7 @@ from jobs.connection import Connection, refuse_memory
 from jobs.piecework import ITEMS, OUTCOMES_SQL, PACKAGE, Done, Failed, Piecework, packed
 from jobs.report import Report
 from jobs.sight import sights
+from jobs.sizes import ROWS_PER_PIECE, THRESHOLD
 from jobs.spark_errors import explained
 from jobs.watching import watched
 
@@ -39,10 +40,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 U = TypeVar("U")
-ROWS_PER_PIECE: Final = 1_000_000
-"""Rows that a task works on: about a second, so that starting it is little and repeating it cheap."""
-THRESHOLD: Final = 5_000_000
-"""Rows from which on Spark is asked: fewer are done here in seconds."""
 _FETCHES: Final = 64
 """At most so many times outcomes are fetched: each is a small job of Spark's, whatever it brings."""
 

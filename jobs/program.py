@@ -21,10 +21,11 @@ from pyspark.sql import SparkSession
 from graveler_core.cli.terminal import visible, without_passwords
 from graveler_core.errors import GravelerError, InvalidInput
 from graveler_core.settings import Settings
-from jobs.cluster import ROWS_PER_PIECE, THRESHOLD, SparkCluster
+from jobs.cluster import SparkCluster
 from jobs.connection import Connection
 from jobs.report import Report
 from jobs.session import pin_worker_interpreter
+from jobs.sizes import ROWS_PER_PIECE, THRESHOLD
 from jobs.spark_errors import explained
 
 if TYPE_CHECKING:

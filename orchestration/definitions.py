@@ -22,10 +22,11 @@ from orchestration.jobs.cleaning import make_cleaning_job, make_cleaning_schedul
 from orchestration.jobs.compaction import make_compaction_job
 from orchestration.jobs.flights import flights_pipeline
 from orchestration.jobs.pressure import make_pressure_schedule
+from orchestration.jobs.versioning import make_versioning_jobs
 from orchestration.resources.flights_source import FlightsSource
-from orchestration.resources.graveler import GravelerResource
 from orchestration.resources.run_branch import RunBranch
 from orchestration.resources.spark import local_pyspark
+from orchestration.resources.spark_graveler import SparkGravelerResource
 from sensors.branch_heads import make_branch_heads_sensor
 from sensors.compaction import make_compaction_failure_sensor, make_compaction_sensor
 from sensors.leftovers import make_leftovers_sensor
@@ -33,8 +34,8 @@ from sensors.sealed_tokens import make_sealed_tokens_sensor
 
 REPOSITORY = "flights"
 
-graveler = GravelerResource(url=dg.EnvVar("GRAVELER_STORE"))
 pyspark = local_pyspark()
+graveler = SparkGravelerResource(url=dg.EnvVar("GRAVELER_STORE"), pyspark=pyspark)
 branch = RunBranch(graveler=graveler, repository=REPOSITORY, storage_root=dg.EnvVar("GRAVELER_DATA"))
 compaction_job = make_compaction_job(graveler)
 cleaning_job = make_cleaning_job(graveler)
@@ -52,7 +53,7 @@ defs = dg.Definitions(
         make_pressure_check(REPOSITORY),
         make_leftovers_check(),
     ],
-    jobs=[flights_pipeline, compaction_job, cleaning_job],
+    jobs=[flights_pipeline, compaction_job, cleaning_job, *make_versioning_jobs(graveler)],
     schedules=[make_pressure_schedule(REPOSITORY), make_cleaning_schedule(cleaning_job)],
     sensors=[
         make_branch_heads_sensor(branches, repository=REPOSITORY, published={"main": PUBLISHED}),

@@ -31,3 +31,15 @@ def partition_label(run: dg.DagsterRun) -> str:
     if first and last:
         return first if first == last else f"{first} to {last}"
     return run.tags.get(PARTITION_TAG, "")
+
+
+def step_key(context: dg.OpExecutionContext) -> str:
+    """What an op's work is known by, however often it is tried or the run is resumed: the run that began, the step."""
+    mapped = context.get_mapping_key()
+    step = str(context.op_handle) if mapped is None else f"{context.op_handle}[{mapped}]"
+    return f"{origin_run_id(context.instance, context.run)}/{step}"
+
+
+def run_metadata(context: dg.OpExecutionContext) -> dict[str, str]:
+    """What leads from a commit back to the run that made it."""
+    return {"run": context.run_id, "job": context.job_name, "step": str(context.op_handle)}

@@ -41,6 +41,7 @@ def compact_branch(context: dg.OpExecutionContext, config: Compaction, graveler:
     """Compact; nothing to do, or another compaction at work, is success too."""
     # A start that stands there at a second attempt is the first one's own.
     every = timedelta(minutes=config.every_minutes if context.retry_number == 0 else 0)
+    report = graveler.report(context.log.info)
     with told_to_dagster(context.retry_number):
         opened = graveler.graveler()
         branch = opened.repository(config.repository).branch(config.branch)
@@ -48,7 +49,7 @@ def compact_branch(context: dg.OpExecutionContext, config: Compaction, graveler:
         outcome = _compacted(branch, every)
         seconds, after = time.monotonic() - start, branch.pressure()
         branches = surveyed(opened, config.repository)
-    context.add_output_metadata({**outcome, "seconds": seconds, **_compared(before, after)})
+    context.add_output_metadata({**outcome, "seconds": seconds, **report.facts(), **_compared(before, after)})
     if outcome["outcome"] == COMPACTED:
         metadata = measured(context.instance, config.repository, branches, before.pressure.value)
         said = f"{config.branch} was compacted"

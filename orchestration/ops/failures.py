@@ -6,10 +6,17 @@ idempotent.
 """
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from itertools import islice
+from typing import TYPE_CHECKING, Any
 
 import dagster as dg
+
+from orchestration.display.diff import SHOWN
+
+if TYPE_CHECKING:
+    from graveler_core.model.changes import MergeConflict
 
 MAX_RETRIES = 5
 DELAY_SECONDS = 1.0
@@ -51,9 +58,17 @@ def _retry(retry_number: int) -> dg.RetryRequested:
 
 
 def _failure(error: Exception) -> dg.Failure:
-    from graveler_core.errors import GravelerError
+    from graveler_core.errors import GravelerError, Kind
 
-    metadata = {"error": type(error).__name__}
+    metadata: dict[str, Any] = {"error": type(error).__name__}
     if isinstance(error, GravelerError):
         metadata["kind"] = str(error.kind)
+        if error.kind is Kind.MergeConflict:
+            metadata["conflicts"] = _conflicts(error.details.get("conflicts", ()))
     return dg.Failure(description=str(error), metadata=metadata, allow_retries=False)
+
+
+def _conflicts(conflicts: Iterable["MergeConflict"]) -> dg.TableMetadataValue:
+    """The first of the paths that a merge could not decide."""
+    records = [dg.TableRecord({"path": c.path, "conflict": str(c.kind)}) for c in islice(conflicts, SHOWN)]
+    return dg.MetadataValue.table(records, dg.TableSchema([dg.TableColumn("path"), dg.TableColumn("conflict")]))

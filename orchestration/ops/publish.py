@@ -32,9 +32,10 @@ PLOTTED_TABLE = "daily_delays"
 )
 def commit_branch(context: dg.OpExecutionContext, branch: RunBranch) -> None:
     """Commit; where nothing changed, the head stands for the commit."""
+    report = branch.graveler.report(context.log.info)
     with told_to_dagster(context.retry_number):
         commit_id = _commit(context.run, branch)
-    context.add_output_metadata({"commit": commit_id, "branch": branch.name})
+    context.add_output_metadata({"commit": commit_id, "branch": branch.name, **report.facts()})
 
 
 @dg.op(
@@ -45,6 +46,7 @@ def commit_branch(context: dg.OpExecutionContext, branch: RunBranch) -> None:
 )
 def merge_branch(context: dg.OpExecutionContext, branch: RunBranch) -> dg.Output[None]:
     """Merge, and show what changed. The output's data version is the merge's commit id."""
+    report = branch.graveler.report(context.log.info)
     with told_to_dagster(context.retry_number):
         repository = branch.open_repository()
         head = repository.commit(branch.name).id
@@ -60,6 +62,7 @@ def merge_branch(context: dg.OpExecutionContext, branch: RunBranch) -> dg.Output
         "changes": diff.total,
         "diff summary": dg.MetadataValue.md(diff.markdown()),
         "diff": diff.table(),
+        **report.facts(),
     }
     if daily.height:
         metadata["daily delays"] = delays_plot(daily)

@@ -4,13 +4,17 @@ Importing the definitions and starting a code server open nothing; secrets come 
 run configuration and no log.
 """
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import dagster as dg
 from pydantic import Field, PrivateAttr
 
+from jobs.report import Report
+
 if TYPE_CHECKING:
     from graveler_core.facade.graveler import Graveler
+    from graveler_core.stores import Cluster
 
 
 class GravelerResource(dg.ConfigurableResource):  # type: ignore[type-arg]
@@ -24,14 +28,24 @@ class GravelerResource(dg.ConfigurableResource):  # type: ignore[type-arg]
         default_factory=dict, description="Options of the object stores, as obstore names them; else its environment."
     )
     _graveler: "Graveler | None" = PrivateAttr(default=None)
+    _report: Report = PrivateAttr(default_factory=Report)
 
     def graveler(self) -> "Graveler":
         """The handle. Connects at the first call; every later one gives the same handle."""
         from graveler_core import connect
 
         if self._graveler is None:
-            self._graveler = connect(self.url, storage_options=self.storage_options or None)
+            options = self.storage_options or None
+            self._graveler = connect(self.url, storage_options=options, cluster=self._cluster())
         return self._graveler
+
+    def report(self, say: Callable[[str], None]) -> Report:
+        """Where work is done from now on, in this process or on Spark; told to `say` as it is decided, and how far."""
+        return self._report.begin(say)
+
+    def _cluster(self) -> "Cluster | None":
+        """What does the work that outgrows this process; here nothing does."""
+        return None
 
     def teardown_after_execution(self, context: dg.InitResourceContext) -> None:
         """Close the handle with the run or tick that used it: what is counted and done in the background ends then."""

@@ -37,6 +37,7 @@ def given(installation: Installation, graveler: Graveler) -> list[dict[str, Any]
     return found
 
 
+@pytest.mark.filterwarnings("ignore:Function `PipesMessageReader.expected_writer_count` is currently in preview")
 def test_a_step_that_runs_twice_gives_one_commit(given: list[dict[str, Any]], graveler: Graveler) -> None:
     head = graveler.repository("lake").commit("main")
     assert [document["id"] for document in given] == [head.id, head.id]

@@ -103,6 +103,7 @@ def test_a_branch_is_compacted_and_says_what_changed(instance: dg.DagsterInstanc
     ]
     assert values == {
         "outcome": "compacted",
+        "engine": "local",
         "layers compacted": 2,
         "records compacted": 301,
         "tombstones compacted": 300,

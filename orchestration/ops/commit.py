@@ -1,0 +1,63 @@
+"""Commit what is staged on a branch, wherever the size of it asks for: in this process or on Spark.
+
+The façade is given a key of the run and the step, so that an op whose first attempt did its work, but did not live to
+say so, finds its own commit.
+"""
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import dagster as dg
+
+from orchestration.ops.failures import RETRIES, told_to_dagster
+from orchestration.resources.graveler import GravelerResource
+from orchestration.runs import run_metadata, step_key
+
+if TYPE_CHECKING:
+    from graveler_core.facade.repository import Repository
+
+COMMITTER = "dagster"
+
+
+class Commit(dg.Config):
+    """What to commit."""
+
+    repository: str
+    branch: str
+    message: str
+    committer: str = COMMITTER
+    allow_empty: bool = False
+
+
+@dg.op(
+    description="Commit what is staged on a branch.",
+    out=dg.Out(str, description="The id of the commit; of the head, where nothing is staged."),
+    retry_policy=RETRIES,
+)
+def commit(context: dg.OpExecutionContext, config: Commit, graveler: GravelerResource) -> dg.Output[str]:
+    """Commit; where nothing changed, the head stands for the commit."""
+    report = graveler.report(context.log.info)
+    with told_to_dagster(context.retry_number):
+        made = _commit(context, config, graveler.graveler().repository(config.repository))
+    return dg.Output(made, metadata={"commit": made, "branch": config.branch, **report.facts()})
+
+
+def _commit(context: dg.OpExecutionContext, config: Commit, repository: "Repository") -> str:
+    from graveler_core.errors import NoChanges
+
+    branch, key = repository.branch(config.branch), step_key(context)
+    make = partial(
+        branch.commit,
+        config.message,
+        committer=config.committer,
+        metadata=run_metadata(context),
+        allow_empty=config.allow_empty,
+    )
+    try:
+        made = make(idempotency_key=key)
+        if made.metadata["run"] != context.run_id and next(branch.uncommitted(limit=1), None) is not None:
+            # The run is resumed: what was staged since its first commit is a commit of its own.
+            made = make(idempotency_key=f"{key}/{made.id}")
+    except NoChanges:
+        return repository.commit(config.branch).id
+    return made.id

@@ -1,0 +1,71 @@
+"""Merge a ref into a branch, wherever the size of it asks for: in this process or on Spark. Idempotent as `commit`."""
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import dagster as dg
+
+from orchestration.display.diff import summarise
+from orchestration.ops.commit import COMMITTER
+from orchestration.ops.failures import RETRIES, told_to_dagster
+from orchestration.resources.graveler import GravelerResource
+from orchestration.runs import run_metadata, step_key
+
+if TYPE_CHECKING:
+    from graveler_core.facade.history import CommitRecord
+    from graveler_core.facade.repository import Repository
+
+
+class Merge(dg.Config):
+    """What to merge, and who wins."""
+
+    repository: str
+    source: str
+    into: str
+    message: str = ""
+    committer: str = COMMITTER
+    strategy: Literal["none", "source", "destination"] = "none"
+    """Who wins where both changed a path; none: it is a conflict."""
+    squash: bool = True
+
+
+@dg.op(
+    description="Merge a ref into a branch of the same repository.",
+    out=dg.Out(str, description="The id of the merge; of the branch's head, where there was nothing to bring."),
+    retry_policy=RETRIES,
+)
+def merge(context: dg.OpExecutionContext, config: Merge, graveler: GravelerResource) -> dg.Output[str]:
+    """Merge, and show what changed."""
+    report = graveler.report(context.log.info)
+    with told_to_dagster(context.retry_number):
+        repository = graveler.graveler().repository(config.repository)
+        source = repository.commit(config.source).id
+        made = _merge(context, config, repository, source)
+        brought = source in made.parents
+        diff = summarise(repository.diff(made.parents[0], made.id) if brought else ())
+    metadata: dict[str, Any] = {
+        "commit": made.id,
+        "branch": config.into,
+        "merged": config.source,
+        "changes": diff.total,
+        "diff summary": dg.MetadataValue.md(diff.markdown()),
+        "diff": diff.table(),
+    }
+    return dg.Output(made.id, metadata={**metadata, **report.facts()})
+
+
+def _merge(context: dg.OpExecutionContext, config: Merge, repository: "Repository", source: str) -> "CommitRecord":
+    from graveler_core.errors import NoChanges
+
+    try:
+        return repository.merge(
+            source,
+            config.into,
+            message=config.message or f"Merge {config.source} into {config.into}",
+            committer=config.committer,
+            metadata=run_metadata(context),
+            strategy=None if config.strategy == "none" else config.strategy,
+            squash=config.squash,
+            idempotency_key=f"{step_key(context)}/{source}",
+        )
+    except NoChanges as nothing:
+        return repository.commit(nothing.details["commit"])

@@ -1,0 +1,77 @@
+"""The connection with Spark behind it: no session before work asks for one, and what is decided is told."""
+
+from pathlib import Path
+
+import dagster as dg
+import pytest
+from dagster_pyspark import LazyPySparkResource
+from pyspark.sql import SparkSession
+
+from graveler_core import connect
+from graveler_core.errors import InvalidInput
+from jobs.cluster import SparkCluster
+from orchestration.resources.graveler import GravelerResource
+from orchestration.resources.run_branch import RunBranch
+from orchestration.resources.spark_graveler import SparkGravelerResource
+from tests.jobs import toy_work
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    made = f"sqlite:///{tmp_path}/meta.db"
+    connect(made).close()
+    return made
+
+
+@pytest.fixture
+def no_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    def started(config: object) -> SparkSession:
+        raise AssertionError("a session was started")
+
+    monkeypatch.setattr("dagster_pyspark.resources.spark_session_from_config", started)
+
+
+def resource(url: str, **sizes: int) -> SparkGravelerResource:
+    return SparkGravelerResource(url=url, pyspark=LazyPySparkResource(spark_config={}), **sizes)
+
+
+def test_ops_share_its_cluster_and_start_no_session(url: str, no_session: None, tmp_path: Path) -> None:
+    said: list[str] = []
+
+    @dg.op
+    def decides(graveler: GravelerResource, branch: RunBranch) -> None:
+        for opened in (graveler, branch.graveler):
+            report = opened.report(said.append)
+            cluster = opened.graveler()._stores.cluster
+            assert cluster is not None
+            assert [cluster.pieces(rows) for rows in (9, 10, 11)] == [1, 5, 6]
+            assert report.facts() == {"engine": "spark", "rows planned": 11, "spark from rows": 10, "pieces": 6}
+
+    given = resource(url, threshold=10, rows_per_piece=2)
+    branch = RunBranch(graveler=given, repository="lake", storage_root=tmp_path.as_uri())
+
+    @dg.job(resource_defs={"graveler": given, "branch": branch})
+    def once() -> None:
+        decides()
+
+    assert once.execute_in_process().success
+    assert said[0] == "work on about 9 rows is done here (Spark from 10 rows on)"
+
+
+def test_work_that_is_large_starts_the_session(url: str, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dagster_pyspark.resources.spark_session_from_config", lambda _: spark)
+    with resource(url).graveler() as opened:
+        cluster = opened._stores.cluster
+        assert isinstance(cluster, SparkCluster)
+        assert list(cluster.map(toy_work.doubled, [1, 2])) == [2, 4]
+
+
+def test_a_store_in_memory_is_refused(no_session: None) -> None:
+    with pytest.raises(InvalidInput, match="exists in one process"):
+        resource("memory://").graveler()
+
+
+def test_without_spark_everything_is_done_here(url: str) -> None:
+    made = GravelerResource(url=url)
+    assert made.graveler()._stores.cluster is None
+    assert made.report(lambda _: None).facts() == {"engine": "local"}
