@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 U = TypeVar("U")
-_FETCHES: Final = 64
-"""At most so many times outcomes are fetched: each is a small job of Spark's, whatever it brings."""
+_AT_ONCE: Final = 8
+"""Results that are fetched together. Each fetch is a small job of Spark's; one may be some ranges' entries."""
 
 
 @dataclass(frozen=True)
@@ -115,8 +115,8 @@ def _done(spark: SparkSession, piecework: bytes, rows: pa.Table) -> DataFrame:
     """The outcomes: partitions in the order of the items, each with a few outcomes in that order."""
     items = spark.createDataFrame(rows).repartitionById(rows.num_rows, "ordinal")
     made = items.mapInArrow(_carried(piecework), OUTCOMES_SQL)
-    fetches = min(rows.num_rows, _FETCHES)
-    fetch = F.expr(f"cast(ordinal * {fetches}L div {rows.num_rows} as int)")
+    fetches = -(-rows.num_rows // _AT_ONCE)
+    fetch = F.expr(f"cast(ordinal div {_AT_ONCE} as int)")
     return made.repartitionById(fetches, fetch).sortWithinPartitions("ordinal")
 
 

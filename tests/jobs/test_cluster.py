@@ -45,8 +45,12 @@ def not_called() -> SparkSession:
 
 
 def test_results_come_in_the_order_of_the_items(cluster: SparkCluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_FETCHES", 3)
+    monkeypatch.setattr(module, "_AT_ONCE", 3)
     assert list(cluster.map(toy_work.doubled, range(7))) == [0, 2, 4, 6, 8, 10, 12]
+
+
+def test_each_item_is_a_task_of_its_own(cluster: SparkCluster) -> None:
+    assert list(cluster.map(toy_work.partition, range(5))) == [(item, 0) for item in range(5)]
 
 
 def test_nothing_starts_before_a_result_is_asked_for(connection: Connection) -> None:

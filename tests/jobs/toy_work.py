@@ -6,6 +6,8 @@ import os
 import time
 from pathlib import Path
 
+from pyspark import TaskContext
+
 from graveler_core.errors import Conflict, Kind
 from graveler_core.facade.graveler import Graveler
 from graveler_core.model.entities import Repository
@@ -68,3 +70,10 @@ def blob_in(repository: Repository, stores: Stores, item: int) -> bytes:
 def slots(stores: Stores, item: int) -> str | None:
     """Threads of polars in the worker."""
     return os.environ.get("POLARS_MAX_THREADS")
+
+
+def partition(stores: Stores, item: int) -> tuple[int, int]:
+    """Which partition of the stage a task works on, and which attempt it is."""
+    context = TaskContext.get()
+    assert context is not None
+    return context.partitionId(), context.attemptNumber()
