@@ -1,14 +1,14 @@
-"""Tables in a repository: Spark writes and reads their Parquet files where the repository keeps its objects.
+"""Tables in a repository: Spark writes their Parquet files where the repository keeps its objects.
 
 The files' bytes go from Spark to the store and back, never through Python: what passes here are names, sizes and
 checksums. A write goes below a fresh attempt prefix, so that a task that runs twice, or a job that dies, leaves nothing
-that anybody refers to; its entries become visible only when the driver stages them.
+that anybody refers to; its entries become visible only when the driver stages them. `jobs.source` reads them.
 """
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
@@ -18,11 +18,11 @@ import pyarrow as pa
 from pyspark.sql import functions as F
 from pyspark.sql.types import AtomicType, VariantType
 
-from graveler_core.errors import InvalidInput, Kind, NotFound
-from graveler_core.model.entry import AddressType, CommonPrefix, Entry
+from graveler_core.errors import InvalidInput, Kind
+from graveler_core.model.entry import AddressType
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame
 
 CHECKSUM_PREFIX = "parquet-pages-sha256:"
 PARQUET = "application/vnd.apache.parquet"
@@ -40,7 +40,11 @@ class Split:
 
 def directory(path: str, key: str | None = None) -> str:
     """Where a table's files, or those of one partition of it, stand in the repository. Ends in a slash."""
-    return f"{path}/" if key is None else f"{path}/{quote(key, safe='-_.~')}/"
+    if key is None:
+        return f"{path}/"
+    named = quote(key, safe="-_.~")
+    # What begins so is hidden from whoever reads the whole table.
+    return f"{path}/{f'%{ord(named[0]):02X}{named[1:]}' if named[:1] in ('_', '.') else named}/"
 
 
 def hadoop_uri(namespace: str, address: str = "") -> str:
@@ -75,14 +79,6 @@ def write_files(frame: DataFrame, namespace: str, path: str, split: Split | None
     else:
         _write_split(frame, target, split)
     return _entries(_written(frame, target), attempt, path, split)
-
-
-def read_files(spark: SparkSession, namespace: str, entries: Iterable[Entry | CommonPrefix]) -> DataFrame:
-    """The rows of a table's Parquet files, given its entries (as a listing yields them)."""
-    uris = [_uri(namespace, e) for e in entries if isinstance(e, Entry)]
-    if not uris:
-        raise NotFound("no files: the table is empty or was never written", kind=Kind.PathNotFound)
-    return spark.read.parquet(*uris)
 
 
 def _write_split(frame: DataFrame, target: str, split: Split) -> None:
@@ -146,11 +142,3 @@ def _entries(files: pl.DataFrame, attempt: str, path: str, split: Split | None) 
         content_type=pl.lit(PARQUET),
     ).sort("key")
     return entries.to_arrow(compat_level=pl.CompatLevel.oldest())
-
-
-def _uri(namespace: str, entry: Entry) -> str:
-    if entry.address is None or entry.address_type is AddressType.INLINE:
-        raise InvalidInput(f"path {entry.path!r}: its content is inline, not a file", kind=Kind.InvalidPath)
-    if entry.address_type is AddressType.FULL:
-        return hadoop_uri(entry.address)
-    return hadoop_uri(namespace, entry.address)

@@ -60,12 +60,12 @@ class SparkTableIOManager(dg.ConfigurableIOManager):
 
     def read(self, path: str, keys: Sequence[str] | None = None) -> DataFrame:
         """A table by its path, whole or some partitions of it."""
-        from jobs.tables import directory, read_files
+        from jobs.source import graveler_read
+        from jobs.tables import directory
 
-        at = self.branch.open_for_reading()
+        ref = self.branch.open_for_reading().ref
         folders = [directory(path, key) for key in keys] if keys is not None else [directory(path)]
-        entries = [entry for folder in folders for entry in at.list(folder)]
-        return read_files(session(self.pyspark), self.branch.open_repository().storage_namespace, entries)
+        return graveler_read(session(self.pyspark), self.branch.open_repository(), ref, folders)
 
 
 def table_path(context: dg.OutputContext | dg.InputContext) -> str:

@@ -12,7 +12,10 @@ def local_pyspark() -> LazyPySparkResource:
 
 
 def session(pyspark: LazyPySparkResource) -> SparkSession:
-    """The session, with Python workers on this interpreter."""
+    """The session, with Python workers on this interpreter; it reads `format("graveler")`."""
+    from jobs.source import register
+
     pin_worker_interpreter()
     spark: SparkSession = pyspark.spark_session
+    register(spark)
     return spark

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -11,10 +12,12 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from graveler_core import connect
-from graveler_core.errors import InvalidInput, NotFound
-from graveler_core.model.entry import AddressType, CommonPrefix, Entry
+from graveler_core.errors import InvalidInput
+from graveler_core.facade.repository import Repository
+from graveler_core.model.entry import AddressType
 from jobs.flights import RAW_MONTH
-from jobs.tables import CHECKSUM_PREFIX, PARQUET, Split, directory, hadoop_uri, read_files, write_files
+from jobs.source import graveler_read
+from jobs.tables import CHECKSUM_PREFIX, PARQUET, Split, directory, hadoop_uri, write_files
 
 pytestmark = pytest.mark.xdist_group("spark")
 MONTHS = ("2013-01", "2013-02", "2013-03")
@@ -24,11 +27,22 @@ def local(namespace: str, address: str = "") -> Path:
     return Path(unquote(namespace.removeprefix("file://"))) / address
 
 
-def entries(table: pa.Table) -> list[Entry | CommonPrefix]:
-    return [Entry(address=row["address"], path=row["key"].decode()) for row in table.to_pylist()]
+@pytest.fixture
+def repo(namespace: str) -> Iterator[Repository]:
+    with connect("memory://") as graveler:
+        yield graveler.create_repository("lake", namespace)
 
 
-def test_a_split_table_is_written_a_directory_a_key(spark: SparkSession, delivered: DataFrame, namespace: str) -> None:
+def staged(repo: Repository, table: pa.Table) -> Repository:
+    """The repository with what was written to it, staged in the place of all that was there."""
+    repo.branch("main").remove_prefix("")
+    repo.branch("main").stage_many(table)
+    return repo
+
+
+def test_a_split_table_is_written_a_directory_a_key(
+    spark: SparkSession, delivered: DataFrame, repo: Repository, namespace: str
+) -> None:
     written = write_files(delivered, namespace, "raw", Split(RAW_MONTH, MONTHS))
     assert written.column("key").to_pylist() == [f"raw/{month}/part-00000.parquet".encode() for month in MONTHS]
     for row in written.to_pylist():
@@ -39,9 +53,10 @@ def test_a_split_table_is_written_a_directory_a_key(spark: SparkSession, deliver
         assert row["checksum"] == CHECKSUM_PREFIX + hashlib.sha256(hashed).hexdigest()
         assert row["content_type"] == PARQUET
         assert row["address_type"] == AddressType.RELATIVE
-    assert read_files(spark, namespace, entries(written)).exceptAll(delivered).isEmpty()
-    assert read_files(spark, namespace, entries(written)).count() == delivered.count()
-    assert read_files(spark, namespace, entries(written)[:1]).columns == delivered.columns
+    whole = graveler_read(spark, staged(repo, written), "main", "raw")
+    assert whole.exceptAll(delivered).isEmpty()
+    assert whole.count() == delivered.count()
+    assert graveler_read(spark, repo, "main", "raw/2013-01").columns == delivered.columns
 
 
 def test_equal_rows_give_equal_files_whatever_else_is_written(delivered: DataFrame, namespace: str) -> None:
@@ -63,24 +78,26 @@ def test_other_rows_or_another_schema_give_another_checksum(spark: SparkSession,
     assert len(set(checksums)) == len(frames)
 
 
-def test_a_table_that_is_not_split_keeps_its_files(spark: SparkSession, namespace: str) -> None:
+def test_a_table_that_is_not_split_keeps_its_files(spark: SparkSession, repo: Repository, namespace: str) -> None:
     frame = spark.range(100).repartition(3)
     written = write_files(frame, namespace, "some/table")
     assert written.column("key").to_pylist() == [b"some/table/part-0000%d.parquet" % n for n in range(3)]
-    assert {row.id for row in read_files(spark, namespace, entries(written)).collect()} == set(range(100))
+    found = graveler_read(spark, staged(repo, written), "main", "some/table").collect()
+    assert {row.id for row in found} == set(range(100))
 
 
-def test_any_text_can_be_a_partition_key(spark: SparkSession, namespace: str) -> None:
-    keys = ["a/b", "ü ber", "x%20y", "..", "k=v"]
+def test_any_text_can_be_a_partition_key(spark: SparkSession, repo: Repository, namespace: str) -> None:
+    keys = ["a/b", "ü ber", "x%20y", "..", "k=v", "_hidden"]
     frame = spark.createDataFrame([(k, n) for n, k in enumerate(keys)], "k STRING, n INT")
     written = write_files(frame, namespace, "t", Split("k", keys))
     folders = {directory("t", key) for key in keys}
-    assert len(folders) == 5
+    assert len(folders) == 6
     assert {key.decode().rsplit("/", 1)[0] + "/" for key in written.column("key").to_pylist()} == folders
     assert all(folder.count("/") == 2 for folder in folders)
+    staged(repo, written)
     for n, key in enumerate(keys):
-        mine = [e for e in entries(written) if e.path.startswith(directory("t", key))]
-        assert [row.n for row in read_files(spark, namespace, mine).collect()] == [n]
+        assert [row.n for row in graveler_read(spark, repo, "main", directory("t", key)).collect()] == [n]
+    assert graveler_read(spark, repo, "main", "t").count() == 6
 
 
 def test_rows_outside_of_the_partitions_are_refused(delivered: DataFrame, namespace: str) -> None:
@@ -94,31 +111,13 @@ def test_a_partition_without_rows_has_no_files(delivered: DataFrame, namespace: 
     assert write_files(delivered.where("false"), namespace, "raw", Split(RAW_MONTH, ["2013-05"])).num_rows == 0
 
 
-def test_what_is_written_can_be_staged_and_read_at_a_commit(spark: SparkSession, namespace: str) -> None:
-    with connect("memory://") as graveler:
-        repo = graveler.create_repository("lake", namespace)
-        main = repo.branch("main")
-        main.stage_many(write_files(spark.range(10), repo.storage_namespace, "numbers"))
-        first = main.commit("ten")
-        main.remove_prefix("numbers/")
-        main.stage_many(write_files(spark.range(25), repo.storage_namespace, "numbers"))
-        second = main.commit("twenty-five")
-        counts = [
-            read_files(spark, repo.storage_namespace, repo.at(commit.id).list("numbers/")).count()
-            for commit in (first, second)
-        ]
+def test_what_is_written_can_be_staged_and_read_at_a_commit(spark: SparkSession, repo: Repository) -> None:
+    main = staged(repo, write_files(spark.range(10), repo.storage_namespace, "numbers")).branch("main")
+    first = main.commit("ten")
+    staged(repo, write_files(spark.range(25), repo.storage_namespace, "numbers"))
+    second = main.commit("twenty-five")
+    counts = [graveler_read(spark, repo, commit.id, "numbers").count() for commit in (first, second)]
     assert counts == [10, 25]
-
-
-def test_nothing_to_read_is_an_error(spark: SparkSession, namespace: str) -> None:
-    with pytest.raises(NotFound, match="no files"):
-        read_files(spark, namespace, [])
-
-
-def test_an_inline_entry_is_no_file(spark: SparkSession, namespace: str) -> None:
-    inline = Entry(path="t/x", data=b"x", size=1, address_type=AddressType.INLINE)
-    with pytest.raises(InvalidInput, match=r"t/x.*inline"):
-        read_files(spark, namespace, [inline])
 
 
 @pytest.mark.parametrize(
