@@ -85,6 +85,8 @@ class ForeignFiles:
         return f"ForeignFiles({self._place.uri!r})"
 
     def pages(self) -> Iterator[pa.Table]:
+        if os.path.isfile(self._root):
+            return  # nothing lies below a file
         with translating(Verb.LIST, self._place.uri):
             found = listed(self._root, odd=True)
             while page := [_written(info) for info in islice(found, PAGE)]:

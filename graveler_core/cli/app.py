@@ -23,6 +23,7 @@ from graveler_core.cli import (
     cleaning,
     commit,
     history,
+    importing,
     kv,
     merge,
     metrics,
@@ -49,7 +50,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for _verbs in (objects, put, staged, commit, merge, history, upkeep, moving, metrics):
+for _verbs in (objects, put, importing, staged, commit, merge, history, upkeep, moving, metrics):
     _verbs.register(app)
 cleaning.register(app, repo.app)
 protection.register(branch.app, repo.app)

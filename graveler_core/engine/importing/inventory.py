@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from graveler_core.blobs.port import LISTED, Foreign
+from graveler_core.codec.columns import without_first
 from graveler_core.codec.full_addresses import full_addresses
 from graveler_core.errors import InvalidInput, NotFound
 from graveler_core.model.address import Namespace, namespace, parted
@@ -75,16 +76,16 @@ class Inventory:
 
     def _listed(self, rows: pa.Table) -> pa.Table:
         """The rows of the place, as a listing has them."""
-        names = rows.schema.names
-        kept = pc.starts_with(rows.column(_name(names, "key")).cast(pa.binary()), self._below)
-        if "bucket" in names:
-            kept = pc.and_(kept, pc.equal(rows.column("bucket").cast(pa.string()), self.place.bucket))
-        if "is_latest" in names:
-            kept = pc.and_(kept, pc.fill_null(rows.column("is_latest"), True))
-        if "is_delete_marker" in names:
-            kept = pc.and_(kept, pc.invert(pc.fill_null(rows.column("is_delete_marker"), False)))
+        kept = pc.starts_with(self._column(rows, LISTED.field("key")), self._below)
+        if "bucket" in rows.schema.names:
+            kept = pc.and_(kept, pc.equal(self._cast(rows, "bucket", pa.string()), self.place.bucket))
+        for name, wanted in (("is_latest", True), ("is_delete_marker", False)):
+            if name in rows.schema.names:
+                kept = pc.and_(kept, pc.equal(self._cast(rows, name, pa.bool_()).fill_null(wanted), wanted))
         rows = rows.filter(kept)
-        return pa.Table.from_arrays([self._column(rows, field) for field in LISTED], schema=LISTED)
+        columns = {field.name: self._column(rows, field) for field in LISTED}
+        columns["key"] = without_first(columns["key"].combine_chunks(), len(self._below))
+        return pa.table(columns, LISTED)
 
     @property
     def _below(self) -> bytes:
@@ -94,13 +95,20 @@ class Inventory:
         name = _name(rows.schema.names, field.name)
         if name is None:
             return pa.chunked_array([pa.nulls(rows.num_rows, field.type)])
-        column = rows.column(name)
-        if pa.types.is_timestamp(field.type):
-            return _time(column, field.type)
-        column = column.cast(field.type)
-        if field.name == "key":
-            return pc.binary_slice(column, len(self._below))
+        column = self._cast(rows, name, field.type)
+        if column.null_count and not field.nullable:
+            raise InvalidInput(f"inventory {self.uri!r}: column {name!r}: must not hold nulls")
         return pc.replace_substring(column, '"', "") if field.name == "etag" else column
+
+    def _cast(self, rows: pa.Table, name: str, kind: pa.DataType) -> pa.ChunkedArray:
+        """A column in another type; times are cut to microseconds."""
+        column = rows.column(name)
+        if pa.types.is_boolean(kind) and column.type != kind:
+            raise InvalidInput(f"inventory {self.uri!r}: column {name!r}: is {column.type}, must be {kind}")
+        try:
+            return column.cast(options=pc.CastOptions(target_type=kind, allow_time_truncate=True))
+        except pa.ArrowException as e:
+            raise InvalidInput(f"inventory {self.uri!r}: column {name!r}: {column.type} is no {kind}: {e}") from e
 
 
 def _files(stores: Stores, uri: str) -> tuple[Foreign, Sequence[str]]:
@@ -129,8 +137,3 @@ def _wanted(schema: pa.Schema, key: str) -> list[str]:
 
 def _name(names: Sequence[str], field: str) -> str | None:
     return next((name for name in _COLUMNS[field] if name in names), None)
-
-
-def _time(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
-    """Times in UTC, cut to microseconds."""
-    return pc.cast(column, options=pc.CastOptions(target_type=kind, allow_time_truncate=True))

@@ -11,7 +11,7 @@ from graveler_core.blobs.open import open_blobs
 from graveler_core.blobs.port import Blobs
 from graveler_core.errors import NotUnique
 from graveler_core.transfer.files import PIECE_BYTES, DumpFile, Pieces
-from tests.unit.blobs.conftest import S3Server
+from tests.s3_server import S3Server
 
 CONTENT = bytes(range(256)) * (PIECE_BYTES // 100)
 """More than two pieces."""

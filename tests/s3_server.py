@@ -1,0 +1,51 @@
+"""An S3 server on this machine, and what it takes to reach it."""
+
+from __future__ import annotations
+
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from moto.server import ThreadedMotoServer
+
+
+@dataclass(frozen=True)
+class S3Server:
+    """A running server."""
+
+    endpoint: str
+
+    def make_bucket(self, name: str) -> str:
+        self._put(name, b"")
+        return name
+
+    def put(self, bucket: str, key: str, data: bytes) -> None:
+        """Write a new object, under whatever key."""
+        self._put(f"{bucket}/{quote(key)}", data)
+
+    @property
+    def options(self) -> dict[str, str]:
+        return {
+            "endpoint": self.endpoint,
+            "access_key_id": "canary-key-id",
+            "secret_access_key": "canary-secret",
+            "region": "us-east-1",
+            "allow_http": "true",
+            "timeout": "10s",
+            "max_retries": "1",
+        }
+
+    def _put(self, path: str, data: bytes) -> None:
+        plain = {"Content-Type": "application/octet-stream"}  # else moto takes the bytes for a form's
+        request = urllib.request.Request(f"{self.endpoint}/{path}", data=data, headers=plain, method="PUT")
+        urllib.request.urlopen(request).close()
+
+
+def serving() -> Iterator[S3Server]:
+    """moto's S3, as long as somebody waits for it."""
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    yield S3Server(f"http://{host}:{port}")
+    server.stop()
