@@ -95,10 +95,12 @@ def put(log: Log, events: Sequence[ReferenceEvent]) -> bool:
         base = log.head.layout.index
     changes = sorted((path.encode(), normalise_record(path, entry)[1]) for e in events for path, entry in _entries(e))
     made = small_successor(indexes, base, changes, mapper=stores.executor.map)
+    now = stores.clock.now()
     header = Commit(
         committer="",
         message=f"{len(events)} events of references",
-        creation_date=stores.clock.now(),
+        # Dates rise along the log whatever the clocks say: `reference_mending` goes by them.
+        creation_date=now if log.head is None else max(now, log.head.header.creation_date),
         parents=() if log.head is None else (log.head.id,),
         generation=1 if log.head is None else log.head.header.generation + 1,
         nonce=Nonce(stores.ids.fresh()),

@@ -10,6 +10,7 @@ that it holds has happened.
 from __future__ import annotations
 
 from contextlib import suppress
+from datetime import datetime
 
 from graveler_core.codec.records import decode
 from graveler_core.committed.index.scan import scan
@@ -42,14 +43,15 @@ def mend(stores: Stores, repo: Repository) -> bool:
 
 
 def _newest_first(stores: Stores, repo: Repository) -> list[CommitId]:
-    """The commits of the log whose headers can be read."""
+    """The commits of the log whose headers can be read: by date, which a rewriting keeps, unlike generations."""
     folder = keys.internal_history(repo).headers
-    found: list[tuple[int, CommitId]] = []
+    found: list[tuple[datetime, int, CommitId]] = []
     for row in stores.kv.scan(folder.partition, prefix=folder.prefix):
         with suppress(CorruptData):
             id = CommitId(row.key.removeprefix(folder.prefix).decode(errors="replace"))
-            found.append((-decode(folder.model, row.value, f"commit {id}").generation, id))
-    return [id for _, id in sorted(found)]
+            header = decode(folder.model, row.value, f"commit {id}")
+            found.append((header.creation_date, header.generation, id))
+    return [id for _, _, id in sorted(found, reverse=True)]
 
 
 def _whole(stores: Stores, repo: Repository, at: CommitId) -> StoredCommit | None:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from graveler_core.engine import branching, reference_mending, reflog
+from graveler_core.engine import branching, reference_mending, reference_trimming, reflog
+from graveler_core.engine.reference_trimming import Trimmed
 from graveler_core.errors import InvalidInput
 from graveler_core.facade.branch import Branch
 from graveler_core.facade.handle import Handle
@@ -156,6 +157,18 @@ class References(Handle):
         touched, and what its records remember is logged again when something happens to it.
         """
         return reference_mending.mend(self._stores, self._active())
+
+    def trim_reflog(self, keep: int = 100) -> Trimmed:
+        """Rewrite the log of branches and tags, so that it is kept in fewer commits of its own; it tells the same.
+
+        Args:
+            keep: So many of them stay; what came before is folded into the oldest.
+
+        Raises:
+            InvalidInput: less than one.
+            CorruptData: the log is damaged; `mend_reflog` mends it.
+        """
+        return reference_trimming.trim(self._stores, self._active(), keep)
 
     def _events(self, name: str | None, after: str) -> Iterator[ReflogEntry]:
         repository = self._active()

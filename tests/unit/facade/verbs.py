@@ -147,6 +147,7 @@ REPOSITORY: dict[str, Verb] = {
     "commits": _read(lambda r: _all(r.commits())),
     "reflog": _read(lambda r: _all(r.reflog())),
     "mend_reflog": _read(lambda r: r.mend_reflog()),
+    "trim_reflog": _read(lambda r: r.trim_reflog()),
     "check_references": _read(lambda r: _all(r.check_references())),
     "verify_tag": _read(_verified),
     "dump_refs": _read(lambda r: r.dump_refs(f"memory://dumps-of-verbs/{uuid4()}")),
