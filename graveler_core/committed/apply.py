@@ -43,7 +43,9 @@ class Applied:
     changed: int
     removed: int
     given: int = field(default=0, compare=False)
-    """Changes that were asked for, whether they changed something or not: of the way there, not of the result."""
+    """Changes that were asked for, whether they changed something or not: of the way there, not of the result;"""
+    tombstones: int = field(default=0, compare=False)
+    """and how many of them were removals."""
 
     @property
     def effective(self) -> int:
@@ -83,7 +85,7 @@ def apply(
         totals += (done.added, done.changed, done.removed)
     joint.close()
     added, changed, removed = totals.tolist()
-    return Applied(builder.finish(), operations.hexdigest(), added, changed, removed, stream.taken)
+    return Applied(builder.finish(), operations.hexdigest(), added, changed, removed, stream.taken, stream.tombstones)
 
 
 def worked(

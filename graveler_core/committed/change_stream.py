@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from graveler_core.errors import InvalidInput
-from graveler_core.model.entry import RECORD_SCHEMA
+from graveler_core.model.entry import RECORD_SCHEMA, TOMBSTONE
 from graveler_core.segments.sorted_keys import KEY, require_increasing, upper_bound
 
 MAX_TAKE_BYTES = 64 << 20
@@ -26,7 +27,9 @@ class ChangeStream:
         self._table: pa.Table = RECORD_SCHEMA.empty_table()
         self._last: bytes | None = None
         self.taken = 0
-        """Changes taken so far."""
+        """Changes taken so far,"""
+        self.tombstones = 0
+        """and how many of them remove a key."""
         self._fill()
 
     def peek(self) -> bytes | None:
@@ -45,6 +48,7 @@ class ChangeStream:
             limit -= max(part.num_rows, limit * part.nbytes // MAX_TAKE_BYTES)
             taken.append(part)
             self.taken += part.num_rows
+            self.tombstones += pc.sum(part.column(TOMBSTONE)).as_py() or 0
             self._table = self._table.slice(part.num_rows)
             self._fill()
         return taken

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,3 +42,8 @@ class Interval:
 
 
 WHOLE = Interval()
+
+
+def intervals(cuts: Sequence[Cut]) -> list[Interval]:
+    """All keys, cut at rising keys."""
+    return [Interval(left, right) for left, right in pairwise((None, *cuts, None))]

@@ -56,11 +56,13 @@ class Part:
     changed: int
     removed: int
     given: int
-    """Changes that were asked for."""
+    """Changes that were asked for,"""
+    tombstones: int
+    """and how many of them were removals."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickled with its entries as segments."""
-        counts = self.added, self.changed, self.removed, self.given
+        counts = self.added, self.changed, self.removed, self.given, self.tombstones
         edges = bytes(encode(self.head)), bytes(encode(self.tail))
         return _unpickled, (self.interval, edges, (self.bounded, self.rows), self.operations, counts)
 
@@ -100,7 +102,7 @@ def apply_part(
         joint.close()
     begun, rest, none = joint.begun, joint.rest(), ENTRY_SCHEMA.empty_table()
     head, tail = (joint.head, rest) if begun else (rest, none)
-    counts = *totals.tolist(), stream.taken
+    counts = *totals.tolist(), stream.taken, stream.tombstones
     return Part(interval, head, begun, tuple(builder.rows()), tail, operations, *counts)
 
 
@@ -115,7 +117,7 @@ def assemble(trees: Trees, parts: Iterable[Part]) -> Applied:
         CutMoved: a cut that was planned as closed is not.
     """
     builder, operations = TreeBuilder(trees), OperationsDigest(trees.boundary_seed)
-    joint, totals = Joint(trees, builder), np.zeros(4, np.int64)
+    joint, totals = Joint(trees, builder), np.zeros(5, np.int64)
     before: Interval | None = None
     for part in parts:
         _require_next(before, part.interval)
@@ -124,11 +126,10 @@ def assemble(trees: Trees, parts: Iterable[Part]) -> Applied:
             _require_closed(trees, before.after, joint)
         joint.take(part.head, part.bounded, part.rows, part.tail)
         operations.join(part.operations)
-        totals += (part.added, part.changed, part.removed, part.given)
+        totals += (part.added, part.changed, part.removed, part.given, part.tombstones)
     _require_next(before, None)
     joint.close()
-    added, changed, removed, given = totals.tolist()
-    return Applied(builder.finish(), operations.hexdigest(), added, changed, removed, given)
+    return Applied(builder.finish(), operations.hexdigest(), *totals.tolist())
 
 
 def _require_next(before: Interval | None, following: Interval | None) -> None:
@@ -150,7 +151,7 @@ def _unpickled(
     edges: tuple[bytes, bytes],
     inside: tuple[bool, tuple[tuple[int, Row], ...]],
     operations: OperationsPiece,
-    counts: tuple[int, int, int, int],
+    counts: tuple[int, int, int, int, int],
 ) -> Part:
     head, tail = (decode(data, ENTRY_SCHEMA, "entries of a part") for data in edges)
     return Part(interval, head, *inside, tail, operations, *counts)

@@ -11,8 +11,10 @@ import pyarrow as pa
 from graveler_core.committed.index.indexes import Indexes
 from graveler_core.committed.index.resolutions import Rules
 from graveler_core.committed.index.successor import Successor, successor
-from graveler_core.committed.index.three_way import MergeInputs, Verdict, three_way, verdict
+from graveler_core.committed.index.three_way import MergeInputs, Verdict, three_way
+from graveler_core.engine.building import built, judged
 from graveler_core.engine.rows import conflicts_of
+from graveler_core.engine.sources import MergedChanges
 from graveler_core.errors import Conflict, InvalidInput, Kind
 from graveler_core.model.entities import Repository
 from graveler_core.stores import Stores
@@ -35,11 +37,21 @@ class Combination:
         else:
             yield from (decision.changes for decision in three_way(self.indexes, self.inputs, self.rules))
 
+    def applied(self, stores: Stores) -> Successor:
+        """The destination's index with these changes."""
+
+        def here() -> Successor:
+            return successor(self.indexes, self.inputs.destination, self.changes(), mapper=stores.executor.map)
+
+        if self.held is not None:
+            return here()
+        merged = MergedChanges(self.indexes.objects.repository, self.inputs, self.rules)
+        return built(stores, merged, self.inputs.destination, here)
+
 
 def combine(stores: Stores, repo: Repository, inputs: MergeInputs, rules: Rules) -> Successor:
     """Decide, then write: the changes from `base` to `source`, applied to `destination`. Raises as `decide`."""
-    combination = decide(stores, repo, inputs, rules)
-    return successor(combination.indexes, inputs.destination, combination.changes(), mapper=stores.executor.map)
+    return decide(stores, repo, inputs, rules).applied(stores)
 
 
 def decide(stores: Stores, repo: Repository, inputs: MergeInputs, rules: Rules) -> Combination:
@@ -52,7 +64,7 @@ def decide(stores: Stores, repo: Repository, inputs: MergeInputs, rules: Rules) 
     indexes = stores.indexes(repo)
     if rules.strategy is not None and rules.resolutions is None:
         return Combination(indexes, inputs, rules, None)
-    found = verdict(three_way(indexes, inputs, rules))
+    found = judged(stores, MergedChanges(repo, inputs, rules))
     _require_met(rules, found)
     if found.conflict_count:
         listed = conflicts_of(found.conflicts)

@@ -20,8 +20,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from graveler_core.committed.index.settled import settled
-from graveler_core.committed.index.successor import Successor, on_metarange, small_successor, successor
+from graveler_core.committed.index.successor import Successor, small_successor, successor
 from graveler_core.engine.advance import Tried, advance, find_operation
+from graveler_core.engine.building import built, compacted_onto
 from graveler_core.engine.draft import Content, Draft, begin_operation, build
 from graveler_core.engine.earlier import made_by_call
 from graveler_core.engine.install import Decision, Verdict, decide, without_tail
@@ -29,6 +30,7 @@ from graveler_core.engine.permitted import require_permitted
 from graveler_core.engine.registers import fresh
 from graveler_core.engine.retry import attempts
 from graveler_core.engine.seal import seal
+from graveler_core.engine.sources import StagedChanges
 from graveler_core.engine.swap import cleanups, record_writes, retire, swap, without_layer
 from graveler_core.engine.view import View, changes, commit_of, view_under
 from graveler_core.errors import Conflict, CorruptData, InvalidInput, Kind, NoChanges, OutcomeUnknown
@@ -131,7 +133,7 @@ def _build(stores: Stores, registers: Registers, layers: tuple[Layer, ...], draf
     branch = registers.branch
     parent = commit_of(stores, registers.repository, branch.commit_id)
     view = view_under(stores, registers, layers)
-    made = _made_of(stores, view)
+    made = _made_of(stores, branch.id, view)
     writes = cleanups(stores, registers, layers)
     if made.effective == 0 and not draft.allow_empty:
         record_writes(stores, writes)
@@ -142,15 +144,17 @@ def _build(stores: Stores, registers: Registers, layers: tuple[Layer, ...], draf
     return _Built(branch, layers, commit, made.given)
 
 
-def _made_of(stores: Stores, view: View) -> Successor:
+def _made_of(stores: Stores, branch: BranchId, view: View) -> Successor:
     if view.compacted is not None:
-        staged = stores.executor.ahead(changes(view))
-        tree = on_metarange(view.indexes, view.base, staged, mapper=stores.executor.map, verbatim=True)
-        return settled(view.indexes, view.head, tree, mapper=stores.executor.map)
+        return settled(view.indexes, view.head, compacted_onto(stores, branch, view), mapper=stores.executor.map)
     few = few_rows(view.stack, view.indexes.sizes.small_elements)
     if few is not None:
         return small_successor(view.indexes, view.base, few, mapper=stores.executor.map)
-    return successor(view.indexes, view.base, stores.executor.ahead(changes(view)), mapper=stores.executor.map)
+
+    def here() -> Successor:
+        return successor(view.indexes, view.base, stores.executor.ahead(changes(view)), mapper=stores.executor.map)
+
+    return built(stores, StagedChanges.of(branch, view), view.base, here)
 
 
 def _install(stores: Stores, registers: Registers, built: _Built, tried: Tried) -> tuple[Registers, Decision]:

@@ -16,24 +16,19 @@ harmless, since only one of them finds what it sealed; the start time merely spa
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
-from graveler_core.committed.index.successor import on_metarange
 from graveler_core.committed.trees import totals
+from graveler_core.engine.building import compacted_onto
 from graveler_core.engine.install import Verdict, decide
 from graveler_core.engine.registers import fresh, same_content
 from graveler_core.engine.retry import attempts
 from graveler_core.engine.swap import cleanups, lists, record_writes, retire, swap, without_layer
-from graveler_core.engine.view import changes, view_under
+from graveler_core.engine.view import view_under
 from graveler_core.errors import Conflict, CorruptData, Kind, NoChanges, OutcomeUnknown, SlowDown
 from graveler_core.model.entities import Branch
-from graveler_core.model.entry import TOMBSTONE
 from graveler_core.model.ids import BranchId, MetarangeId, RepositoryId
 from graveler_core.model.layers import Layer, SealedToken
 from graveler_core.records import layout as keys
@@ -74,10 +69,8 @@ def compact(stores: Stores, repo: RepositoryId, branch: BranchId, every: timedel
     sealed = _seal(stores, repo, branch, every)
     layers = sealed.branch.sealed_tokens
     view = view_under(stores, sealed, layers)
-    said = _Said()
-    staged = stores.executor.ahead(said.counted(changes(view)))
     try:
-        applied = on_metarange(view.indexes, view.base, staged, mapper=stores.executor.map, verbatim=True)
+        applied = compacted_onto(stores, branch, view)
     except CorruptData as missing:
         without_layer(stores, sealed, missing)
         raise _lost(branch) from missing
@@ -85,24 +78,9 @@ def compact(stores: Stores, repo: RepositoryId, branch: BranchId, every: timedel
     metarange = applied.index.metarange_id
     _install(stores, sealed, metarange)
     retire(stores, sealed, layers)
+    said = applied.given, applied.tombstones
     effect = applied.added, applied.changed, applied.removed
-    return Compacted(
-        metarange, len(layers), said.records, said.tombstones, *effect, *totals(view.indexes.trees, metarange)
-    )
-
-
-@dataclass(slots=True)
-class _Said:
-    """What the layers say, counted as it is read."""
-
-    records: int = 0
-    tombstones: int = 0
-
-    def counted(self, pages: Iterator[pa.Table]) -> Iterator[pa.Table]:
-        for page in pages:
-            self.records += page.num_rows
-            self.tombstones += pc.sum(page[TOMBSTONE]).as_py() or 0
-            yield page
+    return Compacted(metarange, len(layers), *said, *effect, *totals(view.indexes.trees, metarange))
 
 
 def _seal(stores: Stores, repo: RepositoryId, branch: BranchId, every: timedelta) -> Registers:

@@ -17,7 +17,6 @@ An acknowledged write between check and swap does not change the branch record; 
 from __future__ import annotations
 
 from graveler_core.committed.index.resolutions import Rules, resolutions
-from graveler_core.committed.index.successor import successor
 from graveler_core.engine.advance import Tried, advance
 from graveler_core.engine.clean_branch import require_clean
 from graveler_core.engine.combine import decide
@@ -86,8 +85,7 @@ def _build(stores: Stores, registers: Registers, call: Call) -> StoredCommit | N
     made = None if call.request.squash else chain(stores, registers, sides, combination, call)
     if made is not None:
         return made
-    changes = combination.changes()
-    applied = successor(combination.indexes, sides.inputs.destination, changes, mapper=stores.executor.map)
+    applied = combination.applied(stores)
     if applied.effective == 0 and not call.draft.allow_empty:
         return None
     content = Content(applied.index, applied.operations, (sides.ours, sides.theirs), call.nonce(stores))

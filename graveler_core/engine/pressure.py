@@ -117,6 +117,15 @@ def recount(stores: Stores, repo: RepositoryId, branch: BranchId) -> BranchPress
     return of_branch(stores, repo, branch)
 
 
+def counted_in(stores: Stores, repository: Repository, branch: BranchId) -> dict[str, int]:
+    """How many records were written to the layers of a branch, by the layers' ids, as far as they were counted."""
+    found: dict[str, dict[str, StagedCounts]] = {}
+    for name, held in access.scan(stores.kv, keys.COUNTS, prefix=keys.counts_of_branch(repository.id, branch)):
+        if held.value.uid == repository.uid:
+            found.setdefault(held.value.layer, {})[name] = held.value
+    return {layer: _total(counters).writes for layer, counters in found.items()}
+
+
 def settings_of(stores: Stores, repository: Repository) -> CompactionSettings:
     """The thresholds of a repository."""
     held = access.read(stores.kv, keys.compaction_settings(repository))

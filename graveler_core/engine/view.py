@@ -91,14 +91,14 @@ def scan(view: View, *, start: bytes = b"", end: bytes | None = None, few: int |
     return overlaid(staged.scan(view.stack, start=start, end=end, few=few), _below(view, start, end), few)
 
 
-def changes(view: View) -> Iterator[pa.Table]:
-    """All that the layers change in the base: sorted tables in `RECORD_SCHEMA`, for `committed.index.successor`.
+def changes(view: View, start: bytes = b"", end: bytes | None = None) -> Iterator[pa.Table]:
+    """What the layers change in the base from `start` to before `end`: sorted tables in `RECORD_SCHEMA`.
 
     A removal becomes a tombstone for every key of the base under its prefix that no newer record speaks of; a
     restoration above a compacted tree becomes what leads from the compacted tree back to the head. Each layer is
     scanned once, whatever the removals and restorations cut the keys into.
     """
-    return merge([staged.scan(view.stack), _masked(view)])
+    return merge([staged.scan(view.stack, start=start, end=end), _masked(view, start, end)])
 
 
 def _below(view: View, start: bytes, end: bytes | None) -> Iterator[pa.Table]:
@@ -109,11 +109,14 @@ def _below(view: View, start: bytes, end: bytes | None) -> Iterator[pa.Table]:
             yield from scan_committed(view.indexes, index, start=part.start, end=part.end)
 
 
-def _masked(view: View) -> Iterator[pa.Table]:
+def _masked(view: View, start: bytes, end: bytes | None) -> Iterator[pa.Table]:
     """What removals and restorations change in the base, where no newer record says something."""
     for span in spans(view.stack.layers):
-        if span.source is Source.NOTHING:
-            yield from map(tombstones, scan_committed(view.indexes, view.base, start=span.start, end=span.end))
-        elif span.source is Source.HEAD and view.base != view.head:
-            back = diff(view.indexes, view.base, view.head, start=span.start, end=span.end, wanted=EXACT)
+        part = within(span, start, end)
+        if part is None:
+            continue
+        if part.source is Source.NOTHING:
+            yield from map(tombstones, scan_committed(view.indexes, view.base, start=part.start, end=part.end))
+        elif part.source is Source.HEAD and view.base != view.head:
+            back = diff(view.indexes, view.base, view.head, start=part.start, end=part.end, wanted=EXACT)
             yield from map(as_changes, back)

@@ -40,7 +40,8 @@ def settled(indexes: Indexes, parent: Index, tree: Successor, *, mapper: Mapper 
     if retimed:
         kept = _parents_own(indexes, parent, index)
         index = on_metarange(indexes, index, kept, mapper=mapper, verbatim=True).index
-    return Successor(index, operations.hexdigest(), added, changed - added - removed, removed, tree.given)
+    counts = added, changed - added - removed, removed, tree.given, tree.tombstones
+    return Successor(index, operations.hexdigest(), *counts)
 
 
 def _parents_own(indexes: Indexes, parent: Index, tree: Index) -> Iterator[pa.Table]:

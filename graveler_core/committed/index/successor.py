@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from graveler_core.codec.elements import Action, Element
 from graveler_core.codec.record_format import TOMBSTONE_VALUE, record_identity
-from graveler_core.committed.apply import Mapper, apply
+from graveler_core.committed.apply import Applied, Mapper, apply
 from graveler_core.committed.index.fold import fold
 from graveler_core.committed.index.indexes import Indexes
 from graveler_core.committed.index.layer import Layer, aged, overlaid, owned
@@ -52,7 +52,9 @@ class Successor:
     changed: int
     removed: int
     given: int = field(default=0, compare=False)
-    """Changes that were asked for, whether they changed something or not."""
+    """Changes that were asked for, whether they changed something or not;"""
+    tombstones: int = field(default=0, compare=False)
+    """and how many of them were removals. Counted where the metarange is changed."""
     writes: tuple[Write, ...] = ()
 
     @property
@@ -88,7 +90,7 @@ def successor(indexes: Indexes, base: Index, changes: Changes, *, mapper: Mapper
     operations.update(applied.effective)
     index, writes = _with_own(indexes, base, Layer(table=applied.effective))
     counts = applied.added, applied.changed, applied.removed
-    return Successor(index, operations.hexdigest(), *counts, few.num_rows, tuple(writes))
+    return Successor(index, operations.hexdigest(), *counts, few.num_rows, writes=tuple(writes))
 
 
 def small_successor(
@@ -122,7 +124,7 @@ def small_successor(
     index, writes = _with_own(indexes, base, Layer(elements=own))
     operations = digest_of_few(effective, indexes.trees.boundary_seed)
     counts = added, len(put) - added, len(effective) - len(put)
-    return Successor(index, operations, *counts, len(changes), tuple(writes))
+    return Successor(index, operations, *counts, len(changes), writes=tuple(writes))
 
 
 def on_metarange(
@@ -134,15 +136,13 @@ def on_metarange(
         verbatim: As `committed.apply.apply`: the same identity again counts, and brings its own time and address.
     """
     below = fold(indexes, base, mapper=mapper)
-    applied = apply(indexes.trees, below, changes, mapper=mapper, verbatim=verbatim)
-    return Successor(
-        Index(metarange_id=applied.metarange_id),
-        applied.operations,
-        applied.added,
-        applied.changed,
-        applied.removed,
-        applied.given,
-    )
+    return of_tree(apply(indexes.trees, below, changes, mapper=mapper, verbatim=verbatim))
+
+
+def of_tree(applied: Applied) -> Successor:
+    """The successor whose index is a metarange alone."""
+    counts = applied.added, applied.changed, applied.removed, applied.given, applied.tombstones
+    return Successor(Index(metarange_id=applied.metarange_id), applied.operations, *counts)
 
 
 def _first(

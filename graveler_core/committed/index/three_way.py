@@ -24,6 +24,7 @@ from graveler_core.committed.index.diff import diff, diff_at
 from graveler_core.committed.index.indexes import Indexes
 from graveler_core.committed.index.lookup import lookup_many
 from graveler_core.committed.index.resolutions import Choice, Rules
+from graveler_core.committed.scan import key_interval
 from graveler_core.committed.trees import DECISIVE
 from graveler_core.model.changes import MergeStrategy
 from graveler_core.model.entry import RECORD_SCHEMA
@@ -86,10 +87,18 @@ class MergeInputs:
     """The sorted keys outside of which base and source hold the same, where they are known."""
 
 
-def three_way(
-    indexes: Indexes, inputs: MergeInputs, rules: Rules = _NO_RULES, *, prefix: bytes = b"", start: bytes = b""
+def three_way(  # noqa: PLR0913 - the key interval as `scan` takes it
+    indexes: Indexes,
+    inputs: MergeInputs,
+    rules: Rules = _NO_RULES,
+    *,
+    prefix: bytes = b"",
+    start: bytes = b"",
+    end: bytes | None = None,
 ) -> Iterator[Decision]:
-    """Decide key interval by key interval, at keys that begin with `prefix`, from `start` on. Memory is that of a diff.
+    """Decide key interval by key interval, at keys that begin with `prefix`, `start` ≤ key < `end`.
+
+    Memory is that of a diff.
 
     Where conflicts may be left, a caller must see all of them before it writes anything: walk twice, or use `verdict`.
 
@@ -98,7 +107,7 @@ def three_way(
     """
     if inputs.source == inputs.base or (inputs.source == inputs.destination and rules.resolutions is None):
         return
-    for source in _source_changes(indexes, inputs, prefix, start):
+    for source in _source_changes(indexes, inputs, key_interval(prefix, start, end)):
         there = lookup_many(indexes, inputs.destination, source.keys.to_pylist(), DECISIVE)
         before = source.before.filter(source.before.column(KEY).is_valid())
         ruling = ruled(source, differences(before, there), rules)
@@ -108,10 +117,13 @@ def three_way(
         yield Decision(changes, conflicts, ruling.resolved)
 
 
-def _source_changes(indexes: Indexes, inputs: MergeInputs, prefix: bytes, start: bytes) -> Iterator[Differences]:
+def _source_changes(
+    indexes: Indexes, inputs: MergeInputs, interval: tuple[bytes, bytes | None]
+) -> Iterator[Differences]:
+    start, end = interval
     if inputs.changed is None:
-        return diff(indexes, inputs.base, inputs.source, prefix=prefix, start=start, wanted=CHANGES)
-    keys = [key for key in inputs.changed if key >= start and key.startswith(prefix)]
+        return diff(indexes, inputs.base, inputs.source, start=start, end=end, wanted=CHANGES)
+    keys = [key for key in inputs.changed if key >= start and (end is None or key < end)]
     return diff_at(indexes, inputs.base, inputs.source, keys, CHANGES)
 
 
@@ -135,6 +147,19 @@ def verdict(
             changes.append(decision.changes)
     whole = None if changes is None else pa.concat_tables(changes)
     return Verdict(whole, _joined(conflicts), count, np.concatenate(resolved))
+
+
+def together(verdicts: Iterable[Verdict], max_conflicts: int = MAX_LISTED_CONFLICTS) -> Verdict:
+    """The verdict on several key intervals, in order, as one; it keeps no changes. One is in memory at a time."""
+    conflicts, resolved = [_no_conflicts()], [np.empty(0, np.int64)]
+    listed = count = 0
+    for found in verdicts:
+        resolved.append(found.resolved)
+        count += found.conflict_count
+        if listed < max_conflicts and len(found.conflicts):
+            conflicts.append(_sliced(found.conflicts, max_conflicts - listed))
+            listed += len(conflicts[-1])
+    return Verdict(None, _joined(conflicts), count, np.concatenate(resolved))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 
-from graveler_core.engine import combine
+from graveler_core.engine import building
 from graveler_core.errors import Conflict, DirtyBranch, Kind, NotFound
 from graveler_core.facade.branch import Branch
 from graveler_core.facade.repository import Repository
@@ -156,7 +156,7 @@ def test_a_dirty_source_gives_its_head(repo: Repository) -> None:
 def test_what_is_not_kept_in_memory_is_decided_twice(
     repo: Repository, monkeypatch: pytest.MonkeyPatch, squash: bool, strategy: str | None
 ) -> None:
-    monkeypatch.setattr(combine, "verdict", partial(combine.verdict, max_bytes=0))
+    monkeypatch.setattr(building, "verdict", partial(building.verdict, max_bytes=0))
     repo.merge("dev", into="main", squash=squash, strategy=strategy)
     assert content(repo, "main") == {"d": 2, "x": 1, "z": 3}
 

@@ -1,0 +1,117 @@
+"""Where a tree is built: here, by threads, or in parts on the cluster. The one place that decides it.
+
+Here, unless there is a cluster and it wants more than one piece of the work (`Cluster.pieces`). Both give the same tree
+and the same digest (`committed.parts`), so nobody can tell afterwards. The driver cuts (`cuts`), machines apply
+(`_part`), and the driver assembles what they hand back and goes on as ever: header, layout, the one swap of its flow.
+
+Why parts are safe. The base of a build is a tree, which never changes. Its layers are frozen but for a late write into
+a sealed token, which was not acknowledged and is written again: each key is read by the one part whose interval it is
+in, so the result holds the write or it does not, whole, whatever other parts saw. A part that is worked on again may
+see it where the first attempt did not; each result is right for what it saw, and only one of them is taken. Where a
+late write removes a key that was planned as a boundary, `CutMoved` says so, and the second plan has no such cuts.
+
+A worker writes ranges, nodes and nothing else, all by their content and named by nobody: a worker that dies, or a
+driver that dies before its swap, leaves blobs that a sweep takes once they are old. What it writes is younger than the
+grace, and what it finds is renewed, as here. A token that was dropped meanwhile reads as empty: it left the record by
+a swap, and so the install rule refuses the tree, as it does here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from graveler_core.committed.index.fold import fold
+from graveler_core.committed.index.successor import Successor, of_tree, on_metarange
+from graveler_core.committed.index.three_way import Verdict, three_way, together, verdict
+from graveler_core.committed.interval import Interval, intervals
+from graveler_core.committed.parts import CutMoved, Part, apply_part, assemble
+from graveler_core.engine.cuts import cuts
+from graveler_core.engine.sources import ChangeSource, MergedChanges, StagedChanges
+from graveler_core.engine.view import View, changes
+from graveler_core.model.ids import BranchId, MetarangeId
+from graveler_core.model.index import Index
+from graveler_core.stores import Stores
+
+
+def built(
+    stores: Stores, source: ChangeSource, base: Index, here: Callable[[], Successor], *, verbatim: bool = False
+) -> Successor:
+    """The index that the changes of a source turn `base` into.
+
+    Args:
+        stores: Where it is kept.
+        source: The changes.
+        base: What they change.
+        here: Builds it on this machine.
+        verbatim: As `committed.apply.apply`.
+
+    Raises:
+        CorruptData: something of base or source is missing or damaged.
+    """
+    pieces = _pieces(stores, source)
+    if stores.cluster is None or pieces < 2:
+        return here()
+    indexes = stores.indexes(source.repository)
+    root = fold(indexes, base, mapper=stores.executor.map)
+    work = partial(_part, _Work(source, root, verbatim))
+    for closed in (True, False):
+        planned = intervals(cuts(stores, source, root, pieces, closed=closed))
+        try:
+            return of_tree(assemble(indexes.trees, stores.cluster.map(work, planned)))
+        except CutMoved:
+            continue
+    raise AssertionError("only a closed cut can move")
+
+
+def compacted_onto(stores: Stores, branch: BranchId, view: View) -> Successor:
+    """The tree of all that a view shows, to the time and the address: what its layers say, on what they stand on.
+
+    Raises:
+        CorruptData: something of base or layers is missing or damaged.
+    """
+
+    def here() -> Successor:
+        staged = stores.executor.ahead(changes(view))
+        return on_metarange(view.indexes, view.base, staged, mapper=stores.executor.map, verbatim=True)
+
+    return built(stores, StagedChanges.of(branch, view), view.base, here, verbatim=True)
+
+
+def judged(stores: Stores, merged: MergedChanges) -> Verdict:
+    """What a merge does and where it cannot decide: the first conflicts, and how many there are.
+
+    Raises:
+        CorruptData: a part of an index is missing or damaged.
+    """
+    pieces = _pieces(stores, merged)
+    if stores.cluster is None or pieces < 2:
+        return verdict(three_way(stores.indexes(merged.repository), merged.inputs, merged.rules))
+    planned = intervals(cuts(stores, merged, merged.inputs.destination.metarange_id, pieces, closed=False))
+    return together(stores.cluster.map(partial(_judged, merged), planned))
+
+
+def _pieces(stores: Stores, source: ChangeSource) -> int:
+    return 1 if stores.cluster is None else stores.cluster.pieces(source.rows(stores))
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    source: ChangeSource
+    base: MetarangeId
+    verbatim: bool
+
+
+def _part(work: _Work, stores: Stores, interval: Interval) -> Part:
+    """In a worker: one interval of the new tree."""
+    changes = work.source.changes(stores, interval.start, interval.end)
+    trees = stores.trees(work.source.repository)
+    return apply_part(trees, work.base, changes, interval, verbatim=work.verbatim)
+
+
+def _judged(merged: MergedChanges, stores: Stores, interval: Interval) -> Verdict:
+    """In a worker: one interval of a merge, without its changes."""
+    indexes = stores.indexes(merged.repository)
+    found = three_way(indexes, merged.inputs, merged.rules, start=interval.start, end=interval.end)
+    return verdict(found, max_bytes=0)

@@ -1,0 +1,223 @@
+"""Commits, compactions and merges in parts on other machines: equal to those that are made here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import count
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+
+from graveler_core.blobs.open import OpenedBlobs
+from graveler_core.codec.record_format import TOMBSTONE_VALUE
+from graveler_core.committed.interval import Cut
+from graveler_core.engine import building, bulk, cuts
+from graveler_core.engine.compaction import Compacted
+from graveler_core.errors import Conflict, SlowDown
+from graveler_core.facade.graveler import Graveler
+from graveler_core.facade.repository import Repository
+from graveler_core.kv.registry import open_store
+from graveler_core.model.ids import BranchId, StagingToken
+from graveler_core.objects.commits import read_commit
+from graveler_core.records import layout as keys
+from graveler_core.refs.branches import get_branch
+from graveler_core.segments.boundary import Cutting
+from graveler_core.staging import segment_layer
+from graveler_core.stores import Stores
+from tests.unit.engine.flows import table
+from tests.unit.engine.in_parts import Scattered
+from tests.unit.engine.world import TINY_SIZES, AtOnce, CountedIds, FakeClock, entry
+from tests.unit.segments.blocks import small_blocks
+
+MANY = {f"k/{n:04}": n % 50 for n in range(400)}
+_number = count()
+Play = Callable[[Repository], None]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _little_is_much() -> Iterator[None]:
+    """Digests of many blocks, layers of files of many pieces, though there are few entries."""
+    with small_blocks(), patch.object(bulk, "SEGMENT_ROWS", 150), patch.object(segment_layer, "PIECE_ROWS", 40):
+        yield
+
+
+def here(tmp_path: Path) -> Stores:
+    """Stores on one file and directory, as another process opens them. Nothing is small: all is built from columns."""
+    return Stores(
+        kv=open_store(f"sqlite:///{tmp_path}/meta.db?durability=process"),
+        blobs=OpenedBlobs(),
+        clock=FakeClock(),
+        ids=CountedIds(),
+        executor=AtOnce(),
+        cutting=Cutting(mean_entries=8, max_bytes=3_000, fan_out=3),
+        sizes=TINY_SIZES,
+    )
+
+
+class Both:
+    """The same calls on two repositories, of which one has a cluster."""
+
+    def __init__(self, tmp_path: Path, seed: int) -> None:
+        places = tmp_path / "here", tmp_path / "there"
+        self.repos: list[Repository] = []
+        for place in places:
+            place.mkdir()
+            stores = here(place)
+            if place.name == "there":
+                self.cluster = Scattered(lambda: here(places[1]), seed=seed)
+                stores = replace(stores, cluster=self.cluster)
+            namespace = f"file://{place}/data"
+            self.repos.append(Graveler(stores).create_repository("repo", namespace))
+
+    def play(self, *calls: Play) -> None:
+        for call in calls:
+            for repo in self.repos:
+                call(repo)
+
+    def same(self, ref: str = "main") -> None:
+        ours, theirs = self.repos
+        mine, others = ours.at(ref), theirs.at(ref)
+        assert [*mine.list()] == [*others.list()]
+        assert mine.tree_id() == others.tree_id()
+        assert operations(ours, ref) == operations(theirs, ref)
+        assert not [finding for finding in theirs.fsck(deep=True) if finding.damage]
+
+
+@pytest.fixture
+def both(tmp_path: Path) -> Both:
+    return Both(tmp_path, seed=1)
+
+
+def operations(repo: Repository, ref: str) -> list[str]:
+    """The digests of what the commits of a ref changed."""
+    stores, record = repo._stores, repo._active()
+    return [read_commit(stores.kv, stores.commits, record, e.id).header.operations for e in repo.log(f"{ref}@")]
+
+
+def stage(numbers: dict[str, int], branch: str = "main") -> Play:
+    return lambda repo: repo.branch(branch).stage_many(table(numbers))
+
+
+def put(numbers: dict[str, int], branch: str = "main") -> Play:
+    def staged(repo: Repository) -> None:
+        for path, number in numbers.items():
+            repo.branch(branch).stage(path, entry(number))
+
+    return staged
+
+
+def commit(message: str = "many", branch: str = "main") -> Play:
+    def made(repo: Repository) -> None:
+        repo.branch(branch).commit(message)
+
+    return made
+
+
+def test_commits_of_layers_of_every_kind(both: Both) -> None:
+    both.play(stage(MANY), commit())
+    both.same()
+    both.play(lambda repo: repo.branch("main").remove_prefix("k/01"), stage({f"k/01{n}": 7 for n in range(10)}))
+    both.play(stage({f"l/{n:03}": n for n in range(90)}), lambda repo: repo.branch("main").reset("k/02"), commit())
+    both.same()
+    assert len(both.cluster.done) == 2
+    assert all(1 < pieces <= 4 for pieces in both.cluster.done)
+
+
+def test_commits_of_one_huge_token(both: Both) -> None:
+    both.play(put(MANY), lambda repo: repo.branch("main").pressure(exact=True), commit())
+    assert both.cluster.done == [4]
+    both.same()
+
+
+def test_a_commit_on_a_compacted_tree(both: Both) -> None:
+    both.play(stage(MANY), commit())
+    both.play(stage({f"k/{n:04}": n for n in range(100, 300)}), lambda repo: repo.branch("main").compact())
+    both.play(stage({f"k/{n:04}": n % 50 for n in range(200, 350)}), commit("more"))
+    both.same()
+
+
+def test_compactions_say_the_same(both: Both) -> None:
+    said = list[Compacted]()
+    both.play(stage(MANY), commit(), stage({f"k/{n:04}": n for n in range(100, 300)}))
+    both.play(lambda repo: repo.branch("main").remove_prefix("k/03"))
+    both.play(lambda repo: said.append(repo.branch("main").compact()))
+    assert said[0] == said[1]
+    both.same()
+
+
+def test_merges(both: Both) -> None:
+    both.play(stage(MANY), commit(), lambda repo: repo.create_branch("dev", "main"))
+    both.play(stage({f"k/{n:04}": 77 for n in range(0, 400, 3)}, "dev"), commit(branch="dev"))
+    both.play(stage({f"l/{n:04}": 77 for n in range(100)}), commit())
+    both.cluster.done.clear()
+    both.play(lambda repo: repo.merge("dev", into="main"))
+    assert len(both.cluster.done) == 2, "decided, then built"
+    both.same()
+
+
+def test_conflicts_are_counted_and_the_first_are_listed(both: Both) -> None:
+    both.play(stage(MANY), commit(), lambda repo: repo.create_branch("dev", "main"))
+    for branch, number in (("dev", 1), ("main", 2)):
+        both.play(stage({f"k/{n:04}": 100 * number for n in range(0, 400, 3)}, branch), commit(branch=branch))
+    told = list[tuple[str, object]]()
+    for repo in both.repos:
+        with pytest.raises(Conflict) as caught:
+            repo.merge("dev", into="main")
+        told.append((caught.value.message, caught.value.details))
+    assert told[0] == told[1]
+    both.play(lambda repo: repo.merge("dev", into="main", strategy="source", resolve={"k/0000": "destination"}))
+    both.same()
+
+
+def test_small_work_stays_here(both: Both) -> None:
+    both.cluster.least = 1_000
+    both.play(stage(MANY), commit(), put({"k/0001": 9}), commit())
+    assert both.cluster.done == []
+    both.same()
+
+
+def test_a_late_write_that_removes_a_planned_boundary(both: Both) -> None:
+    """It lands in a sealed token between planning and work; nobody acknowledges it. The plan is made anew."""
+    both.play(stage(MANY), commit(), put({f"k/{n:04}": 300 + n for n in range(0, 400, 2)}))
+    both.play(lambda repo: repo.branch("main").pressure(exact=True))
+    theirs, late = both.repos[1], list[str]()
+    stores = theirs._stores
+    planned = cuts.cuts
+
+    def noted(*arguments: Any, closed: bool) -> list[Cut]:
+        found = planned(*arguments, closed=closed)
+        edges = [cut.key for cut in found if cut.closed]
+        (sealed,) = get_branch(stores.kv, theirs._active(), BranchId("main")).value.sealed_tokens
+        for edge in edges:
+            stores.kv.set(keys.staging(StagingToken(sealed.id)), keys.staged(edge), TOMBSTONE_VALUE)
+            late.append(edge.decode())
+        return found
+
+    with patch.object(building, "cuts", noted):
+        theirs.branch("main").commit("many")
+    assert both.cluster.done[-2:] == [4, 4]
+    for path in late:
+        both.repos[0].branch("main").remove(path)
+    both.play(lambda repo: repo.branch("main").commit("many") if repo is both.repos[0] else None)
+    assert late
+    both.same()
+
+
+def test_a_worker_that_fails_leaves_the_branch_as_it_was(both: Both) -> None:
+    both.play(stage(MANY), commit(), stage({f"k/{n:04}": n for n in range(200, 390)}))
+
+    def fail() -> None:
+        raise SlowDown("a worker was killed")
+
+    both.cluster.before = fail
+    theirs = both.repos[1]
+    head, shown = theirs.at("main@").tree_id(), [*theirs.at("main").list()]
+    with pytest.raises(SlowDown, match="killed"):
+        theirs.branch("main").commit("many")
+    assert (theirs.at("main@").tree_id(), [*theirs.at("main").list()]) == (head, shown)
+    both.cluster.before = lambda: None
+    both.play(commit())
+    both.same()
