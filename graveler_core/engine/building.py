@@ -18,17 +18,19 @@ a swap, and so the install rule refuses the tree, as it does here.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 
 from graveler_core.committed.index.fold import fold
+from graveler_core.committed.index.settled import Compared, compared, settled, settled_by
 from graveler_core.committed.index.successor import Successor, of_tree, on_metarange
 from graveler_core.committed.index.three_way import Verdict, three_way, together, verdict
 from graveler_core.committed.interval import Interval, intervals
 from graveler_core.committed.parts import CutMoved, Part, apply_part, assemble
 from graveler_core.engine.cuts import cuts
-from graveler_core.engine.sources import ChangeSource, MergedChanges, StagedChanges
+from graveler_core.engine.sources import ChangeSource, MergedChanges, ParentsOwn, StagedChanges
 from graveler_core.engine.view import View, changes
 from graveler_core.model.ids import BranchId, MetarangeId
 from graveler_core.model.index import Index
@@ -79,6 +81,26 @@ def compacted_onto(stores: Stores, branch: BranchId, view: View) -> Successor:
     return built(stores, StagedChanges.of(branch, view), view.base, here, verbatim=True)
 
 
+def settled_on(stores: Stores, view: View, tree: Successor) -> Successor:
+    """`committed.index.settled.settled` of the tree of all that a view shows, on the view's head.
+
+    Raises:
+        CorruptData: a part of either is missing or damaged.
+    """
+    source = ParentsOwn(view.indexes.objects.repository, view.head, tree.index)
+    pieces = _pieces(stores, source)
+    if stores.cluster is None or pieces < 2:
+        return settled(view.indexes, view.head, tree, mapper=stores.executor.map)
+
+    def here() -> Successor:
+        kept = source.changes(stores)
+        return on_metarange(view.indexes, tree.index, kept, mapper=stores.executor.map, verbatim=True)
+
+    planned = intervals(cuts(stores, source, tree.index.metarange_id, pieces, closed=False))
+    found = reduce(operator.add, stores.cluster.map(partial(_compared, source), planned))
+    return settled_by(view.indexes, tree, found, lambda: built(stores, source, tree.index, here, verbatim=True))
+
+
 def judged(stores: Stores, merged: MergedChanges) -> Verdict:
     """What a merge does and where it cannot decide: the first conflicts, and how many there are.
 
@@ -108,6 +130,12 @@ def _part(work: _Work, stores: Stores, interval: Interval) -> Part:
     changes = work.source.changes(stores, interval.start, interval.end)
     trees = stores.trees(work.source.repository)
     return apply_part(trees, work.base, changes, interval, verbatim=work.verbatim)
+
+
+def _compared(source: ParentsOwn, stores: Stores, interval: Interval) -> Compared:
+    """In a worker: how a tree differs from a commit in one interval."""
+    indexes = stores.indexes(source.repository)
+    return compared(indexes, source.parent, source.tree, interval.start, interval.end)
 
 
 def _judged(merged: MergedChanges, stores: Stores, interval: Interval) -> Verdict:

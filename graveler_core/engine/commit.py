@@ -19,10 +19,9 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass
 
-from graveler_core.committed.index.settled import settled
 from graveler_core.committed.index.successor import Successor, small_successor, successor
 from graveler_core.engine.advance import Tried, advance, find_operation
-from graveler_core.engine.building import built, compacted_onto
+from graveler_core.engine.building import built, compacted_onto, settled_on
 from graveler_core.engine.draft import Content, Draft, begin_operation, build
 from graveler_core.engine.earlier import made_by_call
 from graveler_core.engine.install import Decision, Verdict, decide, without_tail
@@ -146,7 +145,7 @@ def _build(stores: Stores, registers: Registers, layers: tuple[Layer, ...], draf
 
 def _made_of(stores: Stores, branch: BranchId, view: View) -> Successor:
     if view.compacted is not None:
-        return settled(view.indexes, view.head, compacted_onto(stores, branch, view), mapper=stores.executor.map)
+        return settled_on(stores, view, compacted_onto(stores, branch, view))
     few = few_rows(view.stack, view.indexes.sizes.small_elements)
     if few is not None:
         return small_successor(view.indexes, view.base, few, mapper=stores.executor.map)

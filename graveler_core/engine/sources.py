@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from graveler_core.committed.index.indexes import Indexes
 from graveler_core.committed.index.resolutions import Rules
+from graveler_core.committed.index.settled import parents_own
 from graveler_core.committed.index.three_way import MergeInputs, three_way
 from graveler_core.committed.outline import about_between, outline, unshared
 from graveler_core.engine import view as views
@@ -160,6 +161,27 @@ class MergedChanges:
 
     def staying(self, stores: Stores, keys: Sequence[bytes]) -> set[bytes]:
         return set()  # three trees would be looked into for each
+
+
+@dataclass(frozen=True, slots=True)
+class ParentsOwn:
+    """The entries of a commit's parent that a tree beside it has at another time or address, to be put back."""
+
+    repository: Repository
+    parent: Index
+    tree: Index
+
+    def changes(self, stores: Stores, start: bytes = b"", end: bytes | None = None) -> Iterator[pa.Table]:
+        return parents_own(stores.indexes(self.repository), self.parent, self.tree, start, end)
+
+    def weights(self, stores: Stores, wanted: int) -> list[Weight]:
+        return _differing(stores.indexes(self.repository), self.parent, self.tree, wanted)
+
+    def rows(self, stores: Stores) -> int:
+        return _total(self.weights(stores, _LOOK))
+
+    def staying(self, stores: Stores, keys: Sequence[bytes]) -> set[bytes]:
+        return set(keys)  # entries are put alone
 
 
 def _total(weights: Sequence[Weight]) -> int:
