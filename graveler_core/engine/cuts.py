@@ -41,7 +41,8 @@ def cuts(stores: Stores, source: ChangeSource, base: MetarangeId, pieces: int, *
     """
     trees = stores.trees(source.repository)
     rows = outline(trees, base, pieces * _FINENESS)
-    weights = sorted(source.weights(stores, pieces * _FINENESS), key=lambda weight: (weight.key is None, weight.key))
+    found = source.weights(stores, pieces * _FINENESS)
+    weights = sorted(found, key=lambda weight: (weight.key is None, weight.key or b""))
     done = list(accumulate(_work(weights, rows, trees.cutting.mean_entries)))
     if not done or done[-1] == 0:
         return []
@@ -56,9 +57,8 @@ def cuts(stores: Stores, source: ChangeSource, base: MetarangeId, pieces: int, *
     edges = _edges(trees, rows) if closed else []
     moved = {key: edge for key, least in wished.items() if (edge := _edge(edges, least, key)) is not None}
     staying = source.staying(stores, sorted(set(moved.values())))
-    found = {key: False for key in wished if moved.get(key) not in staying}
-    found |= dict.fromkeys(staying, True)
-    return [Cut(key, found[key]) for key in sorted(found)]
+    kept = {key: False for key in wished if moved.get(key) not in staying} | dict.fromkeys(staying, True)
+    return [Cut(key, kept[key]) for key in sorted(kept)]
 
 
 def _work(weights: Sequence[Weight], rows: Sequence[Row], mean: int) -> list[int]:

@@ -12,6 +12,7 @@ from graveler_core.committed.outline import about_between, outline, unshared
 from graveler_core.committed.trees import read_node
 from graveler_core.engine.cuts import cuts
 from graveler_core.engine.registers import fresh
+from graveler_core.engine.seal import seal
 from graveler_core.engine.sources import StagedChanges
 from graveler_core.engine.view import view_under
 from graveler_core.model.ids import BranchId, RepositoryId
@@ -57,6 +58,13 @@ def test_on_an_empty_branch(world: World, changes: Changes) -> None:
     stores, source = staged(world, changes)
     assert source.rows(stores) == len(changes)
     require_even(cut_up(stores, source)[1], len(changes))
+
+
+def test_several_tokens(world: World) -> None:
+    staged(world, {b"k/%05d" % number: 1 for number in range(0, 600, 2)})
+    seal(world.stores(), *MAIN, allow_empty=False)
+    stores, source = staged(world, {b"k/%05d" % number: 1 for number in range(1, 600, 2)})
+    require_even(cut_up(stores, source)[1], 600)
 
 
 def test_a_small_change_on_a_large_base_is_cut_where_it_is(world: World) -> None:
