@@ -20,7 +20,7 @@ _KNOWN: Final = (
     ("JAVA_GATEWAY_EXITED", "Spark needs Java 17 or later: there is none (JAVA_HOME, PATH), or it ended at once"),
     ("UnsupportedClassVersionError", "Spark needs Java 17 or later: what JAVA_HOME names is older"),
     (
-        "SESSION_OR_CONTEXT_NOT_EXISTS|stopped SparkContext|SESSION_CLOSED",
+        "SESSION_OR_CONTEXT_NOT_EXISTS|NO_ACTIVE_SESSION|stopped SparkContext|SESSION_CLOSED",
         "the Spark session is stopped, or there is none: make one",
     ),
     (NOT_INSTALLED, f"Spark's workers do not have the package graveler: {_INSTALL}"),

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from pyspark.util import inheritable_thread_target
@@ -17,64 +16,46 @@ R = TypeVar("R")
 _POLL_SECONDS: Final = 0.5
 
 
-def watched(spark: SparkSession, action: Callable[[], R], tasks: int, tell: Callable[[int], None]) -> R:
-    """Run `action` on a thread of its own, and tell how many of its stage's tasks, `tasks` in all, are done.
+def watched(
+    spark: SparkSession, action: Callable[[], Iterator[R]], tasks: int, tell: Callable[[int], None]
+) -> Iterator[R]:
+    """What `action` fetches, a row a task; on the way `tell` is given how many of the tasks, `tasks` in all, are done.
 
-    Spark Connect does not say before the end. Where waiting ends with an exception (an interrupt, or one of `tell`),
-    the jobs of `action` are cancelled.
+    A session in this process is asked while the tasks run, and they are cancelled where waiting for them ends with an
+    exception: an interrupt, or one of `tell`. Spark Connect says nothing of them: it is told what has been fetched.
     """
-    kind = _ConnectJobs if type(spark).__module__.startswith("pyspark.sql.connect") else _ClassicJobs
-    jobs = kind(spark, f"graveler-{uuid.uuid4().hex}")
+    if type(spark).__module__.startswith("pyspark.sql.connect"):
+        for fetched, row in enumerate(action(), 1):
+            tell(fetched)
+            yield row
+    else:
+        yield from _when_run(spark, action, tasks, tell)
+
+
+def _when_run(spark: SparkSession, action: Callable[[], R], tasks: int, tell: Callable[[int], None]) -> R:
+    """What `action` gives when the tasks of its stage have run, which happens on a thread of its own."""
+    group = f"graveler-{uuid.uuid4().hex}"
 
     def run() -> R:
-        jobs.begin()
+        spark.sparkContext.setJobGroup(group, "graveler")
         return action()
 
     with ThreadPoolExecutor(1, thread_name_prefix="graveler-spark") as pool:
         running: Future[R] = pool.submit(inheritable_thread_target(spark)(run))
         try:
             while not wait([running], timeout=_POLL_SECONDS).done:
-                tell(jobs.done(tasks))
+                tell(_tasks_done(spark, group, tasks))
             result = running.result()
         except BaseException:
-            jobs.cancel()
+            spark.sparkContext.cancelJobGroup(group)
             raise
     tell(tasks)
     return result
 
 
-@dataclass(frozen=True, slots=True)
-class _ClassicJobs:
-    """A group of jobs of a session in this process."""
-
-    spark: SparkSession
-    name: str
-
-    def begin(self) -> None:
-        self.spark.sparkContext.setJobGroup(self.name, "graveler")
-
-    def done(self, tasks: int) -> int:
-        tracker = self.spark.sparkContext.statusTracker()
-        found = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(self.name)]
-        stages = [tracker.getStageInfo(stage) for job in found if job is not None for stage in job.stageIds]
-        return max((s.numCompletedTasks for s in stages if s is not None and s.numTasks == tasks), default=0)
-
-    def cancel(self) -> None:
-        self.spark.sparkContext.cancelJobGroup(self.name)
-
-
-@dataclass(frozen=True, slots=True)
-class _ConnectJobs:
-    """What a session on a server elsewhere does under a tag."""
-
-    spark: SparkSession
-    name: str
-
-    def begin(self) -> None:
-        self.spark.addTag(self.name)
-
-    def done(self, tasks: int) -> int:
-        return 0
-
-    def cancel(self) -> None:
-        self.spark.interruptTag(self.name)
+def _tasks_done(spark: SparkSession, group: str, tasks: int) -> int:
+    """Of the stage that has so many of them."""
+    tracker = spark.sparkContext.statusTracker()
+    found = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group)]
+    stages = [tracker.getStageInfo(stage) for job in found if job is not None for stage in job.stageIds]
+    return max((s.numCompletedTasks for s in stages if s is not None and s.numTasks == tasks), default=0)
