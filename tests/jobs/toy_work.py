@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 from pyspark import TaskContext
 
@@ -12,6 +14,9 @@ from graveler_core.errors import Conflict, Kind
 from graveler_core.facade.graveler import Graveler
 from graveler_core.model.entities import Repository
 from graveler_core.stores import Stores
+
+T = TypeVar("T")
+U = TypeVar("U")
 
 
 def doubled(stores: Stores, item: int) -> int:
@@ -36,6 +41,17 @@ def died_once(marks: str, stores: Stores, item: int) -> tuple[int, int]:
     if item == 2 and attempts.stat().st_size == 1:
         os._exit(1)
     return item, attempts.stat().st_size
+
+
+def killed_once(marks: str, work: Callable[[Stores, T], U], stores: Stores, item: tuple[int, T]) -> U:
+    """The process ends when it has done an item for the first time."""
+    ordinal, given = item
+    done = work(stores, given)
+    mark = Path(marks) / str(ordinal)
+    if not mark.exists():
+        mark.touch()
+        os._exit(1)
+    return done
 
 
 def stumbled_once(marks: str, stores: Stores, item: int) -> int:
