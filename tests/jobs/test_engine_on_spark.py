@@ -75,6 +75,7 @@ def test_workers_that_die_give_one_commit(engines: Engines, tmp_path: Path) -> N
     committed(killing.repository("spark"), random.Random(6))
     engines.assert_equal("main")
     assert len(list(engines.spark.log("main"))) == 2
+    assert len([*tmp_path.glob("*/killed-*")]) >= 2
     assert [*engines.spark.fsck(deep=True)] == [*engines.alone.fsck(deep=True)] == []
 
 

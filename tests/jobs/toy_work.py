@@ -47,7 +47,7 @@ def killed_once(marks: str, work: Callable[[Stores, T], U], stores: Stores, item
     """The process ends when it has done an item for the first time."""
     ordinal, given = item
     done = work(stores, given)
-    mark = Path(marks) / str(ordinal)
+    mark = Path(marks) / f"killed-{ordinal}"
     if not mark.exists():
         mark.touch()
         os._exit(1)

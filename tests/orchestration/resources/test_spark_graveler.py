@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import dagster as dg
+import pyarrow as pa
 import pytest
 from dagster_pyspark import LazyPySparkResource
 from pyspark.sql import SparkSession
@@ -10,6 +11,7 @@ from pyspark.sql import SparkSession
 from graveler_core import connect
 from graveler_core.errors import InvalidInput
 from jobs.cluster import SparkCluster
+from orchestration.jobs.versioning import make_versioning_jobs
 from orchestration.resources.graveler import GravelerResource
 from orchestration.resources.run_branch import RunBranch
 from orchestration.resources.spark_graveler import SparkGravelerResource
@@ -64,6 +66,30 @@ def test_work_that_is_large_starts_the_session(url: str, spark: SparkSession, mo
         cluster = opened._stores.cluster
         assert isinstance(cluster, SparkCluster)
         assert list(cluster.map(toy_work.doubled, [1, 2])) == [2, 4]
+
+
+def test_a_large_commit_is_made_by_spark_and_says_so(
+    url: str, spark: SparkSession, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("dagster_pyspark.resources.spark_session_from_config", lambda _: spark)
+    with connect(url) as graveler:
+        main = graveler.create_repository("lake", (tmp_path / "lake").as_uri()).branch("main")
+        paths = [f"{number:05}" for number in range(3_000)]
+        main.stage_many(pa.table({"key": paths, "address": paths, "size": [1] * 3_000, "checksum": paths}))
+    job, *_ = make_versioning_jobs(resource(url, threshold=1_000, rows_per_piece=1_000))
+    result = job.execute_in_process(
+        run_config={"ops": {"commit": {"config": {"repository": "lake", "branch": "main", "message": "Many"}}}}
+    )
+    (output,) = result.filter_events(lambda event: event.is_successful_output)
+    said = {name: value.value for name, value in output.step_output_data.metadata.items()}
+    assert [said[name] for name in ("engine", "rows planned", "spark from rows", "pieces")] == [
+        "spark",
+        3_000,
+        1_000,
+        3,
+    ]
+    with connect(url) as graveler:
+        assert graveler.repository("lake").commit("main").id == said["commit"]
 
 
 def test_a_store_in_memory_is_refused(no_session: None) -> None:
