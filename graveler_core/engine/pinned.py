@@ -55,21 +55,23 @@ def pin(stores: Stores, repo: Repository, ref: str) -> Pinned:
     return Pinned(repo.id, repo.uid, resolved.commit_id, shown)
 
 
-def still(stores: Stores, pinned: Pinned) -> Repository:
-    """The repository that was pinned. Raises `NotFound` if it is gone, though another may bear its name."""
-    repository = snapshot.readable(stores, pinned.repository)
-    if repository.uid != pinned.uid:
+def still(stores: Stores, name: RepositoryId, uid: RepositoryUid) -> Repository:
+    """The repository that a job began with. Raises `NotFound` if it is gone, though another may bear its name."""
+    repository = snapshot.readable(stores, name)
+    if repository.uid != uid:
         raise NotFound(
-            f"repository {pinned.repository!r}: was deleted and created anew while it was read",
+            f"repository {name!r}: was deleted and created anew meanwhile",
             kind=Kind.RepositoryNotFound,
-            repository=pinned.repository,
+            repository=name,
         )
     return repository
 
 
 def entry_portions(stores: Stores, pinned: Pinned, spans: Sequence[Span], rows: int) -> list[Portion]:
     """Cut sorted spans into portions of at most about `rows` entries; layers above the tree are not counted."""
-    return portions.of_tree(stores.trees(still(stores, pinned)), pinned.index.metarange_id, spans, rows)
+    return portions.of_tree(
+        stores.trees(still(stores, pinned.repository, pinned.uid)), pinned.index.metarange_id, spans, rows
+    )
 
 
 def entry_tables(stores: Stores, pinned: Pinned, spans: Sequence[Span]) -> Iterator[pa.Table]:
@@ -78,7 +80,7 @@ def entry_tables(stores: Stores, pinned: Pinned, spans: Sequence[Span]) -> Itera
     Raises:
         CorruptData: a part of the index that had to be read is missing or damaged.
     """
-    indexes = stores.indexes(still(stores, pinned))
+    indexes = stores.indexes(still(stores, pinned.repository, pinned.uid))
     for single, group in groupby(spans, _is_key):
         if single:
             found = lookup_many(indexes, pinned.index, [start for start, _ in group])

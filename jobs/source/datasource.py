@@ -15,6 +15,8 @@ from jobs.source.columns import wanted
 from jobs.source.options import Relation, Source, read_source
 from jobs.source.reading import Reader, reader
 from jobs.source.relations import Planned, known_columns, planned
+from jobs.source.target import target_of
+from jobs.source.writing import Writer
 
 NAME = "graveler"
 
@@ -41,6 +43,10 @@ class GravelerDataSource(DataSource):
         source, relation = self._pinned or self._pin(read_source(self.options))
         columns = wanted(known_columns(source.relation), schema)
         return reader(source.connection, relation, columns, filtering=source.flag("push_filters"))
+
+    def writer(self, schema: StructType, overwrite: bool) -> Writer:
+        """Writes rows as files under a path of a branch, in one commit."""
+        return Writer(target_of(self.options, schema, overwrite=overwrite, stream=False))
 
     def _pin(self, source: Source) -> tuple[Source, Planned]:
         if source.relation is Relation.CHANGES:

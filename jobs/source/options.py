@@ -22,6 +22,7 @@ ROWS = 1_000_000
 """Entries of a partition, unless told otherwise: some seconds of work, a few ranges in memory at a time."""
 _STORE_VARIABLE = "GRAVELER_STORE"
 _PLACE = ("store", "store_env", "repository")
+_WRITE = ("branch", "path", "message", "committer", "metadata", "file_bytes")
 _SPAN = ("prefix", "start", "end", "partition_rows", "push_filters")
 
 
@@ -69,10 +70,7 @@ class Source:
 
     def number(self, name: str, default: int) -> int:
         """A whole number, 1 at least."""
-        value = self.text(name, str(default))
-        if not (value.isascii() and value.isdigit() and int(value)):
-            raise InvalidInput(f"option {name!r}: must be a whole number, 1 at least", option=name)
-        return int(value)
+        return whole_number(self.options, name, default)
 
     def spans(self) -> tuple[Span, ...]:
         """The keys to read: `prefix`, from `start`, before `end`."""
@@ -85,6 +83,14 @@ class Source:
         for name in names:
             if not self.text(name):
                 raise InvalidInput(f"option {name!r}: is needed for relation {self.relation}", option=name)
+
+
+def whole_number(options: Mapping[str, str], name: str, default: int) -> int:
+    """The value of an option that is a whole number, 1 at least."""
+    value = options.get(name, str(default))
+    if not (value.isascii() and value.isdigit() and int(value)):
+        raise InvalidInput(f"option {name!r}: must be a whole number, 1 at least", option=name)
+    return int(value)
 
 
 def read_source(options: Mapping[str, str]) -> Source:
@@ -101,6 +107,20 @@ def read_source(options: Mapping[str, str]) -> Source:
     require_known(options, allowed, f"relation {relation}")
     connection, repository = place(options)
     return Source(connection, repository, relation, dict(options))
+
+
+def write_options(options: Mapping[str, str], *, stream: bool) -> tuple[Connection, str]:
+    """The store and the repository of a write, all of whose options are known.
+
+    Raises:
+        InvalidInput: an option is unknown or missing; the store is none, or in memory.
+    """
+    known = (*_PLACE, *_WRITE, "query" if stream else "idempotency_key")
+    require_known(options, known, "streams that are written" if stream else "writes")
+    for name in ("branch", "path"):
+        if not options.get(name):
+            raise InvalidInput(f"option {name!r}: is needed to write", option=name)
+    return place(options)
 
 
 def require_known(options: Mapping[str, str], allowed: tuple[str, ...], what: str) -> None:

@@ -1,0 +1,120 @@
+"""The one commit of a write, made by the driver when all tasks are done: files appear, and former ones go, in one step.
+
+It is a transaction: nothing is staged, so what others have staged on the branch is neither committed nor lost, and no
+reader sees a moment in between. (A branch of its own and a merge would not do: a merge refuses a branch with staged
+changes, and would let two overwrites both win.) A transaction decides by paths, and two writers of one table share
+none; so each write also puts the marker `_SUCCESS`, which Spark passes by, over the very one that it saw. Whoever comes
+second conflicts there, looks again at what the table holds, and tries anew.
+
+Exactly once: a transaction has an idempotency key. One that was made under the key before is given back, and the files
+of the repetition, which it does not name, are deleted. A crash before the swap leaves files that nothing names.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from graveler_core.errors import Conflict, DirtyBranch, Kind, NotFound
+from graveler_core.facade.history import CommitRecord
+from graveler_core.facade.repository import Repository
+from graveler_core.facade.snapshot import Snapshot
+from graveler_core.model.entry import AddressType, Entry
+from graveler_core.model.operations import Operation, Put, Remove
+from jobs.source.target import Target
+from jobs.source.upload import Uploaded, discard, upload_columns
+
+MARKER = "_SUCCESS"
+_ATTEMPTS = 20
+"""Writers of one table that may come in between."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What is committed, under which key, and what its metadata say besides those of the target."""
+
+    uploaded: Sequence[Uploaded]
+    key: str
+    metadata: dict[str, str]
+
+
+def publish(target: Target, job: Job) -> CommitRecord | None:
+    """Commit the files of a write; None where there is nothing to append.
+
+    Raises:
+        DirtyBranch: something is staged where the write would take effect: commit or reset it first.
+        Conflict: (`TransactionConflict`) other writers of the table came in between, again and again.
+        PermissionDenied: the branch is protected, or the repository read-only.
+    """
+    if not any(each.files for each in job.uploaded):
+        if not target.overwrite:
+            return None
+        job = Job([upload_columns(target)], job.key, job.metadata)
+    with target.connection.connect() as graveler:
+        repository = graveler.repository(target.repository)
+        commit = _commit(repository, target, job)
+        first = next(file for each in job.uploaded for file in each.files)
+        if not _holds(repository.at(commit.id), target.path_of(first.name)):
+            discard(target, job.uploaded)
+    return commit
+
+
+def _commit(repository: Repository, target: Target, job: Job) -> CommitRecord:
+    branch = repository.branch(target.branch)
+    for attempt in range(_ATTEMPTS):
+        if target.overwrite:
+            _require_unstaged(repository, target)
+        try:
+            return branch.transact(
+                _operations(repository.at(f"{target.branch}@"), target, job),
+                message=target.message,
+                committer=target.committer,
+                metadata={**target.metadata, **job.metadata},
+                idempotency_key=job.key,
+            )
+        except Conflict as e:
+            if e.kind is not Kind.TransactionConflict or attempt == _ATTEMPTS - 1:
+                raise
+    raise AssertionError("the last attempt raises")
+
+
+def _operations(at: Snapshot, target: Target, job: Job) -> list[Operation]:
+    marker = target.path_of(MARKER)
+    former = _entry(at, marker)
+    files = [file for each in job.uploaded for file in each.files]
+    gone = [entry.path for entry in at.list(f"{target.path}/")] if target.overwrite else []
+    return [
+        *(Remove(path) for path in gone if path != marker),
+        *(Put(target.path_of(file.name), file.entry()) for file in files),
+        Put(marker, _marker(job, former), former),
+    ]
+
+
+def _marker(job: Job, former: Entry | None) -> Entry:
+    data = json.dumps({"job": job.key}).encode()
+    marker = Entry(data=data, size=len(data), address_type=AddressType.INLINE, content_type="application/json")
+    return marker if former is None else replace(marker, content_id=former.content_id, payload=former.payload)
+
+
+def _require_unstaged(repository: Repository, target: Target) -> None:
+    """An overwrite replaces what the head holds; what is staged there would show through afterwards."""
+    staged = next(repository.branch(target.branch).uncommitted(f"{target.path}/", limit=1), None)
+    if staged is not None:
+        raise DirtyBranch(
+            f"path {target.path!r}: {staged.path!r} is staged on branch {target.branch!r}; commit or reset it first",
+            paths=[staged.path],
+        )
+
+
+def _holds(at: Snapshot, path: str) -> bool:
+    return _entry(at, path) is not None
+
+
+def _entry(at: Snapshot, path: str) -> Entry | None:
+    try:
+        return at.get(path)
+    except NotFound as e:
+        if e.kind is not Kind.PathNotFound:
+            raise
+        return None

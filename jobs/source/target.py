@@ -1,0 +1,134 @@
+"""Where a write goes, out of its options: checked before any row is computed."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import (
+    CalendarIntervalType,
+    DataType,
+    DayTimeIntervalType,
+    NullType,
+    StructType,
+    UserDefinedType,
+    VariantType,
+    YearMonthIntervalType,
+)
+
+from graveler_core.engine.draft import Draft
+from graveler_core.errors import InvalidInput, Kind
+from graveler_core.model.ids import RepositoryId, RepositoryUid
+from graveler_core.model.names import branch_id, path_key
+from graveler_core.refs import branches
+from jobs.connection import Connection, opened
+from jobs.source.options import whole_number, write_options
+from jobs.source.relations import record_of
+
+FILE_BYTES = 128 << 20
+"""Of a file, about: it is in memory until it is stored."""
+_NOT_KEPT = (
+    CalendarIntervalType,
+    DayTimeIntervalType,
+    NullType,
+    UserDefinedType,
+    VariantType,
+    YearMonthIntervalType,
+)
+"""Types that would come back as others, or not at all."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """A directory on a branch, and what the commit says."""
+
+    connection: Connection
+    repository: RepositoryId
+    uid: RepositoryUid
+    branch: str
+    path: str
+    """Without a slash at its end."""
+    overwrite: bool
+    schema: pa.Schema
+    job: str
+    """Unique: a part of the names of the files."""
+    file_bytes: int
+    message: str
+    committer: str
+    metadata: Mapping[str, str]
+    query: str = ""
+    """Of a stream, where it is named."""
+    key: str = field(default="", repr=False)
+    """The idempotency key."""
+
+    def path_of(self, name: str) -> str:
+        """The path of a file."""
+        return f"{self.path}/{name}"
+
+
+def target_of(options: Mapping[str, str], schema: StructType, *, overwrite: bool, stream: bool) -> Target:
+    """Where a write goes.
+
+    Raises:
+        InvalidInput: an option is unknown, missing or wrong; a column has a type that Parquet does not keep.
+        NotFound: the repository or the branch does not exist.
+    """
+    connection, repository = write_options(options, stream=stream)
+    path = options["path"].rstrip("/")
+    path_key(path)
+    _require_kept(schema)
+    stores = opened(connection)
+    record = record_of(stores, repository)
+    branch = branches.get_branch(stores.kv, record, branch_id(options["branch"])).value.id
+    job = uuid.uuid4().hex
+    said = Draft(options.get("message", ""), options.get("committer", ""), _metadata(options))
+    return Target(
+        connection=connection,
+        repository=record.id,
+        uid=record.uid,
+        branch=branch,
+        path=path,
+        overwrite=overwrite,
+        schema=to_arrow_schema(schema, timezone="UTC"),
+        job=job,
+        file_bytes=whole_number(options, "file_bytes", FILE_BYTES),
+        message=said.message or f"{'Overwrite' if overwrite else 'Append to'} {path}",
+        committer=said.committer,
+        metadata=said.metadata,
+        query=options.get("query", ""),
+        key=options.get("idempotency_key") or f"spark/{job}",
+    )
+
+
+def _metadata(options: Mapping[str, str]) -> dict[str, str]:
+    try:
+        found = json.loads(options.get("metadata", "{}"))
+    except ValueError:
+        found = None
+    if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
+        raise InvalidInput("option 'metadata': must be a JSON object of texts", option="metadata")
+    return found
+
+
+def _require_kept(schema: StructType) -> None:
+    names = [name.lower() for name in schema.names]
+    for name, column in zip(names, schema.fields, strict=True):
+        if names.count(name) > 1:
+            raise InvalidInput(f"column {column.name!r}: there are several, but for upper and lower case")
+        if kind := _not_kept(column.dataType):
+            raise InvalidInput(f"column {column.name!r}: has type {kind}, which Parquet does not keep; cast it")
+    if not names:
+        raise InvalidInput("there is no column to write", kind=Kind.InvalidValue)
+
+
+def _not_kept(kind: DataType) -> str:
+    """The name of a type inside of this one that is not kept; "" where there is none."""
+    if isinstance(kind, _NOT_KEPT):
+        return kind.simpleString()
+    inner = [value for value in vars(kind).values() if isinstance(value, DataType)]
+    inner += [column.dataType for column in kind.fields] if isinstance(kind, StructType) else []
+    return next(filter(None, map(_not_kept, inner)), "")
