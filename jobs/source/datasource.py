@@ -1,4 +1,4 @@
-"""`spark.read.format("graveler")`: what Spark makes of the options of a read.
+"""`format("graveler")`: what Spark makes of the options of a read, a write or a stream.
 
 Spark makes one of these for each `load()`, in a Python process beside the driver, asks it for its columns, and keeps it
 pickled. There the ref is pinned: a DataFrame shows one state, however often and from however many sides it is read.
@@ -15,14 +15,15 @@ from jobs.source.columns import wanted
 from jobs.source.options import Relation, Source, read_source
 from jobs.source.reading import Reader, reader
 from jobs.source.relations import Planned, known_columns, planned
+from jobs.source.streaming import StreamReader, stream_reader
 from jobs.source.target import target_of
-from jobs.source.writing import Writer
+from jobs.source.writing import StreamWriter, Writer
 
 NAME = "graveler"
 
 
 class GravelerDataSource(DataSource):
-    """Entries, differences, log, branches and tags of a repository as DataFrames."""
+    """A repository's entries, differences, log, branches and tags as DataFrames, and DataFrames as its files."""
 
     _pinned: tuple[Source, Planned] | None = None
 
@@ -47,6 +48,14 @@ class GravelerDataSource(DataSource):
     def writer(self, schema: StructType, overwrite: bool) -> Writer:
         """Writes rows as files under a path of a branch, in one commit."""
         return Writer(target_of(self.options, schema, overwrite=overwrite, stream=False))
+
+    def streamReader(self, schema: StructType) -> StreamReader:
+        """Reads what each batch of commits changed on a branch."""
+        return stream_reader(read_source(self.options), schema)
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> StreamWriter:
+        """Writes each batch as `writer` writes a DataFrame; a complete result overwrites the one before."""
+        return StreamWriter(target_of(self.options, schema, overwrite=overwrite, stream=True))
 
     def _pin(self, source: Source) -> tuple[Source, Planned]:
         if source.relation is Relation.CHANGES:

@@ -115,7 +115,7 @@ def write_options(options: Mapping[str, str], *, stream: bool) -> tuple[Connecti
     Raises:
         InvalidInput: an option is unknown or missing; the store is none, or in memory.
     """
-    known = (*_PLACE, *_WRITE, "query" if stream else "idempotency_key")
+    known = (*_PLACE, *_WRITE, *(("query", "checkpointlocation") if stream else ("idempotency_key",)))
     require_known(options, known, "streams that are written" if stream else "writes")
     for name in ("branch", "path"):
         if not options.get(name):

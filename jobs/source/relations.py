@@ -14,12 +14,14 @@ from typing import Any, Protocol
 import pyarrow as pa
 from pyspark.sql.types import StructType
 
+from graveler_core.committed.diff import differences
 from graveler_core.committed.portions import Span
 from graveler_core.engine import history, pinned, snapshot
 from graveler_core.engine.pinned import Pinned
 from graveler_core.engine.resolve import resolve_commit
 from graveler_core.facade.graveler import Graveler
 from graveler_core.model.entities import Repository
+from graveler_core.model.entry import ENTRY_SCHEMA
 from graveler_core.model.ids import CommitId
 from graveler_core.model.names import repository_id
 from graveler_core.stores import Stores
@@ -79,6 +81,22 @@ class Diff:
         for span in part:
             for found in snapshot.diff(stores, repo, self.sides, span):
                 yield from columns.difference_batches(found, schema, self.commit)
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """All entries of a commit, as what it has added to nothing: how a stream begins."""
+
+    entries: Entries
+
+    def parts(self, stores: Stores) -> Sequence[tuple[Span, ...]]:
+        return self.entries.parts(stores)
+
+    def read(self, stores: Stores, part: tuple[Span, ...], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        at = self.entries.pinned
+        for table in pinned.entry_tables(stores, at, part):
+            found = differences(ENTRY_SCHEMA.empty_table(), table)
+            yield from columns.difference_batches(found, schema, at.commit_id)
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,8 +54,6 @@ class Target:
     """Without a slash at its end."""
     overwrite: bool
     schema: pa.Schema
-    job: str
-    """Unique: a part of the names of the files."""
     file_bytes: int
     message: str
     committer: str
@@ -84,7 +82,6 @@ def target_of(options: Mapping[str, str], schema: StructType, *, overwrite: bool
     stores = opened(connection)
     record = record_of(stores, repository)
     branch = branches.get_branch(stores.kv, record, branch_id(options["branch"])).value.id
-    job = uuid.uuid4().hex
     said = Draft(options.get("message", ""), options.get("committer", ""), _metadata(options))
     return Target(
         connection=connection,
@@ -94,13 +91,12 @@ def target_of(options: Mapping[str, str], schema: StructType, *, overwrite: bool
         path=path,
         overwrite=overwrite,
         schema=to_arrow_schema(schema, timezone="UTC"),
-        job=job,
         file_bytes=whole_number(options, "file_bytes", FILE_BYTES),
         message=said.message or f"{'Overwrite' if overwrite else 'Append to'} {path}",
         committer=said.committer,
         metadata=said.metadata,
         query=options.get("query", ""),
-        key=options.get("idempotency_key") or f"spark/{job}",
+        key=options.get("idempotency_key") or f"spark/{uuid.uuid4().hex}",
     )
 
 

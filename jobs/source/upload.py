@@ -87,14 +87,14 @@ def discard(target: Target, uploaded: Iterable[Uploaded]) -> None:
 
 def _stored(target: Target, number: int, contents: Iterable[pa.Buffer]) -> tuple[File, ...]:
     stores, blobs = opened(target.connection), _blobs(target)
-    attempt = f"data/{uuid.uuid4().hex}"
+    attempt = uuid.uuid4().hex
     made: list[File] = []
     try:
         for n, content in enumerate(contents):
             data = memoryview(content).cast("B")
-            name = f"part-{number:05}-{target.job}-{n:03}.parquet"
+            name = f"part-{number:05}-{attempt}-{n:03}.parquet"
             checksum = f"sha256:{hashlib.sha256(data).hexdigest()}"
-            file = File(name, f"{attempt}/{n:05}.parquet", data.nbytes, checksum, stores.clock.now())
+            file = File(name, f"data/{attempt}/{n:03}.parquet", data.nbytes, checksum, stores.clock.now())
             blobs.create(file.address, data)
             made.append(file)
     except BaseException:
