@@ -21,7 +21,7 @@ def blocks(page: Path, language: str) -> list[str]:
 def run(command: list[str], directory: Path) -> str:
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
     done = subprocess.run(
-        command, cwd=directory, env=environment, capture_output=True, text=True, check=False, timeout=120
+        command, cwd=directory, env=environment, capture_output=True, text=True, check=False, timeout=300
     )
     assert done.returncode == 0, (command, done.stdout, done.stderr)
     return done.stdout
