@@ -1,4 +1,4 @@
-"""Whether a branch is clean. Merge, revert, cherry-pick, import and hard reset refuse one that is not.
+"""Whether a branch is clean. Merge, revert, cherry-pick and hard reset refuse one that is not.
 
 Dirty is a matter of records, not of effect: a branch is dirty if a layer holds any record or covers any prefix, or if
 its compacted tree differs from its head. Judged by effect, a tombstone of an absent path would let a merge in, and

@@ -1,0 +1,129 @@
+"""Import what lies in an object store into a branch, copying nothing. Idempotent by run and step: one commit, however
+often the step is tried.
+"""
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import dagster as dg
+from pydantic import Field
+
+from orchestration.ops.failures import RETRIES, told_to_dagster
+from orchestration.resources.graveler import GravelerResource
+from orchestration.runs import origin_run_id
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from graveler_core.facade.graveler import Graveler
+    from graveler_core.facade.importing import Imported
+
+OP = "import_objects"
+COMMITTER = "dagster"
+_SAID_EVERY = 30.0
+"""Seconds between two lines about how many objects were listed."""
+
+
+class Import(dg.Config):
+    """What to import, and where to: as `Repository.import_prefix`, with `inventory` as `import_inventory`."""
+
+    repository: str
+    branch: str
+    source: str
+    """URI of the place."""
+    destination: str = ""
+    mode: str = "add"
+    """Or "replace"."""
+    include: list[str] = Field(default_factory=list)
+    exclude: list[str] = Field(default_factory=list)
+    inventory: str = ""
+    """URI of Parquet files that list the objects, instead of asking the store for them."""
+    skip_invalid: bool = False
+    message: str = ""
+
+
+@dg.op(
+    name=OP,
+    description="Entries for objects that lie in an object store already, in one commit. Nothing is copied.",
+    out=dg.Out(dg.Nothing),
+    retry_policy=RETRIES,
+)
+def import_objects(context: dg.OpExecutionContext, config: Import, graveler: GravelerResource) -> None:
+    """Import; that nothing is new is success too."""
+    key = f"import/{origin_run_id(context.instance, context.run)}/{context.op_handle}"
+    start = time.monotonic()
+    with told_to_dagster(context.retry_number):
+        outcome = _outcome(graveler.graveler(), config, key, _progress(context))
+    context.add_output_metadata(
+        {
+            "source": config.source,
+            "dagster/uri": f"graveler://{config.repository}/{config.branch}/{config.destination}",
+            **outcome,
+            "seconds": time.monotonic() - start,
+        }
+    )
+
+
+def _outcome(graveler: "Graveler", config: Import, key: str, progress: "Callable[[int], object]") -> dict[str, Any]:
+    """Import; gives what came of it as metadata."""
+    from graveler_core.errors import NoChanges
+
+    try:
+        return _told(_imported(graveler, config, key, progress))
+    except NoChanges as nothing:
+        return {"outcome": "nothing new", "commit": str(nothing.details.get("commit", ""))}
+
+
+def _imported(graveler: "Graveler", config: Import, key: str, progress: "Callable[[int], object]") -> "Imported":
+    repository = graveler.repository(config.repository)
+    options: dict[str, Any] = {
+        "mode": config.mode,
+        "include": config.include,
+        "exclude": config.exclude,
+        "message": config.message,
+        "committer": COMMITTER,
+        "metadata": {"dagster/import": key},
+        "skip_invalid": config.skip_invalid,
+        "idempotency_key": key,
+        "progress": progress,
+    }
+    if config.inventory:
+        return repository.import_inventory(
+            config.inventory, config.source, config.branch, config.destination, **options
+        )
+    return repository.import_prefix(config.source, config.branch, config.destination, **options)
+
+
+def _told(done: "Imported") -> dict[str, Any]:
+    commit = "" if done.commit is None else done.commit.id
+    if done.changes is None:
+        return {"outcome": "imported by an earlier attempt", "commit": commit}
+    told = {
+        "outcome": "imported",
+        "commit": commit,
+        "objects": done.objects,
+        "bytes": done.size,
+        "added": done.changes.added,
+        "changed": done.changes.changed,
+        "removed": done.changes.removed,
+        "markers of directories": done.markers,
+        "left out by globs": done.unmatched,
+        "invalid": done.invalid,
+    }
+    if done.examples:
+        told["invalid keys"] = dg.MetadataValue.json([[example.key, example.rule] for example in done.examples])
+    return told
+
+
+def _progress(context: dg.OpExecutionContext) -> "Callable[[int], object]":
+    """Says in the run's log, now and then, how many objects were listed."""
+    listed, said = 0, time.monotonic()
+
+    def progress(more: int) -> None:
+        nonlocal listed, said
+        listed += more
+        if time.monotonic() - said > _SAID_EVERY:
+            said = time.monotonic()
+            context.log.info(f"{listed:,} objects listed")
+
+    return progress

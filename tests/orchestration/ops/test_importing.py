@@ -1,0 +1,111 @@
+"""The op that imports: what it does, what it says of that, and what it does when it is tried again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from graveler_core.errors import SlowDown
+from graveler_core.facade.graveler import Graveler
+from graveler_core.facade.repository import Repository
+from orchestration.jobs.importing import make_import_job
+from orchestration.local import Installation
+from orchestration.ops.importing import OP
+from orchestration.resources.graveler import GravelerResource
+
+
+@pytest.fixture(autouse=True)
+def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("orchestration.ops.failures.DELAY_SECONDS", 0.0)
+
+
+@pytest.fixture
+def instance() -> Iterator[dg.DagsterInstance]:
+    """In memory: what these tests ask of it is little."""
+    with dg.DagsterInstance.ephemeral() as instance:
+        yield instance
+
+
+@pytest.fixture
+def lake(installation: Installation, graveler: Graveler) -> Repository:
+    return graveler.create_repository("lake", f"{installation.data}/lake")
+
+
+@pytest.fixture
+def raw(tmp_path: Path) -> Path:
+    for name in ("a/1", "a/2", "b"):
+        (tmp_path / "raw" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "raw" / name).write_text(name)
+    return tmp_path / "raw"
+
+
+def run(instance: dg.DagsterInstance, raw: Path, **config: Any) -> dg.ExecuteInProcessResult:
+    job = make_import_job(GravelerResource(url=dg.EnvVar("GRAVELER_STORE")))
+    told = {"repository": "lake", "branch": "main", "source": raw.as_uri(), **config}
+    return job.execute_in_process(
+        instance=instance,
+        run_config={"ops": {OP: {"config": told}}, "loggers": {"console": {"config": {"log_level": "CRITICAL"}}}},
+        raise_on_error=False,
+    )
+
+
+def said(result: dg.ExecuteInProcessResult) -> Mapping[str, Any]:
+    """The op's output metadata."""
+    (output,) = result.filter_events(lambda event: event.is_successful_output)
+    return {name: value.value for name, value in output.step_output_data.metadata.items()}
+
+
+def test_a_place_and_again(instance: dg.DagsterInstance, lake: Repository, raw: Path) -> None:
+    first = said(run(instance, raw, destination="in", exclude=["b"], message="Take over"))
+    commit = lake.commit("main")
+    assert (commit.message, commit.committer) == ("Take over", "dagster")
+    assert (first["outcome"], first["commit"], first["objects"], first["added"]) == ("imported", commit.id, 2, 2)
+    assert (first["left out by globs"], first["dagster/uri"]) == (1, "graveler://lake/main/in")
+    again = said(run(instance, raw, destination="in", exclude=["b"]))
+    assert (again["outcome"], again["commit"]) == ("nothing new", commit.id)
+
+
+def test_an_inventory(instance: dg.DagsterInstance, lake: Repository, raw: Path, tmp_path: Path) -> None:
+    key = str(raw / "b")[1:]
+    pq.write_table(pa.table({"key": [key], "size": [1]}), tmp_path / "inventory.parquet")
+    told = said(run(instance, raw, inventory=(tmp_path / "inventory.parquet").as_uri()))
+    assert (told["outcome"], told["objects"]) == ("imported", 1)
+    assert lake.branch("main").read("b") == b"b"
+
+
+def test_tried_again_after_the_commit(
+    instance: dg.DagsterInstance, lake: Repository, raw: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first attempt did its work, and did not live to say so."""
+    real, failed = Repository.import_prefix, list[str]()
+
+    def fails_once(repository: Repository, *arguments: Any, **options: Any) -> Any:
+        done = real(repository, *arguments, **options)
+        if not failed:
+            failed.append("once")
+            raise SlowDown("busy")
+        return done
+
+    monkeypatch.setattr(Repository, "import_prefix", fails_once)
+    result = run(instance, raw)
+    assert result.success
+    assert said(result)["outcome"] == "imported by an earlier attempt"
+    assert said(result)["commit"] == lake.commit("main").id
+    assert len(list(lake.log("main"))) == 2
+
+
+def test_what_is_hopeless_is_not_tried_again(instance: dg.DagsterInstance, lake: Repository, raw: Path) -> None:
+    result = run(instance, raw / "nowhere")
+    assert not result.success
+    assert not result.filter_events(lambda event: event.event_type is dg.DagsterEventType.STEP_UP_FOR_RETRY)
+    (raw / "back\\slash").touch()
+    assert not run(instance, raw).success
+    told = said(run(instance, raw, skip_invalid=True))
+    assert (told["invalid"], told["objects"]) == (1, 3)
+    assert told["invalid keys"][0][0] == "back\\slash"
