@@ -48,6 +48,7 @@ def import_place(  # noqa: PLR0913 - the command line's own options
     ] = None,
     single: Annotated[bool, typer.Option("--object", help="SOURCE is one object, and URI its path.")] = False,
     skip_invalid: Annotated[bool, typer.Option("--skip-invalid", help="Leave out keys that are no paths.")] = False,
+    allow_empty: Annotated[bool, typer.Option("--allow-empty", help="Even if nothing changes.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count.")] = False,
     key: Annotated[str, typer.Option(metavar="KEY", help="Names this call: repeated, it gives the same commit.")] = "",
 ) -> None:
@@ -62,32 +63,30 @@ def import_place(  # noqa: PLR0913 - the command line's own options
     """
     target = prefix_uri(uri)
     options: dict[str, Any] = {"message": message, "metadata": pairs("metadata", meta or []), "dry_run": dry_run}
-    options |= {"committer": session.committer, "idempotency_key": key}
-    listing = {"mode": mode, "include": include or (), "exclude": exclude or (), "skip_invalid": skip_invalid}
-    if single:
-        if inventory is not None or listing != {"mode": "add", "include": (), "exclude": (), "skip_invalid": False}:
-            raise InvalidInput("--object: goes with none of --mode, --include, --exclude, --inventory, --skip-invalid")
-        _tell(session, target, _import_object(session, _uri(source), target, options))
-        return
+    options |= {"committer": session.committer, "idempotency_key": key, "allow_empty": allow_empty}
+    options |= {"mode": mode, "include": include or (), "exclude": exclude or (), "skip_invalid": skip_invalid}
+    if single and inventory is not None:
+        raise InvalidInput("--object: does not go with --inventory")
     with Progress(Work("listing", None, "objects")) as progress:
-        repository = session.repository(target)
-        options |= {**listing, "progress": progress.advance}
+        options |= {"progress": progress.advance}
         try:
-            if inventory is None:
-                done = repository.import_prefix(_uri(source), target.ref, target.path, **options)
-            else:
-                done = repository.import_inventory(_uri(inventory), _uri(source), target.ref, target.path, **options)
+            done = _imported(session, (source, single, inventory), target, options)
         except GravelerError as e:
             _tell_invalid(session, e)
             raise
-    _tell(session, target, done)
+    session.out.result(imported_document(done), _said(target, done))
 
 
-def _import_object(session: Session, source: str, target: Uri, options: dict[str, Any]) -> Imported:
+def _imported(session: Session, given: tuple[str, bool, str | None], target: Uri, options: dict[str, Any]) -> Imported:
+    source, single, inventory = given
     repository = session.repository(target)
+    if inventory is not None:
+        return repository.import_inventory(_uri(inventory), _uri(source), target.ref, target.path, **options)
+    if not single:
+        return repository.import_prefix(_uri(source), target.ref, target.path, **options)
     if not target.path or target.path.endswith("/"):
-        return repository.import_objects([source], target.ref, target.path, **options)
-    return repository.import_objects({target.path: source}, target.ref, **options)
+        return repository.import_objects([_uri(source)], target.ref, target.path, **options)
+    return repository.import_objects({target.path: _uri(source)}, target.ref, **options)
 
 
 def _tell_invalid(session: Session, error: GravelerError) -> None:
@@ -96,11 +95,8 @@ def _tell_invalid(session: Session, error: GravelerError) -> None:
             session.out.say(f"{invalid.key!r}: {invalid.rule}")
 
 
-def _tell(session: Session, target: Uri, done: Imported) -> None:
-    session.out.result(_document(done), _said(target, done))
-
-
-def _document(imported: Imported) -> Document:
+def imported_document(imported: Imported) -> Document:
+    """What an import did."""
     counts = {} if imported.changes is None else asdict(imported.changes)
     invalid = [asdict(example) for example in imported.examples]
     return {

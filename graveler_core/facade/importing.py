@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import TypedDict, Unpack
 
 from graveler_core.engine.draft import Draft
-from graveler_core.engine.importing import ImportRequest, Inventory, Objects, Outcome, Prefix, Progress, import_objects
+from graveler_core.engine.importing import (
+    ImportRequest,
+    Inventory,
+    Objects,
+    Outcome,
+    Prefix,
+    Progress,
+    Source,
+    import_objects,
+)
 from graveler_core.errors import InvalidInput, Kind
 from graveler_core.facade.handle import Handle
 from graveler_core.facade.history import CommitRecord, commit_record
@@ -39,26 +49,36 @@ class Imported:
     """The first hundred of those."""
 
 
+class ImportOptions(TypedDict, total=False):
+    """What all imports take."""
+
+    message: str
+    """Of the commit; else it names the source."""
+    committer: str
+    metadata: Mapping[str, str]
+    allow_empty: bool
+    """Make the commit even if it changes nothing."""
+    dry_run: bool
+    """Only count what would change; write nothing."""
+    idempotency_key: str
+    """Names this call; a later call of the same key gives the commit that this one made."""
+    mode: str
+    """With "add", or nothing, what the destination holds besides stays; with "replace" it becomes what is imported."""
+    include: Iterable[str]
+    """Globs over keys below the place, or the paths of single objects: one must match. `*` and `?` stay within a name,
+    `**` does not."""
+    exclude: Iterable[str]
+    """Globs of which none may match."""
+    skip_invalid: bool
+    """Leave out objects whose keys are no valid paths, instead of refusing the import."""
+    progress: Progress
+    """Told how many more objects were listed, on whatever thread lists them."""
+
+
 class Importing(Handle):
     """The part of a repository that takes over objects without copying them."""
 
-    def import_prefix(  # noqa: PLR0913 - one call, all of it optional
-        self,
-        uri: str,
-        into: str,
-        destination: str = "",
-        *,
-        mode: str = "add",
-        include: Iterable[str] = (),
-        exclude: Iterable[str] = (),
-        message: str = "",
-        committer: str = "",
-        metadata: Mapping[str, str] | None = None,
-        skip_invalid: bool = False,
-        dry_run: bool = False,
-        idempotency_key: str = "",
-        progress: Progress = lambda more: None,
-    ) -> Imported:
+    def import_prefix(self, uri: str, into: str, destination: str = "", **options: Unpack[ImportOptions]) -> Imported:
         """Import everything below a place of an object store in one commit, copying nothing.
 
         The entries name the objects where they lie; from then on these must not be changed. What is staged on the
@@ -68,14 +88,7 @@ class Importing(Handle):
             uri: The place: file:///…, s3://bucket/…, gs://…, az://…, memory://…; a directory, not a part of a name.
             into: The branch.
             destination: The directory on the branch to import into; "" for the top.
-            mode: "add" keeps what the destination holds besides; with "replace" it becomes exactly what is imported.
-            include: Globs over keys below the place: one must match. `*` and `?` stay within a name, `**` does not.
-            exclude: Globs of which none may match.
-            message: Of the commit; else it names the source.
-            skip_invalid: Leave out objects whose keys are no valid paths, instead of refusing the import.
-            dry_run: Only count.
-            idempotency_key: Names this call; a later call of the same key gives the commit that this one made.
-            progress: Told how many more objects were listed, on whatever thread lists them.
+            options: Those of `ImportOptions`: mode, globs, message, key, …
 
         Raises:
             NoChanges: the branch holds all of it as it is; `details["commit"]` is the head.
@@ -84,36 +97,10 @@ class Importing(Handle):
             InvalidInput: (`InvalidPath`) keys that are no valid paths: `details["invalid"]` has the first hundred of
                 `details["count"]`; (`NamespaceInUse`) the place overlaps the storage namespace of a repository.
         """
-        request = ImportRequest(
-            Prefix(namespace(uri)),
-            branch_id(into),
-            destination,
-            _mode(mode),
-            tuple(include),
-            tuple(exclude),
-            skip_invalid,
-            dry_run,
-        )
-        draft = Draft(message, committer, metadata or {}, idempotency_key=idempotency_key)
-        return _imported(import_objects(self._stores, self.id, request, draft, progress))
+        return self._import(Prefix(namespace(uri)), (into, destination), **options)
 
-    def import_inventory(  # noqa: PLR0913 - one call, all of it optional
-        self,
-        inventory: str,
-        uri: str,
-        into: str,
-        destination: str = "",
-        *,
-        mode: str = "add",
-        include: Iterable[str] = (),
-        exclude: Iterable[str] = (),
-        message: str = "",
-        committer: str = "",
-        metadata: Mapping[str, str] | None = None,
-        skip_invalid: bool = False,
-        dry_run: bool = False,
-        idempotency_key: str = "",
-        progress: Progress = lambda more: None,
+    def import_inventory(
+        self, inventory: str, uri: str, into: str, destination: str = "", **options: Unpack[ImportOptions]
     ) -> Imported:
         """As `import_prefix`, from an inventory instead of a listing.
 
@@ -127,30 +114,14 @@ class Importing(Handle):
             InvalidInput: (`InvalidValue`) the inventory lacks a column, or has one that is of no use; a key is listed
                 twice.
         """
-        request = ImportRequest(
-            Inventory(inventory, namespace(uri)),
-            branch_id(into),
-            destination,
-            _mode(mode),
-            tuple(include),
-            tuple(exclude),
-            skip_invalid,
-            dry_run,
-        )
-        draft = Draft(message, committer, metadata or {}, idempotency_key=idempotency_key)
-        return _imported(import_objects(self._stores, self.id, request, draft, progress))
+        return self._import(Inventory(inventory, namespace(uri)), (into, destination), **options)
 
-    def import_objects(  # noqa: PLR0913 - one call, all of it optional
+    def import_objects(
         self,
         objects: Mapping[str, str] | Iterable[str],
         into: str,
         destination: str = "",
-        *,
-        message: str = "",
-        committer: str = "",
-        metadata: Mapping[str, str] | None = None,
-        dry_run: bool = False,
-        idempotency_key: str = "",
+        **options: Unpack[ImportOptions],
     ) -> Imported:
         """Import single objects in one commit, copying nothing. Each is asked for, which costs a request.
 
@@ -161,9 +132,36 @@ class Importing(Handle):
             NotFound: (`ObjectNotFound`) some are not there: `details["uris"]` has the first hundred.
             Whatever else `import_prefix` raises.
         """
-        request = ImportRequest(Objects(_by_path(objects)), branch_id(into), destination, dry_run=dry_run)
-        draft = Draft(message, committer, metadata or {}, idempotency_key=idempotency_key)
-        return _imported(import_objects(self._stores, self.id, request, draft))
+        return self._import(Objects(_by_path(objects)), (into, destination), **options)
+
+    def _import(  # noqa: PLR0913 - the options, with what they are if they are not given
+        self,
+        source: Source,
+        where: tuple[str, str],
+        *,
+        mode: str = ImportMode.ADD,
+        include: Iterable[str] = (),
+        exclude: Iterable[str] = (),
+        message: str = "",
+        committer: str = "",
+        metadata: Mapping[str, str] | None = None,
+        skip_invalid: bool = False,
+        allow_empty: bool = False,
+        dry_run: bool = False,
+        idempotency_key: str = "",
+        progress: Progress = lambda more: None,
+    ) -> Imported:
+        into, destination = where
+        globs = _globs(include), _globs(exclude)
+        request = ImportRequest(source, branch_id(into), destination, _mode(mode), *globs, skip_invalid, dry_run)
+        draft = Draft(message, committer, metadata or {}, allow_empty, idempotency_key)
+        return _imported(import_objects(self._stores, self.id, request, draft, progress))
+
+
+def _globs(globs: Iterable[str]) -> tuple[str, ...]:
+    if isinstance(globs, str):
+        raise InvalidInput(f"globs {globs!r}: must be a list of globs")
+    return tuple(globs)
 
 
 def _mode(mode: str) -> ImportMode:

@@ -74,7 +74,7 @@ def test_what_is_refused(flights: Cli, raw: Path) -> None:
     refused(flights("import", "raw", "graveler://flights/gone"), "gone")
     refused(flights("import", ".graveler/data/flights", "graveler://flights/main"), "storage namespace")
     refused(flights("import", ".", "graveler://flights/main"), "holds", ".graveler/data/flights")
-    refused(flights("import", "raw", "graveler://flights/main", "--object", "--skip-invalid"), "--object")
+    refused(flights("import", "raw", "graveler://flights/main", "--object", "--inventory", "x"), "--object")
     put(flights, "2024/jan.csv", b"x")
     refused(flights("import", "raw", "graveler://flights/main"), "2024/jan.csv", "staged")
     assert flights("import", "raw", "graveler://flights/main", "--mode", "other").code == 2

@@ -15,6 +15,7 @@ from graveler_core.facade.graveler import Graveler
 from jobs.commit import COMMIT
 from jobs.compact import COMPACT
 from jobs.diff import DIFF
+from jobs.importing import IMPORT
 from jobs.merge import MERGE
 from jobs.program import FAILED, Program, run
 
@@ -79,6 +80,25 @@ def test_merge_diff_and_compact(ran: Any, graveler: Graveler) -> None:
     assert merged.code == 0
     assert lake.commit("main").id == merged.document["id"]
     assert [entry.path for entry in lake.at("main").list()] == ["a", "b"]
+
+
+def test_an_import_is_made_once_by_its_key(ran: Any, graveler: Graveler, tmp_path: Path) -> None:
+    (tmp_path / "raw").mkdir()
+    (tmp_path / "raw" / "x").write_bytes(b"1")
+    source = (tmp_path / "raw").as_uri()
+    arguments = ("--source", source, "--branch", "main", "--destination", "in", "--idempotency-key", "run/step")
+    first = ran(IMPORT, *arguments)
+    head = graveler.repository("lake").commit("main")
+    assert (first.code, first.document["id"], first.document["added"]) == (0, head.id, 1)
+    (tmp_path / "raw" / "y").write_bytes(b"2")
+    assert ran(IMPORT, *arguments).document["id"] == head.id
+    later = ran(
+        IMPORT, "--source", source, "--branch", "main", "--destination", "in", "--mode", "replace", "--exclude", "x"
+    )
+    assert later.document["objects"] == 1
+    assert [entry.path for entry in graveler.repository("lake").at("main@").list()] == ["in/y"]
+    inventory = ran(IMPORT, "--source", source, "--branch", "main", "--inventory", source)
+    assert (inventory.code, inventory.document["error"]) == (FAILED, "NotFound")
 
 
 def test_errors_are_one_line_and_a_document(ran: Any) -> None:

@@ -5,6 +5,6 @@ from __future__ import annotations
 from graveler_core.engine.importing.flow import import_objects
 from graveler_core.engine.importing.inventory import Inventory
 from graveler_core.engine.importing.request import ImportRequest, Outcome, Progress
-from graveler_core.engine.importing.sources import Objects, Prefix
+from graveler_core.engine.importing.sources import Objects, Prefix, Source
 
-__all__ = ["ImportRequest", "Inventory", "Objects", "Outcome", "Prefix", "Progress", "import_objects"]
+__all__ = ["ImportRequest", "Inventory", "Objects", "Outcome", "Prefix", "Progress", "Source", "import_objects"]
