@@ -1,5 +1,8 @@
 """What a branch holds once an import is in it, as an index: a function of the head and of what was gathered.
 
+Trees are equal whatever they were made from, so a first import, which finds little on the branch and nothing in its
+way, is not put on the head: the head is put on the tree that was gathered, and no range is written twice.
+
 Building takes as long as the import is large, and a branch that others commit to moves meanwhile. So what was built on
 one head is carried over to a later one by what the commits in between changed, where they changed nothing that the
 import has a say in: the same entries, and the same changes against the parent, at the cost of the others' commits.
@@ -14,12 +17,16 @@ import pyarrow as pa
 
 from graveler_core.committed.diff import EXACT, Differences, as_changes
 from graveler_core.committed.index.diff import diff
+from graveler_core.committed.index.indexes import Indexes
+from graveler_core.committed.index.scan import scan
 from graveler_core.committed.index.successor import Successor, on_metarange, successor
+from graveler_core.committed.trees import count_entries
 from graveler_core.engine.importing.gathered import Gathered
 from graveler_core.engine.view import commit_of
 from graveler_core.model.entities import Repository
 from graveler_core.model.ids import CommitId, MetarangeId
 from graveler_core.model.index import Index
+from graveler_core.segments.merge import as_records
 from graveler_core.segments.sorted_keys import between
 from graveler_core.stores import Stores
 
@@ -33,8 +40,15 @@ class Built:
 
 
 def build_on(stores: Stores, repo: Repository, head: CommitId, gathered: Gathered) -> Built:
-    """Put what was gathered on a head."""
+    """Put what was gathered on a head; or the head on it, where that is less, and gives the same."""
     indexes, base = stores.indexes(repo), commit_of(stores, repo, head).layout.index
+    if _is_most(indexes, base, gathered):
+        held = map(as_records, scan(indexes, base))
+        whole = Index(metarange_id=gathered.tree)
+        made = on_metarange(indexes, whole, held, mapper=stores.executor.map, verbatim=True)
+        # All that was gathered is new, so the changes are those that made its tree of nothing.
+        new = gathered.made
+        return Built(head, replace(made, operations=new.operations, added=new.added, changed=0, removed=0))
     changes = stores.executor.ahead(gathered.changes(indexes, base))
     return Built(head, successor(indexes, base, changes, mapper=stores.executor.map))
 
@@ -58,6 +72,15 @@ def on_compacted(stores: Stores, repo: Repository, compacted: MetarangeId, gathe
     indexes, base = stores.indexes(repo), Index(metarange_id=compacted)
     changes: Iterator[pa.Table] = stores.executor.ahead(gathered.changes(indexes, base))
     return on_metarange(indexes, base, changes, mapper=stores.executor.map).index.metarange_id
+
+
+def _is_most(indexes: Indexes, base: Index, gathered: Gathered) -> bool:
+    """Whether a base holds nothing where the import has a say, and less than the import brings."""
+    entries = count_entries(indexes.trees, base.metarange_id) + sum(run.elements for run in base.runs)
+    if gathered.made.added <= max(entries, indexes.sizes.direct_beyond(entries)):
+        return False
+    start, end = gathered.span()
+    return next(scan(indexes, base, start=start, end=end), None) is None
 
 
 def _between(stores: Stores, repo: Repository, before: CommitId, after: CommitId) -> Iterator[Differences]:

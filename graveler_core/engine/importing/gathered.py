@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from graveler_core.committed import lookup, scan
-from graveler_core.committed.apply import apply
+from graveler_core.committed.apply import Applied, apply
 from graveler_core.committed.diff import CHANGES, as_changes
 from graveler_core.committed.index.diff import diff
 from graveler_core.committed.index.indexes import Indexes
@@ -37,11 +37,17 @@ class Gathered:
     """All that an import brings, and what it claims of its destination."""
 
     trees: Trees
-    tree: MetarangeId
+    made: Applied
+    """The tree, and the digest of it as operations on nothing."""
     mode: ImportMode
     below: bytes
     """What every path begins with."""
     tally: Tally
+
+    @property
+    def tree(self) -> MetarangeId:
+        """All entries of the import, and nothing else."""
+        return self.made.metarange_id
 
     def changes(self, indexes: Indexes, base: Index) -> Iterator[pa.Table]:
         """What the import changes in a base, in `RECORD_SCHEMA`, keys rising. May be asked for again."""
@@ -88,7 +94,7 @@ def gather(stores: Stores, repo: Repository, request: ImportRequest, progress: P
     with in_order(found, rising=request.source.rising) as sorted_records:
         made = apply(trees, None, stores.executor.ahead(sorted_records), mapper=stores.executor.map)
     require_something(request, tally)
-    return Gathered(trees, made.metarange_id, request.mode, request.below.encode(), tally)
+    return Gathered(trees, made, request.mode, request.below.encode(), tally)
 
 
 def require_something(request: ImportRequest, tally: Tally) -> None:
