@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import islice, takewhile
 
 import obstore
 import pyarrow as pa
@@ -25,6 +25,10 @@ from graveler_core.model.address import Namespace
 
 PAGE = 1000
 """Objects in a page: what S3 gives to one request at most."""
+UNORDERED = "--x-s3"
+"""How the names of S3's directory buckets end, which are listed in no order."""
+_LEAPING = {"s3", "gs", "memory"}
+"""Stores that begin a listing at any key at no cost. Others list from the beginning and throw away."""
 _NAMED = re.compile(r'"((?:[^"\\]|\\.)*)"')
 
 
@@ -39,20 +43,56 @@ class ForeignRemote:
     def __repr__(self) -> str:
         return f"ForeignRemote({self._place.uri!r})"
 
-    def pages(self) -> Iterator[pa.Table]:
+    def pages(self, after: str = "", through: str | None = None) -> Iterator[pa.Table]:
         """As the port says. A key that obstore has no name for ends the listing: `InvalidInput` with the key."""
+        for page in self._listed(after):
+            yield _table([info for info in page if info.address > after and not _beyond(info.address, through)])
+            if page and _beyond(page[-1].address, through):
+                return
+
+    def cuts(self, most: int) -> list[str]:
+        """As the port says: the directories of the first level that has several, and those below them if they are few.
+
+        For stores that begin a listing anywhere (S3, GCS, memory). Found by leaping: one request a directory.
+        """
+        if self._place.scheme not in _LEAPING or self._place.bucket.endswith(UNORDERED):
+            return []
+        level, found = "", self._directories("", most)
+        while len(found) == 1 and found[0] != level:
+            level, found = found[0], self._directories(found[0], most)
+        if 1 < len(found) <= most // 4:
+            inner = [self._directories(directory, most // len(found) - 1) for directory in found]
+            found = sorted([*found, *(cut for cuts in inner for cut in cuts)])
+        return found if len(found) > 1 else []
+
+    def _directories(self, above: str, most: int) -> list[str]:
+        """The first directories right below one, from one key to the next; few of many files are looked at."""
+        found: list[str] = []
+        after = above
+        for _ in range(most):
+            key = next((info.address for page in self._listed(after) for info in page if info.address > after), None)
+            if key is None or not key.startswith(above):
+                break
+            name, slash, _ = key[len(above) :].partition("/")
+            if slash:
+                found.append(f"{above}{name}/")
+            # A zero sorts behind the slash: past everything in the directory.
+            after = f"{above}{name}0" if slash else key
+        return found
+
+    def _listed(self, after: str) -> Iterator[list[BlobInfo]]:
+        """Pages of what lies behind a key, or a little before it on."""
         skip = len(self._root)
+        offset = self._root + after if after else None
         with translating(Verb.LIST, self._place.uri):
             try:
-                for page in obstore.list(self._store, self._place.path or None, chunk_size=PAGE):
+                for page in obstore.list(self._store, self._place.path or None, offset=offset, chunk_size=PAGE):
                     # What marks the place itself as a directory bears its name without the slash.
-                    yield _table(
-                        [
-                            BlobInfo(meta["path"][skip:], meta["size"], _unquoted(meta["e_tag"]), meta["last_modified"])
-                            for meta in page
-                            if len(meta["path"]) > skip
-                        ]
-                    )
+                    yield [
+                        BlobInfo(meta["path"][skip:], meta["size"], _unquoted(meta["e_tag"]), meta["last_modified"])
+                        for meta in page
+                        if len(meta["path"]) > skip
+                    ]
             except InvalidPathError as e:
                 raise _nameless(self._place, str(e)) from None
 
@@ -84,13 +124,19 @@ class ForeignFiles:
     def __repr__(self) -> str:
         return f"ForeignFiles({self._place.uri!r})"
 
-    def pages(self) -> Iterator[pa.Table]:
+    def pages(self, after: str = "", through: str | None = None) -> Iterator[pa.Table]:
         if os.path.isfile(self._root):
             return  # nothing lies below a file
         with translating(Verb.LIST, self._place.uri):
-            found = listed(self._root, odd=True)
+            found = takewhile(
+                lambda info: not _beyond(info.address, through), listed(self._root, after=after, odd=True)
+            )
             while page := [_written(info) for info in islice(found, PAGE)]:
                 yield _table(page)
+
+    def cuts(self, most: int) -> list[str]:
+        """None: a disk lists no faster in parts."""
+        return []
 
     def head(self, key: str) -> BlobInfo | None:
         with translating(Verb.READ, object_uri(self._place, key)):
@@ -119,6 +165,10 @@ def object_uri(place: Namespace, key: str) -> str:
         )
     path = f"{place.path}/{key}" if place.path else key
     return Namespace(place.scheme, place.bucket, path).uri
+
+
+def _beyond(key: str, through: str | None) -> bool:
+    return through is not None and key > through
 
 
 def _table(found: Sequence[BlobInfo]) -> pa.Table:

@@ -110,11 +110,20 @@ class Foreign(Protocol):
     about objects at two places. Errors as of `Blobs`; `NotFound` where there is no object to read.
     """
 
-    def pages(self) -> Iterator[pa.Table]:
-        """All objects, as tables in `LISTED`, lazily; not a snapshot. Keys rise, but in S3's directory buckets.
+    def pages(self, after: str = "", through: str | None = None) -> Iterator[pa.Table]:
+        """Objects whose keys are greater than `after`, and not greater than `through`, as tables in `LISTED`, lazily.
+
+        Not a snapshot. Keys rise, but in S3's directory buckets.
 
         Some stores show an object whose key ends in a slash, which marks a directory, without the slash: it is empty,
         stands in its own order, and `head` knows nothing of it.
+        """
+        ...
+
+    def cuts(self, most: int) -> list[str]:
+        """Keys, rising, that cut the listing into parts which are worth being listed side by side; `most` at most.
+
+        Parts of unknown size; none where the store is not faster so, or nothing tells where to cut. A request each.
         """
         ...
 

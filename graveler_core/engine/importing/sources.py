@@ -12,16 +12,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from graveler_core.blobs.foreign import UNORDERED
 from graveler_core.blobs.port import LISTED, BlobInfo, Foreign
 from graveler_core.codec.full_addresses import full_addresses
+from graveler_core.engine.importing.side_by_side import side_by_side
 from graveler_core.errors import NotFound
 from graveler_core.model.address import Namespace, full_address, parted
 from graveler_core.stores import Stores
 
 SHOWN = 100
 """So many objects are named in an error at most."""
-_UNORDERED = "--x-s3"
-"""How the names of S3's directory buckets end, which are listed in no order."""
 
 
 class Source(Protocol):
@@ -76,7 +76,7 @@ class Prefix:
 
     @property
     def rising(self) -> bool:
-        return not self.place.bucket.endswith(_UNORDERED)
+        return not self.place.bucket.endswith(UNORDERED)
 
     def pages(self, stores: Stores) -> Iterator[pa.Table]:
         """As the protocol says; each empty object is asked for by its key, which costs a request.
@@ -86,9 +86,9 @@ class Prefix:
         """
         objects = stores.blobs.foreign(self.place)
         found = False
-        for page in objects.pages():
+        for page in side_by_side(objects, _marked):
             found |= page.num_rows > 0
-            yield _marked(stores, objects, page)
+            yield page
         if not found and self.place.path and _head(stores, self.place.uri) is not None:
             raise NotFound(f"import of {self.name}: is an object itself; import_objects takes it", uri=self.name)
 
@@ -145,12 +145,11 @@ class Objects:
         return pa.array([full_address(self.uris[path]) for path in keys.to_pylist()], pa.string())
 
 
-def _marked(stores: Stores, objects: Foreign, page: pa.Table) -> pa.Table:
+def _marked(objects: Foreign, page: pa.Table) -> pa.Table:
     """The page with a slash behind the keys of what only marks a directory."""
     empty = np.flatnonzero(page.column("size").to_numpy() == 0)
     keys = page.column("key").combine_chunks()
-    names = [os.fsdecode(key) for key in keys.take(pa.array(empty)).to_pylist()]
-    known = list(stores.executor.map(objects.head, names))
+    known = [objects.head(os.fsdecode(key)) for key in keys.take(pa.array(empty)).to_pylist()]
     markers = empty[[info is None for info in known]] if known else empty
     if not len(markers):
         return page

@@ -55,7 +55,10 @@ class Listing:
     """Keys that only mark directories."""
     asked: list[str] = field(default_factory=list)
 
-    def pages(self) -> Iterator[pa.Table]:
+    def cuts(self, most: int) -> list[str]:
+        return []
+
+    def pages(self, after: str = "", through: str | None = None) -> Iterator[pa.Table]:
         for at in range(0, len(self.rows), self.page):
             keys, sizes, etags = zip(*self.rows[at : at + self.page], strict=True)
             times = [datetime(2026, 1, 1, tzinfo=UTC)] * len(keys)

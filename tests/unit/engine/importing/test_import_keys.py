@@ -193,7 +193,7 @@ class TestBadInput:
 
     def test_a_place_that_cannot_be_read(self, world: World, tmp_path: Path) -> None:
         class Refused(Listing):
-            def pages(self):  # type: ignore[no-untyped-def]
+            def pages(self, after: str = "", through: str | None = None):  # type: ignore[no-untyped-def]
                 raise Unavailable("cannot list s3://bucket/raw: not permitted", kind=Kind.PermissionDenied)
 
         with pytest.raises(Unavailable, match="not permitted"):
