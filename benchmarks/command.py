@@ -12,7 +12,7 @@ from benchmarks.rows import print_table
 from benchmarks.run import Failed, Request, rows
 from benchmarks.scenario import suite
 
-SUITES = ("core", "protocol", "committed", "compaction", "lifecycle", "simulation")
+SUITES = ("core", "protocol", "committed", "compaction", "imports", "lifecycle", "simulation")
 DURABILITIES = ("process", "power")
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from graveler_core.codec.columns import spans
 from graveler_core.model.address import Namespace
 
 _ESCAPED = "%" + " !\"#$&'()*+,:;<=>?@[]^`{|}"
@@ -28,9 +29,10 @@ def full_addresses(place: Namespace, keys: pa.StringArray) -> pa.StringArray:
 def _quoted(keys: pa.StringArray) -> pa.StringArray:
     if pc.all(pc.match_substring_regex(keys, _PLAIN), min_count=0).as_py():
         return keys
-    quoted = keys
+    quoted, present = keys, np.bincount(spans(keys)[1], minlength=256)
     for character in _ESCAPED:
-        quoted = pc.replace_substring(quoted, character, f"%{ord(character):02X}")
+        if present[ord(character)]:
+            quoted = pc.replace_substring(quoted, character, f"%{ord(character):02X}")
     others = np.flatnonzero(~pc.match_substring_regex(keys, _ASCII).to_numpy(zero_copy_only=False))
     if not len(others):
         return quoted

@@ -14,7 +14,15 @@ from benchmarks.peers import reference
 from benchmarks.run import Request, rows
 from benchmarks.scenario import suite
 
-SIZES = {"core": 2_000, "protocol": 100, "committed": 20, "compaction": 20, "lifecycle": 20, "simulation": 20}
+SIZES = {
+    "core": 2_000,
+    "protocol": 100,
+    "committed": 20,
+    "compaction": 20,
+    "imports": 2_000,
+    "lifecycle": 20,
+    "simulation": 20,
+}
 SIZE = SIZES["core"]
 
 

@@ -1,0 +1,102 @@
+"""The suite `imports`: objects that lie in an object store become entries.
+
+What a store takes to list them is left out: a million small files on a disk, or in a bucket, tell of the disk or the
+bucket. The listing is a synthetic one, behind the port, of pages of 1,000 as S3 gives them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+
+from benchmarks.core import empty_repository
+from benchmarks.entries import entries
+from benchmarks.scenario import Measured, Place, clocked, scenario
+from graveler_core.blobs.foreign import PAGE
+from graveler_core.blobs.port import LISTED, BlobInfo, Blobs, BlobStores, Foreign
+from graveler_core.errors import NoChanges
+from graveler_core.facade.graveler import Graveler
+from graveler_core.facade.repository import Repository
+from graveler_core.model.address import Namespace
+from graveler_core.wiring import open_stores
+
+_SOURCE = "s3://bench-of-imports/raw"
+_SHARE = 100
+
+
+@dataclass
+class Bucket:
+    """`BlobStores` whose one foreign place holds what is listed in a table; and that place."""
+
+    inner: BlobStores
+    objects: pa.Table
+
+    def at(self, namespace: str) -> Blobs:
+        """As it is."""
+        return self.inner.at(namespace)
+
+    def foreign(self, place: Namespace) -> Foreign:
+        """The place."""
+        return self
+
+    def pages(self, after: str = "", through: str | None = None) -> Iterator[pa.Table]:
+        """All of it, by pages."""
+        yield from (self.objects.slice(at, PAGE) for at in range(0, self.objects.num_rows, PAGE))
+
+    def cuts(self, most: int) -> list[str]:
+        """None: nobody waits for this listing."""
+        return []
+
+    def head(self, key: str) -> BlobInfo | None:
+        """Nothing marks a directory."""
+        return None
+
+    def read(self, key: str) -> bytes:
+        """Nobody reads it."""
+        return b""
+
+
+@scenario("imports", empty_repository)
+def synthetic(place: Place) -> Iterator[Measured]:
+    """First, again, with one object in a hundred written anew, with one in a hundred gone; and few beside many."""
+    every = np.arange(place.size)
+    with _opened(place) as (repo, bucket):
+        bucket.objects = _listed(every, 0)
+        yield clocked(lambda: _import(repo, "add")).named("import")
+        yield clocked(lambda: _import(repo, "add"), 3).named("import again, nothing new")
+        changed = every % _SHARE == 0
+        bucket.objects = _mixed(bucket.objects, _listed(every, 1), changed)
+        yield clocked(lambda: _import(repo, "add")).named("import again, 1 of 100 written anew")
+        bucket.objects = bucket.objects.filter(pa.array(every % _SHARE != 1))
+        yield clocked(lambda: _import(repo, "replace")).named("replace, 1 of 100 gone")
+        bucket.objects = _listed(every[:1_000], 2)
+        yield clocked(lambda: _import(repo, "add")).named("import of 1,000 among them")
+
+
+@contextmanager
+def _opened(place: Place) -> Iterator[tuple[Repository, Bucket]]:
+    stores = open_stores(place.store)
+    bucket = Bucket(stores.blobs, LISTED.empty_table())
+    with Graveler(replace(stores, blobs=bucket)) as g:
+        yield place.repo(g), bucket
+
+
+def _listed(numbers: np.ndarray[tuple[int], np.dtype[np.int64]], seed: int) -> pa.Table:
+    found = entries(numbers, seed)
+    columns = [found.column(name) for name in ("key", "size", "checksum", "mtime")]
+    return pa.Table.from_arrays(columns, names=LISTED.names).cast(LISTED)
+
+
+def _mixed(left: pa.Table, right: pa.Table, chosen: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> pa.Table:
+    """The rows of the left table, those that are chosen from the right one."""
+    rows = np.arange(left.num_rows) + np.where(chosen, left.num_rows, 0)
+    return pa.concat_tables([left, right]).combine_chunks().take(pa.array(rows))
+
+
+def _import(repo: Repository, mode: str) -> None:
+    with suppress(NoChanges):
+        repo.import_prefix(_SOURCE, "main", "in", mode=mode)
