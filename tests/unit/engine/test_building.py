@@ -136,7 +136,7 @@ def test_a_commit_on_a_compacted_tree(both: Both) -> None:
     both.play(stage(MANY), commit())
     both.play(stage({f"k/{n:04}": n for n in range(100, 300)}))
     both.play(put({f"k/{n:04}": n % 50 for n in range(0, 60, 2)}, mtime=9), lambda repo: repo.branch("main").compact())
-    both.play(stage({f"k/{n:04}": n % 50 for n in range(200, 350)}))
+    both.play(stage({f"k/{n:04}": n % 50 for n in range(200, 350)}), lambda repo: repo.branch("main").reset("k/011"))
     both.cluster.done.clear()
     both.play(commit("more"))
     assert len(both.cluster.done) == 3, "built, compared, and what was equal is the parent's again"
