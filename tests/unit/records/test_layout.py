@@ -53,7 +53,7 @@ def test_where_records_are(location: tuple[Location[Any], bytes, bytes, str]) ->
 
 
 def test_every_kind_of_record_has_a_place() -> None:
-    assert {name for *_, name in LOCATIONS} == RECORDS.keys()
+    assert {type(RECORDS[name]) for *_, name in LOCATIONS} == {type(record) for record in RECORDS.values()}
 
 
 def test_staging() -> None:
