@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
-from graveler_core.committed.diff import STATES, Differences, Wanted, differences
+from graveler_core.committed.diff import Differences, differences
 from graveler_core.committed.index.layers import own_changes
 from graveler_core.committed.index.three_way import Conflicts, three_way
 from graveler_core.committed.scan import key_interval
@@ -55,7 +55,6 @@ class DiffQuery:
     since_merge_base: bool = False
     prefix: str = ""
     after: str = ""
-    wanted: Wanted = STATES
 
 
 def log(stores: Stores, repo: Repository, query: LogQuery, after: str | None = None) -> Iterator[Step]:
@@ -90,8 +89,8 @@ def changes(
 ) -> Iterator[Differences]:
     """What a commit changed against its first parent, in key order, lazily; a root added all that it holds."""
     if commit.header.parents:
-        sides = (commit.header.parents[0], commit.id)
-        return snapshot.diff(stores, repo, sides, key_interval(prefix_key(prefix), _behind(after)))
+        own = (commit.header.parents[0], commit.id)
+        return snapshot.diff(stores, repo, own, key_interval(prefix_key(prefix), _behind(after)))
     pages = listing.tables(
         partial(snapshot.entries_page, stores, repo.id, commit.id), listing.Window(prefix=prefix, after=after)
     )
@@ -100,13 +99,16 @@ def changes(
 
 def diff(stores: Stores, repo: Repository, query: DiffQuery) -> Iterator[Differences]:
     """Where two commits differ, in key order, lazily. Raises as `merge_base`."""
+    span = key_interval(prefix_key(query.prefix), _behind(query.after))
+    return snapshot.diff(stores, repo, sides(stores, repo, query), span)
+
+
+def sides(stores: Stores, repo: Repository, query: DiffQuery) -> tuple[CommitId, CommitId]:
+    """The two commits that a query compares. Raises as `merge_base`."""
     left, right = (resolve_commit(stores, repo, side) for side in (query.left, query.right))
     if query.since_merge_base:
         left = base_of(stores, repo, left, right)
-    sides = (left.id, right.id)
-    return snapshot.diff(
-        stores, repo, sides, key_interval(prefix_key(query.prefix), _behind(query.after)), query.wanted
-    )
+    return left.id, right.id
 
 
 def conflicts(stores: Stores, repo: Repository, query: DiffQuery) -> Iterator[Conflicts]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from graveler_core.committed.diff import KEYS, Differences
-from graveler_core.engine import history, pressure
+from graveler_core.committed.diff import Differences
+from graveler_core.engine import difference, history, pressure
 from graveler_core.engine.compaction_history import BranchCompactions, histories
 from graveler_core.engine.history import DiffQuery, LogQuery
 from graveler_core.engine.resolve import resolve, resolve_commit
@@ -110,7 +110,7 @@ class Repository(References, Joining, Importing, Commits, Protecting, Moving):
 
     def diff_summary(self, left: str, right: str, prefix: str = "", *, since_merge_base: bool = False) -> ChangeSummary:
         """How many paths `diff` would list, by kind; counted without listing them."""
-        return history.count(self._diff(DiffQuery(left, right, since_merge_base, prefix, wanted=KEYS)))
+        return difference.summary(self._stores, self._active(), DiffQuery(left, right, since_merge_base, prefix))
 
     def merge_base(self, left: str, right: str) -> CommitRecord:
         """The best common ancestor of two refs. Raises `NotFound` (`NoMergeBase`) for unrelated histories."""

@@ -105,6 +105,17 @@ def test_merges_are_those_of_the_engine_alone(engines: Engines) -> None:
     engines.assert_equal("main")
 
 
+def test_differences_are_those_of_the_engine_alone(engines: Engines) -> None:
+    for seed in (9, 10):
+        engines.both(committed, seed)
+    engines.report.begin()
+    for prefix in ("3/", ""):
+        counted = engines.spark.diff_summary("main~1", "main", prefix)
+        assert counted == engines.alone.diff_summary("main~1", "main", prefix)
+        assert counted.total > 1_000
+    assert engines.report.engine == "spark"
+
+
 def test_conflicts_are_those_of_the_engine_alone(engines: Engines) -> None:
     def conflicting(repository: Repository, chance: random.Random) -> tuple[int, list[str]]:
         committed(repository, chance)
