@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from graveler_core import connect
@@ -144,3 +146,23 @@ def test_each_is_a_program(name: str) -> None:
         env={"PYTHONPATH": str(ROOT)},
     )
     assert f"usage: jobs.{name}" in ran.stdout
+
+
+@pytest.mark.slow
+def test_spark_submit_runs_it_on_spark(store: str, graveler: Graveler) -> None:
+    lake = graveler.repository("lake")
+    paths = [f"{number:05}" for number in range(3_000)]
+    lake.branch("main").stage_many(
+        pa.table({"key": paths, "address": paths, "size": [1] * 3_000, "checksum": paths}),
+    )
+    submit = [Path(sys.executable).with_name("spark-submit"), "--master", "local[2,3]"]
+    submit += ["--conf", "spark.driver.host=localhost", "--conf", "spark.driver.bindAddress=127.0.0.1"]
+    submit += [ROOT / "jobs" / "commit.py", "--store", store, "--repository", "lake", "--branch", "main", "-m", "Many"]
+    submit += ["--threshold", "1000", "--rows-per-piece", "1000", "--start-spark"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    ran = subprocess.run(submit, check=True, capture_output=True, text=True, env=environment)
+    document = json.loads(ran.stdout.splitlines()[-1])
+    assert (document["engine"], document["pieces"]) == ("spark", 3)
+    assert document["id"] == lake.commit("main").id
+    assert "pieces done" in ran.stdout  # Spark makes one stream of a program's two
+    graveler.close()
