@@ -26,6 +26,7 @@ from graveler_core.model.ids import RepositoryId, RepositoryUid
 from graveler_core.model.names import branch_id, path_key
 from graveler_core.refs import branches
 from jobs.connection import Connection, opened
+from jobs.sight import Sight, sights
 from jobs.source.options import whole_number, write_options
 from jobs.source.relations import record_of
 
@@ -54,6 +55,8 @@ class Target:
     """Without a slash at its end."""
     overwrite: bool
     schema: pa.Schema
+    sights: tuple[Sight, ...]
+    """What the driver sees of local files, and the workers must."""
     file_bytes: int
     message: str
     committer: str
@@ -91,6 +94,7 @@ def target_of(options: Mapping[str, str], schema: StructType, *, overwrite: bool
         path=path,
         overwrite=overwrite,
         schema=to_arrow_schema(schema, timezone="UTC"),
+        sights=sights(connection.url, [record.storage_namespace]),
         file_bytes=whole_number(options, "file_bytes", FILE_BYTES),
         message=said.message or f"{'Overwrite' if overwrite else 'Append to'} {path}",
         committer=said.committer,

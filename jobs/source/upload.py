@@ -64,7 +64,13 @@ class Uploaded(WriterCommitMessage):
 
 
 def upload(target: Target, batches: Iterable[pa.RecordBatch]) -> Uploaded:
-    """Store the rows of a task, in files of about `target.file_bytes`. No file for no rows. Called in a worker."""
+    """Store the rows of a task, in files of about `target.file_bytes`. No file for no rows. Called in a worker.
+
+    Raises:
+        InvalidInput: the worker does not see the local directories of the driver.
+    """
+    for sight in target.sights:
+        sight.check()
     task = TaskContext.get()
     number = 0 if task is None else task.partitionId()
     query = (None if task is None else task.getLocalProperty(_QUERY)) or ""

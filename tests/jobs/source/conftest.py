@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,10 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from graveler_core import connect
+from graveler_core.facade.graveler import Graveler
+from graveler_core.wiring import open_stores
 from jobs.source import register
-from tests.jobs.source.lakes import COUNT, Lake, Read, table
+from tests.jobs.source.lakes import COUNT, Lake, Read, SixRanges, table
 
 
 @pytest.fixture(scope="session")
@@ -19,7 +22,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lake]:
     """Not to be changed but on branches of one's own."""
     place = tmp_path_factory.mktemp("lake")
     url = f"sqlite:///{place / 'meta.db'}?durability=process"
-    with connect(url) as graveler:
+    with Graveler(replace(open_stores(url), ids=SixRanges())) as graveler:
         repo = graveler.create_repository("lake", (place / "data").as_uri())
         main = repo.branch("main")
         main.stage_many(table([f"t/{n:06}" for n in range(COUNT)]))

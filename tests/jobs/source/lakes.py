@@ -10,9 +10,17 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from graveler_core.facade.repository import Repository
+from graveler_core.model.clock import RandomIds
 
 COUNT = 60_000
 Read = Callable[..., DataFrame]
+
+
+class SixRanges(RandomIds):
+    """Cuts the entries of the lake into six ranges, of 5,500 to 14,000 each."""
+
+    def seed(self) -> int:
+        return 45
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -172,6 +173,15 @@ def test_abort_deletes_only_where_nothing_can_have_been_committed(place: Lake) -
     Writer(at).abort([done, None])
     assert objects(place) == []
     discard(at, [done])
+
+
+def test_a_worker_that_sees_other_files_stores_nothing(place: Lake) -> None:
+    at = target(place)
+    elsewhere = replace(at, sights=tuple(replace(sight, inode=1) for sight in at.sights))
+    assert len(elsewhere.sights) == 2
+    with pytest.raises(InvalidInput, match="finds another file there than the driver does"):
+        stored(elsewhere, 1)
+    assert objects(place) == []
 
 
 @pytest.mark.parametrize(
