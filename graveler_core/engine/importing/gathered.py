@@ -3,7 +3,7 @@
 The tree is in the repository's namespace, and nothing names it: it is the import's memory, whatever its size, and the
 same however often the branch moves before the swap. Its ranges are cut where those of the commit will be, so most are
 those of the commit, or already those of an earlier import. It is garbage after the import, for a collection to take:
-so an import must end within the grace of collections, which is a day at least.
+so an import is a build as `gc.sweep` means it, and the grace of collections must be longer than two of them.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ from functools import cache
 
 import pyarrow as pa
 
+from graveler_core.blobs.open import OpenedBlobs
 from graveler_core.engine import compaction
 from graveler_core.facade.graveler import Graveler
 from graveler_core.kv.store import Store
@@ -54,6 +55,15 @@ def table(rows: dict[str, int]) -> pa.Table:
     return pa.table({"key": pa.array(list(rows), pa.string()), **columns, "metadata": metadata})
 
 
+def raw() -> str:
+    """A place in an object store with something to import: `k` and `other`."""
+    uri = "memory://lake-of-flows/raw"
+    blobs = OpenedBlobs().at(uri)
+    for key, data in {"k": b"12345", "other": b"123456"}.items():
+        blobs.create(key, data)
+    return uri
+
+
 MANY = {f"many/{n:04}": n for n in range(1_100)}
 
 FLOWS: dict[str, Flow] = {
@@ -72,6 +82,8 @@ FLOWS: dict[str, Flow] = {
     "keyed commit": lambda w, g: g.repository("repo").branch("main").commit("m", idempotency_key="run"),
     "merge": lambda w, g: g.repository("repo").merge("dev", into="clean"),
     "merge repeated": lambda w, g: g.repository("repo").merge("dev", into="clean", squash=False),
+    "import": lambda w, g: g.repository("repo").import_prefix(raw(), "main", "imported"),
+    "import replacing": lambda w, g: g.repository("repo").import_prefix(raw(), "clean", "p", mode="replace"),
     "compact": lambda w, g: compaction.compact(g._stores, RepositoryId("repo"), BranchId("main"), timedelta(0)),
     "create branch": lambda w, g: g.repository("repo").create_branch("new", "dev"),
     "delete branch": lambda w, g: g.repository("repo").delete_branch("dev"),

@@ -19,6 +19,7 @@ from graveler_core.kv.wrappers.passing import Call, Passing
 from graveler_core.model.ids import CommitId
 from graveler_core.model.operations import Put
 from graveler_core.records.access import LOST_ANSWERS
+from tests.unit.engine.flows import raw
 from tests.unit.engine.races import swaps_branch
 from tests.unit.engine.ten_keys import ten_keys
 from tests.unit.engine.world import World, entry
@@ -46,6 +47,7 @@ class GoesDown(Passing):
 FLOWS: dict[str, tuple[int, Callable[[Repository], object]]] = {
     "commit": (1, lambda repo: repo.branch("main").commit("m")),
     "transact": (0, lambda repo: repo.branch("main").transact([Put("new", entry(1))], message="m")),
+    "import": (0, lambda repo: repo.import_prefix(raw(), "main")),
     "merge": (0, lambda repo: repo.merge("dev", into="main")),
     "merge repeated": (0, lambda repo: repo.merge("dev", into="main", squash=False)),
     "cherry-pick": (0, lambda repo: repo.cherry_pick("dev", onto="main")),

@@ -14,7 +14,7 @@ from graveler_core.errors import Conflict, GravelerError, NoChanges, NotFound, N
 from graveler_core.facade.branch import Branch
 from graveler_core.facade.graveler import Graveler
 from graveler_core.facade.repository import Repository
-from tests.unit.engine.flows import FLOWS, prepared, table
+from tests.unit.engine.flows import FLOWS, prepared, raw, table
 from tests.unit.engine.interposed import Interposed
 from tests.unit.engine.world import World, entry
 
@@ -54,6 +54,8 @@ ON_A_BRANCH: dict[str, Act] = {
     "empty commit": lambda repo, branch: branch.commit("m", allow_empty=True),
     "keyed commit": lambda repo, branch: branch.commit("m", idempotency_key="run"),
     "compact": lambda repo, branch: branch.compact(),
+    "import": lambda repo, branch: repo.import_prefix(raw(), branch.name),
+    "import replacing": lambda repo, branch: repo.import_prefix(raw(), branch.name, "p", mode="replace"),
     "merge": lambda repo, branch: repo.merge("dev", into=branch.name),
     "merge repeated": lambda repo, branch: repo.merge("dev", into=branch.name, squash=False),
     "hard reset": lambda repo, branch: branch.hard_reset("v1"),
@@ -122,10 +124,11 @@ COMMITS = {"commit", "empty commit", "keyed commit"}
 WRITES = {"stage", "remove", "stage many", "remove prefix"}
 LATER = {(flow, other) for flow in COMMITS | {"merge", "merge repeated", "hard reset"} for other in WRITES}
 LATER |= {(flow, other) for flow in ("stage few", "stage many", "remove prefix", "reset prefix") for other in WRITES}
+LATER |= {(flow, other) for flow in ("import", "import replacing") for other in WRITES}
 LATER |= {("branch off", other) for other in OTHERS}
 
 
-NEED_CLEAN = {"merge", "merge repeated", "hard reset"}
+NEED_CLEAN = {"merge", "merge repeated", "hard reset", "import replacing"}
 USUAL = {"stage", "reset prefix", "commit", "compact", "repository again"}
 
 
