@@ -14,6 +14,7 @@ from graveler_core.facade.graveler import Graveler
 from graveler_core.facade.repository import Repository
 from graveler_core.kv.store import Store
 from graveler_core.kv.wrappers.faults import Fault, LoseAnswer, LoseRequest
+from graveler_core.model.operations import Put
 from graveler_core.testing.invariants import check_history, check_layers
 from tests.unit.engine.flows import table
 from tests.unit.engine.importing.sources import lake, shown
@@ -204,6 +205,32 @@ class TestRepeated:
             commits = set(pool.map(call, range(4)))
         assert commits == {repo(world).commit("main")}
         assert len(messages(world)) == 2
+
+    def test_beside_threads_that_commit(self, world: World) -> None:
+        """Nobody's work is lost, whoever wins which swap."""
+
+        def committer(name: str) -> None:
+            branch = world.branch()
+            for n in range(6):
+                branch.transact([Put(f"{name}/{n}", entry(n))], message=f"{name} {n}")
+
+        def importer(name: str) -> None:
+            for n in range(3):
+                uri = lake({f"{k:02}": b"." * (k + n) for k in range(10 + n)})
+                repo(world).import_prefix(uri, "main", name, mode="replace", message=f"{name} {n}")
+
+        with ThreadPoolExecutor(4) as pool:
+            work = [
+                pool.submit(act, name)
+                for act, name in ((committer, "c"), (committer, "e"), (importer, "i"), (importer, "j"))
+            ]
+            for done in work:
+                done.result()
+        held = {f"{name}/{n}": n for name in "ce" for n in range(6)}
+        held |= {f"{name}/{k:02}": k + 2 for name in "ij" for k in range(12)}
+        assert shown(world) == dict(sorted((held | {f"b/{n:02}": n for n in range(20)}).items()))
+        assert len(messages(world)) == 1 + 12 + 6
+        sound(world)
 
     def test_without_a_key_the_second_finds_nothing_to_do(self, world: World) -> None:
         uri = lake(FILES)
