@@ -1,5 +1,6 @@
 """What a branch holds once an import is in it, as an index: a function of the head and of what was gathered.
 
+Where there is a cluster, it builds in parts (`engine.building`), for what an import changes is two trees (`changes`).
 Trees are equal whatever they were made from, so a first import, which finds little on the branch and nothing in its
 way, is not put on the head: the head is put on the tree that was gathered, and no range is written twice.
 
@@ -21,6 +22,7 @@ from graveler_core.committed.index.indexes import Indexes
 from graveler_core.committed.index.scan import scan
 from graveler_core.committed.index.successor import Successor, on_metarange, successor
 from graveler_core.committed.trees import count_entries
+from graveler_core.engine.building import built
 from graveler_core.engine.importing.gathered import Gathered
 from graveler_core.engine.view import commit_of
 from graveler_core.model.entities import Repository
@@ -49,29 +51,39 @@ def build_on(stores: Stores, repo: Repository, head: CommitId, gathered: Gathere
         # All that was gathered is new, so the changes are those that made its tree of nothing.
         new = gathered.made
         return Built(head, replace(made, operations=new.operations, added=new.added, changed=0, removed=0))
-    changes = stores.executor.ahead(gathered.changes(indexes, base))
-    return Built(head, successor(indexes, base, changes, mapper=stores.executor.map))
+    source = gathered.changes(repo, base)
+
+    def here() -> Successor:
+        changes = stores.executor.ahead(source.changes(stores))
+        return successor(indexes, base, changes, mapper=stores.executor.map)
+
+    return Built(head, built(stores, source, base, here))
 
 
-def carried(stores: Stores, repo: Repository, built: Built, head: CommitId, gathered: Gathered) -> Built:
+def carried(stores: Stores, repo: Repository, last: Built, head: CommitId, gathered: Gathered) -> Built:
     """The import on another head: carried over where that is right and cheaper, else built anew."""
-    if built.head == head:
-        return built
-    index = built.made.index
+    if last.head == head:
+        return last
+    index = last.made.index
     if index.runs or index.inline:  # small; and its own layer would take up the others' changes
         return build_on(stores, repo, head, gathered)
-    if any(_touched(gathered, found) for found in _between(stores, repo, built.head, head)):
+    if any(_touched(gathered, found) for found in _between(stores, repo, last.head, head)):
         return build_on(stores, repo, head, gathered)
-    others = map(as_changes, _between(stores, repo, built.head, head))
+    others = map(as_changes, _between(stores, repo, last.head, head))
     moved = on_metarange(stores.indexes(repo), index, others, mapper=stores.executor.map, verbatim=True)
-    return Built(head, replace(built.made, index=moved.index))
+    return Built(head, replace(last.made, index=moved.index))
 
 
 def on_compacted(stores: Stores, repo: Repository, compacted: MetarangeId, gathered: Gathered) -> MetarangeId:
     """The compacted tree with the import in it: else the next commit would take the import back."""
-    indexes, base = stores.indexes(repo), Index(metarange_id=compacted)
-    changes: Iterator[pa.Table] = stores.executor.ahead(gathered.changes(indexes, base))
-    return on_metarange(indexes, base, changes, mapper=stores.executor.map).index.metarange_id
+    base = Index(metarange_id=compacted)
+    source = gathered.changes(repo, base)
+
+    def here() -> Successor:
+        changes = stores.executor.ahead(source.changes(stores))
+        return on_metarange(stores.indexes(repo), base, changes, mapper=stores.executor.map)
+
+    return built(stores, source, base, here).index.metarange_id
 
 
 def _is_most(indexes: Indexes, base: Index, gathered: Gathered) -> bool:

@@ -8,33 +8,23 @@ so an import is a build as `gc.sweep` means it, and the grace of collections mus
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from graveler_core.committed import lookup, scan
 from graveler_core.committed.apply import Applied, apply
-from graveler_core.committed.diff import CHANGES, as_changes
-from graveler_core.committed.index.diff import diff
-from graveler_core.committed.index.indexes import Indexes
-from graveler_core.committed.trees import DECISIVE, Trees, count_entries, read_node
+from graveler_core.committed.trees import DECISIVE, Trees, read_node
+from graveler_core.engine.importing.changes import ImportedChanges
 from graveler_core.engine.importing.request import ImportRequest, Progress, Tally
 from graveler_core.engine.importing.rows import records, require_valid
 from graveler_core.engine.importing.sorting import in_order
 from graveler_core.errors import NotFound
 from graveler_core.model.entities import Repository
-from graveler_core.model.entry import TOMBSTONE
 from graveler_core.model.ids import MetarangeId
 from graveler_core.model.importing import ImportMode
 from graveler_core.model.index import Index
-from graveler_core.segments.merge import as_records
 from graveler_core.segments.sorted_keys import KEY, prefix_end
 from graveler_core.stores import Stores
-
-_SPARSE = 8
-"""Where a branch holds so many times as much, an import reads ranges that its own keys fall into, and no others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,19 +44,9 @@ class Gathered:
         """All entries of the import, and nothing else."""
         return self.made.metarange_id
 
-    def changes(self, indexes: Indexes, base: Index) -> Iterator[pa.Table]:
-        """What the import changes in a base, in `RECORD_SCHEMA`, keys rising. May be asked for again.
-
-        By comparing trees, which passes by what both share; but where few are added among many, each is looked for.
-        """
-        replacing = self.mode is ImportMode.REPLACE
-        if not replacing and count_entries(self.trees, base.metarange_id) > _SPARSE * self.made.added:
-            yield from map(as_records, scan.scan(self.trees, self.tree))
-            return
-        start, end = self.span()
-        for found in diff(indexes, base, Index(metarange_id=self.tree), start=start, end=end, wanted=CHANGES):
-            changes = as_changes(found)
-            yield changes if replacing else changes.filter(pc.invert(changes.column(TOMBSTONE)))
+    def changes(self, repo: Repository, base: Index) -> ImportedChanges:
+        """What the import changes in a base."""
+        return ImportedChanges(repo, base, self.tree, self.span(), self.mode)
 
     def span(self) -> tuple[bytes, bytes | None]:
         """The keys between which the import has a say, the end exclusive (None: no end)."""
