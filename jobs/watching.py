@@ -28,12 +28,15 @@ def watched(
         for fetched, row in enumerate(action(), 1):
             tell(fetched)
             yield row
-    else:
-        yield from _when_run(spark, action, tasks, tell)
+        return
+    for fetched, row in enumerate(_when_run(spark, action, tasks, tell)):
+        if not fetched:  # without adaptive execution the tasks run only now
+            tell(tasks)
+        yield row
 
 
 def _when_run(spark: SparkSession, action: Callable[[], R], tasks: int, tell: Callable[[int], None]) -> R:
-    """What `action` gives when the tasks of its stage have run, which happens on a thread of its own."""
+    """What `action` gives, on a thread of its own, when the tasks of its stage have run."""
     group = f"graveler-{uuid.uuid4().hex}"
 
     def run() -> R:
@@ -45,12 +48,10 @@ def _when_run(spark: SparkSession, action: Callable[[], R], tasks: int, tell: Ca
         try:
             while not wait([running], timeout=_POLL_SECONDS).done:
                 tell(_tasks_done(spark, group, tasks))
-            result = running.result()
+            return running.result()
         except BaseException:
             spark.sparkContext.cancelJobGroup(group)
             raise
-    tell(tasks)
-    return result
 
 
 def _tasks_done(spark: SparkSession, group: str, tasks: int) -> int:

@@ -43,3 +43,17 @@ def test_an_interrupt_cancels_the_jobs(cluster: SparkCluster, spark: SparkSessio
     with pytest.raises(KeyboardInterrupt):
         list(cluster.map(partial(toy_work.waiting_for, str(tmp_path / "never")), range(4)))
     assert spark.sparkContext.statusTracker().getActiveJobsIds() == []
+
+
+def test_without_adaptive_execution_it_does_not_speak_too_soon(cluster: SparkCluster, spark: SparkSession) -> None:
+    said: list[str] = []
+    cluster.report.begin(said.append)
+    spark.conf.set("spark.sql.adaptive.enabled", "false")
+    try:
+        assert list(cluster.map(toy_work.doubled, range(3))) == [0, 2, 4]
+        said.clear()
+        with pytest.raises(Exception, match="ArithmeticError: item 1"):
+            list(cluster.map(toy_work.broken, [1]))
+    finally:
+        spark.conf.unset("spark.sql.adaptive.enabled")
+    assert "broken: 1 of 1 pieces done" not in said
