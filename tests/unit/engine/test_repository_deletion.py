@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from graveler_core.errors import NotFound, OutcomeUnknown, SlowDown, Unavailable
+from graveler_core.errors import NotFound, OutcomeUnknown, Unavailable
 from graveler_core.model.entities import DeletedRepository, DeletedState, Repository
 from graveler_core.model.ids import Nonce, RepositoryId
 from graveler_core.records import access
@@ -101,31 +101,42 @@ def test_a_deletion_that_is_interrupted_says_that_it_has_begun() -> None:
     assert set(told) == {"nothing", "begun"}
 
 
-def test_a_claimed_entry_is_waited_for(world: World) -> None:
-    """The cleaner that claimed it removes the record itself."""
+def test_the_cleaner_that_claimed_the_entry_may_remove_the_record_itself(world: World) -> None:
     repo = half_deleted(world, DeletedState.PURGING)
 
-    kv = Interposed(world.kv)
+    def cleaner(copied: World) -> None:
+        held = repositories.find(copied.kv, NAME)
+        if held is not None:
+            access.remove(copied.kv, keys.repository(NAME), held)
 
-    def cleaner() -> None:
-        held = repositories.find(world.kv, NAME)
-        assert held is not None
-        access.remove(world.kv, keys.repository(NAME), held)
+    gone, ended = 0, 0
+    for number in range(40):
+        copied = world.fork()
+        kv = Interposed(copied.kv)
+        kv.before[number] = lambda copied=copied: cleaner(copied)
+        try:
+            copied.graveler(kv).delete_repository("repo")
+        except NotFound:
+            gone += 1
+        assert repositories.find(copied.kv, NAME) is None
+        assert entry_of(copied, repo).state is DeletedState.PURGING
+        ended += 1
+        if kv.before:
+            break
+    assert (gone, ended) == (1, 6)
 
-    kv.before[6] = cleaner
-    world.graveler(kv).delete_repository("repo")
-    assert not kv.before
-    assert "delete_if" not in kv.verbs
-    assert repositories.find(world.kv, NAME) is None
-    assert entry_of(world, repo).state is DeletedState.PURGING
 
+def test_a_cleaner_that_goes_on_meanwhile_does_not_hold_a_deletion_up(world: World) -> None:
+    """Its swap comes first: the deletion looks again, and finds that the entry says so already."""
+    half_deleted(world, DeletedState.PURGING)
 
-def test_a_claimed_entry_is_not_waited_for_for_ever(world: World) -> None:
-    """A cleaner that went under holds it: the record stays, and so does the entry."""
-    repo = half_deleted(world, DeletedState.PURGING)
-    with pytest.raises(SlowDown):
-        world.graveler().delete_repository("repo")
-    held = repositories.find(world.kv, NAME)
-    assert held is not None
-    assert held.value == repo
-    assert entry_of(world, repo).state is DeletedState.PURGING
+    def cleaner(copied: World) -> None:
+        held = repositories.find(copied.kv, NAME)
+        if held is None:
+            return
+        repo = held.value
+        entry = entry_of(copied, repo).model_copy(update={"nonce": Nonce("theirs too"), "emptying": True})
+        access.write(copied.kv, keys.deleted_repository(repo.id, repo.uid), entry)
+
+    for copied in before_each_call(world, cleaner):
+        assert repositories.find(copied.kv, NAME) is None
