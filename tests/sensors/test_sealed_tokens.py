@@ -82,7 +82,7 @@ def test_large_layers_wait_for_their_commit(tick: Evaluate, lake: Repository) ->
 def test_pages_cross_repositories_and_go_round(
     tick: Evaluate, store: Graveler, lake: Repository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    other = store.create_repository("other", "memory://other")
+    other = store.create_repository("other", "memory://other-with-sealed-tokens")
     branches = [lake.create_branch("a", source="main"), lake.branch("main"), other.branch("main")]
     for branch in branches:
         crash_in_commit(branch, monkeypatch)
