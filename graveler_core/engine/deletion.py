@@ -112,12 +112,14 @@ def _hand_over(stores: Stores, held: Held[Repository]) -> None:
 
 
 def _say_emptying(stores: Stores, claimed: Held[DeletedRepository]) -> None:
-    """Take the step that the claiming cleaner may have died before. Raises `PredicateFailed` if another one took it."""
-    if not claimed.value.emptying:
-        repo, nonce = claimed.value.repository, Nonce(stores.ids.fresh())
-        entry = claimed.value.model_copy(update={"nonce": nonce, "since": stores.clock.now(), "emptying": True})
-        where = keys.deleted_repository(repo.id, repo.uid)
-        access.replace(stores.kv, where, claimed, entry, mine=partial(_is_entry, nonce))
+    """Take the step that the claiming cleaner may have died before. Raises `PredicateFailed` if another one took it.
+
+    Also where it was taken already: so the entry stands, and outlasts the record, whoever is about to remove it.
+    """
+    repo, nonce = claimed.value.repository, Nonce(stores.ids.fresh())
+    entry = claimed.value.model_copy(update={"nonce": nonce, "since": stores.clock.now(), "emptying": True})
+    where = keys.deleted_repository(repo.id, repo.uid)
+    access.replace(stores.kv, where, claimed, entry, mine=partial(_is_entry, nonce))
 
 
 def _is_entry(nonce: Nonce, current: DeletedRepository) -> bool:

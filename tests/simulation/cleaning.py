@@ -21,7 +21,7 @@ from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.stores import Stores
 from tests.simulation.cast import OTHER, Cast
-from tests.simulation.history import REPO, History, Operation
+from tests.simulation.history import REPO, History, Operation, Outcome
 from tests.simulation.observe import Observer, layers
 from tests.simulation.repositories import Registers
 from tests.simulation.retirement import LEFT
@@ -72,6 +72,15 @@ def delete_and_bring_back(cast: Cast, stores: Stores, name: str) -> None:
 def delete_only(cast: Cast, stores: Stores, name: str) -> None:
     with cast.history.operation("delete repository", name):
         deletion.delete_repository(stores, REPO)
+
+
+def grant(history: History) -> None:
+    """Let restorations show what calls did that were under way when the repository was deleted: nobody saw it then."""
+    deaths = [o for o in history.operations if o.kind == "delete repository" and o.may_have_happened]
+    for back in history.operations:
+        if back.kind == "undelete repository" and back.repository == REPO:
+            late = (o for o in history.operations if o.start < back.end and any(_meet(o, death) for death in deaths))
+            back.may_set |= {change for operation in late for change in operation.sets.items()}
 
 
 def clean_to_the_end(world: World) -> None:
@@ -147,7 +156,9 @@ def _not_whole(history: History, observer: Observer, registers: Registers) -> It
         gone = next(s.step for s in observer.states if s.step > then[-1].step)
         for path, value in now.shown.items():
             before_it = then[-1].shown[path]
-            if value != before_it and not any(_may(o, path, value, gone) for o in history.operations):
+            if value == before_it or _went_with_its_layer(history, path, before_it, gone):
+                continue
+            if not any(_may(o, path, value, gone) for o in history.operations):
                 yield f"at step {after.step}, {path} of the restored repository shows {value}, not {before_it}"
 
 
@@ -159,6 +170,18 @@ def _given_up(history: History) -> Iterator[str]:
     for operation in history.operations:
         if operation.kind == "undelete repository" and "was given up" in str(operation.error):
             yield f"{operation}: no cleaner has taken it"
+
+
+def _meet(one: Operation, other: Operation) -> bool:
+    return one.start < other.end and other.start < one.end
+
+
+def _went_with_its_layer(history: History, path: str, value: int | None, gone: int) -> bool:
+    """Whether a value was shown that nobody was told of, and a commit was under way that took its layer without it."""
+    given = [o for o in history.operations if o.sets.get(path) == value and o.may_have_happened]
+    commits = (o for o in history.operations if o.kind in ("commit", "compact") and o.may_have_happened)
+    unconfirmed = bool(given) and all(o.outcome is not Outcome.DONE for o in given)
+    return unconfirmed and any(o.start < gone <= o.end for o in commits)
 
 
 def _may(operation: Operation, path: str, value: int | None, gone: int) -> bool:

@@ -10,6 +10,7 @@ from enum import Enum
 
 from graveler_core.errors import (
     Conflict,
+    CorruptData,
     DirtyBranch,
     GravelerError,
     InvalidInput,
@@ -122,13 +123,20 @@ class History:
             operation.outcome = _outcome(operation, error)
             if operation.outcome is Outcome.NOTHING:
                 operation.end = self.now()
-            if not isinstance(error, (*REFUSALS, OutcomeUnknown, SlowDown, Unavailable)):
+            expected = isinstance(error, (*REFUSALS, OutcomeUnknown, SlowDown, Unavailable))
+            if not expected and not (isinstance(error, CorruptData) and self._cleaned_during(operation)):
                 raise
         else:
             operation.outcome = Outcome.DONE
             operation.end = self.now()
         finally:
             operation.returned = self.now()
+
+    def _cleaned_during(self, operation: Operation) -> bool:
+        """Whether a deleted repository may have been emptied meanwhile: cleaners wait for nobody here, as real ones do,
+        so who has read a record of it may find half of what it leads to."""
+        deleted = any(o.kind == "delete repository" and o.may_have_happened for o in self.operations)
+        return deleted and any(o.kind == "clean" and o.returned > operation.start for o in self.operations)
 
 
 def _outcome(operation: Operation, error: GravelerError) -> Outcome:

@@ -118,6 +118,7 @@ def simulate(seed: int, theme: str = "", *, trace: bool = False) -> Verdict:
             for operation in history.operations:
                 if operation.kind in ("merge", "replay") and operation.outcome in (Outcome.PENDING, Outcome.UNKNOWN):
                     operation.may_set |= cast.side_values
+            cleaning.grant(history)
             # What is gone cannot be judged.
             violations = list(sweeping.violations(world, history)) or [
                 *judged(history, observer, registers, faultless=faultless),

@@ -57,13 +57,11 @@ def _entered(r: Registers, name: str, held: Repository, by: str) -> Generator[No
             yield None
             if r.repositories.get(name) != held:
                 return False
-            if known.state == PURGING:
-                yield None
-                if not r.swap_entry(
-                    held.uid, known, known._replace(state=EMPTYING, nonce=r.nonce(f"{by}e{known.nonce}"))
-                ):
-                    continue
-            return True
+            emptying = known._replace(state=EMPTYING, nonce=r.nonce(f"{by}e{known.nonce}"))
+            yield None
+            if r.swap_entry(held.uid, known, emptying):
+                return True
+            continue
         assert known is None or known.state == RESTORING
         yield None
         if r.swap_entry(held.uid, known, entry) or (known is None and r.former.any_entry_is_deleted):
