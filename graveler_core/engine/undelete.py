@@ -5,10 +5,11 @@ and the namespace is still claimed by the uid: the claim is renewed ✓ → `rep
 removed ✓, as it was made; if it is another one by now, the restoration ends here → active ✓. Only the last swap makes
 the repository visible, with all that was staged on it.
 
-Why the entry goes before: once a cleaner or a deletion has taken it, this restoration must not succeed. Why the claim
-is read once more: an entry that is gone may have been removed by a cleaner that has emptied the repository meanwhile
-(if the answer of the removal was lost, that looks the same); but a cleaner releases the namespace first, and once it is
-released nobody renews the claim.
+Why the entry goes before: once a cleaner or a deletion has taken it, this restoration must not succeed; so it ends also
+where the answer of the removal was lost and an entry stands that has changed. Why the claim is read once more: an entry
+that is gone may have been removed by a cleaner that has emptied the repository meanwhile (if the answer of the removal
+was lost, that looks the same); but a cleaner releases the namespace first, and once it is released nobody renews the
+claim.
 
 What never was active is not restored: a creation that stalled may have claimed a namespace that overlaps another.
 A refusal puts the entry back. A crash leaves it `restoring`, which is `deleted` again after two minutes; or a record in
@@ -75,7 +76,8 @@ def _restored(stores: Stores, claimed: Entry, before: Entry) -> Repository:
             access.replace(stores.kv, _where(claimed), claimed, back)
         raise
     repo = initial.value
-    if not access.remove(stores.kv, _where(claimed), claimed) or not _is_claimed(stores, repo):
+    gone = access.remove(stores.kv, _where(claimed), claimed, lives_on=_is_taken)
+    if not gone or not _is_claimed(stores, repo):
         raise _lost(repo, "was deleted again while it was being restored")
     active = repositories.enter(repo, RepositoryState.ACTIVE, stores.clock, stores.ids)
     try:
@@ -125,6 +127,11 @@ def _still_whole(stores: Stores, repo: Repository) -> None:
         access.replace(stores.kv, where, claim, renewed)
     except PredicateFailed as e:
         raise _lost(repo, "lost its storage namespace while it was being restored") from e
+
+
+def _is_taken(_: DeletedRepository) -> bool:
+    """An entry that stands after the answer of its removal was lost is another's, whoever has removed this one."""
+    return True
 
 
 def _is_claimed(stores: Stores, repo: Repository) -> bool:

@@ -118,8 +118,11 @@ class Registers:
     def _judge_removed(self, where: str, repo: Repository, actor: str) -> None:
         entry = self.observer.read(keys.deleted_repository(repo.id, repo.uid))
         creator = next(s.actor for s in self.names[repo.id] if s.record is not None and s.record.uid == repo.uid)
-        # A creation that was refused takes its record back, and owns nothing else.
-        if entry is None and creator != actor:
+        # A creation that was refused takes its record back, and owns nothing else. What a failed restoration left may
+        # outlast the entry, where another cleaner has emptied the repository: it released the namespace before.
+        claim = self.observer.read(keys.namespace_claim(repo.storage_namespace))
+        emptied = repo.was_active and (claim is None or claim.owner != repo.uid)
+        if entry is None and creator != actor and not emptied:
             self.broken.append(f"{LEFT}: {where} {_words(repo)} is gone, and nothing tells the cleaner")
 
 
@@ -129,7 +132,7 @@ def violations(history: History, registers: Registers) -> Iterator[str]:
     for name, states in registers.names.items():
         yield from _vanished(history, name, states)
     for operation in history.operations:
-        yield from _answered(operation, registers)
+        yield from _answered(operation, registers, history)
 
 
 def _vanished(history: History, name: RepositoryId, states: list[Register]) -> Iterator[str]:
@@ -140,7 +143,7 @@ def _vanished(history: History, name: RepositoryId, states: list[Register]) -> I
             yield f"at step {after.step}, {_words(before.record)} was taken away by {after.actor}, who deletes nothing"
 
 
-def _answered(operation: Operation, registers: Registers) -> Iterator[str]:
+def _answered(operation: Operation, registers: Registers, history: History) -> Iterator[str]:
     stood = list(registers.between(operation.repository, operation.start, operation.end))
     error = operation.error
     missed = error is not None and error.kind in (Kind.RepositoryNotFound, Kind.RepositoryDeleting)
@@ -161,10 +164,16 @@ def _answered(operation: Operation, registers: Registers) -> Iterator[str]:
     if operation.kind == "delete repository" and operation.outcome is Outcome.NOTHING:
         for before, after in pairwise(registers.names.get(operation.repository, [])):
             mine = after.actor == operation.actor and operation.start <= after.step <= operation.end
-            if mine and before.active and not after.active:
+            if mine and before.active and not after.active and not _came_late(history, operation, after):
                 yield f"{operation}: has happened, at step {after.step}"
     if operation.kind == "delete repository" and operation.outcome is Outcome.DONE and untouched:
         yield f"{operation}: it is still there"
+
+
+def _came_late(history: History, operation: Operation, change: Register) -> bool:
+    """Whether an earlier call of the same actor, of which nobody knows what became, may have made the change."""
+    earlier = (o for o in history.operations if o.actor == operation.actor and o.start < operation.start)
+    return any(o.kind == operation.kind and o.end >= change.step for o in earlier)
 
 
 def _only_settings(old: Repository, new: Repository) -> bool:

@@ -82,6 +82,11 @@ def _deleted_and_restored(r: Registers) -> Flow:
     return (yield from undelete(r, "0", "v"))
 
 
+def _restoration_of_which_a_request_is_lost(r: Registers) -> list[Flow]:
+    _deleted(r)
+    return [undelete(r, "0", "u", lost=True), clean(r, "0", "k"), clean(r, "0", "l"), delete(r, "r", "d")]
+
+
 def _deleted(r: Registers) -> None:
     held = r.place("r", "0", "p")._replace(state=DELETING, nonce="1")
     del r.repositories["r"]
@@ -103,6 +108,7 @@ CONFIGURATIONS = [
         _two_cleaners,
         _deletions_around_a_restoration,
         _record_of_a_failed_restoration,
+        _restoration_of_which_a_request_is_lost,
     )
 ]
 

@@ -71,6 +71,10 @@ class Former:
     """Undelete takes a creation that was never active, too."""
     restore_entry_last: bool = False
     """Undelete activates first and removes the entry afterwards."""
+    restore_changed_entry: bool = False
+    """Undelete takes an entry that changed while the answer of its removal was lost for one that it removed."""
+    restore_claim_unread: bool = False
+    """Undelete does not read the claim once more, where the answer of the removal was lost and the entry is gone."""
     entry_after_removal: bool = False
     """Deletion removes the repository record before it writes the entry."""
     delete_ignores_restoring: bool = False

@@ -18,8 +18,8 @@ from tests.model.lifecycle.registers import (
 )
 
 
-def undelete(r: Registers, uid: str, by: str) -> Flow:
-    """Bring a deleted repository back under its name."""
+def undelete(r: Registers, uid: str, by: str, *, lost: bool = False) -> Flow:
+    """Bring a deleted repository back under its name; `lost`: the request that removes the entry does not arrive."""
     yield None
     entry = r.entries.get(uid)
     if entry is None or entry.state != DELETED or not (entry.repository.finished or r.former.restore_unfinished):
@@ -40,7 +40,7 @@ def undelete(r: Registers, uid: str, by: str) -> Flow:
         yield None
         if r.former.entry_removed_unconditionally:
             r.swap_entry(uid, r.entries.get(uid), None)
-        elif not r.swap_entry(uid, claimed, None):
+        elif not ((yield from _gone(r, uid, claimed)) if lost else r.swap_entry(uid, claimed, None)):
             return "lost race"
     yield None
     restored = r.swap_repository(claimed.name, initial, active)
@@ -48,6 +48,22 @@ def undelete(r: Registers, uid: str, by: str) -> Flow:
         yield None
         r.swap_entry(uid, claimed, None)
     return "restored" if restored else "lost race"
+
+
+def _gone(r: Registers, uid: str, claimed: Entry) -> Generator[None, None, bool]:
+    """Whether the entry is gone, and by this restoration, as far as it can tell after a lost request."""
+    yield None
+    standing = r.entries.get(uid)
+    if standing == claimed:
+        yield None
+        return r.swap_entry(uid, claimed, None)
+    if standing is not None and not r.former.restore_changed_entry:
+        return False
+    if r.former.restore_claim_unread:
+        return True
+    yield None
+    owner = r.claims.get(claimed.repository.place)
+    return owner is not None and owner.uid == uid
 
 
 def _named(r: Registers, name: str, initial: Repository) -> Generator[None, None, bool]:

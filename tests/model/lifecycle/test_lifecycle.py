@@ -25,6 +25,8 @@ CAUGHT = {
     "restore_unchecked": "restoration and cleaner",
     "restore_unfinished": "slow bare creation",
     "restore_entry_last": "restoration and cleaner",
+    "restore_changed_entry": "restoration of which a request is lost",
+    "restore_claim_unread": "restoration of which a request is lost",
     "entry_after_removal": "two creations",
     "delete_ignores_restoring": "restoration and cleaner",
     "look_before_claim": "overlapping namespaces",

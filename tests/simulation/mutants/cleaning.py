@@ -178,6 +178,13 @@ def restoration_activates_whatever_became_of_the_entry() -> Iterator[None]:
         yield
 
 
+@mutant(seed=112522, breaks=GARBAGE, theme=CONTESTED)
+def restoration_takes_a_changed_entry_for_a_removed_one() -> Iterator[None]:
+    """A restoration whose removal of the entry is lost goes on, although a cleaner has the entry by now."""
+    with instead((undelete, "_is_taken", lambda _: False)):
+        yield
+
+
 @mutant(seed=1, breaks="3", theme=LAYERS)
 def layer_is_dropped_whoever_lists_it() -> Iterator[None]:
     """A cleaner drops what a cleanup record names, without looking whether the branch lists it."""

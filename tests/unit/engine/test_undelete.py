@@ -154,6 +154,8 @@ def killed(others: Callable[[World], object], *, lose: bool | None = None, crash
             check_refused(world, repo, before, e)
         else:
             assert shown(world) == before
+            cleaned(world)
+            assert shown(world) == before
         if kv.before:
             return ended
         ended.append(world)
@@ -218,6 +220,30 @@ def later(world: World) -> None:
 def test_a_cleaner_between_any_two_calls(others: Callable[[World], object], lose: bool | None) -> None:
     """Also where the answer of the call behind it is lost."""
     killed(others, lose=lose)
+
+
+@pytest.mark.parametrize("calls", range(2, 8))
+def test_an_entry_that_a_cleaner_has_taken_is_not_one_that_was_removed(world: World, calls: int) -> None:
+    """The request to remove it is lost, and the cleaner, which is at work, will empty the repository."""
+    deleted(world)
+    kv = Interposed(world.kv)
+    world.graveler(kv).undelete_repository("repo")
+    removal = kv.verbs.index("delete_if")
+    world.graveler().delete_repository("repo")
+
+    def taken() -> None:
+        late(world)
+        world.clock.sleep(601)
+        cleaner = Interposed(world.kv)
+        cleaner.fail[calls] = Crash()
+        with pytest.raises(Crash):
+            clean(world.stores(cleaner), AT_ONCE)
+
+    kv.reset()
+    kv.before[removal - 1] = taken
+    kv.lose[removal] = False
+    with pytest.raises(Conflict, match="deleted again"):
+        world.graveler(kv).undelete_repository("repo")
 
 
 def test_another_restoration_between_any_two_calls() -> None:
