@@ -107,7 +107,7 @@ def _done(program: Program, options: Namespace, say: Callable[[str], None]) -> D
         None if settings.cache_dir is None else str(settings.cache_dir),
         settings.cache_bytes,
     )
-    report = Report().begin(say)
+    report = Report().begin(say, program.name)
     if options.start_spark:
         _session()
     cluster = SparkCluster(_session, connection, options.rows_per_piece, options.threshold, report)

@@ -19,15 +19,17 @@ class Report:
     """What was decided since `begin`. Written by one flow after the other."""
 
     say: Callable[[str], None] = _nobody
+    flow: str = ""
+    """What is under way, as people call it: commit, merge."""
     rows: int | None = None
     """Of the largest piece of work that was planned; None: none was large enough to ask."""
     pieces: int = 1
     threshold: int = 0
     _told: tuple[str, int] = field(default=("", 0))
 
-    def begin(self, say: Callable[[str], None] = _nobody) -> Report:
-        """Forget what was; from now on tell `say`."""
-        self.say, self.rows, self.pieces, self._told = say, None, 1, ("", 0)
+    def begin(self, say: Callable[[str], None] = _nobody, flow: str = "") -> Report:
+        """Forget what was; from now on tell `say`, in the name of a flow."""
+        self.say, self.flow, self.rows, self.pieces, self._told = say, flow, None, 1, ("", 0)
         return self
 
     def decided(self, rows: int, threshold: int, pieces: int) -> None:
@@ -35,7 +37,7 @@ class Report:
         if self.rows is None or rows > self.rows:
             self.rows, self.threshold = rows, threshold
             where = f"in {pieces} pieces on Spark" if pieces > 1 else "here"
-            self.say(f"work on about {rows:,} rows is done {where} (Spark from {threshold:,} rows on)")
+            self._tell(f"work on about {rows:,} rows is done {where} (Spark from {threshold:,} rows on)")
         self.pieces = max(self.pieces, pieces)
 
     def progressed(self, stage: str, done: int, total: int) -> None:
@@ -43,7 +45,7 @@ class Report:
         now = (stage, done * _STEPS // total)
         if now != self._told:
             self._told = now
-            self.say(f"{stage}: {done} of {total} pieces done")
+            self._tell(f"{done} of {total} pieces of {stage}")
 
     @property
     def engine(self) -> str:
@@ -56,3 +58,6 @@ class Report:
             return {"engine": self.engine}
         asked = {"rows planned": self.rows, "spark from rows": self.threshold, "pieces": self.pieces}
         return {"engine": self.engine, **asked}
+
+    def _tell(self, said: str) -> None:
+        self.say(f"{self.flow}: {said}" if self.flow else said)

@@ -21,6 +21,7 @@ from orchestration.io_managers.spark_table import SparkTableIOManager
 from orchestration.jobs.cleaning import make_cleaning_job, make_cleaning_schedule
 from orchestration.jobs.compaction import make_compaction_job
 from orchestration.jobs.flights import flights_pipeline
+from orchestration.jobs.importing import make_import_job
 from orchestration.jobs.pressure import make_pressure_schedule
 from orchestration.jobs.versioning import make_versioning_jobs
 from orchestration.resources.flights_source import FlightsSource
@@ -35,10 +36,22 @@ from sensors.sealed_tokens import make_sealed_tokens_sensor
 REPOSITORY = "flights"
 
 pyspark = local_pyspark()
-graveler = SparkGravelerResource(url=dg.EnvVar("GRAVELER_STORE"), pyspark=pyspark)
+graveler = SparkGravelerResource(
+    url=dg.EnvVar("GRAVELER_STORE"), threshold=dg.EnvVar.int("GRAVELER_SPARK_FROM"), pyspark=pyspark
+)
 branch = RunBranch(graveler=graveler, repository=REPOSITORY, storage_root=dg.EnvVar("GRAVELER_DATA"))
 compaction_job = make_compaction_job(graveler)
 cleaning_job = make_cleaning_job(graveler)
+import_job = make_import_job(
+    graveler,
+    {
+        "repository": REPOSITORY,
+        "branch": "main",
+        "source": {"env": "GRAVELER_INCOMING"},
+        "destination": "incoming",
+        "message": "What was delivered",
+    },
+)
 branches = make_branches_asset(REPOSITORY)
 pressure = make_pressure_asset(REPOSITORY)
 leftovers = make_leftovers_asset()
@@ -53,7 +66,7 @@ defs = dg.Definitions(
         make_pressure_check(REPOSITORY),
         make_leftovers_check(),
     ],
-    jobs=[flights_pipeline, compaction_job, cleaning_job, *make_versioning_jobs(graveler)],
+    jobs=[flights_pipeline, compaction_job, cleaning_job, import_job, *make_versioning_jobs(graveler, REPOSITORY)],
     schedules=[make_pressure_schedule(REPOSITORY), make_cleaning_schedule(cleaning_job)],
     sensors=[
         make_branch_heads_sensor(branches, repository=REPOSITORY, published={"main": PUBLISHED}),

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import orchestration
+from jobs.sizes import THRESHOLD
 
 DIRECTORY = ".graveler"
 WORKSPACE = Path(orchestration.__file__).parent.parent / "workspace.yaml"
@@ -51,15 +52,27 @@ class Installation:
         """Dagster's runs, events and settings."""
         return self.root / "dagster"
 
-    def enter(self) -> None:
-        """Create the directories, and make this process and its children work on them."""
+    @property
+    def incoming(self) -> Path:
+        """What `import_job` takes over, unless it is told of another place."""
+        return self.root / "incoming"
+
+    def enter(self, spark_from: int = THRESHOLD) -> None:
+        """Create the directories, and make this process and its children work on them.
+
+        Args:
+            spark_from: Rows from which on commits, merges and the like are given to Spark.
+        """
         self.dagster_home.mkdir(parents=True, exist_ok=True)
+        self.incoming.mkdir(exist_ok=True)
         settings = self.dagster_home / "dagster.yaml"
         if not settings.exists():
             settings.write_text(_DAGSTER_YAML, encoding="utf-8")
         os.environ["DAGSTER_HOME"] = str(self.dagster_home)
         os.environ["GRAVELER_STORE"] = self.store
         os.environ["GRAVELER_DATA"] = self.data
+        os.environ["GRAVELER_INCOMING"] = self.incoming.as_uri()
+        os.environ["GRAVELER_SPARK_FROM"] = str(spark_from)
 
 
 def here() -> Installation:

@@ -33,13 +33,19 @@ def partition_label(run: dg.DagsterRun) -> str:
     return run.tags.get(PARTITION_TAG, "")
 
 
+def step_name(context: dg.OpExecutionContext) -> str:
+    """The step's key, as Dagster's events have it."""
+    mapped = context.get_mapping_key()
+    return str(context.op_handle) if mapped is None else f"{context.op_handle}[{mapped}]"
+
+
 def step_key(context: dg.OpExecutionContext) -> str:
     """What an op's work is known by, however often it is tried or the run is resumed: the run that began, the step."""
-    mapped = context.get_mapping_key()
-    step = str(context.op_handle) if mapped is None else f"{context.op_handle}[{mapped}]"
-    return f"{origin_run_id(context.instance, context.run)}/{step}"
+    return f"{origin_run_id(context.instance, context.run)}/{step_name(context)}"
 
 
 def run_metadata(context: dg.OpExecutionContext) -> dict[str, str]:
     """What leads from a commit back to the run that made it."""
-    return {"run": context.run_id, "job": context.job_name, "step": str(context.op_handle)}
+    leads = {"run": context.run_id, "job": context.job_name, "step": step_name(context)}
+    label = partition_label(context.run)
+    return {**leads, "partition": label} if label else leads

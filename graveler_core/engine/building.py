@@ -2,7 +2,8 @@
 
 Here, unless there is a cluster and it wants more than one piece of the work (`Cluster.pieces`). Both give the same tree
 and the same digest (`committed.parts`), so nobody can tell afterwards. The driver cuts (`cuts`), machines apply
-(`_part`), and the driver assembles what they hand back and goes on as ever: header, layout, the one swap of its flow.
+(`_applying`), and the driver assembles what they hand back and goes on as ever: header, layout, the one swap of its
+flow.
 
 Why parts are safe. The base of a build is a tree, which never changes. Its layers are frozen but for a late write into
 a sealed token, which was not acknowledged and is written again: each key is read by the one part whose interval it is
@@ -57,7 +58,7 @@ def built(
         return here()
     indexes = stores.indexes(source.repository)
     root = fold(indexes, base, mapper=stores.executor.map)
-    work = partial(_part, _Work(source, root, verbatim))
+    work = partial(_applying, _Work(source, root, verbatim))
     for closed in (True, False):
         planned = intervals(cuts(stores, source, root, pieces, closed=closed))
         try:
@@ -97,7 +98,7 @@ def settled_on(stores: Stores, view: View, tree: Successor) -> Successor:
         return on_metarange(view.indexes, tree.index, kept, mapper=stores.executor.map, verbatim=True)
 
     planned = intervals(cuts(stores, source, tree.index.metarange_id, pieces, closed=False))
-    found = reduce(operator.add, stores.cluster.map(partial(_compared, source), planned))
+    found = reduce(operator.add, stores.cluster.map(partial(_comparing, source), planned))
     return settled_by(view.indexes, tree, found, lambda: built(stores, source, tree.index, here, verbatim=True))
 
 
@@ -111,7 +112,7 @@ def judged(stores: Stores, merged: MergedChanges) -> Verdict:
     if stores.cluster is None or pieces < 2:
         return verdict(three_way(stores.indexes(merged.repository), merged.inputs, merged.rules))
     planned = intervals(cuts(stores, merged, merged.inputs.destination.metarange_id, pieces, closed=False))
-    return together(stores.cluster.map(partial(_judged, merged), planned))
+    return together(stores.cluster.map(partial(_judging, merged), planned))
 
 
 def _pieces(stores: Stores, source: ChangeSource) -> int:
@@ -125,20 +126,20 @@ class _Work:
     verbatim: bool
 
 
-def _part(work: _Work, stores: Stores, interval: Interval) -> Part:
+def _applying(work: _Work, stores: Stores, interval: Interval) -> Part:
     """In a worker: one interval of the new tree."""
     changes = work.source.changes(stores, interval.start, interval.end)
     trees = stores.trees(work.source.repository)
     return apply_part(trees, work.base, changes, interval, verbatim=work.verbatim)
 
 
-def _compared(source: ParentsOwn, stores: Stores, interval: Interval) -> Compared:
+def _comparing(source: ParentsOwn, stores: Stores, interval: Interval) -> Compared:
     """In a worker: how a tree differs from a commit in one interval."""
     indexes = stores.indexes(source.repository)
     return compared(indexes, source.parent, source.tree, interval.start, interval.end)
 
 
-def _judged(merged: MergedChanges, stores: Stores, interval: Interval) -> Verdict:
+def _judging(merged: MergedChanges, stores: Stores, interval: Interval) -> Verdict:
     """In a worker: one interval of a merge, without its changes."""
     indexes = stores.indexes(merged.repository)
     found = three_way(indexes, merged.inputs, merged.rules, start=interval.start, end=interval.end)

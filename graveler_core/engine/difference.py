@@ -41,7 +41,7 @@ def summary(stores: Stores, repo: Repository, query: DiffQuery) -> ChangeSummary
     if stores.cluster is None or len(planned) < 2:
         return history.count(snapshot.diff(stores, repo, sides, span, KEYS))
     added = changed = removed = 0
-    for part in stores.cluster.map(partial(_counted, repo, sides), planned):
+    for part in stores.cluster.map(partial(_counting, repo, sides), planned):
         added, changed, removed = added + part.added, changed + part.changed, removed + part.removed
     return ChangeSummary(added, changed, removed)
 
@@ -81,6 +81,6 @@ def _least(one: bytes | None, other: bytes | None) -> bytes | None:
     return min((end for end in (one, other) if end is not None), default=None)
 
 
-def _counted(repo: Repository, sides: Sides, stores: Stores, span: Span) -> ChangeSummary:
+def _counting(repo: Repository, sides: Sides, stores: Stores, span: Span) -> ChangeSummary:
     """In a worker: one span."""
     return history.count(snapshot.diff(stores, repo, sides, span, KEYS))

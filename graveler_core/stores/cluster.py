@@ -29,7 +29,8 @@ class Cluster(Protocol):
 
         Args:
             work: A picklable function of a module, or a `functools.partial` of one over picklable frozen values. It is
-                called in a worker, with stores that the worker opened itself.
+                called in a worker, with stores that the worker opened itself. People are told its name, in words, as
+                what is being done.
             items: Picklable frozen values.
 
         Raises:

@@ -7,6 +7,7 @@ from datetime import timedelta
 import dagster as dg
 
 from orchestration.cleaning import BOUND, UNDELETE_WITHIN
+from orchestration.jobs.bound import bound_job
 from orchestration.ops.cleaning import Times, make_clean_rest, make_empty_repository, make_find_deleted
 from orchestration.resources.graveler import GravelerResource
 
@@ -21,7 +22,7 @@ def make_cleaning_job(
     bound: timedelta = BOUND,
     most: int = MOST,
 ) -> dg.JobDefinition:
-    """The job, on one store. It has its resource itself, as the compaction's.
+    """The job, on one store.
 
     Args:
         graveler: The store to clean up.
@@ -33,15 +34,14 @@ def make_cleaning_job(
     find_deleted, empty_repository = make_find_deleted(times), make_empty_repository(times)
     clean_rest = make_clean_rest(times)
 
-    @dg.graph(name="cleaning")
+    @dg.graph(name="cleaning_job")
     def cleaning() -> None:
         clean_rest(find_deleted().map(empty_repository).collect())
 
-    return cleaning.to_job(
-        name="cleaning_job",
-        resource_defs={"graveler": graveler},
-        executor_def=dg.in_process_executor,
-        description="Remove for good what deleted repositories, crashes and committed layers left behind. "
+    return bound_job(
+        cleaning,
+        graveler,
+        "Remove for good what deleted repositories, crashes and committed layers left behind. "
         "Changes nothing that anybody reads.",
     )
 

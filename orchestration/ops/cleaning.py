@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import dagster as dg
 
 from orchestration.cleaning import CHECK, LEFTOVERS, cleaned_metadata, evaluated, leftovers, leftovers_metadata
-from orchestration.ops.failures import RETRIES, told_to_dagster
+from orchestration.ops.failures import RETRIES, retries, told_to_dagster
 from orchestration.resources.graveler import GravelerResource
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def make_empty_repository(times: Times) -> dg.OpDefinition:
     )
     def empty_repository(context: dg.OpExecutionContext, graveler: GravelerResource, name: str) -> None:
         done, seconds = _cleaned(context, graveler, times, name)
-        context.add_output_metadata({"repository": name, **cleaned_metadata(done, seconds)})
+        context.add_output_metadata({"repository": name, **cleaned_metadata(done, seconds), **retries(context)})
 
     return empty_repository
 
@@ -86,7 +86,7 @@ def make_clean_rest(times: Times) -> dg.OpDefinition:
         done, seconds = _cleaned(context, graveler, times, None)
         with told_to_dagster(context.retry_number):
             left = leftovers(graveler.graveler(), times.undelete_within)
-        context.add_output_metadata(cleaned_metadata(done, seconds))
+        context.add_output_metadata({**cleaned_metadata(done, seconds), **retries(context)})
         context.log_event(dg.AssetMaterialization(LEFTOVERS, metadata=leftovers_metadata(left, done.failed)))
         told = evaluated(left, done.failed, times.allowed)
         context.instance.report_runless_asset_event(

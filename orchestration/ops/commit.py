@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import dagster as dg
 
-from orchestration.ops.failures import RETRIES, told_to_dagster
+from orchestration.ops.failures import RETRIES, retries, told_to_dagster
 from orchestration.resources.graveler import GravelerResource
 from orchestration.runs import run_metadata, step_key
 
@@ -36,22 +36,27 @@ class Commit(dg.Config):
 )
 def commit(context: dg.OpExecutionContext, config: Commit, graveler: GravelerResource) -> dg.Output[str]:
     """Commit; where nothing changed, the head stands for the commit."""
-    report = graveler.report(context.log.info)
+    return committed(context, config, graveler)
+
+
+def committed(context: dg.OpExecutionContext, what: Commit, graveler: GravelerResource) -> dg.Output[str]:
+    """What the op gives, for steps that find out themselves what to commit."""
+    report = graveler.report(context.log.info, "commit")
     with told_to_dagster(context.retry_number):
-        made = _commit(context, config, graveler.graveler().repository(config.repository))
-    return dg.Output(made, metadata={"commit": made, "branch": config.branch, **report.facts()})
+        made = _commit(context, what, graveler.graveler().repository(what.repository))
+    return dg.Output(made, metadata={"commit": made, "branch": what.branch, **report.facts(), **retries(context)})
 
 
-def _commit(context: dg.OpExecutionContext, config: Commit, repository: "Repository") -> str:
+def _commit(context: dg.OpExecutionContext, what: Commit, repository: "Repository") -> str:
     from graveler_core.errors import NoChanges
 
-    branch, key = repository.branch(config.branch), step_key(context)
+    branch, key = repository.branch(what.branch), step_key(context)
     make = partial(
         branch.commit,
-        config.message,
-        committer=config.committer,
+        what.message,
+        committer=what.committer,
         metadata=run_metadata(context),
-        allow_empty=config.allow_empty,
+        allow_empty=what.allow_empty,
     )
     try:
         made = make(idempotency_key=key)
@@ -59,5 +64,5 @@ def _commit(context: dg.OpExecutionContext, config: Commit, repository: "Reposit
             # The run is resumed: what was staged since its first commit is a commit of its own.
             made = make(idempotency_key=f"{key}/{made.id}")
     except NoChanges:
-        return repository.commit(config.branch).id
+        return repository.commit(what.branch).id
     return made.id

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import dagster as dg
 from pydantic import Field
 
-from orchestration.ops.failures import RETRIES, told_to_dagster
+from orchestration.ops.failures import RETRIES, retries, told_to_dagster
 from orchestration.pressure import measured, pressure_key, surveyed
 from orchestration.resources.graveler import GravelerResource
 from sensors.compaction_requests import OP
@@ -41,7 +41,7 @@ def compact_branch(context: dg.OpExecutionContext, config: Compaction, graveler:
     """Compact; nothing to do, or another compaction at work, is success too."""
     # A start that stands there at a second attempt is the first one's own.
     every = timedelta(minutes=config.every_minutes if context.retry_number == 0 else 0)
-    report = graveler.report(context.log.info)
+    report = graveler.report(context.log.info, "compaction")
     with told_to_dagster(context.retry_number):
         opened = graveler.graveler()
         branch = opened.repository(config.repository).branch(config.branch)
@@ -49,7 +49,8 @@ def compact_branch(context: dg.OpExecutionContext, config: Compaction, graveler:
         outcome = _compacted(branch, every)
         seconds, after = time.monotonic() - start, branch.pressure()
         branches = surveyed(opened, config.repository)
-    context.add_output_metadata({**outcome, "seconds": seconds, **report.facts(), **_compared(before, after)})
+    facts = {**report.facts(), **retries(context)}
+    context.add_output_metadata({**outcome, "seconds": seconds, **facts, **_compared(before, after)})
     if outcome["outcome"] == COMPACTED:
         metadata = measured(context.instance, config.repository, branches, before.pressure.value)
         said = f"{config.branch} was compacted"

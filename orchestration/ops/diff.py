@@ -5,7 +5,7 @@ from typing import Any
 import dagster as dg
 
 from orchestration.display.diff import summarise
-from orchestration.ops.failures import RETRIES, told_to_dagster
+from orchestration.ops.failures import RETRIES, retries, told_to_dagster
 from orchestration.resources.graveler import GravelerResource
 
 
@@ -27,7 +27,7 @@ class Diff(dg.Config):
 )
 def diff(context: dg.OpExecutionContext, config: Diff, graveler: GravelerResource) -> dg.Output[dict[str, int]]:
     """Refs are resolved once: both answers are of the same two commits."""
-    report = graveler.report(context.log.info)
+    report = graveler.report(context.log.info, "diff")
     with told_to_dagster(context.retry_number):
         repository = graveler.graveler().repository(config.repository)
         left, right = (repository.commit(ref).id for ref in (config.left, config.right))
@@ -37,6 +37,6 @@ def diff(context: dg.OpExecutionContext, config: Diff, graveler: GravelerResourc
             repository.diff(left, right, config.prefix, since_merge_base=merge_base) if counted.total else ()
         )
     counts = {"added": counted.added, "changed": counted.changed, "removed": counted.removed}
-    metadata: dict[str, Any] = {"left": left, "right": right, **counts, **report.facts()}
+    metadata: dict[str, Any] = {"left": left, "right": right, **counts, **report.facts(), **retries(context)}
     tables: dict[str, Any] = {"diff summary": dg.MetadataValue.md(shown.markdown()), "diff": shown.table()}
     return dg.Output(counts, metadata={**metadata, **tables})

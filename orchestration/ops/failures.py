@@ -1,4 +1,4 @@
-"""What an op does with graveler's errors: try again, or give up at once.
+"""What an op does with graveler's errors: try again, or give up at once; and what it says of having tried again.
 
 The classes of `graveler_core.errors` say what can be done about them; this is that, said to Dagster. What is left alone
 (Unavailable, OutcomeUnknown, anything unforeseen) falls to the op's retry policy; that is safe because each op is
@@ -13,13 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 
-from orchestration.display.diff import SHOWN
+from orchestration.display.diff import SHOWN, escaped
+from orchestration.runs import step_name
 
 if TYPE_CHECKING:
     from graveler_core.model.changes import MergeConflict
 
 MAX_RETRIES = 5
 DELAY_SECONDS = 1.0
+_DAGSTERS = ("RetryRequested", "RetryRequestedFromPolicy")
+"""What Dagster wraps an op's error in."""
 RETRIES = dg.RetryPolicy(
     max_retries=MAX_RETRIES, delay=DELAY_SECONDS, backoff=dg.Backoff.EXPONENTIAL, jitter=dg.Jitter.FULL
 )
@@ -49,6 +52,25 @@ def told_to_dagster(retry_number: int) -> Iterator[None]:
         raise _retry(retry_number) from e
     except errors.SlowDown as e:
         raise _retry(retry_number) from e
+
+
+def retries(context: dg.OpExecutionContext) -> dict[str, Any]:
+    """Metadata of a step that was tried again: how often, and what was in the way each time. Else nothing."""
+    if context.retry_number == 0:
+        return {}
+    events = context.instance.all_logs(context.run_id, of_type=dg.DagsterEventType.STEP_UP_FOR_RETRY)
+    step = step_name(context)
+    errors = [e.dagster_event.step_retry_data.error for e in events if e.dagster_event and e.step_key == step]
+    lines = [f"{n}. {escaped(_reason(error))}" for n, error in enumerate(filter(None, errors), 1)]
+    return {"retries": context.retry_number, "tried again after": dg.MetadataValue.md("\n".join(lines))}
+
+
+def _reason(error: Any) -> str:
+    """Of an error as Dagster keeps it: the first beneath its own, in one line without its module."""
+    while error.cause and error.cls_name in _DAGSTERS:
+        error = error.cause
+    told = error.message.splitlines()[0]
+    return f"{error.cls_name}: {told.partition(': ')[2]}" if error.cls_name else told
 
 
 def _retry(retry_number: int) -> dg.RetryRequested:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import dagster as dg
 from pydantic import Field
 
-from orchestration.ops.failures import RETRIES, told_to_dagster
+from orchestration.ops.commit import COMMITTER
+from orchestration.ops.failures import RETRIES, retries, told_to_dagster
 from orchestration.resources.graveler import GravelerResource
-from orchestration.runs import origin_run_id
+from orchestration.runs import run_metadata, step_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from graveler_core.facade.importing import Imported
 
 OP = "import_objects"
-COMMITTER = "dagster"
 _SAID_EVERY = 30.0
 """Seconds between two lines about how many objects were listed."""
 
@@ -50,31 +50,32 @@ class Import(dg.Config):
 )
 def import_objects(context: dg.OpExecutionContext, config: Import, graveler: GravelerResource) -> None:
     """Import; that nothing is new is success too."""
-    key = f"import/{origin_run_id(context.instance, context.run)}/{context.op_handle}"
-    start = time.monotonic()
+    report, start = graveler.report(context.log.info, "import"), time.monotonic()
     with told_to_dagster(context.retry_number):
-        outcome = _outcome(graveler.graveler(), config, key, _progress(context))
+        outcome = _outcome(context, config, graveler.graveler())
     context.add_output_metadata(
         {
             "source": config.source,
             "dagster/uri": f"graveler://{config.repository}/{config.branch}/{config.destination}",
             **outcome,
             "seconds": time.monotonic() - start,
+            **report.facts(),
+            **retries(context),
         }
     )
 
 
-def _outcome(graveler: "Graveler", config: Import, key: str, progress: "Callable[[int], object]") -> dict[str, Any]:
+def _outcome(context: dg.OpExecutionContext, config: Import, graveler: "Graveler") -> dict[str, Any]:
     """Import; gives what came of it as metadata."""
     from graveler_core.errors import NoChanges
 
     try:
-        return _told(_imported(graveler, config, key, progress))
+        return _told(_imported(context, config, graveler))
     except NoChanges as nothing:
         return {"outcome": "nothing new", "commit": str(nothing.details.get("commit", ""))}
 
 
-def _imported(graveler: "Graveler", config: Import, key: str, progress: "Callable[[int], object]") -> "Imported":
+def _imported(context: dg.OpExecutionContext, config: Import, graveler: "Graveler") -> "Imported":
     repository = graveler.repository(config.repository)
     options: dict[str, Any] = {
         "mode": config.mode,
@@ -82,10 +83,10 @@ def _imported(graveler: "Graveler", config: Import, key: str, progress: "Callabl
         "exclude": config.exclude,
         "message": config.message,
         "committer": COMMITTER,
-        "metadata": {"dagster/import": key},
+        "metadata": run_metadata(context),
         "skip_invalid": config.skip_invalid,
-        "idempotency_key": key,
-        "progress": progress,
+        "idempotency_key": f"import/{step_key(context)}",
+        "progress": _progress(context),
     }
     if config.inventory:
         return repository.import_inventory(

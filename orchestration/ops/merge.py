@@ -6,7 +6,7 @@ import dagster as dg
 
 from orchestration.display.diff import summarise
 from orchestration.ops.commit import COMMITTER
-from orchestration.ops.failures import RETRIES, told_to_dagster
+from orchestration.ops.failures import RETRIES, retries, told_to_dagster
 from orchestration.resources.graveler import GravelerResource
 from orchestration.runs import run_metadata, step_key
 
@@ -35,36 +35,42 @@ class Merge(dg.Config):
 )
 def merge(context: dg.OpExecutionContext, config: Merge, graveler: GravelerResource) -> dg.Output[str]:
     """Merge, and show what changed."""
-    report = graveler.report(context.log.info)
+    return merged(context, config, graveler)
+
+
+def merged(context: dg.OpExecutionContext, what: Merge, graveler: GravelerResource) -> dg.Output[str]:
+    """What the op gives, for steps that find out themselves what to merge."""
+    report = graveler.report(context.log.info, "merge")
     with told_to_dagster(context.retry_number):
-        repository = graveler.graveler().repository(config.repository)
-        source = repository.commit(config.source).id
-        made = _merge(context, config, repository, source)
-        brought = source in made.parents
+        repository = graveler.graveler().repository(what.repository)
+        source = repository.commit(what.source).id
+        made = _merge(context, what, repository, source)
+        brought = source in made.parents  # else there was nothing to bring, and this is what the branch was already
         diff = summarise(repository.diff(made.parents[0], made.id) if brought else ())
     metadata: dict[str, Any] = {
         "commit": made.id,
-        "branch": config.into,
-        "merged": config.source,
+        "branch": what.into,
+        "merged": what.source,
+        "dagster/uri": f"graveler://{what.repository}/{what.into}",
         "changes": diff.total,
         "diff summary": dg.MetadataValue.md(diff.markdown()),
         "diff": diff.table(),
     }
-    return dg.Output(made.id, metadata={**metadata, **report.facts()})
+    return dg.Output(made.id, metadata={**metadata, **report.facts(), **retries(context)})
 
 
-def _merge(context: dg.OpExecutionContext, config: Merge, repository: "Repository", source: str) -> "CommitRecord":
+def _merge(context: dg.OpExecutionContext, what: Merge, repository: "Repository", source: str) -> "CommitRecord":
     from graveler_core.errors import NoChanges
 
     try:
         return repository.merge(
             source,
-            config.into,
-            message=config.message or f"Merge {config.source} into {config.into}",
-            committer=config.committer,
+            what.into,
+            message=what.message or f"Merge {what.source} into {what.into}",
+            committer=what.committer,
             metadata=run_metadata(context),
-            strategy=None if config.strategy == "none" else config.strategy,
-            squash=config.squash,
+            strategy=None if what.strategy == "none" else what.strategy,
+            squash=what.squash,
             idempotency_key=f"{step_key(context)}/{source}",
         )
     except NoChanges as nothing:

@@ -1,26 +1,22 @@
-"""Commit the run's branch, merge it: two ops, each of which may be tried again at any time; then tidy up.
+"""Commit the run's branch, merge it: the ops `commit` and `merge` on the branch of the run at hand; then tidy up.
 
-Commit and merge hand the façade an idempotency key of publication and step, so that an op whose first attempt did its
-work, but did not live to say so, finds its own commit. A branch that is not merged is left alone for people to look at.
+Each may be tried again at any time, and finds what an attempt before it has made. A branch that is not merged is left
+alone for people to look at.
 """
 
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import dagster as dg
 
 from orchestration.beta import beta_accepted
-from orchestration.display.diff import summarise
 from orchestration.display.plot import delays_plot
 from orchestration.display.tables import read_small_table
+from orchestration.ops.commit import Commit, committed
 from orchestration.ops.failures import RETRIES, told_to_dagster
+from orchestration.ops.merge import Merge, merged
 from orchestration.resources.run_branch import RunBranch
 from orchestration.runs import MESSAGE_TAG, partition_label
 
-if TYPE_CHECKING:
-    from graveler_core.facade.history import CommitRecord
-
-COMMITTER = "dagster"
 PLOTTED_TABLE = "daily_delays"
 
 
@@ -32,10 +28,8 @@ PLOTTED_TABLE = "daily_delays"
 )
 def commit_branch(context: dg.OpExecutionContext, branch: RunBranch) -> None:
     """Commit; where nothing changed, the head stands for the commit."""
-    report = branch.graveler.report(context.log.info)
-    with told_to_dagster(context.retry_number):
-        commit_id = _commit(context.run, branch)
-    context.add_output_metadata({"commit": commit_id, "branch": branch.name, **report.facts()})
+    what = Commit(repository=branch.repository, branch=branch.name, message=_message(context.run))
+    context.add_output_metadata(committed(context, what, branch.graveler).metadata)
 
 
 @dg.op(
@@ -46,30 +40,17 @@ def commit_branch(context: dg.OpExecutionContext, branch: RunBranch) -> None:
 )
 def merge_branch(context: dg.OpExecutionContext, branch: RunBranch) -> dg.Output[None]:
     """Merge, and show what changed. The output's data version is the merge's commit id."""
-    report = branch.graveler.report(context.log.info)
+    what = Merge(repository=branch.repository, source=branch.name, into=branch.into, message=_message(context.run))
+    made = merged(context, what, branch.graveler)
+    metadata: dict[str, Any] = dict(made.metadata)
     with told_to_dagster(context.retry_number):
-        repository = branch.open_repository()
-        head = repository.commit(branch.name).id
-        merged = _merge(context.run, branch, head)
-        brought = head in merged.parents  # else there was nothing to bring, and this is what main was already
-        diff = summarise(repository.diff(merged.parents[0], merged.id) if brought else ())
-        daily = read_small_table(repository.at(merged.id), PLOTTED_TABLE)
-    metadata: dict[str, dg.MetadataValue[Any] | str | int] = {
-        "commit": merged.id,
-        "branch": branch.into,
-        "merged": branch.name,
-        "dagster/uri": f"graveler://{branch.repository}/{branch.into}",
-        "changes": diff.total,
-        "diff summary": dg.MetadataValue.md(diff.markdown()),
-        "diff": diff.table(),
-        **report.facts(),
-    }
+        daily = read_small_table(branch.open_repository().at(made.value), PLOTTED_TABLE)
     if daily.height:
         metadata["daily delays"] = delays_plot(daily)
         metadata["airport days"] = daily.height
         metadata["flights"] = int(daily["flights"].sum())
     with beta_accepted():
-        return dg.Output(None, data_version=dg.DataVersion(merged.id), metadata=metadata)
+        return dg.Output(None, data_version=dg.DataVersion(made.value), metadata=metadata)
 
 
 @dg.success_hook(required_resource_keys={"branch"})
@@ -83,43 +64,5 @@ def delete_merged_branch(context: dg.HookContext) -> None:
         branch.open_repository().delete_branch(branch.name)
 
 
-def _commit(run: dg.DagsterRun, target: RunBranch) -> str:
-    from graveler_core.errors import NoChanges
-
-    branch = target.open_repository().branch(target.name)
-    commit = partial(branch.commit, _message(run), committer=COMMITTER, metadata=_metadata(run, "commit"))
-    key = target.idempotency_key("commit")
-    try:
-        made = commit(idempotency_key=key)
-        if next(branch.uncommitted(limit=1), None) is not None:
-            # Steps were run again after a first commit: what they wrote is a commit of its own.
-            made = commit(idempotency_key=f"{key}/{made.id}")
-    except NoChanges:
-        return target.open_repository().commit(target.name).id
-    return made.id
-
-
-def _merge(run: dg.DagsterRun, target: RunBranch, head: str) -> "CommitRecord":
-    from graveler_core.errors import NoChanges
-
-    repository = target.open_repository()
-    try:
-        return repository.merge(
-            head,
-            into=target.into,
-            message=_message(run),
-            committer=COMMITTER,
-            metadata=_metadata(run, "merge"),
-            idempotency_key=target.idempotency_key(f"merge/{head}"),
-        )
-    except NoChanges as nothing:
-        return repository.commit(nothing.details["commit"])
-
-
 def _message(run: dg.DagsterRun) -> str:
     return run.tags.get(MESSAGE_TAG) or f"Publish {partition_label(run) or 'tables'}"
-
-
-def _metadata(run: dg.DagsterRun, step: str) -> dict[str, str]:
-    """What leads from a commit back to the run that made it."""
-    return {"run": run.run_id, "job": run.job_name, "step": step, "partition": partition_label(run)}

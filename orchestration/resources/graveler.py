@@ -39,9 +39,9 @@ class GravelerResource(dg.ConfigurableResource):  # type: ignore[type-arg]
             self._graveler = connect(self.url, storage_options=options, cluster=self._cluster())
         return self._graveler
 
-    def report(self, say: Callable[[str], None]) -> Report:
-        """Where work is done from now on, in this process or on Spark; told to `say` as it is decided, and how far."""
-        return self._report.begin(say)
+    def report(self, say: Callable[[str], None], flow: str) -> Report:
+        """Where a flow's work is done from now on, here or on Spark; told to `say` as it is decided, and how far."""
+        return self._report.begin(say, flow)
 
     def _cluster(self) -> "Cluster | None":
         """What does the work that outgrows this process; here nothing does."""

@@ -34,26 +34,20 @@ class RunBranch(dg.ConfigurableResource):  # type: ignore[type-arg]
         "partition key. The run tag graveler/branch wins over this.",
     )
     _name: str = PrivateAttr(default="")
-    _origin: str = PrivateAttr(default="")
 
     def setup_for_execution(self, context: dg.InitResourceContext) -> None:
         """Settle the branch's name for the run at hand. Connects to nothing."""
         run, instance = context.run, context.instance
         if run is None or instance is None:
             return
-        self._origin = origin_run_id(instance, run)
         self._name = run.tags.get(BRANCH_TAG) or self.branch.format(
-            run=self._origin[:_RUN_DIGITS], partition=run.tags.get(PARTITION_TAG, "")
+            run=origin_run_id(instance, run)[:_RUN_DIGITS], partition=run.tags.get(PARTITION_TAG, "")
         )
 
     @property
     def name(self) -> str:
         """The branch's name; outside of a run, the branch to publish into."""
         return self._name or self.into
-
-    def idempotency_key(self, step: str) -> str:
-        """What a step's commit is known by, however often the step is tried or the run is resumed."""
-        return f"{self._origin}/{step}"
 
     def open_repository(self) -> "Repository":
         """The repository, created if it does not exist."""

@@ -164,5 +164,5 @@ def test_spark_submit_runs_it_on_spark(store: str, graveler: Graveler) -> None:
     document = json.loads(ran.stdout.splitlines()[-1])
     assert (document["engine"], document["pieces"]) == ("spark", 3)
     assert document["id"] == lake.commit("main").id
-    assert "pieces done" in ran.stdout  # Spark makes one stream of a program's two
+    assert "pieces of applying" in ran.stdout  # Spark makes one stream of a program's two
     graveler.close()

@@ -23,10 +23,10 @@ def test_the_largest_work_decides_what_is_told() -> None:
 
 def test_progress_is_told_in_at_most_twenty_steps() -> None:
     said: list[str] = []
-    report = Report().begin(said.append)
+    report = Report().begin(said.append, "commit")
     for done in range(1_001):
-        report.progressed("apply", done, 1_000)
+        report.progressed("applying", done, 1_000)
     assert len(said) == 21
-    assert said[-1] == "apply: 1000 of 1000 pieces done"
-    report.progressed("build", 1, 1)
-    assert said[-1] == "build: 1 of 1 pieces done"
+    assert said[-1] == "commit: 1000 of 1000 pieces of applying"
+    report.progressed("comparing", 1, 1)
+    assert said[-1] == "commit: 1 of 1 pieces of comparing"

@@ -27,12 +27,12 @@ def test_progress_comes_while_tasks_run(cluster: SparkCluster, tmp_path: Path) -
 
     def say(line: str) -> None:
         said.append(line)
-        if line.endswith("3 of 4 pieces done"):
+        if line.endswith("3 of 4 pieces of waiting for"):
             told.touch()
 
     cluster.report.begin(say)
     assert list(cluster.map(partial(toy_work.waiting_for, str(told)), range(4))) == [0, 1, 2, 3]
-    assert said[-1] == "waiting for: 4 of 4 pieces done"
+    assert said[-1] == "4 of 4 pieces of waiting for"
 
 
 def test_an_interrupt_cancels_the_jobs(cluster: SparkCluster, spark: SparkSession, tmp_path: Path) -> None:
@@ -56,4 +56,4 @@ def test_without_adaptive_execution_it_does_not_speak_too_soon(cluster: SparkClu
             list(cluster.map(toy_work.broken, [1]))
     finally:
         spark.conf.unset("spark.sql.adaptive.enabled")
-    assert "broken: 1 of 1 pieces done" not in said
+    assert "1 of 1 pieces of broken" not in said

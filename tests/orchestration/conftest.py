@@ -21,13 +21,14 @@ from tests.orchestration.ui_server import server
 from tests.spark_session import spark
 
 __all__ = ["server", "spark"]
+FailOnce = Callable[..., list[str]]
 JANUARY = {"dagster/partition": "2013-01"}
 
 
 @pytest.fixture
 def installation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Installation:
     """`.graveler/` in a directory of its own; the environment is the former one afterwards."""
-    for name in ("DAGSTER_HOME", "GRAVELER_STORE", "GRAVELER_DATA"):
+    for name in ("DAGSTER_HOME", "GRAVELER_STORE", "GRAVELER_DATA", "GRAVELER_INCOMING", "GRAVELER_SPARK_FROM"):
         monkeypatch.setenv(name, "")
     made = Installation(tmp_path / ".graveler")
     made.enter()
@@ -103,7 +104,7 @@ def flights(little_input: None, instance: dg.DagsterInstance, graveler: Graveler
 
 
 @pytest.fixture
-def fail_once(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
+def fail_once(monkeypatch: pytest.MonkeyPatch) -> FailOnce:
     """Make a method fail at its first call, before or after doing its work; gives the list of calls."""
 
     def arrange(owner: type, method: str, error: Exception, *, after: bool = False) -> list[str]:

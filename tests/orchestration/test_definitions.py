@@ -88,6 +88,17 @@ def test_sensors_are_on_and_the_hourly_measurement_is_not() -> None:
     assert schedule.cron_schedule == "0 * * * *"
 
 
+def test_the_verbs_are_jobs_and_offer_what_the_demo_has() -> None:
+    from orchestration.definitions import defs
+
+    jobs = {name: defs.resolve_job_def(f"{name}_job") for name in ("commit", "merge", "diff", "compaction", "import")}
+    offered = {name: job.run_config["ops"] for name, job in jobs.items() if job.run_config}
+    assert {name: set(ops) for name, ops in offered.items()} == {"diff": {"diff"}, "import": {"import_objects"}}
+    for job in jobs.values():
+        (node,) = job.nodes
+        assert node.definition.retry_policy is not None  # type: ignore[attr-defined]
+
+
 def test_the_workspace_names_what_exists() -> None:
     module, file = yaml.safe_load((ROOT / "workspace.yaml").read_text())["load_from"]
     assert module["python_module"]["module_name"] == "orchestration.definitions"

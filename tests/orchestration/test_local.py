@@ -21,6 +21,11 @@ def test_entering_sets_up_what_the_command_line_and_the_definitions_read(
     settings = Settings()
     assert settings.store.get_secret_value() == installation.store == f"sqlite:///{installation.root}/meta.db"
     assert settings.data == installation.data
+    assert os.environ["GRAVELER_INCOMING"] == installation.incoming.as_uri()
+    assert installation.incoming.is_dir()
+    assert os.environ["GRAVELER_SPARK_FROM"] == "5000000"
+    installation.enter(spark_from=7)
+    assert os.environ["GRAVELER_SPARK_FROM"] == "7"
     told = yaml.safe_load((installation.dagster_home / "dagster.yaml").read_text())
     assert told["telemetry"] == {"enabled": False}
     (limit,) = told["concurrency"]["runs"]["tag_concurrency_limits"]

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import dagster as dg
 import pytest
 
 from graveler_core.errors import PermissionDenied
 from graveler_core.facade.repository import Repository
 from tests.flights_data import FLIGHTS_A_DAY
-from tests.orchestration.conftest import JANUARY, Pipeline
+from tests.orchestration.conftest import JANUARY, FailOnce, Pipeline
 
 pytestmark = pytest.mark.xdist_group("spark")
-FailOnce = Callable[..., list[str]]
 TABLES = ("cleaned_flights", "daily_delays", "raw_flights", "raw_weather")
 
 
@@ -47,8 +44,8 @@ def test_a_month_is_published_and_says_what_it_is(flights: Pipeline) -> None:
     assert merged.message == made.message == "The first month"
     assert merged.committer == made.committer == "dagster"
     leads_back = {"run": result.run_id, "job": "flights_pipeline", "partition": "2013-01"}
-    assert merged.metadata == {**leads_back, "step": "merge"}
-    assert made.metadata == {**leads_back, "step": "commit"}
+    assert merged.metadata == {**leads_back, "step": "flights__main.merge_branch"}
+    assert made.metadata == {**leads_back, "step": "flights__main.commit_branch"}
 
     (table,) = result.asset_materializations_for_node("cleaned_flights")
     values = {name: value.value for name, value in table.metadata.items()}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta
 from typing import Any
 
@@ -17,20 +16,8 @@ from orchestration.cleaning import CHECK, LEFTOVERS
 from orchestration.jobs.cleaning import make_cleaning_job
 from orchestration.local import Installation
 from orchestration.resources.graveler import GravelerResource
-
-FailOnce = Callable[..., list[str]]
-
-
-@pytest.fixture(autouse=True)
-def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("orchestration.ops.failures.DELAY_SECONDS", 0.0)
-
-
-@pytest.fixture
-def instance() -> Iterator[dg.DagsterInstance]:
-    """In memory: what these tests ask of it is little."""
-    with dg.DagsterInstance.ephemeral() as instance:
-        yield instance
+from tests.orchestration.conftest import FailOnce
+from tests.orchestration.ops.results import ran, retried, said
 
 
 @pytest.fixture
@@ -49,25 +36,11 @@ def store(installation: Installation, graveler: Graveler) -> Graveler:
 
 def clean(instance: dg.DagsterInstance, **options: Any) -> dg.ExecuteInProcessResult:
     job = make_cleaning_job(GravelerResource(url=dg.EnvVar("GRAVELER_STORE")), **options)
-    return job.execute_in_process(
-        instance=instance,
-        run_config={"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}},
-        raise_on_error=False,
-    )
-
-
-def said(result: dg.ExecuteInProcessResult, step: str) -> Mapping[str, Any]:
-    """A step's output metadata."""
-    (output,) = [e for e in result.all_events if e.is_successful_output and e.step_key == step]
-    return {name: value.value for name, value in output.step_output_data.metadata.items()}
+    return ran(job, instance)
 
 
 def steps(result: dg.ExecuteInProcessResult) -> set[str]:
     return {event.step_key or "" for event in result.all_events if event.is_step_success}
-
-
-def retried(result: dg.ExecuteInProcessResult) -> int:
-    return len(result.filter_events(lambda event: event.event_type is dg.DagsterEventType.STEP_UP_FOR_RETRY))
 
 
 def checked(instance: dg.DagsterInstance) -> dg.AssetCheckEvaluation:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import dagster as dg
@@ -14,30 +14,17 @@ from graveler_core.facade.graveler import Graveler
 from graveler_core.facade.repository import Repository
 from graveler_core.staging import area
 from orchestration.jobs.compaction import make_compaction_job
-from orchestration.local import Installation
 from orchestration.resources.graveler import GravelerResource
 from sensors.compaction_requests import OP
+from tests.orchestration.conftest import FailOnce
+from tests.orchestration.ops.results import ran, retried, said
 
-FailOnce = Callable[..., list[str]]
 PRESSURE = dg.AssetKey(["lake", "pressure"])
 LOST = Conflict("its layers changed", kind=Kind.CompactionLost)
 
 
-@pytest.fixture(autouse=True)
-def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("orchestration.ops.failures.DELAY_SECONDS", 0.0)
-
-
 @pytest.fixture
-def instance() -> Iterator[dg.DagsterInstance]:
-    """In memory: what these tests ask of it is little."""
-    with dg.DagsterInstance.ephemeral() as instance:
-        yield instance
-
-
-@pytest.fixture
-def lake(installation: Installation, graveler: Graveler) -> Repository:
-    lake = graveler.create_repository("lake", f"{installation.data}/lake")
+def three(lake: Repository) -> Repository:
     main = lake.branch("main")
     for n in range(3):
         main.put(f"kept/{n}", b"1")
@@ -46,9 +33,9 @@ def lake(installation: Installation, graveler: Graveler) -> Repository:
 
 
 @pytest.fixture
-def main(lake: Repository) -> Branch:
+def main(three: Repository) -> Branch:
     """Two layers: 300 tombstones, one of which counts, and a new entry."""
-    main = lake.branch("main")
+    main = three.branch("main")
     main.remove_many(["kept/0", *(f"path/{n}" for n in range(299))])
     main.put("new", b"22")
     return main
@@ -57,21 +44,7 @@ def main(lake: Repository) -> Branch:
 def compact(instance: dg.DagsterInstance, branch: str = "main", **config: Any) -> dg.ExecuteInProcessResult:
     job = make_compaction_job(GravelerResource(url=dg.EnvVar("GRAVELER_STORE")))
     told = {"repository": "lake", "branch": branch, **config}
-    return job.execute_in_process(
-        instance=instance,
-        run_config={"ops": {OP: {"config": told}}, "loggers": {"console": {"config": {"log_level": "CRITICAL"}}}},
-        raise_on_error=False,
-    )
-
-
-def said(result: dg.ExecuteInProcessResult) -> Mapping[str, Any]:
-    """The op's output metadata."""
-    (output,) = result.filter_events(lambda event: event.is_successful_output)
-    return {name: value.value for name, value in output.step_output_data.metadata.items()}
-
-
-def retried(result: dg.ExecuteInProcessResult) -> int:
-    return len(result.filter_events(lambda event: event.event_type is dg.DagsterEventType.STEP_UP_FOR_RETRY))
+    return ran(job, instance, {OP: told})
 
 
 def measured(instance: dg.DagsterInstance) -> list[Mapping[str, Any]]:
@@ -130,9 +103,9 @@ def test_the_pressure_asset_shows_it(instance: dg.DagsterInstance, main: Branch)
 
 
 def test_nothing_to_do_is_success_and_corrects_the_counters(
-    instance: dg.DagsterInstance, lake: Repository, graveler: Graveler
+    instance: dg.DagsterInstance, three: Repository, graveler: Graveler
 ) -> None:
-    main = lake.branch("main")
+    main = three.branch("main")
     for n in range(1_024):
         main.remove(f"gone/{n}")
     area.drop(graveler._stores.kv, main.record().staging_token)  # what is counted is not there any more
@@ -165,7 +138,7 @@ def test_what_may_succeed_later_is_tried_again(
     result = compact(instance)
     assert result.success
     assert len(calls) == 2
-    assert retried(result) == 1
+    assert retried(result) == said(result)["retries"] == 1
     assert said(result)["outcome"] == "compacted"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,29 +11,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from graveler_core.errors import SlowDown
-from graveler_core.facade.graveler import Graveler
 from graveler_core.facade.repository import Repository
 from orchestration.jobs.importing import make_import_job
-from orchestration.local import Installation
 from orchestration.ops.importing import OP
 from orchestration.resources.graveler import GravelerResource
-
-
-@pytest.fixture(autouse=True)
-def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("orchestration.ops.failures.DELAY_SECONDS", 0.0)
-
-
-@pytest.fixture
-def instance() -> Iterator[dg.DagsterInstance]:
-    """In memory: what these tests ask of it is little."""
-    with dg.DagsterInstance.ephemeral() as instance:
-        yield instance
-
-
-@pytest.fixture
-def lake(installation: Installation, graveler: Graveler) -> Repository:
-    return graveler.create_repository("lake", f"{installation.data}/lake")
+from tests.orchestration.ops.results import ran, retried, said
 
 
 @pytest.fixture
@@ -48,17 +29,7 @@ def raw(tmp_path: Path) -> Path:
 def run(instance: dg.DagsterInstance, raw: Path, **config: Any) -> dg.ExecuteInProcessResult:
     job = make_import_job(GravelerResource(url=dg.EnvVar("GRAVELER_STORE")))
     told = {"repository": "lake", "branch": "main", "source": raw.as_uri(), **config}
-    return job.execute_in_process(
-        instance=instance,
-        run_config={"ops": {OP: {"config": told}}, "loggers": {"console": {"config": {"log_level": "CRITICAL"}}}},
-        raise_on_error=False,
-    )
-
-
-def said(result: dg.ExecuteInProcessResult) -> Mapping[str, Any]:
-    """The op's output metadata."""
-    (output,) = result.filter_events(lambda event: event.is_successful_output)
-    return {name: value.value for name, value in output.step_output_data.metadata.items()}
+    return ran(job, instance, {OP: told})
 
 
 def test_a_place_and_again(instance: dg.DagsterInstance, lake: Repository, raw: Path) -> None:
@@ -69,6 +40,18 @@ def test_a_place_and_again(instance: dg.DagsterInstance, lake: Repository, raw: 
     assert (first["left out by globs"], first["dagster/uri"]) == (1, "graveler://lake/main/in")
     again = said(run(instance, raw, destination="in", exclude=["b"]))
     assert (again["outcome"], again["commit"]) == ("nothing new", commit.id)
+
+
+def test_the_launchpad_offers_a_place(
+    instance: dg.DagsterInstance, lake: Repository, raw: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PLACE", raw.as_uri())
+    given = {"repository": "lake", "branch": "main", "source": {"env": "PLACE"}, "destination": "in"}
+    job = make_import_job(GravelerResource(url=dg.EnvVar("GRAVELER_STORE")), given)
+    result = ran(job, instance)
+    assert (said(result)["outcome"], said(result)["engine"]) == ("imported", "local")
+    assert lake.commit("main").metadata == {"run": result.run_id, "job": "import_job", "step": OP}
+    assert said(run(instance, raw, destination="in", exclude=["a/*"]))["outcome"] == "nothing new"
 
 
 def test_an_inventory(instance: dg.DagsterInstance, lake: Repository, raw: Path, tmp_path: Path) -> None:
@@ -103,7 +86,7 @@ def test_tried_again_after_the_commit(
 def test_what_is_hopeless_is_not_tried_again(instance: dg.DagsterInstance, lake: Repository, raw: Path) -> None:
     result = run(instance, raw / "nowhere")
     assert not result.success
-    assert not result.filter_events(lambda event: event.event_type is dg.DagsterEventType.STEP_UP_FOR_RETRY)
+    assert retried(result) == 0
     (raw / "back\\slash").touch()
     assert not run(instance, raw).success
     told = said(run(instance, raw, skip_invalid=True))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
 
 import dagster as dg
 import pytest
@@ -13,15 +13,17 @@ from graveler_core.facade.graveler import Graveler
 from graveler_core.facade.repository import Repository
 from orchestration.local import Installation
 from sensors.run_tags import BRANCH_TAG
+from tests.orchestration.conftest import FailOnce
 from tests.orchestration.publish_job import BRANCH, publish_only
 
-FailOnce = Callable[..., list[str]]
 COMMIT, MERGE = "flights__main.commit_branch", "flights__main.merge_branch"
 
 
-@pytest.fixture(autouse=True)
-def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("orchestration.ops.failures.DELAY_SECONDS", 0.0)
+@pytest.fixture
+def instance(installation: Installation) -> Iterator[dg.DagsterInstance]:
+    """On disk: runs are resumed."""
+    with dg.DagsterInstance.get() as found:
+        yield found
 
 
 class Publication:

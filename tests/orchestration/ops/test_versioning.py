@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import dagster as dg
@@ -10,36 +9,11 @@ import pytest
 
 from graveler_core.errors import Conflict, Kind, OutcomeUnknown, SlowDown
 from graveler_core.facade.branch import Branch
-from graveler_core.facade.graveler import Graveler
 from graveler_core.facade.repository import Repository
 from orchestration.jobs.versioning import make_versioning_jobs
-from orchestration.local import Installation
 from orchestration.resources.graveler import GravelerResource
-
-FailOnce = Callable[..., list[str]]
-
-
-@pytest.fixture(autouse=True)
-def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("orchestration.ops.failures.DELAY_SECONDS", 0.0)
-
-
-@pytest.fixture
-def instance() -> Iterator[dg.DagsterInstance]:
-    with dg.DagsterInstance.ephemeral() as instance:
-        yield instance
-
-
-@pytest.fixture
-def lake(installation: Installation, graveler: Graveler) -> Repository:
-    """One commit on main, one more on dev."""
-    lake = graveler.create_repository("lake", f"{installation.data}/lake")
-    lake.branch("main").put("a", b"1")
-    lake.branch("main").commit("One")
-    dev = lake.create_branch("dev", source="main")
-    dev.put("b", b"22")
-    dev.commit("Two")
-    return lake
+from tests.orchestration.conftest import FailOnce
+from tests.orchestration.ops.results import ran, retried, said
 
 
 class Ops:
@@ -51,24 +25,18 @@ class Ops:
         self.jobs = {job.name: job for job in make_versioning_jobs(graveler)}
 
     def run(self, op: str, **config: Any) -> dg.ExecuteInProcessResult:
-        return self.jobs[f"{op}_job"].execute_in_process(
-            instance=self.instance,
-            run_config={
-                "ops": {op: {"config": {"repository": "lake", **config}}},
-                "loggers": {"console": {"config": {"log_level": "CRITICAL"}}},
-            },
-            raise_on_error=False,
-        )
+        return ran(self.jobs[f"{op}_job"], self.instance, {op: {"repository": "lake", **config}})
 
 
 @pytest.fixture
 def ops(instance: dg.DagsterInstance, lake: Repository) -> Ops:
+    """One commit on main, one more on dev."""
+    lake.branch("main").put("a", b"1")
+    lake.branch("main").commit("One")
+    dev = lake.create_branch("dev", source="main")
+    dev.put("b", b"22")
+    dev.commit("Two")
     return Ops(instance)
-
-
-def said(result: dg.ExecuteInProcessResult) -> Mapping[str, Any]:
-    (output,) = result.filter_events(lambda event: event.is_successful_output)
-    return {name: value.value for name, value in output.step_output_data.metadata.items()}
 
 
 def history(lake: Repository, ref: str = "main") -> list[str]:
@@ -109,7 +77,7 @@ def test_a_hopeless_commit_is_given_up(ops: Ops) -> None:
     data = failure.step_failure_data.user_failure_data
     assert data is not None
     assert data.metadata["kind"].value == "BranchNotFound"
-    assert not result.filter_events(lambda event: event.event_type is dg.DagsterEventType.STEP_UP_FOR_RETRY)
+    assert retried(result) == 0
 
 
 def test_a_merge_shows_what_it_brought(ops: Ops, lake: Repository) -> None:
@@ -125,6 +93,36 @@ def test_a_merge_that_is_tried_again_is_one_merge(ops: Ops, lake: Repository, fa
     fail_once(Repository, "merge", OutcomeUnknown("lost"), after=True)
     assert ops.run("merge", source="dev", into="main").success
     assert history(lake) == ["Merge dev into main", "One"]
+
+
+def test_a_step_that_was_tried_again_says_how_often_and_why(
+    ops: Ops, lake: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, errors = Repository.merge, [Conflict("*raced*", kind=Kind.LostRace), SlowDown("busy"), OutcomeUnknown("lost")]
+
+    def failing(repository: Repository, *given: Any, **options: Any) -> Any:
+        if errors:
+            raise errors.pop(0)
+        return real(repository, *given, **options)
+
+    monkeypatch.setattr(Repository, "merge", failing)
+    result = ops.run("merge", source="dev", into="main")
+    values = said(result)
+    assert values["retries"] == retried(result) == 3
+    assert values["tried again after"].splitlines() == [
+        r"1. Conflict: \*raced\*",
+        "2. SlowDown: busy",
+        "3. OutcomeUnknown: lost",
+    ]
+    assert "retries" not in said(ops.run("diff", left="main~1", right="main"))
+
+
+def test_the_launchpad_offers_what_the_newest_commit_changed(instance: dg.DagsterInstance, ops: Ops) -> None:
+    graveler = GravelerResource(url=dg.EnvVar("GRAVELER_STORE"))
+    jobs = {job.name: job for job in make_versioning_jobs(graveler, "lake")}
+    counted = jobs["diff_job"].execute_in_process(instance=instance).output_for_node("diff")
+    assert counted == {"added": 1, "changed": 0, "removed": 0}
+    assert [bool(job.run_config) for job in jobs.values()] == [False, False, True]
 
 
 def test_conflicts_end_a_merge_and_are_shown(ops: Ops, lake: Repository) -> None:

@@ -43,7 +43,7 @@ def test_ops_share_its_cluster_and_start_no_session(url: str, no_session: None, 
     @dg.op
     def decides(graveler: GravelerResource, branch: RunBranch) -> None:
         for opened in (graveler, branch.graveler):
-            report = opened.report(said.append)
+            report = opened.report(said.append, "merge")
             cluster = opened.graveler()._stores.cluster
             assert cluster is not None
             assert [cluster.pieces(rows) for rows in (9, 10, 11)] == [1, 5, 6]
@@ -57,7 +57,7 @@ def test_ops_share_its_cluster_and_start_no_session(url: str, no_session: None, 
         decides()
 
     assert once.execute_in_process().success
-    assert said[0] == "work on about 9 rows is done here (Spark from 10 rows on)"
+    assert said[0] == "merge: work on about 9 rows is done here (Spark from 10 rows on)"
 
 
 def test_work_that_is_large_starts_the_session(url: str, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,4 +100,4 @@ def test_a_store_in_memory_is_refused(no_session: None) -> None:
 def test_without_spark_everything_is_done_here(url: str) -> None:
     made = GravelerResource(url=url)
     assert made.graveler()._stores.cluster is None
-    assert made.report(lambda _: None).facts() == {"engine": "local"}
+    assert made.report(lambda _: None, "commit").facts() == {"engine": "local"}

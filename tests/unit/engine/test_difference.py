@@ -83,6 +83,6 @@ def test_parts_are_of_about_equal_size(stores: Stores, lake: Repository) -> None
     there = replace(stores, cluster=cluster)
     sides = difference.history.sides(stores, lake._active(), difference.DiffQuery("main~2", "main"))
     spans = difference._planned(there, cluster, lake._active(), sides, (b"", None))
-    sizes = [difference._counted(lake._active(), sides, stores, span).total for span in spans]
+    sizes = [difference._counting(lake._active(), sides, stores, span).total for span in spans]
     assert len(sizes) == 4
     assert max(sizes) < sum(sizes) / 2
