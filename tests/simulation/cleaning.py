@@ -55,11 +55,7 @@ def clean_up(cast: Cast, stores: Stores, name: str) -> None:
 
 def bring_back(cast: Cast, stores: Stores, name: str) -> None:
     repo = cast.chance.choice([REPO, REPO, REPO, OTHER])
-    states = cast.observer.states
-    # Which of all that was ever shown is shown again is judged here below.
-    may_set = frozenset((path, value) for state in states for path, value in (state.shown or {}).items())
-    effect = {"may_set": may_set} if repo == REPO else {}
-    with cast.history.operation("undelete repository", name, repository=repo, **effect) as operation:
+    with cast.history.operation("undelete repository", name, repository=repo) as operation:
         operation.answer = undelete.undelete_repository(stores, repo).uid
 
 
@@ -74,13 +70,19 @@ def delete_only(cast: Cast, stores: Stores, name: str) -> None:
         deletion.delete_repository(stores, REPO)
 
 
-def grant(history: History) -> None:
-    """Let restorations show what calls did that were under way when the repository was deleted: nobody saw it then."""
+def grant(history: History, observer: Observer) -> None:
+    """Let restorations show what was shown once, and what calls did that nobody saw: they were under way at a deletion.
+
+    Which of all that is shown again is judged below.
+    """
     deaths = [o for o in history.operations if o.kind == "delete repository" and o.may_have_happened]
     for back in history.operations:
         if back.kind == "undelete repository" and back.repository == REPO:
-            late = (o for o in history.operations if o.start < back.end and any(_meet(o, death) for death in deaths))
-            back.may_set |= {change for operation in late for change in operation.sets.items()}
+            shown = (state.shown or {} for state in observer.states if state.step < back.end)
+            late = (
+                o.sets for o in history.operations if o.start < back.end and any(_meet(o, death) for death in deaths)
+            )
+            back.may_set |= {change for sets in (*shown, *late) for change in sets.items()}
 
 
 def clean_to_the_end(world: World) -> None:

@@ -118,7 +118,7 @@ def simulate(seed: int, theme: str = "", *, trace: bool = False) -> Verdict:
             for operation in history.operations:
                 if operation.kind in ("merge", "replay") and operation.outcome in (Outcome.PENDING, Outcome.UNKNOWN):
                     operation.may_set |= cast.side_values
-            cleaning.grant(history)
+            cleaning.grant(history, observer)
             # What is gone cannot be judged.
             violations = list(sweeping.violations(world, history)) or [
                 *judged(history, observer, registers, faultless=faultless),
@@ -135,8 +135,9 @@ def judged(history: History, observer: Observer, registers: Registers, *, faultl
     yield from commits.violations(history, observer)
     yield from compactions.violations(history, observer)
     # A write that is evaluated anew under other rules sets in the same token what it has set before: one that came late
-    # looks like one that was not dropped.
-    once = not any(operation.kind == "protect" for operation in history.operations)
+    # looks like one that was not dropped. And a cleaner that waits for nobody forgets layers to which calls under way
+    # may still write.
+    once = not any(operation.kind in ("protect", "clean") for operation in history.operations)
     yield from retirement.violations(observer, faultless=faultless and once)
     yield from repositories.violations(history, registers)
     yield from protections.violations(history, registers)
