@@ -22,7 +22,9 @@ ROWS = 1_000_000
 """Entries of a partition, unless told otherwise: some seconds of work, a few ranges in memory at a time."""
 _STORE_VARIABLE = "GRAVELER_STORE"
 _PLACE = ("store", "store_env", "repository")
-_WRITE = ("branch", "path", "message", "committer", "metadata", "file_bytes")
+_WRITE = ("branch", "path", "file_bytes")
+_COMMIT = ("message", "committer", "metadata")
+_JOB = ("stage", "partition_column", "partitions")
 _SPAN = ("prefix", "start", "end", "partition_rows", "push_filters")
 
 
@@ -63,10 +65,7 @@ class Source:
 
     def flag(self, name: str) -> bool:
         """Whether an option is switched on."""
-        value = self.text(name, "false").lower()
-        if value not in ("true", "false"):
-            raise InvalidInput(f"option {name!r}: must be true or false", option=name)
-        return value == "true"
+        return flag(self.options, name)
 
     def number(self, name: str, default: int) -> int:
         """A whole number, 1 at least."""
@@ -83,6 +82,14 @@ class Source:
         for name in names:
             if not self.text(name):
                 raise InvalidInput(f"option {name!r}: is needed for relation {self.relation}", option=name)
+
+
+def flag(options: Mapping[str, str], name: str) -> bool:
+    """Whether an option is switched on."""
+    value = options.get(name, "false").lower()
+    if value not in ("true", "false"):
+        raise InvalidInput(f"option {name!r}: must be true or false", option=name)
+    return value == "true"
 
 
 def whole_number(options: Mapping[str, str], name: str, default: int) -> int:
@@ -115,8 +122,12 @@ def write_options(options: Mapping[str, str], *, stream: bool) -> tuple[Connecti
     Raises:
         InvalidInput: an option is unknown or missing; the store is none, or in memory.
     """
-    known = (*_PLACE, *_WRITE, *(("query", "checkpointlocation") if stream else ("idempotency_key",)))
-    require_known(options, known, "streams that are written" if stream else "writes")
+    if stream:
+        require_known(options, (*_PLACE, *_WRITE, *_COMMIT, "query", "checkpointlocation"), "streams that are written")
+    elif flag(options, "stage"):
+        require_known(options, (*_PLACE, *_WRITE, *_JOB), "writes that are staged")
+    else:
+        require_known(options, (*_PLACE, *_WRITE, *_COMMIT, *_JOB, "idempotency_key"), "writes")
     for name in ("branch", "path"):
         if not options.get(name):
             raise InvalidInput(f"option {name!r}: is needed to write", option=name)

@@ -50,12 +50,12 @@ def publish(target: Target, job: Job) -> CommitRecord | None:
     if not any(each.files for each in job.uploaded):
         if not target.overwrite:
             return None
-        job = Job([upload_columns(target)], job.key, job.metadata)
+        job = Job([upload_columns(target)] if not target.folders else [], job.key, job.metadata)
     with target.connection.connect() as graveler:
         repository = graveler.repository(target.repository)
         commit = _commit(repository, target, job)
-        first = next(file for each in job.uploaded for file in each.files)
-        if not _holds(repository.at(commit.id), target.path_of(first.name)):
+        first = next((file for each in job.uploaded for file in each.files), None)
+        if first is not None and not _holds(repository.at(commit.id), target.path_of(first.name)):
             discard(target, job.uploaded)
     return commit
 
@@ -83,7 +83,7 @@ def _operations(at: Snapshot, target: Target, job: Job) -> list[Operation]:
     marker = target.path_of(MARKER)
     former = _entry(at, marker)
     files = [file for each in job.uploaded for file in each.files]
-    gone = [entry.path for entry in at.list(f"{target.path}/")] if target.overwrite else []
+    gone = [entry.path for each in target.replaced() for entry in at.list(each)] if target.overwrite else []
     return [
         *(Remove(path) for path in gone if path != marker),
         *(Put(target.path_of(file.name), file.entry()) for file in files),
@@ -99,7 +99,8 @@ def _marker(job: Job, former: Entry | None) -> Entry:
 
 def _require_unstaged(repository: Repository, target: Target) -> None:
     """An overwrite replaces what the head holds; what is staged there would show through afterwards."""
-    staged = next(repository.branch(target.branch).uncommitted(f"{target.path}/", limit=1), None)
+    branch = repository.branch(target.branch)
+    staged = next((change for each in target.replaced() for change in branch.uncommitted(each, limit=1)), None)
     if staged is not None:
         raise DirtyBranch(
             f"path {target.path!r}: {staged.path!r} is staged on branch {target.branch!r}; commit or reset it first",

@@ -6,6 +6,7 @@ import json
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_schema
@@ -14,6 +15,7 @@ from pyspark.sql.types import (
     DataType,
     DayTimeIntervalType,
     NullType,
+    StringType,
     StructType,
     UserDefinedType,
     VariantType,
@@ -27,8 +29,9 @@ from graveler_core.model.names import branch_id, path_key
 from graveler_core.refs import branches
 from jobs.connection import Connection, opened
 from jobs.sight import Sight, sights
-from jobs.source.options import whole_number, write_options
+from jobs.source.options import flag, whole_number, write_options
 from jobs.source.relations import record_of
+from jobs.tables import folder
 
 FILE_BYTES = 128 << 20
 """Of a file, about: it is in memory until it is stored."""
@@ -65,10 +68,20 @@ class Target:
     """Of a stream, where it is named."""
     key: str = field(default="", repr=False)
     """The idempotency key."""
+    staged: bool = False
+    """Not committed: that is left to whoever commits the branch."""
+    partition_column: str = ""
+    """The column that says in which directory below the path a row comes to; "": all rows stand in one."""
+    folders: Mapping[str, str] = field(default_factory=dict)
+    """What it may hold, and the directory for each, with a slash at its end."""
 
     def path_of(self, name: str) -> str:
         """The path of a file."""
         return f"{self.path}/{name}"
+
+    def replaced(self) -> list[str]:
+        """The directories that an overwrite replaces, with a slash at the end."""
+        return [self.path_of(folder) for folder in self.folders.values()] or [f"{self.path}/"]
 
 
 def target_of(options: Mapping[str, str], schema: StructType, *, overwrite: bool, stream: bool) -> Target:
@@ -85,6 +98,7 @@ def target_of(options: Mapping[str, str], schema: StructType, *, overwrite: bool
     stores = opened(connection)
     record = record_of(stores, repository)
     branch = branches.get_branch(stores.kv, record, branch_id(options["branch"])).value.id
+    folders = _folders(options, schema)
     said = Draft(options.get("message", ""), options.get("committer", ""), _metadata(options))
     return Target(
         connection=connection,
@@ -101,14 +115,37 @@ def target_of(options: Mapping[str, str], schema: StructType, *, overwrite: bool
         metadata=said.metadata,
         query=options.get("query", ""),
         key=options.get("idempotency_key") or f"spark/{uuid.uuid4().hex}",
+        staged=not stream and flag(options, "stage"),
+        partition_column=options.get("partition_column", ""),
+        folders=folders,
     )
 
 
-def _metadata(options: Mapping[str, str]) -> dict[str, str]:
+def _folders(options: Mapping[str, str], schema: StructType) -> dict[str, str]:
+    column, given = options.get("partition_column", ""), options.get("partitions", "")
+    if not column and not given:
+        return {}
+    keys = _json(options, "partitions", "[]")
+    if not isinstance(keys, list) or not keys or not all(isinstance(key, str) and key for key in keys):
+        raise InvalidInput("option 'partitions': must be a JSON array of texts", option="partitions")
+    if column not in schema.names or schema[column].dataType != StringType() or len(schema.names) < 2:
+        raise InvalidInput(
+            f"option 'partition_column': there is no column {column!r} of texts, beside others",
+            option="partition_column",
+        )
+    return {key: folder(key) for key in keys}
+
+
+def _json(options: Mapping[str, str], name: str, default: str) -> Any:
+    """What an option says as JSON; None where it is none."""
     try:
-        found = json.loads(options.get("metadata", "{}"))
+        return json.loads(options.get(name, default))
     except ValueError:
-        found = None
+        return None
+
+
+def _metadata(options: Mapping[str, str]) -> dict[str, str]:
+    found = _json(options, "metadata", "{}")
     if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
         raise InvalidInput("option 'metadata': must be a JSON object of texts", option="metadata")
     return found

@@ -12,15 +12,18 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import groupby
+from operator import itemgetter
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyspark import TaskContext
 from pyspark.sql.datasource import WriterCommitMessage
 
 from graveler_core.blobs.port import Blobs
 from graveler_core.engine.pinned import still
-from graveler_core.errors import GravelerError
+from graveler_core.errors import GravelerError, InvalidInput
 from graveler_core.model.entry import AddressType, Entry
 from jobs.connection import opened
 from jobs.source.target import Target
@@ -36,7 +39,7 @@ class File:
     """A file that was stored."""
 
     name: str
-    """In the directory that is written."""
+    """In the directory that is written; where that has partitions, it begins with the directory of one."""
     address: str
     size: int
     checksum: str
@@ -67,21 +70,21 @@ def upload(target: Target, batches: Iterable[pa.RecordBatch]) -> Uploaded:
     """Store the rows of a task, in files of about `target.file_bytes`. No file for no rows. Called in a worker.
 
     Raises:
-        InvalidInput: the worker does not see the local directories of the driver.
+        InvalidInput: the worker does not see the local directories of the driver, or a row is of no partition.
     """
     for sight in target.sights:
         sight.check()
     task = TaskContext.get()
     number = 0 if task is None else task.partitionId()
     query = (None if task is None else task.getLocalProperty(_QUERY)) or ""
-    return Uploaded(_stored(target, number, _encoded(batches, target.file_bytes)), query)
+    return Uploaded(_stored(target, number, _contents(target, batches)), query)
 
 
 def upload_columns(target: Target) -> Uploaded:
     """Store a file without rows, so that an empty table has columns."""
     sink = pa.BufferOutputStream()
     pq.write_table(target.schema.empty_table(), sink)
-    return Uploaded(_stored(target, 0, [sink.getvalue()]))
+    return Uploaded(_stored(target, 0, [("", sink.getvalue())]))
 
 
 def discard(target: Target, uploaded: Iterable[Uploaded]) -> None:
@@ -91,14 +94,15 @@ def discard(target: Target, uploaded: Iterable[Uploaded]) -> None:
         _discard(blobs, [file for each in uploaded for file in each.files])
 
 
-def _stored(target: Target, number: int, contents: Iterable[pa.Buffer]) -> tuple[File, ...]:
+def _stored(target: Target, number: int, contents: Iterable[tuple[str, pa.Buffer]]) -> tuple[File, ...]:
+    """Store the contents of files, each with its directory."""
     stores, blobs = opened(target.connection), _blobs(target)
     attempt = uuid.uuid4().hex
     made: list[File] = []
     try:
-        for n, content in enumerate(contents):
+        for n, (folder, content) in enumerate(contents):
             data = memoryview(content).cast("B")
-            name = f"part-{number:05}-{attempt}-{n:03}.parquet"
+            name = f"{folder}part-{number:05}-{attempt}-{n:03}.parquet"
             checksum = f"sha256:{hashlib.sha256(data).hexdigest()}"
             file = File(name, f"data/{attempt}/{n:03}.parquet", data.nbytes, checksum, stores.clock.now())
             blobs.create(file.address, data)
@@ -107,6 +111,29 @@ def _stored(target: Target, number: int, contents: Iterable[pa.Buffer]) -> tuple
         _discard(blobs, made)
         raise
     return tuple(made)
+
+
+def _contents(target: Target, batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[str, pa.Buffer]]:
+    """Files, one after the other: a new one for each run of rows of a partition, so only one is in memory."""
+    if not target.partition_column:
+        yield from (("", content) for content in _encoded(batches, target.file_bytes))
+        return
+    for key, run in groupby(_runs(target.partition_column, batches), itemgetter(0)):
+        if key not in target.folders:
+            raise InvalidInput(
+                f"path {target.path!r}: rows lie outside the partitions {list(target.folders)}", path=target.path
+            )
+        for content in _encoded((rows for _, rows in run), target.file_bytes):
+            yield target.folders[key], content
+
+
+def _runs(column: str, batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[str, pa.RecordBatch]]:
+    """Neighbouring rows of one value in a column, without that column."""
+    for batch in batches:
+        runs, rows, start = pc.run_end_encode(batch.column(column)), batch.drop_columns([column]), 0
+        for value, end in zip(runs.values.to_pylist(), runs.run_ends.to_pylist(), strict=True):
+            yield value, rows.slice(start, end - start)
+            start = end
 
 
 def _encoded(batches: Iterable[pa.RecordBatch], file_bytes: int) -> Iterator[pa.Buffer]:

@@ -9,12 +9,13 @@ from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowW
 
 from graveler_core.errors import InvalidInput
 from jobs.source.publishing import Job, publish
+from jobs.source.staging import stage
 from jobs.source.target import Target
 from jobs.source.upload import Uploaded, discard, upload
 
 
 class Writer(DataSourceArrowWriter):
-    """Writes a DataFrame into a directory, in one commit."""
+    """Writes a DataFrame into a directory: in one commit, or to be committed with what else is staged on the branch."""
 
     def __init__(self, target: Target) -> None:
         self.target = target
@@ -24,8 +25,11 @@ class Writer(DataSourceArrowWriter):
         return upload(self.target, iterator)
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
-        """Commit what the tasks stored."""
-        publish(self.target, Job(told(messages), self.target.key, {}))
+        """Commit, or stage, what the tasks stored."""
+        if self.target.staged:
+            stage(self.target, told(messages))
+        else:
+            publish(self.target, Job(told(messages), self.target.key, {}))
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
         """Delete what tasks stored, where one of them failed; then nothing was committed.

@@ -1,7 +1,7 @@
 """`SparkTableIOManager`: a Spark DataFrame to and from a table in a repository, on the run's branch.
 
-Spark writes the Parquet files straight below the repository's storage namespace; here their entries are staged. Nothing
-is committed: that is the publishing op's part, after the checks.
+Written by `format("graveler")`, which stages the files; read by Spark's own reader of Parquet. Nothing is committed:
+that is the publishing op's part, after the checks.
 """
 
 from collections.abc import Sequence
@@ -26,30 +26,28 @@ class SparkTableIOManager(dg.ConfigurableIOManager):
     pyspark: dg.ResourceDependency[LazyPySparkResource]
 
     def handle_output(self, context: dg.OutputContext, obj: DataFrame) -> None:
-        """Write the files, then stage them in place of the table's (or the partitions') former ones."""
-        import pyarrow.compute as pc
-
-        from jobs.tables import Split, directory, write_files
+        """Write the files in place of the table's (or the partitions') former ones."""
+        from graveler_core.model.entry import Entry
+        from jobs.source import register
+        from jobs.tables import Split, stage_table
 
         path, keys = table_path(context), _partition_keys(context)
-        split = None
-        if keys is not None:
-            split = Split(_partition_expr(context), keys)
+        split = None if keys is None else Split(_partition_expr(context), keys)
         branch = self.branch.open_for_writing()
-        namespace = self.branch.open_repository().storage_namespace
-        entries = write_files(obj, namespace, path, split)
-        for key in keys if keys is not None else (None,):
-            branch.remove_prefix(directory(path, key))
-        branch.stage_many(entries)
+        register(obj.sparkSession)
+        place = self.branch.graveler.place(self.branch.repository)
+        stage_table(obj, {**place, "branch": self.branch.name, "path": path}, split)
 
+        found = (entry for each in _directories(path, keys) for entry in branch.list(each))
+        files = [entry for entry in found if isinstance(entry, Entry)]
         metadata: dict[str, Any] = {
             "dagster/row_count": self.read(path).count(),
             "dagster/column_schema": column_schema(obj.schema),
             "dagster/uri": f"graveler://{self.branch.repository}/{self.branch.name}/{path}",
             "branch": self.branch.name,
             "rows": self.read(path, keys).count(),
-            "files": entries.num_rows,
-            "bytes": pc.sum(entries.column("size")).as_py(),
+            "files": len(files),
+            "bytes": sum(entry.size for entry in files),
         }
         context.add_output_metadata(metadata)
 
@@ -61,16 +59,20 @@ class SparkTableIOManager(dg.ConfigurableIOManager):
     def read(self, path: str, keys: Sequence[str] | None = None) -> DataFrame:
         """A table by its path, whole or some partitions of it."""
         from jobs.source import graveler_read
-        from jobs.tables import directory
 
         ref = self.branch.open_for_reading().ref
-        folders = [directory(path, key) for key in keys] if keys is not None else [directory(path)]
-        return graveler_read(session(self.pyspark), self.branch.open_repository(), ref, folders)
+        return graveler_read(session(self.pyspark), self.branch.open_repository(), ref, _directories(path, keys))
 
 
 def table_path(context: dg.OutputContext | dg.InputContext) -> str:
     """Where an asset's table stands in the repository."""
     return "/".join(context.asset_key.path)
+
+
+def _directories(path: str, keys: Sequence[str] | None) -> list[str]:
+    from jobs.tables import directory
+
+    return [directory(path)] if keys is None else [directory(path, key) for key in keys]
 
 
 def _partition_keys(context: dg.OutputContext) -> Sequence[str] | None:

@@ -39,6 +39,11 @@ class GravelerResource(dg.ConfigurableResource):  # type: ignore[type-arg]
             self._graveler = connect(self.url, storage_options=options, cluster=self._cluster())
         return self._graveler
 
+    def place(self, repository: str) -> dict[str, str]:
+        """Options that name a repository to Spark's `format("graveler")`."""
+        storage = {f"storage.{name}": value for name, value in self.storage_options.items()}
+        return {"store": self.url, "repository": repository, **storage}
+
     def report(self, say: Callable[[str], None], flow: str) -> Report:
         """Where a flow's work is done from now on, here or on Spark; told to `say` as it is decided, and how far."""
         return self._report.begin(say, flow)

@@ -2,122 +2,122 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import unquote
 
-import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from graveler_core import connect
 from graveler_core.errors import InvalidInput
 from graveler_core.facade.repository import Repository
-from graveler_core.model.entry import AddressType
+from graveler_core.model.entry import AddressType, Entry
 from jobs.flights import RAW_MONTH
-from jobs.source import graveler_read
-from jobs.tables import CHECKSUM_PREFIX, PARQUET, Split, directory, hadoop_uri, write_files
+from jobs.source import graveler_read, register
+from jobs.tables import PARQUET, Split, directory, hadoop_uri, stage_table
 
 pytestmark = pytest.mark.xdist_group("spark")
 MONTHS = ("2013-01", "2013-02", "2013-03")
 
 
-def local(namespace: str, address: str = "") -> Path:
-    return Path(unquote(namespace.removeprefix("file://"))) / address
+class Tables:
+    """The branch `main` of a repository, and what is staged there."""
+
+    def __init__(self, url: str, repo: Repository) -> None:
+        self.url, self.repo = url, repo
+
+    def stage(self, frame: DataFrame, path: str, split: Split | None = None) -> list[Entry]:
+        """Stage a table; gives the entries of the path."""
+        register(frame.sparkSession)
+        place = {"store": self.url, "repository": "lake", "branch": "main", "path": path}
+        stage_table(frame, place, split)
+        return [entry for entry in self.repo.branch("main").list(f"{path}/") if isinstance(entry, Entry)]
+
+    def read(self, path: str, ref: str = "main") -> DataFrame:
+        spark = SparkSession.getActiveSession()
+        assert spark is not None
+        return graveler_read(spark, self.repo, ref, path)
 
 
 @pytest.fixture
-def repo(namespace: str) -> Iterator[Repository]:
-    with connect("memory://") as graveler:
-        yield graveler.create_repository("lake", namespace)
+def tables(tmp_path: Path, namespace: str) -> Iterator[Tables]:
+    url = f"sqlite:///{tmp_path / 'meta.db'}?durability=process"
+    with connect(url) as graveler:
+        yield Tables(url, graveler.create_repository("lake", namespace))
 
 
-def staged(repo: Repository, table: pa.Table) -> Repository:
-    """The repository with what was written to it, staged in the place of all that was there."""
-    repo.branch("main").remove_prefix("")
-    repo.branch("main").stage_many(table)
-    return repo
-
-
-def test_a_split_table_is_written_a_directory_a_key(
-    spark: SparkSession, delivered: DataFrame, repo: Repository, namespace: str
-) -> None:
-    written = write_files(delivered, namespace, "raw", Split(RAW_MONTH, MONTHS))
-    assert written.column("key").to_pylist() == [f"raw/{month}/part-00000.parquet".encode() for month in MONTHS]
-    for row in written.to_pylist():
-        content = local(namespace, row["address"]).read_bytes()
-        assert row["size"] == len(content)
-        footer = int.from_bytes(content[-8:-4], "little")
-        hashed = content[: -8 - footer] + delivered.schema.simpleString().encode()
-        assert row["checksum"] == CHECKSUM_PREFIX + hashlib.sha256(hashed).hexdigest()
-        assert row["content_type"] == PARQUET
-        assert row["address_type"] == AddressType.RELATIVE
-    whole = graveler_read(spark, staged(repo, written), "main", "raw")
+def test_a_split_table_is_written_a_directory_a_key(delivered: DataFrame, tables: Tables) -> None:
+    written = tables.stage(delivered, "raw", Split(RAW_MONTH, MONTHS))
+    assert [entry.path for entry in written] == [f"raw/{month}/part-00000.parquet" for month in MONTHS]
+    for entry in written:
+        assert len(tables.repo.branch("main").read(entry.path)) == entry.size
+        assert (entry.content_type, entry.address_type) == (PARQUET, AddressType.RELATIVE)
+    whole = tables.read("raw")
     assert whole.exceptAll(delivered).isEmpty()
     assert whole.count() == delivered.count()
-    assert graveler_read(spark, repo, "main", "raw/2013-01").columns == delivered.columns
+    assert tables.read("raw/2013-01").dtypes == delivered.dtypes
+    assert len(list(tables.repo.log("main"))) == 1
 
 
-def test_equal_rows_give_equal_files_whatever_else_is_written(delivered: DataFrame, namespace: str) -> None:
-    whole = write_files(delivered, namespace, "raw", Split(RAW_MONTH, MONTHS)).to_pylist()
+def test_equal_rows_give_equal_files_whatever_else_is_written(delivered: DataFrame, tables: Tables) -> None:
+    whole = tables.stage(delivered, "raw", Split(RAW_MONTH, MONTHS))
+    tables.repo.branch("main").commit("whole")
     shuffled = delivered.where("month = 2").repartition(5, "day")
-    alone = write_files(shuffled, namespace, "raw", Split(RAW_MONTH, ["2013-02"])).to_pylist()
-    assert [(r["key"], r["checksum"]) for r in alone] == [(whole[1]["key"], whole[1]["checksum"])]
-    assert alone[0]["address"] != whole[1]["address"]
+    again = tables.stage(shuffled, "raw", Split(RAW_MONTH, ["2013-02"]))
+    assert [(e.path, e.checksum) for e in again] == [(e.path, e.checksum) for e in whole]
+    assert again[1].address != whole[1].address
+    assert list(tables.repo.branch("main").uncommitted()) == []
 
 
-def test_other_rows_or_another_schema_give_another_checksum(spark: SparkSession, namespace: str) -> None:
+def test_other_rows_or_another_schema_give_another_checksum(spark: SparkSession, tables: Tables) -> None:
     frames = [
         spark.createDataFrame([(1,)], "n INT"),
         spark.createDataFrame([(2,)], "n INT"),
         spark.createDataFrame([(1,)], "m INT"),
         spark.sql("SELECT date_from_unix_date(1) AS n"),  # the same four bytes
     ]
-    checksums = [write_files(f.coalesce(1), namespace, "t").column("checksum").to_pylist()[-1] for f in frames]
-    assert len(set(checksums)) == len(frames)
+    checksums = {entry.checksum for frame in frames for entry in tables.stage(frame.coalesce(1), "t")}
+    assert len(checksums) == len(frames)
 
 
-def test_a_table_that_is_not_split_keeps_its_files(spark: SparkSession, repo: Repository, namespace: str) -> None:
-    frame = spark.range(100).repartition(3)
-    written = write_files(frame, namespace, "some/table")
-    assert written.column("key").to_pylist() == [b"some/table/part-0000%d.parquet" % n for n in range(3)]
-    found = graveler_read(spark, staged(repo, written), "main", "some/table").collect()
-    assert {row.id for row in found} == set(range(100))
+def test_a_table_that_is_not_split_keeps_its_files(spark: SparkSession, tables: Tables) -> None:
+    written = tables.stage(spark.range(100).repartition(3), "some/table")
+    assert [entry.path for entry in written] == [f"some/table/part-0000{n}.parquet" for n in range(3)]
+    assert {row.id for row in tables.read("some/table").collect()} == set(range(100))
 
 
-def test_any_text_can_be_a_partition_key(spark: SparkSession, repo: Repository, namespace: str) -> None:
+def test_any_text_can_be_a_partition_key(spark: SparkSession, tables: Tables) -> None:
     keys = ["a/b", "ü ber", "x%20y", "..", "k=v", "_hidden"]
     frame = spark.createDataFrame([(k, n) for n, k in enumerate(keys)], "k STRING, n INT")
-    written = write_files(frame, namespace, "t", Split("k", keys))
+    written = tables.stage(frame, "t", Split("k", keys))
     folders = {directory("t", key) for key in keys}
     assert len(folders) == 6
-    assert {key.decode().rsplit("/", 1)[0] + "/" for key in written.column("key").to_pylist()} == folders
+    assert {entry.path.rsplit("/", 1)[0] + "/" for entry in written} == folders
     assert all(folder.count("/") == 2 for folder in folders)
-    staged(repo, written)
     for n, key in enumerate(keys):
-        assert [row.n for row in graveler_read(spark, repo, "main", directory("t", key)).collect()] == [n]
-    assert graveler_read(spark, repo, "main", "t").count() == 6
+        assert [row.n for row in tables.read(directory("t", key)).collect()] == [n]
+    assert tables.read("t").count() == 6
 
 
-def test_rows_outside_of_the_partitions_are_refused(delivered: DataFrame, namespace: str) -> None:
-    with pytest.raises(InvalidInput, match=r"rows lie outside the partitions \['2013-01'\]"):
-        write_files(delivered, namespace, "raw", Split(RAW_MONTH, ["2013-01"]))
+@pytest.mark.parametrize("expression", [RAW_MONTH, "CAST(NULL AS STRING)"])
+def test_rows_outside_of_the_partitions_are_refused(delivered: DataFrame, tables: Tables, expression: str) -> None:
+    with pytest.raises(Exception, match=r"rows lie outside the partitions \['2013-01'\]"):
+        tables.stage(delivered, "raw", Split(expression, ["2013-01"]))
+    assert list(tables.repo.branch("main").list()) == []
 
 
-def test_a_partition_without_rows_has_no_files(delivered: DataFrame, namespace: str) -> None:
+def test_a_partition_without_rows_has_no_files(delivered: DataFrame, tables: Tables) -> None:
     january = delivered.where("month = 1")
-    assert write_files(january, namespace, "raw", Split(RAW_MONTH, ["2013-01", "2013-05"])).num_rows == 1
-    assert write_files(delivered.where("false"), namespace, "raw", Split(RAW_MONTH, ["2013-05"])).num_rows == 0
+    assert len(tables.stage(january, "raw", Split(RAW_MONTH, ["2013-01", "2013-05"]))) == 1
+    assert len(tables.stage(delivered.where("false"), "raw", Split(RAW_MONTH, ["2013-01"]))) == 0
 
 
-def test_what_is_written_can_be_staged_and_read_at_a_commit(spark: SparkSession, repo: Repository) -> None:
-    main = staged(repo, write_files(spark.range(10), repo.storage_namespace, "numbers")).branch("main")
-    first = main.commit("ten")
-    staged(repo, write_files(spark.range(25), repo.storage_namespace, "numbers"))
-    second = main.commit("twenty-five")
-    counts = [graveler_read(spark, repo, commit.id, "numbers").count() for commit in (first, second)]
-    assert counts == [10, 25]
+def test_what_is_staged_can_be_read_at_a_commit(spark: SparkSession, tables: Tables) -> None:
+    commits = []
+    for count in (10, 25):
+        tables.stage(spark.range(count), "numbers")
+        commits.append(tables.repo.branch("main").commit(f"{count}"))
+    assert [tables.read("numbers", commit.id).count() for commit in commits] == [10, 25]
 
 
 @pytest.mark.parametrize(
