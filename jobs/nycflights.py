@@ -44,6 +44,11 @@ def read_weather(spark: SparkSession) -> DataFrame:
     return read_csv(spark, _located("weather.csv"), WEATHER_SCHEMA)
 
 
+def reference_files() -> list[Path]:
+    """Airlines, airports and planes, as CSV files with a header."""
+    return [_located(name) for name in ("airlines.csv", "airports.csv", "planes.csv")]
+
+
 def read_csv(spark: SparkSession, path: Path, schema: str) -> DataFrame:
     """A CSV file with a header, `NA` for null, as exactly `schema`.
 

@@ -1,20 +1,22 @@
 """`./run demo`: the main job on real data, as its user would see it.
 
-    python -m orchestration.demo [--months N]
+    python -m orchestration.demo [--months N] [--spark-from ROWS]
 
 Creates `.graveler/` in the working directory, publishes real flights through the real job, and shows what that gives:
-history, diffs, time travel, and a broken delivery that never reaches `main`. Called again, it publishes a later edition
-of a month.
+history, diffs, time travel, a broken delivery that never reaches `main`, a commit and a merge on Spark, and files taken
+over without a copy. Called again, it publishes a later edition of a month.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 from rich.console import Console
@@ -23,14 +25,21 @@ from rich.table import Table
 
 from orchestration import local
 from orchestration.assets.flights import MONTHS
-from orchestration.progress import Request, failed_checks, run_pipeline
+from orchestration.progress import Request, committing, failed_checks, importing, merging, publication, run_job
 
 if TYPE_CHECKING:
+    import polars as pl
+    import pyarrow as pa
+
+    from graveler_core.facade.graveler import Graveler
     from graveler_core.facade.repository import Repository
 
 REPOSITORY = "flights"
 MAIN = "main"
 SHOWN_TABLE = "cleaned_flights"
+TIMETABLE = "timetable"
+SMALL: dict[str, Any] = {"url": {"env": "GRAVELER_STORE"}, "threshold": 10_000, "rows_per_piece": 10_000}
+"""The resource `graveler` where Spark is to be seen at work on little."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +50,20 @@ class Demo:
     instance: dg.DagsterInstance
     console: Console
     months: tuple[str, ...]
+    spark_from: int
+
+    def open(self) -> Graveler:
+        """A handle on the store."""
+        from graveler_core import connect
+
+        return connect(self.installation.store)
 
     def repository(self) -> Repository | None:
         """The repository; None before the first run."""
-        from graveler_core import connect
         from graveler_core.errors import NotFound
 
         try:
-            return connect(self.installation.store).repository(REPOSITORY)
+            return self.open().repository(REPOSITORY)
         except NotFound:
             return None
 
@@ -61,19 +76,19 @@ def publications(demo: Demo) -> list[Request]:
     if repository is not None and not missing:
         edition = sum(1 for _ in repository.log(MAIN, first_parent=True))
         month = demo.months[edition % len(demo.months)]
-        return [Request(month, month, f"Flights of {month}, edition {edition}", {"correction": edition})]
+        return [publication(month, month, f"Flights of {month}, edition {edition}", {"correction": edition})]
     *earlier, last = missing
-    requests = [Request(last, last, f"Flights of {last}", {})]
+    requests = [publication(last, last, f"Flights of {last}", {})]
     if earlier:
         what = earlier[0] if len(earlier) == 1 else f"{earlier[0]} to {earlier[-1]}"
-        requests.insert(0, Request(earlier[0], earlier[-1], f"Flights of {what}", {}))
+        requests.insert(0, publication(earlier[0], earlier[-1], f"Flights of {what}", {}))
     return requests
 
 
 def publish(demo: Demo, request: Request) -> None:
     """Run the job; it must succeed."""
     demo.console.rule(f"[bold]Publish: {escape(request.message)}", align="left")
-    run = run_pipeline(demo.instance, request, demo.console)
+    run = run_job(demo.instance, request, demo.console)
     if not run.is_success:
         raise SystemExit(f"the run {run.run_id} failed: ./run ui shows why")
 
@@ -125,8 +140,8 @@ def show_bad_batch(demo: Demo, repository: Repository, month: str) -> None:
     """A broken delivery: the checks hold it back, `main` stays where it is, the branch stays to be looked at."""
     demo.console.rule("[bold]A broken delivery: flights given twice, absurd delays", align="left")
     before = repository.at(MAIN).commit_id
-    request = Request(month, month, f"Flights of {month}, broken", {"spoil": True})
-    run = run_pipeline(demo.instance, request, demo.console)
+    request = publication(month, month, f"Flights of {month}, broken", {"spoil": True})
+    run = run_job(demo.instance, request, demo.console)
     failed = failed_checks(demo.instance, run)
     if run.is_success or not failed or repository.at(MAIN).commit_id != before:
         raise SystemExit("the broken delivery was not held back: that is a bug")
@@ -136,6 +151,59 @@ def show_bad_batch(demo: Demo, repository: Repository, month: str) -> None:
     branch = next(b.id for b in repository.branches() if b.id == f"run-{run.run_id[:13]}")
     demo.console.print(f"  main is where it was, at [yellow]{before[:12]}[/].", highlight=False)
     demo.console.print(f"  The batch stays on branch [cyan]{branch}[/], for people to look at.", highlight=False)
+
+
+def show_spark(demo: Demo, repository: Repository, month: str) -> None:
+    """As many changes as a month has flights: the jobs for any branch, with a threshold that gives them to Spark."""
+    from graveler_core.errors import NotUnique
+    from orchestration.display.tables import read_small_table
+
+    demo.console.rule(f"[bold]Many changes: each flight of {month} an entry of its own", align="left")
+    entries = one_by_one(read_small_table(repository.at(MAIN), f"{SHOWN_TABLE}/{month}"))
+    with demo.open() as graveler:
+        with suppress(NotUnique):
+            graveler.create_repository(TIMETABLE, f"{demo.installation.data}/{TIMETABLE}")
+        timetable = graveler.repository(TIMETABLE)
+        with suppress(NotUnique):
+            timetable.create_branch(month, source=MAIN)
+        timetable.branch(month).stage_many(entries)
+    demo.console.print(f"  {entries.num_rows:,} staged on branch {month} of {TIMETABLE}", highlight=False)
+    what: dict[str, Any] = {"repository": TIMETABLE, "message": f"Each flight of {month}"}
+    steps = {"commit": (committing, {"branch": month}), "merge": (merging, {"source": month, "into": MAIN})}
+    for op, (job, where) in steps.items():
+        config = {"ops": {op: {"config": {**what, **where}}}, "resources": {"graveler": {"config": SMALL}}}
+        run = run_job(demo.instance, Request(job, config=config), demo.console)
+        if not run.is_success:
+            raise SystemExit(f"the run {run.run_id} failed: ./run ui shows why")
+    demo.console.print(
+        f"  Spark from {SMALL['threshold']:,} changes on, for these two; elsewhere from {demo.spark_from:,}.",
+        highlight=False,
+    )
+
+
+def one_by_one(flights: pl.DataFrame) -> pa.Table:
+    """Each row of `cleaned_flights` as an entry: its path has airport, day and flight; its content is the row as JSON."""
+    import polars as pl
+
+    key = pl.format("{}/{}/{}{}-{}", "origin", "flight_date", "carrier", "flight", "sched_dep_time")
+    row = pl.struct(pl.all()).struct.json_encode().cast(pl.Binary)
+    return flights.select(key=key, data=row).to_arrow(compat_level=pl.CompatLevel.oldest())
+
+
+def show_import(demo: Demo, repository: Repository) -> None:
+    """Files that lie somewhere become part of `main` as they are."""
+    from jobs.nycflights import reference_files
+
+    incoming = demo.installation.incoming
+    demo.console.rule("[bold]Import: what was delivered stays where it is", align="left")
+    for file in reference_files():
+        if not (incoming / file.name).exists():
+            shutil.copy(file, incoming / file.name)
+    run = run_job(demo.instance, Request(importing), demo.console)
+    if not run.is_success:
+        raise SystemExit(f"the run {run.run_id} failed: ./run ui shows why")
+    for entry in repository.at(MAIN).list("incoming/"):
+        demo.console.print(f"  {escape(entry.path)}", highlight=False)
 
 
 def show_next(demo: Demo) -> None:
@@ -153,16 +221,18 @@ def main(arguments: list[str] | None = None) -> None:
     """Tell the whole story once."""
     parser = argparse.ArgumentParser(prog="./run demo", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--months", type=int, default=12, choices=range(1, 13), help="how much of the year (12)")
+    local.add_spark_from(parser)
     options = parser.parse_args(arguments)
 
     installation = local.here()
-    installation.enter()
+    installation.enter(options.spark_from)
     console = Console()
     console.print("Git for data, on the flights that left New York in 2013.")
     console.print(f"[dim]Everything goes to {escape(str(installation.root))}[/]", highlight=False, soft_wrap=True)
     _send_errors_to(installation.root / "demo.log")
     instance = dg.DagsterInstance.get()
-    demo = Demo(installation, instance, console, tuple(MONTHS.get_partition_keys()[: options.months]))
+    months = tuple(MONTHS.get_partition_keys()[: options.months])
+    demo = Demo(installation, instance, console, months, options.spark_from)
 
     for request in publications(demo):
         publish(demo, request)
@@ -173,6 +243,8 @@ def main(arguments: list[str] | None = None) -> None:
     show_diff(demo, repository)
     show_time_travel(demo, repository)
     show_bad_batch(demo, repository, demo.months[-1])
+    show_spark(demo, repository, demo.months[0])
+    show_import(demo, repository)
     show_next(demo)
 
 

@@ -6,6 +6,7 @@ the definitions and the command line read, so that all three speak of the same d
 
 from __future__ import annotations
 
+import argparse
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,6 +74,23 @@ class Installation:
         os.environ["GRAVELER_DATA"] = self.data
         os.environ["GRAVELER_INCOMING"] = self.incoming.as_uri()
         os.environ["GRAVELER_SPARK_FROM"] = str(spark_from)
+
+
+def add_spark_from(parser: argparse.ArgumentParser) -> None:
+    """The argument `--spark-from` of the demo and the UI."""
+    parser.add_argument(
+        "--spark-from",
+        type=_rows,
+        default=THRESHOLD,
+        metavar="ROWS",
+        help=f"changes from which on commits, merges and the like are made on Spark ({THRESHOLD:,})",
+    )
+
+
+def _rows(text: str) -> int:
+    if not (text.isascii() and text.isdigit()):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of rows")
+    return int(text)
 
 
 def here() -> Installation:

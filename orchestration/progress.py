@@ -1,4 +1,4 @@
-"""Run the pipeline in this process, on the persistent Dagster instance, and say step by step how it goes."""
+"""Run a job in this process, on the persistent Dagster instance, and say step by step how it goes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from rich.markup import escape
 
 from orchestration.runs import MESSAGE_TAG, PARTITION_TAG, RANGE_END_TAG, RANGE_START_TAG
 
-JOB = "flights_pipeline"
 _TOKEN_TAG = "graveler/watch"  # noqa: S105 (names a tag)
 _QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 _POLL_SECONDS = 0.3
@@ -23,42 +22,73 @@ _LOCATION = {"dagster/code_location": "graveler", ".dagster/repository": "__repo
 """What the UI finds a job's runs by; it tags those that it starts itself."""
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
-    """One run: which months (first and last, `2013-01`), the commit's message, and the config of `raw_flights`."""
-
-    first: str
-    last: str
-    message: str
-    batch: Mapping[str, Any]
-
-    def tags(self) -> dict[str, str]:
-        """The run's tags."""
-        if self.first == self.last:
-            months = {PARTITION_TAG: self.first}
-        else:
-            months = {RANGE_START_TAG: self.first, RANGE_END_TAG: self.last}
-        return {**months, MESSAGE_TAG: self.message, **_LOCATION}
-
-
 def pipeline() -> dg.JobDefinition:
-    """The job, by a name that Dagster can find again in another process."""
+    """`flights_pipeline`, by a name that Dagster can find again in another process."""
     from orchestration.definitions import defs
 
-    return defs.resolve_job_def(JOB)
+    return defs.resolve_job_def("flights_pipeline")
 
 
-def run_pipeline(instance: dg.DagsterInstance, request: Request, console: Console) -> dg.DagsterRun:
-    """Execute the job, print a line for each step and check as it ends; give the finished run's record."""
+def importing() -> dg.JobDefinition:
+    """`import_job`, likewise."""
+    from orchestration.definitions import defs
+
+    return defs.resolve_job_def("import_job")
+
+
+def committing() -> dg.JobDefinition:
+    """`commit_job`, likewise."""
+    from orchestration.definitions import defs
+
+    return defs.resolve_job_def("commit_job")
+
+
+def merging() -> dg.JobDefinition:
+    """`merge_job`, likewise."""
+    from orchestration.definitions import defs
+
+    return defs.resolve_job_def("merge_job")
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One run: of which job, its tags, and its configuration; None: what the job offers."""
+
+    job: Callable[[], dg.JobDefinition]
+    tags: Mapping[str, str] = field(default_factory=dict)
+    config: Mapping[str, Any] | None = None
+
+    @property
+    def message(self) -> str:
+        """Of the commit."""
+        return self.tags.get(MESSAGE_TAG, "")
+
+
+def publication(first: str, last: str, message: str, batch: Mapping[str, Any]) -> Request:
+    """A run of the pipeline.
+
+    Args:
+        first: A month, `2013-01`.
+        last: Another, or the same.
+        message: Of the commit.
+        batch: The configuration of `raw_flights`.
+    """
+    months = {PARTITION_TAG: first} if first == last else {RANGE_START_TAG: first, RANGE_END_TAG: last}
+    config = {"ops": {"raw_flights": {"config": dict(batch)}}}
+    return Request(pipeline, {**months, MESSAGE_TAG: message}, config)
+
+
+def run_job(instance: dg.DagsterInstance, request: Request, console: Console) -> dg.DagsterRun:
+    """Execute a job, print a line for each step and check as it ends; give the finished run's record."""
     token = uuid.uuid4().hex
-    config = {**_QUIET, "ops": {"raw_flights": {"config": dict(request.batch)}}}
+    config = {**_QUIET, **(request.job().run_config or {} if request.config is None else request.config)}
     with ThreadPoolExecutor(1) as pool, console.status("starting") as status:
         finished: Future[Any] = pool.submit(
             dg.execute_job,
-            dg.reconstructable(pipeline),
+            dg.reconstructable(request.job),
             instance,
             run_config=config,
-            tags={**request.tags(), _TOKEN_TAG: token},
+            tags={**request.tags, **_LOCATION, _TOKEN_TAG: token},
         )
         lines, shown = _Lines(console, status.update), 0
         while True:
@@ -88,6 +118,7 @@ class _Lines:
     console: Console
     say: Callable[[str], None]
     rows: dict[str, str] = field(default_factory=dict)
+    engines: dict[str, str] = field(default_factory=dict)
 
     def show(self, event: dg.DagsterEvent) -> None:
         kind, step = event.event_type, event.step_key or ""
@@ -97,14 +128,26 @@ class _Lines:
             metadata = event.step_materialization_data.materialization.metadata
             if "rows" in metadata:
                 self.rows[step] = f"{metadata['rows'].value:,} rows"
+        elif kind is dg.DagsterEventType.STEP_OUTPUT:
+            self._tell_engine(step, event.step_output_data.metadata)
+        elif kind is dg.DagsterEventType.STEP_UP_FOR_RETRY:
+            self._print(False, f"{step} is tried again")
         elif kind is dg.DagsterEventType.ASSET_CHECK_EVALUATION:
             check = event.asset_check_evaluation_data
             self._print(check.passed, f"check {check.check_name} of {check.asset_key.to_user_string()}")
         elif kind is dg.DagsterEventType.STEP_SUCCESS and not step.endswith("_checks"):
             seconds = event.step_success_data.duration_ms / 1000
-            self._print(True, f"{step:<30}{self.rows.get(step, ''):>14}{seconds:>8.1f} s")
+            where = self.engines.get(step, "")
+            self._print(True, f"{step:<30}{self.rows.get(step, ''):>14}{seconds:>8.1f} s{where}")
         elif kind is dg.DagsterEventType.STEP_FAILURE and not step.endswith("_checks"):
             self._print(False, f"{step} failed")
+
+    def _tell_engine(self, step: str, told: Mapping[str, dg.MetadataValue[Any]]) -> None:
+        """Where a step did its work, as far as it says."""
+        if "engine" in told:
+            self.engines[step] = "  on Spark" if told["engine"].value == "spark" else "  here"
+        if "rows planned" in told:
+            self.rows[step] = f"{told['rows planned'].value:,} changes"
 
     def _print(self, good: bool, text: str) -> None:
         self.console.print(f"  {'[green]✓[/]' if good else '[red]✗[/]'} {escape(text)}", highlight=False)

@@ -1,6 +1,6 @@
 """`./run ui`: Dagster's web server and daemon on what the demo made.
 
-    python -m orchestration.ui [--port N]
+    python -m orchestration.ui [--port N] [--spark-from ROWS]
 
 Works on `.graveler/` of the working directory. Before any demo it starts empty: `flights_pipeline` can be run there.
 """
@@ -26,9 +26,10 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="./run ui", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--host", default="127.0.0.1", help="where to listen (127.0.0.1)")
     parser.add_argument("--port", type=int, default=3000, help="where to listen (3000)")
+    local.add_spark_from(parser)
     options = parser.parse_args(arguments)
     installation = local.here()
-    installation.enter()
+    installation.enter(options.spark_from)
     print(f"Dagster UI on http://{options.host}:{options.port}, data in {installation.root}", flush=True)
     os.execv(sys.executable, command(options.host, options.port))  # noqa: S606 (no shell is wanted)
 

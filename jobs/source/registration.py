@@ -11,5 +11,7 @@ if TYPE_CHECKING:
 
 
 def register(spark: SparkSession) -> None:
-    """Let a session read and write `format("graveler")`. Repeating it changes nothing."""
+    """Let a session read and write `format("graveler")`, on this thread too. Repeating it changes nothing."""
     spark.dataSource.register(GravelerDataSource)
+    # Classic Spark looks for formats in the thread's active session, and a new thread has none: this makes it active.
+    spark.createDataFrame([], "n INT")

@@ -26,6 +26,11 @@ def test_the_real_flights_are_all_there(spark: SparkSession, tmp_path: Path) -> 
     assert tuple(totals) == (336_776, 12, 350_217_607.0, -43.0, 1301.0)
 
 
+def test_the_reference_files_are_there() -> None:
+    headers = {file.name: file.read_text().split(",")[0].strip('"') for file in nycflights.reference_files()}
+    assert headers == {"airlines.csv": "carrier", "airports.csv": "faa", "planes.csv": "tailnum"}
+
+
 def test_the_archive_is_unpacked_once(spark: SparkSession, tmp_path: Path) -> None:
     read_flights(spark, tmp_path)
     (unpacked,) = tmp_path.rglob("flights.csv")

@@ -29,10 +29,16 @@ def test_it_works_and_works_again(tmp_path: Path) -> None:
     assert "✗ check keys_unique of cleaned_flights" in first
     assert "27,004" in first  # flights of January: what main~1 had
     assert "51,955" in first  # and of both months: what main has
+    assert "27,004 staged on branch 2013-01 of timetable" in first
+    assert [line.split()[1] for line in first.splitlines() if line.endswith("  on Spark")] == ["commit", "merge"]
+    assert "Spark from 10,000 changes on, for these two; elsewhere from 5,000,000." in first
+    assert "incoming/airlines.csv" in first
     assert "./run ui" in first
 
-    second = tell(tmp_path, "--months", "2")
-    assert "edition 3" in second
+    second = tell(tmp_path, "--months", "2", "--spark-from", "1")
+    assert "edition 4" in second
+    merged = [line for line in second.splitlines() if "flights__main.merge_branch" in line]
+    assert [(line.split()[2:4], line.split()[-2:]) for line in merged] == [(["4", "changes"], ["on", "Spark"])]
     assert "changed  raw_flights/" in second
     assert "raw_weather" not in second.split("diff main~1 main")[1].split("Time travel")[0]  # equal rows: no change
     assert [path.name for path in tmp_path.iterdir()] == [".graveler"]
@@ -40,15 +46,21 @@ def test_it_works_and_works_again(tmp_path: Path) -> None:
     with connect(Installation(tmp_path / ".graveler").store) as graveler:
         repository = graveler.repository("flights")
         messages = [commit.message for commit in repository.log("main", first_parent=True)]
-        assert messages[1:] == ["Flights of 2013-02", "Flights of 2013-01", "Repository created"]
+        assert messages[1:] == [
+            "What was delivered",
+            "Flights of 2013-02",
+            "Flights of 2013-01",
+            "Repository created",
+        ]
         kept = [branch.id for branch in repository.branches() if branch.id != "main"]
         assert len(kept) == 2
         assert all(any(True for _ in repository.branch(name).uncommitted()) for name in kept)
 
 
-def test_a_wrong_argument_is_one_clear_line(tmp_path: Path) -> None:
-    program = [sys.executable, "-P", "-m", "orchestration.demo", "--months", "13"]
+@pytest.mark.parametrize(("name", "value"), [("--months", "13"), ("--spark-from", "-1")])
+def test_a_wrong_argument_is_one_clear_line(tmp_path: Path, name: str, value: str) -> None:
+    program = [sys.executable, "-P", "-m", "orchestration.demo", name, value]
     ran = subprocess.run(program, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert ran.returncode == 2
-    assert "--months" in ran.stderr
+    assert name in ran.stderr
     assert not list(tmp_path.iterdir())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,18 @@ def test_rows_come_back(spark: SparkSession, place: Lake) -> None:
     assert graveler_read(spark, place.repo, "main@", "t").count() == 1_010
     assert [len(list(place.repo.at(ref).list("t/"))) for ref in ("main@", "main~1")] == [5, 4]
     assert [commit.message for commit in place.repo.log("main", limit=2)] == ["Append to t", "Overwrite t"]
+
+
+def test_other_threads_can_write_too(spark: SparkSession, place: Lake) -> None:
+    frame = spark.range(3)
+
+    def write() -> None:
+        register(spark)
+        writer(frame, place).mode("append").save()
+
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(write).result()
+    assert graveler_read(spark, place.repo, "main", "t").count() == 3
 
 
 @pytest.mark.parametrize("mode", ["ignore", "errorifexists"])
