@@ -6,6 +6,10 @@ are fetched: all tasks run side by side whatever the driver does, and then it fe
 the order of the items. (`toLocalIterator` on the tasks themselves would run one after the other; a range partitioning
 would run them twice, the first time to sample.)
 
+Where the cluster sorts, three such steps follow each other: items are read to rows, each with the number of its piece;
+a shuffle by that number brings a piece's rows to one task, which Spark sorts, on disk where they are many; and the task
+works on them. The cuts are the caller's, so nothing is read twice to find them.
+
 A task that runs twice, by a retry or by speculation, gives two outcomes of which Spark hands over one; the contract of
 `Cluster.map` makes the other one harmless. Nothing becomes visible here: the engine on the driver swaps a record, or
 does not. A driver that is killed leaves blobs that nothing names.
@@ -18,6 +22,7 @@ import pickle
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from importlib import import_module
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -30,6 +35,7 @@ from jobs.piecework import ITEMS, OUTCOMES_SQL, PACKAGE, Done, Failed, Piecework
 from jobs.report import Report
 from jobs.sight import sights
 from jobs.sizes import ROWS_PER_PIECE, THRESHOLD
+from jobs.sorting import ROWS_SQL, in_pieces
 from jobs.spark_errors import explained
 from jobs.watching import watched
 
@@ -88,11 +94,40 @@ class SparkCluster:
         if not items:
             return
         piecework, rows = self._packed(work, items)
+        carried = _carried("jobs.piecework", "outcomes", piecework)
+
+        def done(spark: SparkSession) -> DataFrame:
+            return _placed(spark, rows).mapInArrow(carried, OUTCOMES_SQL)
+
+        yield from self._fetched(done, len(items), _stage(work))
+
+    def sort(
+        self,
+        read: Callable[[Stores, T], Iterator[pa.Table]],
+        items: Sequence[T],
+        cuts: Sequence[bytes],
+        work: Callable[[Stores, int, Iterator[pa.Table]], U],
+    ) -> Iterator[U]:
+        """As `Cluster.sort` says; lazy as `map` is, and raises as it does."""
+        pieces = len(cuts) + 1
+        reading, rows = self._packed(partial(in_pieces, read, tuple(cuts)), items)
+        working, _ = self._packed(work, [])
+        reads = _carried("jobs.sorting", "rows", reading)
+        works = _carried("jobs.sorting", "outcomes", working)
+
+        def done(spark: SparkSession) -> DataFrame:
+            found = _placed(spark, rows).mapInArrow(reads, ROWS_SQL)
+            return found.repartitionById(pieces, "piece").sortWithinPartitions("key").mapInArrow(works, OUTCOMES_SQL)
+
+        yield from self._fetched(done, pieces, _stage(work))
+
+    def _fetched(self, done: Callable[[SparkSession], DataFrame], pieces: int, stage: str) -> Iterator[Any]:
+        """The results of so many pieces, in order."""
         with explained():
             spark = self.spark() if callable(self.spark) else self.spark
-            fetch = partial(_done(spark, piecework, rows).toLocalIterator, prefetchPartitions=True)
-            tell = partial(self.report.progressed, _stage(work), total=len(items))
-            for ordinal, row in enumerate(watched(spark, fetch, len(items), tell)):
+            fetch = partial(_gathered(done(spark), pieces).toLocalIterator, prefetchPartitions=True)
+            tell = partial(self.report.progressed, stage, total=pieces)
+            for ordinal, row in enumerate(watched(spark, fetch, pieces, tell)):
                 if row.ordinal != ordinal:
                     raise AssertionError(f"Spark gave outcome {row.ordinal} in place of {ordinal}")
                 yield _result(pickle.loads(row.outcome))  # noqa: S301 (our own workers')
@@ -108,29 +143,33 @@ class SparkCluster:
             refuse_memory(uri)
         seen = sights(self.connection.url, namespaces)
         piecework, _ = packed(Piecework(function, self.connection, seen, version(PACKAGE)))
-        return piecework, pa.Table.from_batches(batches)
+        return piecework, pa.Table.from_batches(batches, ITEMS)
 
 
-def _done(spark: SparkSession, piecework: bytes, rows: pa.Table) -> DataFrame:
-    """The outcomes: partitions in the order of the items, each with a few outcomes in that order."""
-    items = spark.createDataFrame(rows).repartitionById(rows.num_rows, "ordinal")
-    made = items.mapInArrow(_carried(piecework), OUTCOMES_SQL)
-    fetches = -(-rows.num_rows // _AT_ONCE)
+def _placed(spark: SparkSession, rows: pa.Table) -> DataFrame:
+    """Items, one a partition."""
+    return spark.createDataFrame(rows).repartitionById(rows.num_rows, "ordinal")
+
+
+def _gathered(done: DataFrame, outcomes: int) -> DataFrame:
+    """So many outcomes: partitions in their order, each with a few of them in that order."""
     fetch = F.expr(f"cast(ordinal div {_AT_ONCE} as int)")
-    return made.repartitionById(fetches, fetch).sortWithinPartitions("ordinal")
+    return done.repartitionById(-(-outcomes // _AT_ONCE), fetch).sortWithinPartitions("ordinal")
 
 
-def _carried(piecework: bytes) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def _carried(
+    module: str, function: str, piecework: bytes
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """A function for `mapInArrow`, pickled by value: a worker without our package can still run it, to say so."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         # Spark gives a machine a worker for each core; polars reads this when it is imported.
         os.environ.setdefault("POLARS_MAX_THREADS", "1")
         try:
-            from jobs.piecework import outcomes  # noqa: PLC0415
+            called = getattr(import_module(module), function)
         except ModuleNotFoundError as missing:
             raise RuntimeError(f"graveler is not installed: {missing}") from None  # as jobs.spark_errors.NOT_INSTALLED
-        yield from outcomes(piecework, batches)
+        yield from called(piecework, batches)
 
     return run
 

@@ -10,7 +10,7 @@ import pickle
 import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib.metadata import version
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, Final
@@ -70,20 +70,34 @@ def outcomes(piecework: bytes, batches: Iterator[pa.RecordBatch]) -> Iterator[pa
     """Called in a worker, for `mapInArrow`: batches of `ITEMS` to batches of `OUTCOMES`, one row each."""
     for batch in batches:
         for ordinal, item in zip(*batch.select(ITEMS.names).columns, strict=True):
-            outcome = pickle.dumps(_outcome(piecework, item.as_buffer()))
-            yield pa.record_batch([[ordinal.as_py()], [outcome]], schema=OUTCOMES)
+            yield outcome_row(ordinal.as_py(), outcome_of(piecework, partial(_worked, item.as_buffer())))
 
 
-def _outcome(piecework: bytes, item: pa.Buffer) -> Done | Failed:
+def outcome_row(ordinal: int, outcome: Done | Failed) -> pa.RecordBatch:
+    """An outcome as a batch of `OUTCOMES`."""
+    return pa.record_batch([[ordinal], [pickle.dumps(outcome)]], schema=OUTCOMES)
+
+
+def outcome_of(piecework: bytes, call: Callable[[Callable[..., Any], Stores], Any]) -> Done | Failed:
+    """What comes of a piece of work, which `call` calls."""
     try:
-        work, connection = _unpacked(piecework)
-        return Done(work(opened(connection), pickle.loads(item)))  # noqa: S301 (the driver's own)
+        work, connection = unpacked(piecework)
+        return Done(call(work, opened(connection)))
     except GravelerError as error:
         return Failed(error, traceback.format_exc())
 
 
-@lru_cache(maxsize=1)
-def _unpacked(piecework: bytes) -> tuple[Callable[[Stores, Any], Any], Connection]:
+def _worked(item: pa.Buffer, work: Callable[..., Any], stores: Stores) -> Any:
+    return work(stores, pickle.loads(item))  # noqa: S301 (the driver's own)
+
+
+@lru_cache(maxsize=2)
+def unpacked(piecework: bytes) -> tuple[Callable[..., Any], Connection]:
+    """The function of a piece of work, and how its stores are reached, where the worker is fit for it.
+
+    Raises:
+        InvalidInput: the worker has another version of the package, or sees other files.
+    """
     asked: Piecework = pickle.loads(piecework)  # noqa: S301 (the driver's own)
     if version(PACKAGE) != asked.version:
         raise InvalidInput(

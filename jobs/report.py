@@ -33,11 +33,12 @@ class Report:
         return self
 
     def decided(self, rows: int, threshold: int, pieces: int) -> None:
-        """Work on `rows` rows was cut into `pieces`; 1: it is done in this process."""
+        """Work on `rows` rows was cut into `pieces`; 1: it is done in this process, which is told once."""
         if self.rows is None or rows > self.rows:
+            if self.rows is None or pieces > 1:
+                where = f"in {pieces} pieces on Spark" if pieces > 1 else "here"
+                self._tell(f"work on about {rows:,} rows is done {where} (Spark from {threshold:,} rows on)")
             self.rows, self.threshold = rows, threshold
-            where = f"in {pieces} pieces on Spark" if pieces > 1 else "here"
-            self._tell(f"work on about {rows:,} rows is done {where} (Spark from {threshold:,} rows on)")
         self.pieces = max(self.pieces, pieces)
 
     def progressed(self, stage: str, done: int, total: int) -> None:

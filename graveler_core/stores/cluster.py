@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
+import pyarrow as pa
+
 if TYPE_CHECKING:
     from graveler_core.stores.stores import Stores
 
@@ -35,5 +37,26 @@ class Cluster(Protocol):
 
         Raises:
             GravelerError: the first error of a worker, with its class, kind, message and details.
+        """
+        ...
+
+    def sort(
+        self,
+        read: Callable[[Stores, T], Iterator[pa.Table]],
+        items: Sequence[T],
+        cuts: Sequence[bytes],
+        work: Callable[[Stores, int, Iterator[pa.Table]], U],
+    ) -> Iterator[U]:
+        """Results of pieces of what the items hold, sorted by key: in order of the pieces, lazily, each held once.
+
+        Args:
+            read: Gives the rows of an item, as tables in `blobs.port.LISTED`, in any order. Sent as `map` sends work.
+            items: As for `map`.
+            cuts: Rising keys: a piece holds the keys behind one and up to the next. So there is a piece more than cuts.
+            work: Is given the piece's number, from 0 on, and its rows in order of their keys, equal keys side by side.
+                Sent likewise.
+
+        Raises:
+            GravelerError: as `map`.
         """
         ...

@@ -137,7 +137,7 @@ def test_workers_with_another_version_are_refused(cluster: SparkCluster, monkeyp
 def test_a_worker_without_the_package_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "jobs.piecework", None)
     with pytest.raises(RuntimeError, match=NOT_INSTALLED):
-        list(module._carried(b"")(iter([])))
+        list(module._carried("jobs.piecework", "outcomes", b"")(iter([])))
 
 
 def test_a_session_that_is_missing_or_stopped_is_told(connection: Connection, spark: SparkSession) -> None:

@@ -9,13 +9,14 @@ def test_the_largest_work_decides_what_is_told() -> None:
     said: list[str] = []
     report = Report().begin(said.append)
     assert report.facts() == {"engine": "local"}
+    report.decided(20, 100, 1)
     report.decided(40, 100, 1)
     assert report.facts() == {"engine": "local", "rows planned": 40, "spark from rows": 100, "pieces": 1}
     report.decided(1_200, 100, 12)
     report.decided(60, 100, 1)
     assert report.facts() == {"engine": "spark", "rows planned": 1_200, "spark from rows": 100, "pieces": 12}
     assert said == [
-        "work on about 40 rows is done here (Spark from 100 rows on)",
+        "work on about 20 rows is done here (Spark from 100 rows on)",
         "work on about 1,200 rows is done in 12 pieces on Spark (Spark from 100 rows on)",
     ]
     assert report.begin().facts() == {"engine": "local"}

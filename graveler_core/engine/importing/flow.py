@@ -1,8 +1,9 @@
 """Import: entries for objects that lie in an object store already, in one commit, without staging. Nothing is copied.
 
 1. Records, fresh: an earlier call's commit ends this one; permission; the source lies apart from all namespaces.
-2. Gather: the source is listed, to its end, into a tree of the imported entries that nothing names (`gathered`). This
-   may take an hour and holds nobody up. What the branch does meanwhile does not matter.
+2. Gather: the source is listed, to its end, into a tree of the imported entries that nothing names (`gathered`), here
+   or on a cluster (`spreading`). This may take an hour and holds nobody up. What the branch does meanwhile does not
+   matter.
 3. Build, also outside the branch's turn: what was gathered is put on the head (`building`). Ranges, nodes; unreachable.
 4. Records, fresh; all of 1 again; anything staged where the import has a say refuses it, what is staged elsewhere stays
    as it is (`unstaged`). If the head moved, what was built is carried over to it. Applied to the compacted tree too,
@@ -11,7 +12,7 @@
    makes the import visible, all of it. A lost swap goes back to 4: what was gathered is kept.
 
 A crash before 5 leaves blobs that nothing names, for a collection, and the note of the idempotency key, if there is
-one; after 5 nothing is left to do. So a repeated call lists again, and writes only what the first did not.
+one; after 5 nothing is left to do. So a repeated call lists again, and stores only what the first did not.
 
 Two calls under one key: both may list and build, each looks for the key on the chain of the head that it swaps from, so
 one of the swaps succeeds, and the other call gives its commit. Without a key the second finds that nothing changes.

@@ -28,7 +28,7 @@ def foreseen(stores: Stores, registers: Registers, request: ImportRequest, progr
     head = commit_of(stores, registers.repository, registers.branch.commit_id).layout.index
     tally = Tally()
     added = changed = held = 0
-    for table in stores.executor.ahead(records(stores, request, tally, progress)):
+    for table in stores.executor.ahead(records(request, request.source.pages(stores), tally, progress)):
         found = lookup_many(indexes, head, table.column(KEY).to_pylist(), DECISIVE)
         effects = effect(found, table)
         added, changed, held = added + effects.added, changed + effects.changed, held + found.num_rows

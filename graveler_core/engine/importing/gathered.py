@@ -4,6 +4,9 @@ The tree is in the repository's namespace, and nothing names it: it is the impor
 same however often the branch moves before the swap. Its ranges are cut where those of the commit will be, so most are
 those of the commit, or already those of an earlier import. It is garbage after the import, for a collection to take:
 so an import is a build as `gc.sweep` means it, and the grace of collections must be longer than two of them.
+
+It is listed here until that turns out to be much; then, where there is a cluster, on many machines (`spreading`), from
+the beginning. Both give the same tree.
 """
 
 from __future__ import annotations
@@ -17,7 +20,9 @@ from graveler_core.committed.trees import DECISIVE, Trees, read_node
 from graveler_core.engine.importing.changes import ImportedChanges
 from graveler_core.engine.importing.request import ImportRequest, Progress, Tally
 from graveler_core.engine.importing.rows import records, require_valid
+from graveler_core.engine.importing.side_by_side import Told, unheard
 from graveler_core.engine.importing.sorting import in_order
+from graveler_core.engine.importing.spreading import Asking, Large, Onward, spread
 from graveler_core.errors import NotFound
 from graveler_core.model.entities import Repository
 from graveler_core.model.ids import MetarangeId
@@ -80,12 +85,28 @@ def gather(stores: Stores, repo: Repository, request: ImportRequest, progress: P
             the first hundred, `details["count"]` says how many; (`NamespaceInUse`) files of a repository.
         Unavailable: the source cannot be listed.
     """
-    tally, trees = Tally(), stores.trees(repo)
-    found = records(stores, request, tally, progress)
-    with in_order(found, rising=request.source.rising) as sorted_records:
-        made = apply(trees, None, stores.executor.ahead(sorted_records), mapper=stores.executor.map)
+    heard = Onward(progress)
+    shares = None if stores.cluster is None else request.source.shares()
+    if stores.cluster is None or shares is None:
+        made, tally = _here(stores, repo, request, heard)
+    else:
+        try:
+            made, tally = _here(stores, repo, request, heard, Asking(stores.cluster))
+        except Large:
+            heard.again()
+            made, tally = spread(stores, repo, request, shares, heard)
     require_something(request, tally)
-    return Gathered(trees, made, request.mode, request.below.encode(), tally)
+    return Gathered(stores.trees(repo), made, request.mode, request.below.encode(), tally)
+
+
+def _here(
+    stores: Stores, repo: Repository, request: ImportRequest, heard: Progress, told: Told = unheard
+) -> tuple[Applied, Tally]:
+    tally = Tally()
+    found = records(request, request.source.pages(stores, told), tally, heard)
+    with in_order(found, rising=request.source.rising) as sorted_records:
+        changes = stores.executor.ahead(sorted_records)
+        return apply(stores.trees(repo), None, changes, mapper=stores.executor.map), tally
 
 
 def require_something(request: ImportRequest, tally: Tally) -> None:

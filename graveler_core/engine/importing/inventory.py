@@ -14,9 +14,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from graveler_core.blobs.port import LISTED, Foreign
+from graveler_core.blobs.port import LISTED
 from graveler_core.codec.columns import without_first
 from graveler_core.codec.full_addresses import full_addresses
+from graveler_core.engine.importing.inventory_shares import InventoryShares
+from graveler_core.engine.importing.shares import Shares
+from graveler_core.engine.importing.side_by_side import Told, unheard
 from graveler_core.errors import InvalidInput, NotFound
 from graveler_core.model.address import Namespace, namespace, parted
 from graveler_core.stores import Stores
@@ -30,6 +33,14 @@ _COLUMNS = {
 """How inventories call what a listing tells; the first name that a file has counts."""
 _NEEDED = ("key", "size")
 _ROWS = 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file of an inventory."""
+
+    place: Namespace
+    key: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,21 +66,51 @@ class Inventory:
     def rising(self) -> bool:
         return False
 
-    def pages(self, stores: Stores) -> Iterator[pa.Table]:
+    def pages(self, stores: Stores, told: Told = unheard) -> Iterator[pa.Table]:
         """As the protocol says.
 
         Raises:
             NotFound: there are no Parquet files.
             InvalidInput: a file is none, or lacks a column.
         """
-        objects, keys = _files(stores, self.uri)
-        for key in keys:
-            try:
-                with pq.ParquetFile(pa.BufferReader(objects.read(key))) as file:
-                    for batch in file.iter_batches(_ROWS, columns=_wanted(file.schema_arrow, key)):
-                        yield self._listed(pa.Table.from_batches([batch]))
-            except (pa.ArrowException, OSError) as e:
-                raise InvalidInput(f"inventory {self.uri!r}: file {key!r} is no Parquet that can be read ({e})") from e
+        for file in self.files(stores):
+            yield from self.read(stores, file, told)
+
+    def shares(self) -> Shares:
+        return InventoryShares(self)
+
+    def files(self, stores: Stores) -> list[File]:
+        """The Parquet files at the URI: itself, or what lies below it.
+
+        Raises:
+            NotFound: there are none.
+        """
+        place, name = parted(self.uri)
+        if stores.blobs.foreign(place).head(name) is not None:
+            return [File(place, name)]
+        below = namespace(self.uri)
+        pages = stores.blobs.foreign(below).pages()
+        found = [os.fsdecode(key) for page in pages for key in page.column("key").to_pylist()]
+        files = [File(below, key) for key in found if key.endswith(".parquet")]
+        if not files:
+            raise NotFound(f"inventory {self.uri!r}: there are no Parquet files", uri=self.uri)
+        return files
+
+    def read(self, stores: Stores, file: File, told: Told = unheard) -> Iterator[pa.Table]:
+        """What one of the files lists of the place, in `LISTED`; `told` hears of all rows of the file.
+
+        Raises:
+            NotFound: the file is gone.
+            InvalidInput: it is no Parquet, or lacks a column.
+        """
+        data = stores.blobs.foreign(file.place).read(file.key)
+        try:
+            with pq.ParquetFile(pa.BufferReader(data)) as opened:
+                for batch in opened.iter_batches(_ROWS, columns=_wanted(opened.schema_arrow, file.key)):
+                    told(batch.num_rows)
+                    yield self._listed(pa.Table.from_batches([batch]))
+        except (pa.ArrowException, OSError) as e:
+            raise InvalidInput(f"inventory {self.uri!r}: file {file.key!r} is no Parquet that can be read ({e})") from e
 
     def addresses(self, keys: pa.StringArray) -> pa.StringArray:
         return full_addresses(self.place, keys)
@@ -109,20 +150,6 @@ class Inventory:
             return column.cast(options=pc.CastOptions(target_type=kind, allow_time_truncate=True))
         except pa.ArrowException as e:
             raise InvalidInput(f"inventory {self.uri!r}: column {name!r}: {column.type} is no {kind}: {e}") from e
-
-
-def _files(stores: Stores, uri: str) -> tuple[Foreign, Sequence[str]]:
-    """The Parquet files at a URI: itself, or what lies below it."""
-    place, name = parted(uri)
-    alone = stores.blobs.foreign(place)
-    if alone.head(name) is not None:
-        return alone, [name]
-    below = stores.blobs.foreign(namespace(uri))
-    found = [os.fsdecode(key) for page in below.pages() for key in page.column("key").to_pylist()]
-    files = [key for key in found if key.endswith(".parquet")]
-    if not files:
-        raise NotFound(f"inventory {uri!r}: there are no Parquet files", uri=uri)
-    return below, files
 
 
 def _wanted(schema: pa.Schema, key: str) -> list[str]:

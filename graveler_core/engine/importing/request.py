@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from graveler_core.engine.draft import Draft
-from graveler_core.engine.importing.sources import Source
+from graveler_core.engine.importing.sources import SHOWN, Source
 from graveler_core.errors import InvalidInput, Kind
 from graveler_core.model.changes import ChangeSummary
 from graveler_core.model.ids import BranchId
@@ -73,6 +73,20 @@ class Tally:
     """Objects whose keys are no valid paths."""
     examples: tuple[InvalidKey, ...] = ()
     """The first hundred of those."""
+
+    @property
+    def met(self) -> int:
+        """Objects that were listed."""
+        return self.objects + self.markers + self.unmatched + self.invalid
+
+    def add(self, other: Tally) -> None:
+        """Add what was met behind it."""
+        self.objects += other.objects
+        self.size += other.size
+        self.markers += other.markers
+        self.unmatched += other.unmatched
+        self.invalid += other.invalid
+        self.examples = (self.examples + other.examples)[:SHOWN]
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,6 @@ from graveler_core.errors import InvalidInput, Kind
 from graveler_core.model.entry import AddressType
 from graveler_core.model.importing import InvalidKey
 from graveler_core.model.names import MAX_PATH_BYTES
-from graveler_core.stores import Stores
 
 PAGE_ROWS = 16_384
 """Objects that are made records at once."""
@@ -36,8 +35,10 @@ _OWN = r"(?:\A|/)_graveler/(?:staging/|[0-9a-f]{64}\z)"
 _WILD = {"**": ".*", "*": "[^/]*", "?": "[^/]"}
 
 
-def records(stores: Stores, request: ImportRequest, tally: Tally, progress: Progress) -> Iterator[pa.Table]:
-    """What is taken of the source, as tables in `RECORD_SCHEMA`, sorted each; in order over all if the source is.
+def records(
+    request: ImportRequest, pages: Iterator[pa.Table], tally: Tally, progress: Progress = lambda more: None
+) -> Iterator[pa.Table]:
+    """What is taken of a source's pages, as tables in `RECORD_SCHEMA`, sorted each; in order over all if the pages are.
 
     Once a key was refused, and may not be left out, nothing more is given: the rest is looked at to tell of all.
 
@@ -45,7 +46,7 @@ def records(stores: Stores, request: ImportRequest, tally: Tally, progress: Prog
         InvalidInput: (`NamespaceInUse`) the source holds files of a repository.
     """
     taking = _Taking(request, tally)
-    for page in _gathered(request.source.pages(stores)):
+    for page in _gathered(pages):
         taken = taking.records(page)
         progress(page.num_rows)
         if taken.num_rows and (request.skip_invalid or not tally.invalid):

@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from graveler_core.blobs.foreign import UNORDERED
-from graveler_core.blobs.port import LISTED, BlobInfo, Foreign
+from graveler_core.blobs.port import LISTED, BlobInfo
 from graveler_core.codec.full_addresses import full_addresses
-from graveler_core.engine.importing.side_by_side import side_by_side
+from graveler_core.engine.importing.shares import ListedShares, Shares, marked
+from graveler_core.engine.importing.side_by_side import Told, side_by_side, unheard
 from graveler_core.errors import NotFound
 from graveler_core.model.address import Namespace, full_address, parted
 from graveler_core.stores import Stores
@@ -47,8 +46,17 @@ class Source(Protocol):
         """Whether the keys rise as bytes over all pages."""
         ...
 
-    def pages(self, stores: Stores) -> Iterator[pa.Table]:
-        """The objects, in `LISTED`, lazily. A key that ends in a slash marks a directory, if the object is empty."""
+    def pages(self, stores: Stores, told: Told = unheard) -> Iterator[pa.Table]:
+        """The objects, in `LISTED`, lazily. A key that ends in a slash marks a directory, if the object is empty.
+
+        Args:
+            stores: Where the objects are looked for.
+            told: Is told of rows that `shares` could as well have listed.
+        """
+        ...
+
+    def shares(self) -> Shares | None:
+        """The source as shares for many machines; None where it is always listed here."""
         ...
 
     def addresses(self, keys: pa.StringArray) -> pa.StringArray:
@@ -78,7 +86,7 @@ class Prefix:
     def rising(self) -> bool:
         return not self.place.bucket.endswith(UNORDERED)
 
-    def pages(self, stores: Stores) -> Iterator[pa.Table]:
+    def pages(self, stores: Stores, told: Told = unheard) -> Iterator[pa.Table]:
         """As the protocol says; each empty object is asked for by its key, which costs a request.
 
         Raises:
@@ -86,11 +94,14 @@ class Prefix:
         """
         objects = stores.blobs.foreign(self.place)
         found = False
-        for page in side_by_side(objects, _marked):
+        for page in side_by_side(objects, marked, told):
             found |= page.num_rows > 0
             yield page
         if not found and self.place.path and _head(stores, self.place.uri) is not None:
             raise NotFound(f"import of {self.name}: is an object itself; import_objects takes it", uri=self.name)
+
+    def shares(self) -> Shares:
+        return ListedShares(self.place)
 
     def addresses(self, keys: pa.StringArray) -> pa.StringArray:
         return full_addresses(self.place, keys)
@@ -119,7 +130,7 @@ class Objects:
     def rising(self) -> bool:
         return True
 
-    def pages(self, stores: Stores) -> Iterator[pa.Table]:
+    def pages(self, stores: Stores, told: Told = unheard) -> Iterator[pa.Table]:
         """As the protocol says.
 
         Raises:
@@ -141,22 +152,11 @@ class Objects:
         ]
         yield pa.Table.from_arrays(columns, schema=LISTED)
 
+    def shares(self) -> None:
+        return None
+
     def addresses(self, keys: pa.StringArray) -> pa.StringArray:
         return pa.array([full_address(self.uris[path]) for path in keys.to_pylist()], pa.string())
-
-
-def _marked(objects: Foreign, page: pa.Table) -> pa.Table:
-    """The page with a slash behind the keys of what only marks a directory."""
-    empty = np.flatnonzero(page.column("size").to_numpy() == 0)
-    keys = page.column("key").combine_chunks()
-    known = [objects.head(os.fsdecode(key)) for key in keys.take(pa.array(empty)).to_pylist()]
-    markers = empty[[info is None for info in known]] if known else empty
-    if not len(markers):
-        return page
-    mask = np.zeros(page.num_rows, np.bool_)
-    mask[markers] = True
-    slashed = pc.binary_join_element_wise(keys.take(pa.array(markers)), b"/", b"")
-    return page.set_column(0, LISTED.field("key"), pc.replace_with_mask(keys, pa.array(mask), slashed))
 
 
 def _directory(uri: str) -> Namespace:

@@ -5,9 +5,15 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import pairwise
 from random import Random
 from typing import TypeVar
 
+import pyarrow as pa
+
+from graveler_core.blobs.port import LISTED
+from graveler_core.segments.sorted_keys import between
 from graveler_core.stores import Stores
 
 T = TypeVar("T")
@@ -42,3 +48,25 @@ class Scattered:
             results.setdefault(number, []).append(pickle.dumps(done))
         self.done.append(len(items))
         return (pickle.loads(chance.choice(results[number])) for number in range(len(items)))
+
+    def sort(
+        self,
+        read: Callable[[Stores, T], Iterator[pa.Table]],
+        items: Sequence[T],
+        cuts: Sequence[bytes],
+        work: Callable[[Stores, int, Iterator[pa.Table]], U],
+    ) -> Iterator[U]:
+        given = [pickle.loads(pickle.dumps(item)) for item in items]
+        reading = pickle.loads(pickle.dumps(read))
+        tables = [LISTED.empty_table(), *(table for item in given for table in reading(self.open(), item))]
+        rows = pa.concat_tables(tables).sort_by("key")
+        bounds = [b"", *(cut + b"\0" for cut in cuts), None]
+        pieces = [between(rows, start or b"", end) for start, end in pairwise(bounds)]
+        return self.map(partial(_piece_worked, work), list(enumerate(pieces)))
+
+
+def _piece_worked(
+    work: Callable[[Stores, int, Iterator[pa.Table]], U], stores: Stores, item: tuple[int, pa.Table]
+) -> U:
+    number, rows = item
+    return work(stores, number, iter([rows.slice(at, 7) for at in range(0, rows.num_rows, 7)]))
