@@ -33,6 +33,7 @@ from graveler_core.errors import InvalidInput
 from jobs.connection import Connection, refuse_memory
 from jobs.piecework import ITEMS, OUTCOMES_SQL, PACKAGE, Done, Failed, Piecework, packed
 from jobs.report import Report
+from jobs.session import require_session
 from jobs.sight import sights
 from jobs.sizes import ROWS_PER_PIECE, THRESHOLD
 from jobs.sorting import ROWS_SQL, in_pieces
@@ -69,8 +70,7 @@ class SparkCluster:
     report: Report = field(default_factory=Report, compare=False)
 
     def __post_init__(self) -> None:
-        if self.spark is None:
-            raise InvalidInput("no Spark session: give one, as SparkSession.builder.getOrCreate() makes it")
+        require_session(self.spark)
         if self.rows_per_piece < 1 or self.threshold < 0:
             raise InvalidInput(
                 f"rows_per_piece is {self.rows_per_piece}, threshold is {self.threshold}: "
@@ -125,6 +125,7 @@ class SparkCluster:
         """The results of so many pieces, in order."""
         with explained():
             spark = self.spark() if callable(self.spark) else self.spark
+            require_session(spark)
             fetch = partial(_gathered(done(spark), pieces).toLocalIterator, prefetchPartitions=True)
             tell = partial(self.report.progressed, stage, total=pieces)
             for ordinal, row in enumerate(watched(spark, fetch, pieces, tell)):

@@ -11,6 +11,8 @@ import sys
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from graveler_core.errors import InvalidInput
+
 _LOCAL: Mapping[str, str] = MappingProxyType(
     {
         "spark.app.name": "graveler",
@@ -44,6 +46,12 @@ def local_settings(cores: int = 2, memory: str = "1g") -> dict[str, str]:
         "spark.driver.memory": memory,
         "spark.sql.shuffle.partitions": str(cores),
     }
+
+
+def require_session(spark: object) -> None:
+    """Raise `InvalidInput` where a caller gives None for a session."""
+    if spark is None:
+        raise InvalidInput("no Spark session: give one, as SparkSession.builder.getOrCreate() makes it")
 
 
 def pin_worker_interpreter() -> None:

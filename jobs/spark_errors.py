@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.metadata import version
@@ -17,8 +19,7 @@ _INSTALL: Final = (
     "spark.pyspark.python) on every machine, or ship an environment with it (spark.archives)"
 )
 _KNOWN: Final = (
-    ("JAVA_GATEWAY_EXITED", "Spark needs Java 17 or later: there is none (JAVA_HOME, PATH), or it ended at once"),
-    ("UnsupportedClassVersionError", "Spark needs Java 17 or later: what JAVA_HOME names is older"),
+    ("JAVA_GATEWAY_EXITED|UnsupportedClassVersionError", "Spark needs Java 17 or later: {java} is none, or older"),
     (
         "SESSION_OR_CONTEXT_NOT_EXISTS|NO_ACTIVE_SESSION|stopped SparkContext|SESSION_CLOSED",
         "the Spark session is stopped, or there is none: make one",
@@ -28,7 +29,16 @@ _KNOWN: Final = (
         "PYTHON_VERSION_MISMATCH",
         "Spark's workers run another Python version than the driver: set PYSPARK_PYTHON to one of the driver's version",
     ),
-    ("Cannot run program", "Spark cannot start its Python workers: PYSPARK_PYTHON names no program that is there"),
+    (
+        "Cannot run program",
+        "Spark cannot start its Python workers: PYSPARK_PYTHON is {python}, no such program",
+    ),
+    ("PACKAGE_NOT_INSTALLED.*(?:grpc|googleapis|zstandard)", "Spark Connect needs more here: install pyspark[connect]"),
+    (
+        "No FileSystem for scheme|ClassNotFoundException.*FileSystem",
+        "Spark has no file system for the objects of this storage namespace: give it one, as spark.jars.packages="
+        "org.apache.hadoop:hadoop-aws for S3",
+    ),
     ("No module named|PACKAGE_NOT_INSTALLED", f"the Python of Spark's workers lacks a module: {_INSTALL}"),
 )
 
@@ -44,5 +54,18 @@ def explained() -> Iterator[None]:
         said = str(error)
         for sign, meaning in _KNOWN:
             if found := re.search(rf".*(?:{sign}).*", said):
-                raise Unavailable(f"{meaning} ({found.group().strip()[:200]})") from error
+                said = found.group().strip()[:200]
+                raise Unavailable(f"{meaning.format(java=_java(), python=_python())} ({said})") from error
         raise
+
+
+def _java() -> str:
+    """Which Java Spark takes."""
+    home = os.environ.get("JAVA_HOME")
+    if home:
+        return f"what JAVA_HOME names, {home!r},"
+    return f"what PATH has, {shutil.which('java')!r}," if shutil.which("java") else "JAVA_HOME is not set, and in PATH"
+
+
+def _python() -> str:
+    return repr(os.environ.get("PYSPARK_PYTHON", "not set"))

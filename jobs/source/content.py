@@ -17,8 +17,10 @@ from graveler_core.errors import InvalidInput, Kind, LimitExceeded, NotFound
 from graveler_core.facade.repository import Repository
 from graveler_core.facade.snapshot import Snapshot
 from graveler_core.model.entry import AddressType
+from jobs.session import require_session
 from jobs.source.options import place, require_known
 from jobs.source.partitions import partition_table
+from jobs.spark_errors import explained
 from jobs.tables import hadoop_uri
 
 if TYPE_CHECKING:
@@ -68,9 +70,11 @@ def graveler_read(  # noqa: PLR0913 - one call, all but four of it optional
     Raises:
         NotFound: (`PathNotFound`) there are no files.
         LimitExceeded: there are more than `MOST_FILES`.
-        InvalidInput: an unknown format, content inline in an entry, a namespace that Spark cannot read, or directories
-            that disagree about the columns.
+        InvalidInput: no session, an unknown format, content inline in an entry, a namespace that Spark cannot read, or
+            directories that disagree about the columns.
+        Unavailable: the session is stopped, or has no file system for the namespace.
     """
+    require_session(spark)
     if format not in FORMATS:
         raise InvalidInput(f"format {format!r}: must be one of {', '.join(FORMATS)}", format=format)
     paths = [path] if isinstance(path, str) else list(path)
@@ -79,9 +83,10 @@ def graveler_read(  # noqa: PLR0913 - one call, all but four of it optional
         files = [file for each in paths for file in _files(at, namespace, each)]
     if not files:
         raise NotFound(f"no files under {', '.join(map(repr, paths))} at {ref!r}", kind=Kind.PathNotFound, paths=paths)
-    reader = spark.read.format(format).options(**options)
-    frame = (reader if schema is None else reader.schema(schema)).load([_GLOB.sub(r"\\\1", file.uri) for file in files])
-    return _with_partitions(spark, frame, files)
+    with explained():
+        reader = spark.read.format(format).options(**options)
+        reader = reader if schema is None else reader.schema(schema)
+        return _with_partitions(spark, reader.load([_GLOB.sub(r"\\\1", file.uri) for file in files]), files)
 
 
 @contextmanager

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from jobs.session import require_session
 from jobs.source.datasource import GravelerDataSource
+from jobs.spark_errors import explained
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
 def register(spark: SparkSession) -> None:
-    """Let a session read and write `format("graveler")`, on this thread too. Repeating it changes nothing."""
-    spark.dataSource.register(GravelerDataSource)
-    # Classic Spark looks for formats in the thread's active session, and a new thread has none: this makes it active.
-    spark.createDataFrame([], "n INT")
+    """Let a session read and write `format("graveler")`, on this thread too. Repeating it changes nothing.
+
+    Raises:
+        InvalidInput: there is no session.
+        Unavailable: it is stopped.
+    """
+    require_session(spark)
+    with explained():
+        spark.dataSource.register(GravelerDataSource)
+        # Classic Spark looks for formats in the thread's active session, and a new thread has none: this makes it active.
+        spark.createDataFrame([], "n INT")

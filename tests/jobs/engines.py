@@ -32,11 +32,20 @@ class OneSeed(RandomIds):
 class Engines:
     """Two repositories: `alone`, and `spark`, whose work is cut into pieces."""
 
-    def __init__(self, spark: SparkSession, root: Path, rows_per_piece: int = 10_000, threshold: int = 20_000) -> None:
-        connection = Connection(f"sqlite:///{root}/meta.db?durability=process")
+    def __init__(
+        self,
+        spark: SparkSession,
+        root: Path,
+        rows_per_piece: int = 10_000,
+        threshold: int = 20_000,
+        connection: Connection | None = None,
+    ) -> None:
+        connection = connection or Connection(f"sqlite:///{root}/meta.db?durability=process")
         self.report = Report()
         cluster = SparkCluster(spark, connection, rows_per_piece, threshold, self.report)
-        stores = replace(wiring.open_stores(connection.url), ids=OneSeed())
+        stores = replace(
+            wiring.open_stores(connection.url, storage_options=connection.storage_options or None), ids=OneSeed()
+        )
         self.alone = Graveler(stores).create_repository("alone", (root / "alone").as_uri())
         self.spark = Graveler(replace(stores, cluster=cluster)).create_repository("spark", (root / "spark").as_uri())
         self.stores = stores

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import TypeVar
 
+import pyarrow as pa
 from pyspark import TaskContext
 
-from graveler_core.errors import Conflict, Kind
+from graveler_core.blobs.port import LISTED
+from graveler_core.errors import Conflict, Kind, NotFound
 from graveler_core.facade.graveler import Graveler
 from graveler_core.model.entities import Repository
 from graveler_core.stores import Stores
@@ -93,3 +96,32 @@ def partition(stores: Stores, item: int) -> tuple[int, int]:
     context = TaskContext.get()
     assert context is not None
     return context.partitionId(), context.attemptNumber()
+
+
+def listed(numbers: list[int]) -> pa.Table:
+    """A listing of objects, each named by its number."""
+    columns = [
+        [b"%06d" % number for number in numbers],
+        numbers,
+        [None if number % 2 else "e" for number in numbers],
+        pa.array(numbers, pa.timestamp("us", "UTC")),
+    ]
+    return pa.table(columns, LISTED)
+
+
+def hundred_rows(stores: Stores, item: int) -> Iterator[pa.Table]:
+    """Every tenth object of a thousand, in two pages, in no order."""
+    yield listed(list(range(item, 500, 10))[::-1])
+    yield listed(list(range(500 + item, 1_000, 10)))
+
+
+def rows_but_one(gone: int, stores: Stores, item: int) -> Iterator[pa.Table]:
+    """As `hundred_rows`; one of the items ends with an error half way."""
+    yield from islice(hundred_rows(stores, item), 1)
+    if item == gone:
+        raise NotFound(f"item {item} is gone")
+
+
+def keys_of_piece(stores: Stores, number: int, pages: Iterator[pa.Table]) -> tuple[int, list[bytes]]:
+    """A piece's number and its keys."""
+    return number, [key for page in pages for key in page.column("key").to_pylist()]
