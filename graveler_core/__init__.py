@@ -3,11 +3,12 @@
 from graveler_core.model.changes import Change, ChangeKind, ChangeSummary, MergeConflict, MergeStrategy
 from graveler_core.model.compaction import Thresholds
 from graveler_core.model.entry import AddressType, CommonPrefix, Entry
-from graveler_core.model.operations import ConflictKind, OperationConflict, Put, Remove, Resolution, Unchanged
+from graveler_core.model.operations import Basis, ConflictKind, OperationConflict, Put, Remove, Resolution, Unchanged
 from graveler_core.wiring import compare_stores, connect, copy_store
 
 __all__ = [
     "AddressType",
+    "Basis",
     "Change",
     "ChangeKind",
     "ChangeSummary",

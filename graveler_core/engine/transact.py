@@ -1,7 +1,8 @@
 """Transact: operations checked against the head and committed in one step, without staging. Source: seed 002.
 
-1. Records, fresh. An operation on a path that is staged is refused: any layer down to the first restoration over the
-   path has a record of it or a removal over it, or the compacted tree differs from the head there.
+1. Records, fresh. Where the author says what it looked at, the branch must hold it still (`engine.basis`). An operation
+   on a path that is staged is refused: any layer down to the first restoration over the path has a record of it or a
+   removal over it, or the compacted tree differs from the head there.
 2. What the paths hold at the head: index lookups; all conflicts together end the call.
 3. Apply to the head, and to the compacted tree where there is one: else the next commit would revert it. Blobs, then
    header and layout; unreachable until the swap. A crash leaves garbage, nothing else.
@@ -29,6 +30,7 @@ from graveler_core.codec.staged_record import encode_entry, encode_tombstone
 from graveler_core.committed.index.lookup import lookup_few, lookup_many
 from graveler_core.committed.index.successor import Successor, on_metarange, small_successor, successor
 from graveler_core.engine.advance import Tried, advance
+from graveler_core.engine.basis import require_basis
 from graveler_core.engine.draft import Content, Draft, build
 from graveler_core.engine.earlier import made_by_call, made_under_key
 from graveler_core.engine.permitted import require_permitted
@@ -41,7 +43,7 @@ from graveler_core.errors import Conflict, CorruptData, DirtyBranch, NoChanges
 from graveler_core.model.entry import Entry
 from graveler_core.model.ids import BranchId, CommitId, MetarangeId, Nonce, RepositoryId, RepositoryUid
 from graveler_core.model.index import Index
-from graveler_core.model.operations import Operation, Put
+from graveler_core.model.operations import Basis, Operation, Put
 from graveler_core.model.protection import Action
 from graveler_core.objects.commits import StoredCommit
 from graveler_core.staging import stack as staged
@@ -58,6 +60,8 @@ class Transaction:
 
     operations: Sequence[Operation]
     arbiter: Arbiter = fail
+    basis: Basis | None = None
+    """What the branch must hold still."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +74,7 @@ class _Call:
     drawn: Mapping[str, uuid.UUID]
     """Content ids for new entries, by path."""
     nonce: Nonce
+    basis: Basis | None
     created: dict[RepositoryUid, Blobs] = field(default_factory=dict)
     """Blobs that write nothing twice."""
 
@@ -88,7 +93,8 @@ def transact(
     """Do all operations in one commit, or none.
 
     Raises:
-        Conflict: (`TransactionConflict`) `details["conflicts"]` lists every operation that does not fit what is there.
+        Conflict: (`TransactionConflict`) `details["conflicts"]` lists every operation that does not fit what is there;
+            (`LostRace`) the branch does not hold any more what the transaction is based on.
         DirtyBranch: some of the paths are staged on the branch; `details["paths"]` names them.
         NoChanges: the operations change nothing.
         PermissionDenied: the branch is protected from commits, or the repository is read-only.
@@ -134,7 +140,7 @@ def _call(stores: Stores, transaction: Transaction) -> _Call:
     new = [operation.path for operation in operations if isinstance(operation, Put) and operation.expected is None]
     drawn = {path: uuid.UUID(stores.ids.fresh()) for path in new}
     paths = sorted({operation.path for operation in operations})
-    return _Call(operations, paths, transaction.arbiter, drawn, Nonce(stores.ids.fresh()))
+    return _Call(operations, paths, transaction.arbiter, drawn, Nonce(stores.ids.fresh()), transaction.basis)
 
 
 def _build(stores: Stores, registers: Registers, call: _Call, draft: Draft) -> _Built:
@@ -143,6 +149,8 @@ def _build(stores: Stores, registers: Registers, call: _Call, draft: Draft) -> _
     trees = view.indexes.trees
     created = call.created.setdefault(registers.repository.uid, CreatedOnce(trees.blobs))
     view = replace(view, indexes=replace(view.indexes, trees=replace(trees, blobs=created)))
+    if call.basis is not None:
+        require_basis(stores, registers, view, call.basis)
     existing = _held(view, view.head, call.paths)
     _require_unstaged(view, call.paths, existing)
     outcome = with_content_ids(validate(call.operations, existing, call.arbiter), call.drawn)

@@ -38,9 +38,9 @@ from graveler_core.model.compaction import CompactionHistory
 from graveler_core.model.entities import Branch as BranchRecord
 from graveler_core.model.entities import Repository as RepositoryRecord
 from graveler_core.model.entry import CommonPrefix, Entry
-from graveler_core.model.ids import BranchId
+from graveler_core.model.ids import BranchId, CommitId
 from graveler_core.model.names import path_key, prefix_key
-from graveler_core.model.operations import Operation
+from graveler_core.model.operations import Basis, Operation
 from graveler_core.refs import branches
 from graveler_core.segments.sorted_keys import prefix_end
 from graveler_core.stores import Stores
@@ -166,20 +166,25 @@ class Branch:
         committer: str = "",
         metadata: Mapping[str, str] | None = None,
         on_conflict: Arbiter = fail,
+        on: Basis | str | None = None,
         idempotency_key: str = "",
     ) -> CommitRecord:
         """Do operations (`Put`, `Remove`, `Unchanged`) in one commit, or none; nothing is staged.
 
         Args:
             on_conflict: Decides about each operation that does not fit what is there; refuses it when not given.
+            on: The id of the commit that the branch's head must be; or a `Basis`, which names prefixes: only what lies
+                under them must be as in that commit, and nothing be staged there.
 
         Raises:
-            Conflict: (`TransactionConflict`) `details["conflicts"]` lists the operations that do not fit.
-            DirtyBranch: some of the paths are staged on the branch.
+            Conflict: (`TransactionConflict`) `details["conflicts"]` lists the operations that do not fit; (`LostRace`)
+                the branch has moved on from `on`: look again, then repeat.
+            DirtyBranch: some of the paths, or something under a prefix, are staged on the branch.
             NoChanges: the operations change nothing.
         """
         draft = Draft(message, committer, metadata or {}, idempotency_key=idempotency_key)
-        return commit_record(transact.transact(*self._at, transact.Transaction(operations, on_conflict), draft))
+        basis = Basis(CommitId(on)) if isinstance(on, str) else on
+        return commit_record(transact.transact(*self._at, transact.Transaction(operations, on_conflict, basis), draft))
 
     def reset(self, prefix: str = "") -> None:
         """Discard what is staged: everything, or what lies under a prefix."""

@@ -8,7 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from graveler_core.errors import InvalidInput
 from graveler_core.model.entry import Entry
+from graveler_core.model.ids import CommitId
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,24 @@ class Unchanged:
 
 
 Operation = Put | Remove | Unchanged
+
+
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """The commit that the author of a transaction looked at, and which part of it the operations depend on.
+
+    An operation speaks of its own path alone. Whoever replaces all that lies under a prefix depends on the paths that
+    are *not* there, too.
+    """
+
+    commit: CommitId
+    under: tuple[str, ...] = ()
+    """Only what lies under these prefixes must be as it was, and nothing may be staged there; without any the head must
+    be this very commit, whatever is staged."""
+
+    def __post_init__(self) -> None:
+        if isinstance(self.under, str):
+            raise InvalidInput(f"Basis.under: a tuple of prefixes, not {self.under!r}")
 
 
 class ConflictKind(StrEnum):

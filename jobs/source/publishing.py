@@ -6,6 +6,10 @@ changes, and would let two overwrites both win.) A transaction decides by paths,
 none; so each write also puts the marker `_SUCCESS`, which Spark passes by, over the very one that it saw. Whoever comes
 second conflicts there, looks again at what the table holds, and tries anew.
 
+An overwrite also depends on what it did not see: others may put files into the directory who know no marker. So it says
+on which commit it looked (`Basis`), and conflicts if what it replaces holds anything else when it is swapped in. What is
+staged there is somebody's who has not published it: the overwrite is refused, and nothing is thrown away.
+
 Exactly once: a transaction has an idempotency key. One that was made under the key before is given back, and the files
 of the repetition, which it does not name, are deleted. A crash before the swap leaves files that nothing names.
 """
@@ -16,18 +20,19 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from graveler_core.errors import Conflict, DirtyBranch, Kind, NotFound
+from graveler_core.errors import Conflict, Kind, NotFound
 from graveler_core.facade.history import CommitRecord
 from graveler_core.facade.repository import Repository
 from graveler_core.facade.snapshot import Snapshot
 from graveler_core.model.entry import AddressType, Entry
-from graveler_core.model.operations import Operation, Put, Remove
+from graveler_core.model.operations import Basis, Operation, Put, Remove
 from jobs.source.target import Target
 from jobs.source.upload import Uploaded, discard, upload_columns
 
 MARKER = "_SUCCESS"
 _ATTEMPTS = 20
 """Writers of one table that may come in between."""
+_ANOTHER_CAME_FIRST = (Kind.TransactionConflict, Kind.LostRace)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +49,7 @@ def publish(target: Target, job: Job) -> CommitRecord | None:
 
     Raises:
         DirtyBranch: something is staged where the write would take effect: commit or reset it first.
-        Conflict: (`TransactionConflict`) other writers of the table came in between, again and again.
+        Conflict: (`TransactionConflict`, `LostRace`) others wrote into the directory in between, again and again.
         PermissionDenied: the branch is protected, or the repository read-only.
     """
     if not any(each.files for each in job.uploaded):
@@ -63,18 +68,18 @@ def publish(target: Target, job: Job) -> CommitRecord | None:
 def _commit(repository: Repository, target: Target, job: Job) -> CommitRecord:
     branch = repository.branch(target.branch)
     for attempt in range(_ATTEMPTS):
-        if target.overwrite:
-            _require_unstaged(repository, target)
+        at = repository.at(f"{target.branch}@")
         try:
             return branch.transact(
-                _operations(repository.at(f"{target.branch}@"), target, job),
+                _operations(at, target, job),
                 message=target.message,
                 committer=target.committer,
                 metadata={**target.metadata, **job.metadata},
+                on=Basis(at.commit_id, tuple(target.replaced())) if target.overwrite else None,
                 idempotency_key=job.key,
             )
         except Conflict as e:
-            if e.kind is not Kind.TransactionConflict or attempt == _ATTEMPTS - 1:
+            if e.kind not in _ANOTHER_CAME_FIRST or attempt == _ATTEMPTS - 1:
                 raise
     raise AssertionError("the last attempt raises")
 
@@ -95,17 +100,6 @@ def _marker(job: Job, former: Entry | None) -> Entry:
     data = json.dumps({"job": job.key}).encode()
     marker = Entry(data=data, size=len(data), address_type=AddressType.INLINE, content_type="application/json")
     return marker if former is None else replace(marker, content_id=former.content_id, payload=former.payload)
-
-
-def _require_unstaged(repository: Repository, target: Target) -> None:
-    """An overwrite replaces what the head holds; what is staged there would show through afterwards."""
-    branch = repository.branch(target.branch)
-    staged = next((change for each in target.replaced() for change in branch.uncommitted(each, limit=1)), None)
-    if staged is not None:
-        raise DirtyBranch(
-            f"path {target.path!r}: {staged.path!r} is staged on branch {target.branch!r}; commit or reset it first",
-            paths=[staged.path],
-        )
 
 
 def _holds(at: Snapshot, path: str) -> bool:

@@ -28,7 +28,7 @@ from graveler_core.engine.snapshot import get as get_committed
 from graveler_core.errors import NoChanges
 from graveler_core.model.changes import MergeStrategy
 from graveler_core.model.entry import Entry
-from graveler_core.model.operations import Put
+from graveler_core.model.operations import Basis, Put, Remove
 from graveler_core.objects.commits import StoredCommit
 from graveler_core.refs.branches import get_branch
 from graveler_core.refs.repositories import get as get_repository
@@ -205,6 +205,28 @@ def transact_one(cast: Cast, stores: Stores, name: str) -> None:
             return
 
 
+def overwrite(cast: Cast, stores: Stores, name: str) -> None:
+    """One file in the place of all that the head holds under a prefix."""
+    files = [path for path in PATHS if path.startswith(PREFIXES[0])]
+    path, entry = cast.chance.choice(files), cast.entry()
+    key = cast.chance.choice(["", f"key-{next(cast.numbers)}"])
+    for _ in range(2 if key else 1):
+        sets = {file: entry.size if file == path else None for file in files}
+        with cast.history.operation("transact", name, mark=cast.mark(), key=key, sets=sets) as operation:
+            repo = get_repository(stores.kv, stores.clock, stores.ids, REPO)
+            head = get_branch(stores.kv, repo, WORK).value.commit_id
+            held = {file: get_committed(stores, REPO, head, file) for file in files}
+            operation.expected = {file: None if found is None else found.size for file, found in held.items()}
+            found = held[path]
+            new = entry if found is None else replace(entry, content_id=found.content_id)
+            gone = [Remove(file) for file, found in held.items() if found is not None and file != path]
+            draft = Draft(operation.mark, name, idempotency_key=key)
+            transaction = transact.Transaction([*gone, Put(path, new, found)], basis=Basis(head, (PREFIXES[0],)))
+            operation.answer = transact.transact(stores, REPO, WORK, transaction, draft).id
+        if operation.error is None or cast.chance.random() < 0.5:
+            return
+
+
 def compact(cast: Cast, stores: Stores, name: str) -> None:
     # By the step alone: another draw would give every seed another history.
     every = INTERVAL if cast.scheduler.step % 3 == 0 else timedelta(0)
@@ -261,6 +283,7 @@ OTHERS: dict[Act, int] = {
     sweep_all: 5,
     fold_head: 3,
     put_again: 4,
+    overwrite: 8,
     protect: 5,
     clean_up: 9,
     bring_back: 9,
@@ -276,6 +299,7 @@ RARE_THEMES: dict[str, tuple[Act, ...]] = {
     "removals": (put_again, remove, transact_one, put_again, remove, transact_one, commit_all),
     "removals and repositories": (put_again, remove, recreate_repository),
     "indexes": (change, change, revert),
+    "overwrites": (put, put_many, remove, remove_prefix, reset_prefix, commit_all, transact_one, overwrite, compact),
     "moves": (remove, change, compact, compact, hard_reset, hard_reset, hard_reset),
     "sweeps": (change, fold_head, sweep_all, compact),
     "protection": (put, remove, put_many, reset_all, commit_all, merge_side, transact_one, recreate_branch, protect),

@@ -36,7 +36,18 @@ def test_histories_keep_the_promises(batch: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "theme", ["indexes", "removals", "sweeps", "folds", "compactions", "protection", references.THEME, *cleaning.THEMES]
+    "theme",
+    [
+        "indexes",
+        "removals",
+        "overwrites",
+        "sweeps",
+        "folds",
+        "compactions",
+        "protection",
+        references.THEME,
+        *cleaning.THEMES,
+    ],
 )
 def test_histories_of_a_theme_keep_the_promises(theme: str) -> None:
     wrong = verdicts(0, BATCH, theme)

@@ -72,7 +72,7 @@ def test_what_is_staged_in_the_table_is_not_lost(place: Lake) -> None:
     write(place, 1)
     place.repo.branch("main").put("t/mine", b"x")
     write(place, 2)
-    with pytest.raises(DirtyBranch, match=r"path 't': 't/mine' is staged on branch 'main'; commit or reset"):
+    with pytest.raises(DirtyBranch, match=r"'t/mine' is staged on branch 'main', under 't/'; commit or reset"):
         write(place, 3, overwrite=True)
     assert numbers(place, "main@") == [1, 2]
 
@@ -116,6 +116,78 @@ def test_a_writer_in_between_is_not_overlooked(
     write(place, 9, overwrite=overwrite)
     assert calls == 3
     assert numbers(place) == ([9] if overwrite else [8, 9])
+
+
+@pytest.mark.parametrize("how", ["commit", "merge", "compaction and commit"])
+def test_files_of_others_that_come_in_between_are_overwritten_too(
+    place: Lake, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    """They know no marker, and the paths of the overwrite are not theirs."""
+    write(place, 0)
+    branch = place.repo.branch("main")
+    real, calls = publishing._operations, 0
+
+    def late(*args: Any) -> Any:
+        nonlocal calls
+        found = real(*args)
+        calls += 1
+        if calls == 1 and how == "merge":
+            side = place.repo.create_branch("side", "main")
+            side.put("t/theirs", b"x")
+            side.commit("theirs")
+            place.repo.merge("side", "main")
+        elif calls == 1:
+            branch.put("t/theirs", b"x")
+            if how != "commit":
+                branch.compact()
+            branch.commit("theirs")
+        return found
+
+    monkeypatch.setattr(publishing, "_operations", late)
+    write(place, 9, overwrite=True)
+    assert calls == 2
+    assert numbers(place) == [9]
+    assert place.repo.at("main~1").read("t/theirs") == b"x"
+
+
+def test_what_is_staged_in_between_is_not_lost(place: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(place, 0)
+    real = publishing._operations
+
+    def late(*args: Any) -> Any:
+        place.repo.branch("main").put("t/theirs", b"x")
+        return real(*args)
+
+    monkeypatch.setattr(publishing, "_operations", late)
+    with pytest.raises(DirtyBranch, match="'t/theirs' is staged"):
+        write(place, 9, overwrite=True)
+    assert numbers(place, "main@") == [0]
+    assert place.repo.branch("main").read("t/theirs") == b"x"
+
+
+def test_commits_elsewhere_are_no_hindrance(place: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    real, calls = publishing._operations, 0
+
+    def late(*args: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        found = real(*args)
+        place.repo.branch("main").put("beside", b"x")
+        place.repo.branch("main").commit("beside")
+        return found
+
+    monkeypatch.setattr(publishing, "_operations", late)
+    write(place, 9, overwrite=True)
+    assert calls == 1
+    assert [commit.message for commit in place.repo.log("main", limit=2)] == ["Overwrite t", "beside"]
+
+
+def test_a_repetition_of_an_overwrite_does_not_overwrite_what_came_since(place: Lake) -> None:
+    write(place, 1, overwrite=True, idempotency_key="job-1")
+    write(place, 2)
+    place.repo.branch("main").put("t/mine", b"x")
+    write(place, 1, overwrite=True, idempotency_key="job-1")
+    assert numbers(place, "main@") == [1, 2]
 
 
 def test_writers_that_always_lose_give_up(place: Lake, monkeypatch: pytest.MonkeyPatch) -> None:

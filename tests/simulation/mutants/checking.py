@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from graveler_core.engine import merge, reset, transact, transplant
+from graveler_core.engine import basis, merge, reset, transact, transplant
 from graveler_core.engine.uncommitted import against_head
 from graveler_core.engine.view import view_of
 from graveler_core.errors import DirtyBranch
@@ -68,4 +68,42 @@ def transact_ignores_what_the_paths_hold() -> Iterator[None]:
         return real(operations, {o.path: o.expected for o in operations if o.expected is not None}, arbiter)
 
     with instead((transact, "validate", validated)):
+        yield
+
+
+@mutant(seed=3, breaks="4", theme="overwrites")
+def overwrite_does_not_look_who_was_there() -> Iterator[None]:
+    """A transaction that depends on a prefix goes by what its author saw there."""
+    with instead((basis, "diff", lambda *_: iter(()))):
+        yield
+
+
+@mutant(seed=56, breaks="1", theme="overwrites")
+def overwrite_ignores_what_is_staged() -> Iterator[None]:
+    """A transaction that depends on a prefix asks for what is staged at its own paths only."""
+    with instead((basis, "_staged", _nothing)):
+        yield
+
+
+@mutant(seed=257, breaks="1", theme="overwrites")
+def overwrite_ignores_what_was_compacted() -> Iterator[None]:
+    """A transaction that depends on a prefix looks at the layers, not into the compacted tree."""
+    with instead((basis.KeptDifferences, "between", lambda *_, **__: iter(()))):
+        yield
+
+
+@mutant(seed=12, breaks="4", theme="overwrites")
+def overwrite_looks_only_once() -> Iterator[None]:
+    """A transaction that lost a swap does not ask again whether its basis stands."""
+    asked: set[int] = set()
+    real = transact.require_basis
+
+    def required(stores: Stores, registers: Registers, view: Any, on: Any) -> None:
+        if id(on) not in asked:
+            asked.add(id(on))
+            kept.append(on)
+            real(stores, registers, view, on)
+
+    kept: list[Any] = []  # so that no other gets the id
+    with instead((transact, "require_basis", required)):
         yield
