@@ -20,7 +20,7 @@ from graveler_core.committed.outline import about_between, outline, unshared
 from graveler_core.engine import view as views
 from graveler_core.engine.pressure import counted_in
 from graveler_core.engine.view import View
-from graveler_core.kv.bulk import split_points
+from graveler_core.kv.bulk import about_rows, split_points
 from graveler_core.model.entities import Repository
 from graveler_core.model.ids import BranchId
 from graveler_core.model.index import Index
@@ -31,6 +31,9 @@ from graveler_core.staging.prefixes import Source, spans
 from graveler_core.staging.stack import Stack, Staged, lookup_many
 from graveler_core.stores import Stores
 
+_DOUBTED = 65_536
+"""Counters that tell of fewer records in a token are not believed: writers that were killed took their counts along.
+The store counts such a token itself, which costs little if they were right."""
 _LOOK = 256
 """So many rows of nodes tell how much two trees differ: fewer changes than that are known by the range."""
 
@@ -60,7 +63,7 @@ class ChangeSource(Protocol):
         ...
 
     def rows(self, stores: Stores) -> int:
-        """About how many changes there are, without asking the key-value store where they are."""
+        """About how many changes there are, without reading them."""
         ...
 
     def staying(self, stores: Stores, keys: Sequence[bytes]) -> set[bytes]:
@@ -122,8 +125,14 @@ class StagedChanges:
 
     def _counted(self, stores: Stores) -> dict[Layer, int]:
         writes = counted_in(stores, self.repository, self.branch)
-        records = [layer for layer in self.layers if isinstance(layer, SealedToken | SegmentLayer)]
-        return {e: e.count if isinstance(e, SegmentLayer) else writes.get(e.id, 0) for e in records}
+        found = dict[Layer, int]()
+        for layer in self.layers:
+            if isinstance(layer, SegmentLayer):
+                found[layer] = layer.count
+            elif isinstance(layer, SealedToken):
+                counted = writes.get(layer.id, 0)
+                found[layer] = counted if counted >= _DOUBTED else about_rows(stores.kv, keys.staging(layer.token))
+        return found
 
     def _masked(self, stores: Stores, wanted: int) -> list[Weight]:
         """What removals and restorations change, as far as the trees tell."""

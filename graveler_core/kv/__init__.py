@@ -1,6 +1,7 @@
 """Key-value stores: the port, its limits, bulk verbs, and the registry of backends."""
 
 from graveler_core.kv.bulk import (
+    about_rows,
     drop_partition,
     get_many,
     load,
@@ -18,6 +19,7 @@ __all__ = [
     "Predicate",
     "Store",
     "Stored",
+    "about_rows",
     "drop_partition",
     "get_many",
     "load",

@@ -96,6 +96,15 @@ class TakesTurns(Protocol):
 
 
 @runtime_checkable
+class CountsRows(Protocol):
+    """Knows how many rows a partition holds without handing them over."""
+
+    def about_rows(self, partition: bytes) -> int:
+        """About how many rows there are, within a factor of two while nobody writes; 0 only where there are none."""
+        ...
+
+
+@runtime_checkable
 class SplitsPartitions(Protocol):
     """Knows where to cut a partition."""
 

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from graveler_core.errors import InvalidInput
 from graveler_core.kv.abilities import (
+    CountsRows,
     DeletesTogether,
     DropsPartitions,
     Expected,
@@ -153,6 +154,19 @@ def split_points(store: Store, partition: bytes, n: int) -> list[bytes]:
     return split_by_scan(scan_arrow(store, partition), n)
 
 
+def about_rows(store: Store, partition: bytes) -> int:
+    """About how many rows a partition holds: within a factor of two while nobody writes, 0 only where there are none.
+
+    To decide how work is done, never what comes of it. All of the partition may be read, but nothing is handed over
+    where the store can do without.
+    """
+    check_partition(partition)
+    able: CountsRows | None = _able(store, CountsRows)
+    if able is not None:
+        return able.about_rows(partition)
+    return count_by_scan(scan_arrow(store, partition))
+
+
 def load_in_chunks(store: Store, partition: bytes, keys: pa.BinaryArray, values: pa.BinaryArray) -> None:
     """The fallback of `load`."""
     for offset in range(0, len(keys), CHUNK_ROWS):
@@ -174,6 +188,11 @@ def split_by_scan(rows: Iterator[pa.RecordBatch], pieces: int) -> list[bytes]:
     """The fallback of `split_points`: reads all keys of `rows` (key, value) and takes those that begin a piece."""
     keys = pa.chunked_array([batch.column("key") for batch in rows], pa.binary())
     return [keys[row].as_py() for row in split_rows(len(keys), pieces)]
+
+
+def count_by_scan(rows: Iterator[pa.RecordBatch]) -> int:
+    """The fallback of `about_rows`: reads all rows."""
+    return sum(batch.num_rows for batch in rows)
 
 
 def batches(rows: Iterator[KeyValue]) -> Iterator[pa.RecordBatch]:

@@ -197,6 +197,10 @@ class MemoryStore:
             keys = self._partition(partition).keys
             return [keys[row] for row in split_rows(len(keys), pieces)]
 
+    def about_rows(self, partition: bytes) -> int:
+        with self._memory.lock:
+            return len(self._partition(partition).keys)
+
     def _partition(self, partition: bytes) -> _Partition:
         if self._closed:
             raise Unavailable("the memory store was closed")

@@ -182,6 +182,10 @@ class PostgreSQLStore:
     def split_points(self, partition: bytes, pieces: int) -> list[bytes]:
         return [key for [key] in self._read(sql.SPLIT, (pieces, partition))]
 
+    def about_rows(self, partition: bytes) -> int:
+        [[rows]] = self._read(sql.COUNT, (partition,))
+        return int(rows)
+
     def turn(self, name: str, patience: float) -> AbstractContextManager[None]:
         return self._turns.turn(name, patience)
 

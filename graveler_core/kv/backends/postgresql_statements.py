@@ -60,6 +60,8 @@ DROP: Final = (
     " (SELECT key FROM graveler_kv WHERE partition=%b ORDER BY key LIMIT %s)"
 )
 ANY: Final = "SELECT 1 FROM graveler_kv WHERE partition=%b LIMIT 1"
+COUNT: Final = "SELECT count(*) FROM graveler_kv WHERE partition=%b"
+"""Of the index alone, as far as the table was vacuumed. The planner's statistics know no young partition."""
 SPLIT: Final = (
     "SELECT min(key) FROM (SELECT key, ntile(%s) OVER (ORDER BY key) AS piece FROM graveler_kv WHERE partition=%b)"
     " AS tiled GROUP BY piece ORDER BY piece OFFSET 1"

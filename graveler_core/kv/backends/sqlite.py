@@ -203,6 +203,10 @@ class SQLiteStore:
     def split_points(self, partition: bytes, pieces: int) -> list[bytes]:
         return self._run(lambda connection: _split(connection, partition, pieces))
 
+    def about_rows(self, partition: bytes) -> int:
+        [[rows]] = self._read(_COUNT, (partition,))
+        return int(rows)
+
     def turn(self, name: str, patience: float) -> AbstractContextManager[None]:
         return self._turns.turn(name, patience)
 

@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from graveler_core.kv import bulk
 from graveler_core.kv.abilities import (
+    CountsRows,
     DropsPartitions,
     Expected,
     GetsMany,
@@ -148,6 +149,12 @@ class Passing:
         if not isinstance(inner, SplitsPartitions):
             return bulk.split_by_scan(self.scan_arrow(partition, Interval(b"", None)), pieces)
         return self.step(Call("split_points", partition), lambda: inner.split_points(partition, pieces))
+
+    def about_rows(self, partition: bytes) -> int:
+        inner = self.inner
+        if not isinstance(inner, CountsRows):
+            return bulk.count_by_scan(self.scan_arrow(partition, Interval(b"", None)))
+        return self.step(Call("about_rows", partition), lambda: inner.about_rows(partition))
 
     def turn(self, name: str, patience: float) -> AbstractContextManager[None]:
         # No step: it does nothing to what is stored, and what waits here is not the store.

@@ -17,7 +17,7 @@ from graveler_core.testing.store_cases.values import value_of
 
 
 class BulkCases:
-    """get_many, set_many, load, scan_arrow, drop_partition, split_points."""
+    """get_many, set_many, load, scan_arrow, drop_partition, split_points, about_rows."""
 
     def test_get_many_keeps_order_and_places(self, store: Store) -> None:
         put(store, KEYS)
@@ -153,3 +153,22 @@ class BulkCases:
             assert set(points) <= {b"\xff"}
             with pytest.raises(InvalidInput):
                 bulk.split_points(source, b"p", 0)
+
+    def test_about_rows(self, store: Store) -> None:
+        fill(store)
+        put(store, (b"extra",))
+        for source in (store, PlainStore(store)):
+            assert MANY // 2 <= bulk.about_rows(source, b"p") <= MANY * 2
+            assert bulk.about_rows(source, b"never") == 0
+            assert bulk.about_rows(source, b"q") in (1, 2)
+
+    def test_about_rows_of_a_partition_that_shrinks(self, store: Store) -> None:
+        """What is gone counts no more, so that a commit of a few rows is not taken for a large one."""
+        keys = numbered(range(50))
+        put(store, keys)
+        for key in keys[3:]:
+            store.delete(b"p", key)
+        for source in (store, PlainStore(store)):
+            assert 1 <= bulk.about_rows(source, b"p") <= 6
+        bulk.drop_partition(store, b"p")
+        assert bulk.about_rows(store, b"p") == 0

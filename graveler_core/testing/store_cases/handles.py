@@ -86,6 +86,7 @@ class HandleCases:
             lambda: list(bulk.scan_arrow(closed, b"p")),
             lambda: bulk.drop_partition(closed, b"p"),
             lambda: bulk.split_points(closed, b"p", 2),
+            lambda: bulk.about_rows(closed, b"p"),
         )
         for verb in verbs:
             with pytest.raises(Unavailable):

@@ -28,6 +28,7 @@ PARTITION_VERBS: tuple[Callable[[Store, bytes], object], ...] = (
     bulk.scan_arrow,
     bulk.drop_partition,
     lambda store, partition: bulk.split_points(store, partition, 2),
+    bulk.about_rows,
 )
 
 

@@ -14,8 +14,9 @@ import pytest
 from graveler_core.blobs.open import OpenedBlobs
 from graveler_core.codec.record_format import TOMBSTONE_VALUE
 from graveler_core.committed.interval import Cut
-from graveler_core.engine import building, bulk, cuts
+from graveler_core.engine import building, bulk, cuts, sources
 from graveler_core.engine.compaction import Compacted
+from graveler_core.engine.counting import write_down_at_end
 from graveler_core.errors import Conflict, SlowDown
 from graveler_core.facade.graveler import Graveler
 from graveler_core.facade.repository import Repository
@@ -130,6 +131,36 @@ def test_commits_of_one_huge_token(both: Both) -> None:
     both.play(put(MANY), lambda repo: repo.branch("main").pressure(exact=True), commit())
     assert both.cluster.done == [4]
     both.same()
+
+
+@pytest.mark.parametrize("lost", ["all", "most"])
+def test_a_commit_of_what_killed_writers_staged(both: Both, lost: str) -> None:
+    """Their counts died with them: the store is asked how much there is."""
+    both.cluster.least = 300
+    stores = both.repos[1]._stores
+    both.play(put(MANY))
+    stores.counts.begin()
+    if lost == "most":
+        both.play(put({"k/0001": 9}), lambda repo: write_down_at_end(repo._stores))
+    both.play(commit())
+    assert both.cluster.done == [4]
+    both.same()
+
+
+def test_counters_that_tell_much_are_believed(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sources, "_DOUBTED", 300)
+    both.play(put(MANY), lambda repo: repo.branch("main").pressure(exact=True))
+    monkeypatch.setattr(sources, "about_rows", None)
+    both.play(commit())
+    assert both.cluster.done == [4]
+    both.same()
+
+
+def test_without_a_cluster_nothing_is_counted(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sources, "about_rows", None)
+    put(MANY)(both.repos[0])
+    both.repos[0].branch("main").commit("here")
+    assert both.repos[0].at("main@").get("k/0001").size == 1
 
 
 def test_a_commit_on_a_compacted_tree(both: Both) -> None:

@@ -17,9 +17,11 @@ def test_abilities_are_used() -> None:
     bulk.load(store, b"p", pa.array([b"c", b"d"]), pa.array([b"3", b"4"]))
     assert list(bulk.scan_arrow(store, b"p"))
     bulk.split_points(store, b"p", 2)
+    assert bulk.about_rows(store, b"p") == 3
     bulk.drop_partition(store, b"p")
-    assert set(store.counts) == {"set_many", "get_many", "load", "scan_arrow", "split_points", "drop_partition"}
-    assert store.round_trips == 6
+    verbs = {"set_many", "get_many", "load", "scan_arrow", "split_points", "about_rows", "drop_partition"}
+    assert set(store.counts) == verbs
+    assert store.round_trips == 7
 
 
 def test_nothing_asked_costs_nothing() -> None:
