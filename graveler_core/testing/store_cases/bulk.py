@@ -165,7 +165,7 @@ class BulkCases:
     def test_about_rows_of_a_partition_that_shrinks(self, store: Store) -> None:
         """What is gone counts no more, so that a commit of a few rows is not taken for a large one."""
         keys = numbered(range(50))
-        put(store, keys)
+        put(store, tuple(keys))
         for key in keys[3:]:
             store.delete(b"p", key)
         for source in (store, PlainStore(store)):
