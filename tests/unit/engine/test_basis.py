@@ -7,7 +7,7 @@ import pytest
 from graveler_core.codec.entry import normalise_entry, record_table
 from graveler_core.engine import bulk
 from graveler_core.engine.seal import seal
-from graveler_core.errors import Conflict, DirtyBranch, Kind, NotFound
+from graveler_core.errors import Conflict, DirtyBranch, InvalidInput, Kind, NotFound
 from graveler_core.facade.branch import Branch
 from graveler_core.kv.wrappers.counting import Counting
 from graveler_core.model.ids import CommitId
