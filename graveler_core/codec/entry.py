@@ -36,13 +36,14 @@ _SETTERS = tuple(getattr(Entry, field.name).__set__ for field in fields(Entry))
 
 
 def normalise(table: pa.Table) -> pa.Table:
-    """Make a user's table a table in `RECORD_SCHEMA`, sorted by key, without tombstones.
+    """Make a user's table a table in `RECORD_SCHEMA`, sorted by key.
 
     Args:
         table: `key` (text or binary) and any columns of the entry schema, in any order, of any type that casts without
             loss; times may lose what is under a microsecond, and times without a zone count as UTC. An `identity` is
             not believed but computed. What is not given: the address type is RELATIVE, or INLINE where there is data
             and no address; the size is that of inline data, else 0; the payload is 0; all else is null.
+            A row whose `removed` is true is a tombstone, whatever its other columns hold.
 
     Raises:
         InvalidInput: unknown, missing or doubled columns; a column that does not cast; an invalid path or address; a
@@ -50,7 +51,7 @@ def normalise(table: pa.Table) -> pa.Table:
         LimitExceeded: the record of an entry would be larger than 72 KiB.
     """
     staged = sorted_by_key(conformed(table))
-    return pa.Table.from_batches([_normal(batch) for batch in slices(staged)], schema=RECORD_SCHEMA)
+    return pa.Table.from_batches([_staged(batch) for batch in slices(staged)], schema=RECORD_SCHEMA)
 
 
 def normalise_entry(path: str, entry: Entry) -> Entry:
@@ -88,9 +89,7 @@ def record_table(entries: Sequence[tuple[bytes, Entry | None]]) -> pa.Table:
 
 def tombstone_table(keys: Sequence[bytes]) -> pa.Table:
     """Rows in `RECORD_SCHEMA` that remove the keys, in the order given; as many as there are."""
-    known = {"key": pa.array(keys, RECORD_SCHEMA.field("key").type), TOMBSTONE: pa.repeat(True, len(keys))}
-    columns = [known.get(field.name, pa.nulls(len(keys), field.type)) for field in RECORD_SCHEMA]
-    return pa.Table.from_arrays(columns, schema=RECORD_SCHEMA)
+    return pa.Table.from_batches([_tombstones(pa.array(keys, RECORD_SCHEMA.field("key").type))])
 
 
 def entry_from_row(table: pa.Table | pa.RecordBatch, i: int) -> Entry:
@@ -152,8 +151,27 @@ def _times(cells: pa.Array) -> Iterable[datetime | None]:
     return [time if known else None for time, known in zip(times, validity(cells).tolist(), strict=True)]
 
 
+def _staged(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """One slice of a conformed table, checked and completed; where rows are removed, nothing else of them counts."""
+    removed = fixed_rows(batch.column(TOMBSTONE)).astype(np.bool_)
+    if not removed.any():
+        return _normal(batch)
+    keys = batch.column("key").filter(pa.array(removed))
+    checked_keys(keys)
+    kept = batch.filter(pa.array(~removed))
+    parts = [_normal(kept), _tombstones(keys)] if kept.num_rows else [_tombstones(keys)]
+    stood = np.concatenate([np.flatnonzero(~removed), np.flatnonzero(removed)])
+    return pa.Table.from_batches(parts).combine_chunks().take(pa.array(np.argsort(stood))).to_batches()[0]
+
+
+def _tombstones(keys: pa.BinaryArray) -> pa.RecordBatch:
+    known = {"key": keys, TOMBSTONE: pa.repeat(True, len(keys))}
+    columns = [known.get(field.name, pa.nulls(len(keys), field.type)) for field in RECORD_SCHEMA]
+    return pa.RecordBatch.from_arrays(columns, schema=RECORD_SCHEMA)
+
+
 def _normal(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """One slice of a conformed table, checked and completed."""
+    """Rows that are not removed."""
     checked_keys(batch.column("key"))
     columns = {name: batch.column(name) for name in RECORD_SCHEMA.names}
     blobs = encode_maps(columns["metadata"], lambda row: entry_name(batch, row))

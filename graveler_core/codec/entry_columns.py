@@ -12,7 +12,7 @@ from graveler_core.codec.columns import SLICE_ROWS
 from graveler_core.codec.record_format import too_large
 from graveler_core.codec.row_name import row_path
 from graveler_core.errors import InvalidInput, Kind
-from graveler_core.model.entry import ENTRY_SCHEMA, MAX_RECORD_BYTES, RECORD_SCHEMA, TOMBSTONE
+from graveler_core.model.entry import ENTRY_SCHEMA, MAX_RECORD_BYTES, RECORD_SCHEMA, REMOVED, TOMBSTONE
 
 _WIDE = {pa.binary(): pa.large_binary(), pa.string(): pa.large_string()}
 _MUCH = 1 << 30
@@ -21,11 +21,13 @@ _MUCH = 1 << 30
 def conformed(table: pa.Table) -> pa.Table:
     """The table with all columns of `RECORD_SCHEMA`, in its types (metadata as it is), null where not given.
 
+    Tombstones are the rows whose `removed` is true.
+
     Raises:
         InvalidInput: unknown, missing or doubled columns; a column that does not cast; invalid text; a null key.
     """
     names = table.schema.names
-    unknown = sorted(set(names) - set(ENTRY_SCHEMA.names))
+    unknown = sorted(set(names) - {*ENTRY_SCHEMA.names, REMOVED})
     if unknown:
         raise InvalidInput(f"columns {', '.join(map(repr, unknown))}: are not columns of an entry")
     doubled = sorted({name for name in names if names.count(name) > 1})
@@ -35,10 +37,11 @@ def conformed(table: pa.Table) -> pa.Table:
         raise InvalidInput("column 'key': is missing")
     if table.column("key").null_count:
         raise InvalidInput("column 'key': must not hold nulls", kind=Kind.InvalidPath)
-    given = set(names) - {"identity", TOMBSTONE}
+    asked = {field: REMOVED if field.name == TOMBSTONE else field.name for field in RECORD_SCHEMA}
+    given = set(names) - {"identity"}
     columns = [
-        _cast(table.column(field.name), field) if field.name in given else pa.nulls(table.num_rows, field.type)
-        for field in RECORD_SCHEMA
+        _cast(table.column(name), field.with_name(name)) if name in given else pa.nulls(table.num_rows, field.type)
+        for field, name in asked.items()
     ]
     return pa.Table.from_arrays(columns, names=RECORD_SCHEMA.names)
 
@@ -52,9 +55,13 @@ def sorted_by_key(table: pa.Table) -> pa.Table:
         doubled = pc.equal(keys[:-1], keys[1:])
         if _any(doubled):
             first = int(np.flatnonzero(doubled.to_numpy(zero_copy_only=False))[0])
-            path = row_path(keys, first)
-            raise InvalidInput(f"path {path!r}: is there more than once", kind=Kind.InvalidPath, path=path)
+            raise there_twice(row_path(keys, first))
     return table
+
+
+def there_twice(path: str) -> InvalidInput:
+    """The error for a path of several rows."""
+    return InvalidInput(f"path {path!r}: is there more than once", kind=Kind.InvalidPath, path=path)
 
 
 def _taken(table: pa.Table, order: pa.Array) -> pa.Table:

@@ -53,6 +53,8 @@ RECORD_SCHEMA = pa.schema(
     + [pa.field(TOMBSTONE, pa.bool_(), nullable=False)]
 )
 """Columns of staged records: an entry's, all nullable but the key, and `tombstone`. A tombstone has nulls elsewhere."""
+REMOVED = "removed"
+"""A column of tables that people stage: where it is true, the row removes its path, and says nothing else."""
 
 
 @dataclass(frozen=True, slots=True)

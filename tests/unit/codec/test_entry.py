@@ -147,6 +147,23 @@ def test_types_that_cast() -> None:
     assert entry == replace(expected, identity=identity(expected))
 
 
+def test_rows_that_are_removed_say_nothing_else() -> None:
+    table = pa.table(
+        {
+            "key": ["c", "a", "b", "d"],
+            "size": [-1, 2, 3, -4],
+            "address": [None, "x", "y", "../z"],
+            "metadata": pa.array([None, [("k", "v")], None, None], pa.map_(pa.string(), pa.string())),
+            "removed": [True, False, None, True],
+        }
+    )
+    made = normalise(table)
+    made.validate(full=True)
+    kept = normalise(table.filter(pa.array([False, True, True, False])).drop_columns(["removed"]))
+    assert made.equals(pa.concat_tables([kept, tombstone_table([b"c", b"d"])]))
+    assert normalise(table.filter(pa.array([True, False, False, True]))).equals(tombstone_table([b"c", b"d"]))
+
+
 def test_times_without_zone_and_nanoseconds() -> None:
     naive, nano = pa.array([1_000], pa.timestamp("ms")), pa.array([1_000_000_999], pa.timestamp("ns", tz="UTC"))
     second = datetime(1970, 1, 1, 0, 0, 1, tzinfo=UTC)
@@ -168,6 +185,8 @@ def test_full_addresses_get_one_spelling(uris: list[str]) -> None:
         ({"colour": ["x"]}, "'colour'"),
         ({"tombstone": [False]}, "'tombstone'"),
         ({"size": [-1]}, "'k'.*size"),
+        ({"removed": ["perhaps"]}, "'removed'"),
+        ({"key": [b"a\0"], "removed": [True]}, "NUL"),
         ({"size": [1.5]}, "'size'"),
         ({"size": ["many"]}, "'size'"),
         ({"payload": [1 << 15]}, "'payload'"),
