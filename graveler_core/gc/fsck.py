@@ -65,9 +65,9 @@ def _unreachable(check: Inspection) -> Iterator[Finding]:
     for blob_id, blob in check.stock.blobs.items():
         if blob_id not in check.walk.blobs:
             yield _left_over(Thing.BLOB, CONTENT + blob_id.hex(), blob.size)
-    for layer, size in check.stock.staged.items():
+    for layer, files in check.stock.staged.items():
         if layer not in check.names.listed:
-            yield _left_over(Thing.LAYER, layer, size)
+            yield _left_over(Thing.LAYER, layer, files.size)
     for address, size in check.stock.foreign.items():
         yield _left_over(Thing.BLOB, address, size)
 

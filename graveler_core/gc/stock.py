@@ -44,8 +44,8 @@ class Stock:
     """Nodes, ranges and large runs by their ids, 32 bytes each."""
     objects: dict[bytes, Stored] = field(default_factory=dict)
     """Small runs by their ids."""
-    staged: dict[str, int] = field(default_factory=dict)
-    """Files of layers: bytes by layer."""
+    staged: dict[str, Stored] = field(default_factory=dict)
+    """Files of layers by layer: bytes of all, and when the last of them was written."""
     foreign: dict[str, int] = field(default_factory=dict)
     """What else lies there: bytes by address."""
 
@@ -59,7 +59,8 @@ def take_stock(kv: Store, blobs: Blobs, repo: Repository, progress: Progress) ->
             stock.blobs[bytes.fromhex(name)] = Stored(blob.size, blob.mtime)
         elif blob.address.startswith(STAGING):
             layer = blob.address.removeprefix(STAGING).split("/")[0]
-            stock.staged[layer] = stock.staged.get(layer, 0) + blob.size
+            held = stock.staged.get(layer, Stored(0, blob.mtime))
+            stock.staged[layer] = Stored(held.size + blob.size, max(held.needed or blob.mtime, blob.mtime))
         else:
             stock.foreign[blob.address] = blob.size
         progress(1)

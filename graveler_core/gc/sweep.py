@@ -1,7 +1,7 @@
 """Deleting what nothing names and nobody is about to name. Commits stay, whatever leads to them: who knows an id may
 read it, and how long history is kept is for people to say. So what is named is: what the layout of any commit names;
 what a layout named that was replaced within the grace; the compacted trees of branches. Staged layers are left to the
-cleaner.
+cleaner, for as long as they have a cleanup record.
 
 1. Stock (`gc.stock`): what there is. Only that is ever deleted.
 2. Marks (`gc.inspection`): branches before layouts, since what a compacted tree shares with the commit that takes it is
@@ -10,6 +10,9 @@ cleaner.
 4. Blobs that are old and unmarked, in batches. A batch holds the register that renewals hold too, looks at the age of
    each blob once more, and deletes what is still old: `objects.kept_blobs` says why whoever finds a blob stored
    already, and is about to name it, is safe. The repository is read again before each batch.
+5. Files of layers that are old, on no branch, and in no cleanup record that is read after they were listed: what
+   somebody wrote who did not know that the cleaner had dropped the layer. The record stands before the first file and
+   until nobody can list the layer any more (`engine.cleaning.live`): so nobody ever will.
 
 Why nothing is lost that will be named. A build writes its layout within the grace after it began. What it wrote, or
 found and renewed, is young until then, and marked from then on. What it took over from the layout it began with is
@@ -40,11 +43,13 @@ from graveler_core.gc.findings import Finding, Thing
 from graveler_core.gc.inspection import Inspection, begun
 from graveler_core.gc.stock import Progress
 from graveler_core.model.entities import Repository
-from graveler_core.model.ids import ObjectId
+from graveler_core.model.ids import LayerId, ObjectId
 from graveler_core.objects.objects import decode_object
 from graveler_core.objects.sweep_register import SweepRegister
+from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.refs import repositories
+from graveler_core.staging import segment_layer
 from graveler_core.stores import Stores
 
 GRACE = timedelta(days=7)
@@ -86,6 +91,7 @@ class Swept:
     objects: int = 0
     """Objects deleted, of the key-value store."""
     blobs: int = 0
+    """Blobs deleted; the files of a layer count as one."""
     size: int = 0
     """Bytes of both."""
     young: int = 0
@@ -152,6 +158,7 @@ def sweep(
         raise _refused(repo, next(finding for finding in found if finding.damage and finding.thing in _LEADING))
     _objects(work, look)
     _blobs(work, look)
+    _layers(work, look)
     return work.done
 
 
@@ -217,6 +224,24 @@ def _deleted(work: _Sweep, batch: Sequence[ObjectId]) -> list[ObjectId]:
     work.done.renewed += fates.count(_Fate.RENEWED)
     work.done.rest += fates.count(_Fate.LATE)
     return [id for id, fate in zip(batch, fates, strict=True) if fate is _Fate.DELETED]
+
+
+def _layers(work: _Sweep, look: Inspection) -> None:
+    """Files of layers that were dropped before they were written."""
+    unlisted = [(LayerId(id), files) for id, files in look.stock.staged.items() if id not in look.names.listed]
+    old = [(id, files) for id, files in unlisted if files.needed is None or files.needed <= work.cutoff]
+    records = access.read_many(work.stores.kv, [keys.cleanup(work.repository, id) for id, _ in old]) if old else []
+    for (id, files), record in zip(old, records, strict=True):
+        if record is not None:
+            continue
+        if not work.left:
+            work.done.rest += 1
+            continue
+        work.left -= 1
+        work.done.blobs += 1
+        work.done.size += files.size
+        if not work.plan.dry_run:
+            segment_layer.drop(work.stores.blobs.at(work.repository.storage_namespace), id)
 
 
 def _delete_blob(work: _Sweep, in_time: Callable[[], bool], id: ObjectId) -> _Fate:
