@@ -25,6 +25,7 @@ from graveler_core.engine import (
 )
 from graveler_core.engine.compaction import Compacted
 from graveler_core.engine.draft import Draft
+from graveler_core.engine.layer_parts import Written
 from graveler_core.engine.listing import PAGE_ROWS, Window
 from graveler_core.engine.pressure import BranchPressure
 from graveler_core.engine.rows import changes_of, staged_of
@@ -43,7 +44,7 @@ from graveler_core.model.names import path_key, prefix_key
 from graveler_core.model.operations import Basis, Operation
 from graveler_core.refs import branches
 from graveler_core.segments.sorted_keys import prefix_end
-from graveler_core.stores import Stores
+from graveler_core.stores import SortedRows, Stores
 
 
 class Branch:
@@ -88,12 +89,22 @@ class Branch:
 
         Args:
             table: `key` (text or bytes) and any columns of the entry schema (`graveler_core.model.entry.ENTRY_SCHEMA`).
+                Rows whose `removed` (bool) is true remove their path.
 
         Raises:
             InvalidInput: a row breaks a rule, or a key occurs twice; nothing is staged.
             SlowDown: the branch has too many layers: commit or compact it first.
         """
         bulk.stage_records(*self._at, normalise(table))
+
+    def stage_sorted(self, rows: SortedRows) -> Written:
+        """As `stage_many`, of rows that lie on many machines, which write them as files. See `jobs.stage`.
+
+        Raises:
+            InvalidInput: as `stage_many`.
+            SlowDown: as `stage_many`; before any row is looked at, and once more when all are written.
+        """
+        return bulk.stage_sorted(*self._at, rows)
 
     def remove(self, path: str) -> None:
         """Remove a path. No error, and no change, where it does not exist."""

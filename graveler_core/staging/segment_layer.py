@@ -3,8 +3,11 @@
 The pieces lie under the layer's id, never at a content address, and a manifest blob lists them. Whoever writes a piece
 uses a name of its own, so attempts never meet; what the manifest does not list is garbage that goes with the layer.
 
-    _graveler/staging/<layer id>/<piece>       segments in RECORD_SCHEMA
+    _graveler/staging/<layer id>/<piece>       segments in RECORD_SCHEMA; the name is the writer's to choose
     _graveler/staging/<layer id>/manifest      Manifest
+
+One machine writes a layer by `write`. Many write pieces, each of its own keys, by `portions` and `write_piece`, and one
+lists them by `write_manifest`: the format, and where pieces end, are the same.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from typing import Any, Protocol, TypeAlias
 import pyarrow as pa
 
 from graveler_core.blobs.port import Blobs
+from graveler_core.codec.columns import SLICE_ROWS, slices
 from graveler_core.codec.records import decode, encode
 from graveler_core.errors import CorruptData, Kind, NotFound
 from graveler_core.model.entities import Record
@@ -25,7 +29,9 @@ from graveler_core.segments.format import encode as encode_segment
 from graveler_core.segments.sorted_keys import KEY, between
 
 PIECE_ROWS = 131_072
-_PIECE_BYTES = 400
+PIECE_BYTES = 64 << 20
+"""A piece ends before it would hold more, as Arrow has it; it is read whole. Records without content are some 200."""
+_LINE_BYTES = 400
 """What a decoded line of a manifest takes in memory besides its keys."""
 Mapper: TypeAlias = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
 """`map`, or an executor's `map`."""
@@ -61,14 +67,35 @@ def write(blobs: Blobs, layer: LayerId, records: pa.Table, mapper: Mapper = map)
         mapper: `map`, or the `map` of an executor of threads: pieces are written side by side.
     """
 
-    def written(number: int) -> Piece:
-        part = records.slice(number * PIECE_ROWS, PIECE_ROWS)
-        name = f"{number:06d}.parquet"
-        blobs.create(address(layer, name), encode_segment(part))
-        first, last = part[KEY][0].as_py(), part[KEY][-1].as_py()
-        return Piece(name=name, min_key=first, max_key=last, count=part.num_rows)
+    def written(numbered: tuple[int, pa.Table]) -> Piece:
+        number, portion = numbered
+        return write_piece(blobs, layer, f"{number:06d}.parquet", portion)
 
-    pieces = mapper(written, range(-(-records.num_rows // PIECE_ROWS)))
+    write_manifest(blobs, layer, mapper(written, enumerate(portions([records]))))
+
+
+def portions(tables: Iterable[pa.Table | pa.RecordBatch]) -> Iterator[pa.Table]:
+    """Rows, table after table, in portions that make a piece each. Memory: a portion, and the tables it is part of."""
+    held: list[pa.RecordBatch] = []
+    rows = size = 0
+    for batch in (batch for table in tables for batch in _small(table)):
+        if held and (rows + batch.num_rows > PIECE_ROWS or size + batch.nbytes > PIECE_BYTES):
+            yield pa.Table.from_batches(held)
+            held, rows, size = [], 0, 0
+        held.append(batch)
+        rows, size = rows + batch.num_rows, size + batch.nbytes
+    if held:
+        yield pa.Table.from_batches(held)
+
+
+def write_piece(blobs: Blobs, layer: LayerId, name: str, records: pa.Table) -> Piece:
+    """Write a sorted table in `RECORD_SCHEMA`, not empty, as a piece, under a name that no other writer uses."""
+    blobs.create(address(layer, name), encode_segment(records))
+    return Piece(name=name, min_key=records[KEY][0].as_py(), max_key=records[KEY][-1].as_py(), count=records.num_rows)
+
+
+def write_manifest(blobs: Blobs, layer: LayerId, pieces: Iterable[Piece]) -> None:
+    """List the pieces of a layer, which are all written and in key order. From now on it can be read."""
     blobs.create(address(layer, "manifest"), encode(Manifest(pieces=tuple(pieces))))
 
 
@@ -112,7 +139,7 @@ def manifest(blobs: Blobs, layer: LayerId, cache: Cache | None = None) -> Manife
     data = _read(blobs, layer, "manifest")
     found = decode(Manifest, data, f"manifest of layer {layer}")
     if cache is not None:
-        cache.put(where, found, _PIECE_BYTES * len(found.pieces) + 2 * len(data))
+        cache.put(where, found, _LINE_BYTES * len(found.pieces) + 2 * len(data))
     return found
 
 
@@ -128,6 +155,12 @@ def read_piece(blobs: Blobs, layer: LayerId, piece: Piece, cache: Cache | None =
     if cache is not None:
         cache.put(where, table, table.nbytes)
     return table
+
+
+def _small(table: pa.Table | pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    """Batches of rows that many make a portion of."""
+    mean = max(1, table.nbytes // max(1, table.num_rows))
+    return slices(table, rows=max(1, min(SLICE_ROWS, PIECE_ROWS, PIECE_BYTES // mean)))
 
 
 def _read(blobs: Blobs, layer: LayerId, name: str) -> bytes:

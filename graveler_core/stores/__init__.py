@@ -4,7 +4,7 @@ Use cases are functions `f(stores, …)`. `wiring` makes the one of production; 
 """
 
 from graveler_core.stores.background import Aside, AtOnce, Background
-from graveler_core.stores.cluster import Cluster
+from graveler_core.stores.cluster import Cluster, SortedRows
 from graveler_core.stores.executor import Executor, Threads
 from graveler_core.stores.hooks import Hooks, TagVerifier
 from graveler_core.stores.registers import RegisterCache, Registers
@@ -23,6 +23,7 @@ __all__ = [
     "Registers",
     "RetryBudget",
     "SharedReads",
+    "SortedRows",
     "Stores",
     "TagVerifier",
     "Threads",

@@ -60,3 +60,23 @@ class Cluster(Protocol):
             GravelerError: as `map`.
         """
         ...
+
+
+class SortedRows(Protocol):
+    """Rows that lie on many machines, as tables with `key` and other columns of an entry, in parts.
+
+    The keys of a part are in byte order, and before all keys of the next part; so rows of one key are in one part.
+    """
+
+    def map(self, cluster: Cluster | None, work: Callable[[Stores, Iterator[pa.RecordBatch]], U]) -> Iterator[U]:
+        """What comes of each part, in their order, each held only once; perhaps not of parts without rows.
+
+        Args:
+            cluster: The machines.
+            work: As for `Cluster.map`; it is called with the batches of a part.
+
+        Raises:
+            InvalidInput: the rows do not lie on such machines.
+            GravelerError: the first error of a worker, with its class, kind, message and details.
+        """
+        ...

@@ -25,6 +25,7 @@ from graveler_core.model.operations import Put
 from graveler_core.model.protection import Action
 from tests.unit.engine.flows import table
 from tests.unit.engine.importing.sources import lake
+from tests.unit.engine.sorted_rows import PartedRows
 from tests.unit.engine.world import entry
 
 NEW = entry(9)
@@ -85,6 +86,7 @@ BRANCH: dict[str, Verb] = {
     "stage": Verb(lambda b: b.stage("n", NEW), Action.WRITE, single=True),
     "remove": Verb(lambda b: b.remove("p/1"), Action.WRITE, single=True),
     "stage_many": Verb(lambda b: b.stage_many(table({"n": 9, "m": 9})), Action.WRITE),
+    "stage_sorted": Verb(lambda b: b.stage_sorted(PartedRows(lambda: b._stores, [table({"n": 9})])), Action.WRITE),
     "remove_many": Verb(lambda b: b.remove_many(["p/1", "p/2"]), Action.WRITE),
     "remove_prefix": Verb(lambda b: b.remove_prefix("p/"), Action.WRITE),
     "reset": Verb(lambda b: b.reset(), Action.WRITE, staged=True),
