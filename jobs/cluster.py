@@ -133,6 +133,20 @@ class SparkCluster:
                     raise AssertionError(f"Spark gave outcome {row.ordinal} in place of {ordinal}")
                 yield _result(pickle.loads(row.outcome))  # noqa: S301 (our own workers')
 
+    def map_rows(self, work: Callable[[Stores, Iterator[pa.RecordBatch]], U], frame: DataFrame) -> Iterator[U]:
+        """What comes of each partition of a DataFrame, in their order: `work` is called with its batches, in a worker.
+
+        As `map`, but that the rows are where they are, and that nobody is told how far it is.
+        """
+        piecework = self._asked(*packed(work))
+        with explained():
+            made = frame.mapInArrow(_carried("jobs.piecework", "outcomes_of_rows", piecework), OUTCOMES_SQL)
+            # What partitions hand back is little. In one partition it is fetched at once, when all of them are done.
+            fetch = made.repartition(1).sortWithinPartitions("ordinal").toLocalIterator
+            self.report.placed()
+            for row in watched(frame.sparkSession, fetch, 0, lambda done: None):
+                yield _result(pickle.loads(row.outcome))  # noqa: S301 (our own workers')
+
     def _packed(self, work: Callable[..., Any], items: Sequence[Any]) -> tuple[bytes, pa.Table]:
         function, namespaces = packed(work)
         batches = []
@@ -140,11 +154,14 @@ class SparkCluster:
             data, named = packed(item)
             namespaces |= named
             batches.append(pa.record_batch([[ordinal], [data]], schema=ITEMS))
+        return self._asked(function, namespaces), pa.Table.from_batches(batches, ITEMS)
+
+    def _asked(self, function: bytes, namespaces: set[str]) -> bytes:
+        """What workers are told, but for the items."""
         for uri in namespaces:
             refuse_memory(uri)
         seen = sights(self.connection.url, namespaces)
-        piecework, _ = packed(Piecework(function, self.connection, seen, version(PACKAGE)))
-        return piecework, pa.Table.from_batches(batches, ITEMS)
+        return packed(Piecework(function, self.connection, seen, version(PACKAGE)))[0]
 
 
 def _placed(spark: SparkSession, rows: pa.Table) -> DataFrame:

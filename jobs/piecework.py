@@ -16,6 +16,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
+from pyspark import TaskContext
 
 from graveler_core.errors import GravelerError, InvalidInput
 from graveler_core.model.entities import Repository
@@ -33,7 +34,7 @@ PACKAGE: Final = "graveler"
 
 @dataclass(frozen=True, slots=True)
 class Piecework:
-    """One call of `Cluster.map`, but for its items."""
+    """One call of `SparkCluster.map`, but for its items, or of `map_rows`."""
 
     work: bytes
     """The function, pickled: it is looked for once the version is known to be the same."""
@@ -71,6 +72,15 @@ def outcomes(piecework: bytes, batches: Iterator[pa.RecordBatch]) -> Iterator[pa
     for batch in batches:
         for ordinal, item in zip(*batch.select(ITEMS.names).columns, strict=True):
             yield outcome_row(ordinal.as_py(), outcome_of(piecework, partial(_worked, item.as_buffer())))
+
+
+def outcomes_of_rows(piecework: bytes, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Called in a worker, for `mapInArrow`: all batches of a partition to one row of `OUTCOMES`, of its number."""
+    task = TaskContext.get()
+    yield outcome_row(
+        0 if task is None else task.partitionId(),
+        outcome_of(piecework, lambda work, stores: work(stores, batches)),
+    )
 
 
 def outcome_row(ordinal: int, outcome: Done | Failed) -> pa.RecordBatch:

@@ -25,11 +25,14 @@ class Report:
     """Of the largest piece of work that was planned; None: none was large enough to ask."""
     pieces: int = 1
     threshold: int = 0
+    elsewhere: bool = False
+    """Spark was given work that only it could do."""
     _told: tuple[str, int] = field(default=("", 0))
 
     def begin(self, say: Callable[[str], None] = _nobody, flow: str = "") -> Report:
         """Forget what was; from now on tell `say`, in the name of a flow."""
-        self.say, self.flow, self.rows, self.pieces, self._told = say, flow, None, 1, ("", 0)
+        self.say, self.flow, self.rows = say, flow, None
+        self.pieces, self.elsewhere, self._told = 1, False, ("", 0)
         return self
 
     def decided(self, rows: int, threshold: int, pieces: int) -> None:
@@ -41,6 +44,10 @@ class Report:
             self.rows, self.threshold = rows, threshold
         self.pieces = max(self.pieces, pieces)
 
+    def placed(self) -> None:
+        """Work on rows that lie on Spark's machines is done there, however few they are."""
+        self.elsewhere = True
+
     def progressed(self, stage: str, done: int, total: int) -> None:
         """So many of the pieces of a stage are done."""
         now = (stage, done * _STEPS // total)
@@ -51,7 +58,7 @@ class Report:
     @property
     def engine(self) -> str:
         """`spark` if anything was done there, else `local`."""
-        return "spark" if self.pieces > 1 else "local"
+        return "spark" if self.elsewhere or self.pieces > 1 else "local"
 
     def facts(self) -> dict[str, str | int]:
         """Engine, and if anybody asked: rows, threshold and pieces."""

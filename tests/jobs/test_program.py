@@ -136,7 +136,7 @@ def test_wrong_usage_ends_with_two() -> None:
     assert ended.value.code == 2
 
 
-@pytest.mark.parametrize("name", ["commit", "merge", "diff", "compact"])
+@pytest.mark.parametrize("name", ["commit", "merge", "diff", "compact", "stage"])
 def test_each_is_a_program(name: str) -> None:
     ran = subprocess.run(
         [sys.executable, ROOT / "jobs" / f"{name}.py", "--help"],

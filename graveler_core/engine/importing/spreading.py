@@ -28,7 +28,6 @@ from graveler_core.engine.importing.sorting import in_order
 from graveler_core.model.entities import Repository
 from graveler_core.stores import Cluster, Stores
 
-
 FIRST: Final = PAGE_ROWS
 """Objects after which the cluster is asked for the first time; then whenever they have doubled."""
 
