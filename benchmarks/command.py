@@ -12,7 +12,7 @@ from benchmarks.rows import print_table
 from benchmarks.run import Failed, Request, rows
 from benchmarks.scenario import suite
 
-SUITES = ("core", "protocol", "committed", "compaction", "imports", "lifecycle", "simulation")
+SUITES = ("core", "protocol", "committed", "compaction", "imports", "lifecycle", "spark", "simulation")
 DURABILITIES = ("process", "power")
 
 
@@ -34,6 +34,8 @@ def main() -> None:
         runs=asked.runs,
         directory=asked.directory,
         commits=asked.commits,
+        namespace=asked.namespace,
+        cluster=asked.cluster,
     )
     progress = Console(stderr=True)
     found = rows(request, lambda text: progress.print(text, style="dim", highlight=False))
@@ -64,5 +66,14 @@ def _parser() -> argparse.ArgumentParser:
         "--store", help="sqlite (default), memory (default of simulation), postgresql (starts a server), or a URL"
     )
     parser.add_argument("--directory", type=Path, help="where files go; default: the system's temporary directory")
+    parser.add_argument(
+        "--namespace",
+        default="",
+        metavar="URI",
+        help="where objects go, below it a directory for each run; default: --directory",
+    )
+    parser.add_argument(
+        "--cluster", default="", metavar="MASTER", help="of `spark`: a master in place of local[1] and local[2]"
+    )
     parser.add_argument("--json", action="store_true", help="one JSON line for each row")
     return parser

@@ -103,7 +103,19 @@ _COMPACTION: dict[str, str | dict[int, str]] = {
     },
     "stage one, counted against not": "aim 1.02",
 }
-_SUITES = {"core": _CORE, "protocol": _PROTOCOL, "committed": _COMMITTED, "compaction": _COMPACTION}
+_SPARK: dict[str, str | dict[int, str]] = {
+    f"{work}, {master}: rows per core": "aim: half of alone"
+    for work in (
+        "commit on nothing",
+        "commit of rows on nothing",
+        "commit among as many",
+        "compact among as many",
+        "merge of a tenth and a tenth",
+        "diff of a fifth",
+    )
+    for master in ("local[1]", "local[2]")
+}
+_SUITES = {"core": _CORE, "protocol": _PROTOCOL, "committed": _COMMITTED, "compaction": _COMPACTION, "spark": _SPARK}
 
 
 def reference(suite: str, name: str, size: int) -> str:

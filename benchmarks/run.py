@@ -41,6 +41,10 @@ class Request:
     """Where files go; the disk under it is part of what is measured."""
     commits: int | None = None
     """In place of the scenarios' own."""
+    namespace: str = ""
+    """URI below which objects go, in place of `directory`."""
+    cluster: str = ""
+    """Of scenarios that work on Spark: the master, in place of their own ones."""
 
 
 def rows(request: Request, say: Callable[[str], None]) -> Iterator[Row]:
@@ -66,16 +70,17 @@ def _running(store: str) -> Iterator[str]:
 def _gathered(request: Request, scenario: Scenario, size: int, durability: str) -> Iterator[Row]:
     values: dict[tuple[str, str], list[float]] = {}
     cpu: dict[tuple[str, str], list[float]] = {}
-    peak = 0.0
+    peaks: dict[tuple[str, str], float] = {}
     for _ in range(request.runs or scenario.runs):
         with tempfile.TemporaryDirectory(prefix="graveler-bench-", dir=request.directory) as directory:
-            place = replace(_place(request.store, directory, size, durability), commits=request.commits)
+            place = _place(request, directory, size, durability)
             for steps in _processes(request.store):
                 answer = _step(request.suite, scenario, place, steps)
-                peak = max(peak, answer["peak_mib"] if "measure" in steps else 0.0)
                 for measured in map(Measured.of, answer["measured"]):
-                    values.setdefault((measured.name, measured.unit), []).extend(measured.values)
-                    cpu.setdefault((measured.name, measured.unit), []).extend(measured.cpu)
+                    key = (measured.name, measured.unit)
+                    values.setdefault(key, []).extend(measured.values)
+                    cpu.setdefault(key, []).extend(measured.cpu)
+                    peaks[key] = max(peaks.get(key, 0.0), measured.peak_mib or answer["peak_mib"])
     store = request.store.partition(":")[0]
     for (name, unit), found in values.items():
         yield Row(
@@ -91,19 +96,21 @@ def _gathered(request: Request, scenario: Scenario, size: int, durability: str) 
             most=four_digits(max(found)),
             repeats=len(found),
             cpu=four_digits(median(cpu[name, unit])) if cpu[name, unit] else None,
-            peak_mib=round(peak, 1),
+            peak_mib=round(peaks[name, unit], 1),
             reference=reference(request.suite, name, size),
         )
 
 
-def _place(store: str, directory: str, size: int, durability: str) -> Place:
-    data = Path(directory, "data").as_uri()
+def _place(request: Request, directory: str, size: int, durability: str) -> Place:
     name = f"bench-{uuid.uuid4().hex[:12]}"
+    store, data = request.store, f"{request.namespace.rstrip('/')}/{name}"
+    if not request.namespace:
+        data = f"memory://{name}/data" if store == "memory" else Path(directory, "data").as_uri()
     if store == "sqlite":
-        return Place(f"sqlite:///{directory}/meta.db?durability={durability}", data, name, size)
-    if store == "memory":
-        return Place(f"memory://{name}", f"memory://{name}/data", name, size)
-    return Place(store, data, name, size)
+        store = f"sqlite:///{directory}/meta.db?durability={durability}"
+    elif store == "memory":
+        store = f"memory://{name}"
+    return Place(store, data, name, size, request.commits, request.cluster)
 
 
 def _processes(store: str) -> list[list[str]]:

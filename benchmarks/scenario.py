@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 import graveler_core as graveler
@@ -34,6 +34,8 @@ class Place:
     """Entries, or what else the scenario counts."""
     commits: int | None = None
     """Of a scenario that makes many in a row: in place of its own number."""
+    cluster: str = ""
+    """Of a scenario that works on Spark: the master, in place of its own ones."""
 
     def connect(self) -> Graveler:
         """The store."""
@@ -47,6 +49,10 @@ class Place:
         """The run's repository."""
         return g.repository(self.repository)
 
+    def part(self, name: str) -> Place:
+        """Another repository of the run, beside others of its parts."""
+        return replace(self, repository=f"{self.repository}-{name}", data=f"{self.data}/{name}")
+
 
 @dataclass(frozen=True, slots=True)
 class Measured:
@@ -57,11 +63,14 @@ class Measured:
     values: tuple[float, ...]
     cpu: tuple[float, ...] = ()
     """Milliseconds of processor time of each, all threads together; empty where it is not the time that counts."""
+    peak_mib: float = 0.0
+    """Of the process that it was measured in; 0: that is the one that measures."""
 
     @staticmethod
     def of(fields: dict[str, Any]) -> Measured:
         """Back from `asdict` and JSON."""
-        return Measured(fields["name"], fields["unit"], tuple(fields["values"]), tuple(fields["cpu"]))
+        values, cpu = tuple(fields["values"]), tuple(fields["cpu"])
+        return Measured(fields["name"], fields["unit"], values, cpu, fields["peak_mib"])
 
     def fields(self) -> dict[str, Any]:
         return asdict(self)

@@ -24,9 +24,14 @@ SIZES = {
     "simulation": 20,
 }
 SIZE = SIZES["core"]
+ON_SPARK = set(suite("spark")) - {"plan"}
 
 
-@pytest.mark.parametrize("name", SUITES)
+def test_every_suite_has_its_test() -> None:
+    assert {*SIZES, "spark"} == set(SUITES)
+
+
+@pytest.mark.parametrize("name", SIZES)
 def test_each_scenario_gives_rows(name: str, tmp_path: Path) -> None:
     """In memory: a process for each scenario."""
     scenarios = list(suite(name).values())
@@ -44,6 +49,31 @@ def test_each_scenario_gives_rows(name: str, tmp_path: Path) -> None:
         assert row.repeats > 0
         assert row.peak_mib > 1
         assert json.loads(row.line())["name"] == row.name
+
+
+@pytest.mark.parametrize(
+    "name", ["plan", "commit", *(pytest.param(n, marks=pytest.mark.slow) for n in sorted(ON_SPARK - {"commit"}))]
+)
+def test_each_scenario_on_spark_gives_rows(name: str, tmp_path: Path) -> None:
+    """On one master: who takes part is told of one by one, and everybody finds the same, or there are no rows."""
+    scenarios = [suite("spark")[name]]
+    namespace = (tmp_path / "objects").as_uri()
+    request = Request(
+        "spark", scenarios, "sqlite", ["process"], [3_000], 1, tmp_path, namespace=namespace, cluster="local[2]"
+    )
+    found = list(rows(request, lambda text: None))
+    assert len({(row.name, row.unit) for row in found}) == len(found)
+    assert all(row.most >= row.least >= 0 and row.peak_mib > 1 for row in found)
+    assert [*(tmp_path / "objects").iterdir()]
+    if name == "plan":
+        assert {row.most for row in found if row.unit == "pieces"} == {2}
+        return
+    assert {row.name.rpartition(": ")[2] for row in found if row.unit == "CPU s"} == {"driver", "Java", "workers"}
+    assert all(row.least > 0 for row in found if "Java" in row.name)
+    if name != "start":
+        (compared,) = {row.unit for row in found if row.unit.startswith("of ")}
+        rates = [row for row in found if row.unit == "per s"]
+        assert len(rates) == 1 + sum(row.unit == compared for row in found)
 
 
 @pytest.mark.parametrize(
