@@ -182,7 +182,7 @@ def show_spark(demo: Demo, repository: Repository, month: str) -> None:
 
 
 def one_by_one(flights: pl.DataFrame) -> pa.Table:
-    """Each row of `cleaned_flights` as an entry: the path has airport, day and flight, the content is the row as JSON."""
+    """Each of `cleaned_flights` as an entry: the path has airport, day and flight; the content is the row as JSON."""
     import polars as pl
 
     key = pl.format("{}/{}/{}{}-{}", "origin", "flight_date", "carrier", "flight", "sched_dep_time")

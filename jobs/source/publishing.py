@@ -7,8 +7,8 @@ none; so each write also puts the marker `_SUCCESS`, which Spark passes by, over
 second conflicts there, looks again at what the table holds, and tries anew.
 
 An overwrite also depends on what it did not see: others may put files into the directory who know no marker. So it says
-on which commit it looked (`Basis`), and conflicts if what it replaces holds anything else when it is swapped in. What is
-staged there is somebody's who has not published it: the overwrite is refused, and nothing is thrown away.
+on which commit it looked (`Basis`), and conflicts if what it replaces holds anything else at the swap. What is staged
+there is somebody's who has not published it: the overwrite is refused, and nothing is thrown away.
 
 Exactly once: a transaction has an idempotency key. One that was made under the key before is given back, and the files
 of the repetition, which it does not name, are deleted. A crash before the swap leaves files that nothing names.

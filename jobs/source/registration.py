@@ -22,5 +22,5 @@ def register(spark: SparkSession) -> None:
     require_session(spark)
     with explained():
         spark.dataSource.register(GravelerDataSource)
-        # Classic Spark looks for formats in the thread's active session, and a new thread has none: this makes it active.
+        # Classic Spark looks for formats in the thread's active session; a new thread has none until this is called.
         spark.createDataFrame([], "n INT")
