@@ -31,7 +31,7 @@ _KNOWN: Final = (
     ),
     (
         "Cannot run program",
-        "Spark cannot start its Python workers: PYSPARK_PYTHON is {python}, no such program",
+        "Spark cannot start its Python workers: PYSPARK_PYTHON names no program that is there",
     ),
     ("PACKAGE_NOT_INSTALLED.*(?:grpc|googleapis|zstandard)", "Spark Connect needs more here: install pyspark[connect]"),
     (
@@ -53,9 +53,9 @@ def explained() -> Iterator[None]:
     except Exception as error:
         said = str(error)
         for sign, meaning in _KNOWN:
-            if found := re.search(rf".*(?:{sign}).*", said):
-                said = found.group().strip()[:200]
-                raise Unavailable(f"{meaning.format(java=_java(), python=_python())} ({said})") from error
+            if lines := re.findall(rf".*(?:{sign}).*", said):
+                # The last one: before it stands the program text that a traceback shows.
+                raise Unavailable(f"{meaning.format(java=_java())} ({lines[-1].strip()[:200]})") from error
         raise
 
 
@@ -65,7 +65,3 @@ def _java() -> str:
     if home:
         return f"what JAVA_HOME names, {home!r},"
     return f"what PATH has, {shutil.which('java')!r}," if shutil.which("java") else "JAVA_HOME is not set, and in PATH"
-
-
-def _python() -> str:
-    return repr(os.environ.get("PYSPARK_PYTHON", "not set"))

@@ -3,14 +3,19 @@
 The first retry is at once: a closing re-read that found something new has already read what the next attempt needs.
 Later pauses are drawn up to a bound that doubles, scaled to what an attempt costs, and the time the last attempt took
 is subtracted, so that a flow of long attempts is not punished twice (Nessie adds it; a large commit starves there).
+Nor is an hour's work, on a cluster say, thrown away for one race: a few attempts are made however long they take.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from graveler_core.errors import Kind, SlowDown
 from graveler_core.stores import RetryBudget, Stores
+
+_FEW: Final = 3
+"""Attempts that are made, even if the first takes longer than the whole budget."""
 
 
 def attempts(stores: Stores, what: str, budget: RetryBudget | None = None) -> Iterator[int]:
@@ -31,7 +36,7 @@ def attempts(stores: Stores, what: str, budget: RetryBudget | None = None) -> It
         spent = stores.clock.monotonic() - begun
         bound = min(limits.most, 2 * max(bound, cost))
         pause = max(0.0, stores.ids.uniform() * bound - cost) if number > 1 else 0.0
-        if spent + pause > limits.total:
+        if number >= _FEW and spent + pause > limits.total:
             raise SlowDown(
                 f"{what}: gave way {number} times in {spent:.1f} s; nothing was changed, try again later",
                 kind=Kind.RetriesExhausted,

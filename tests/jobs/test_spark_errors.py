@@ -24,6 +24,9 @@ from jobs.spark_errors import NOT_INSTALLED, explained
         ("[PYTHON_VERSION_MISMATCH] Python in worker has different version: 3.9", "another Python version"),
         ('java.io.IOException: Cannot run program "pythn": error=2', "PYSPARK_PYTHON names no program"),
         ("/usr/bin/python3: No module named pyspark", "lacks a module"),
+        ("[PACKAGE_NOT_INSTALLED] grpcio-status >= 1.48.1 must be installed", r"install pyspark\[connect\]"),
+        ('org.apache.hadoop.fs.UnsupportedFileSystemException: No FileSystem for scheme "gs"', "no file system"),
+        ("java.lang.ClassNotFoundException: Class org.apache.hadoop.fs.s3a.S3AFileSystem not found", "hadoop-aws"),
     ],
 )
 def test_surroundings_are_told_in_a_sentence(said: str, meaning: str) -> None:
@@ -46,6 +49,7 @@ from graveler_core.errors import GravelerError
 from jobs.cluster import SparkCluster
 from jobs.connection import Connection
 from jobs.session import local_settings
+from jobs.source import register
 from tests.jobs.toy_work import doubled
 
 def session():
@@ -61,23 +65,90 @@ try:
 except GravelerError as error:
     print(type(error).__name__, error.message)
 """
+READ = (
+    MAP_ONE
+    + """
+register(session())
+try:
+    session().read.format("graveler").options(store=at.url, repository="lake").load()
+except Exception as error:
+    print([line for line in str(error).splitlines() if line.startswith("ModuleNotFoundError")])
+"""
+)
+WITHOUT_PACKAGE = """
+import sys
+
+class Without:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("jobs", "graveler_core"):
+            raise ModuleNotFoundError(f"No module named {name!r}")
+
+sys.meta_path.insert(0, Without())
+"""
 
 
 @pytest.mark.parametrize(
     ("surroundings", "told"),
     [
-        ({"JAVA_HOME": "/nowhere"}, "Unavailable Spark needs Java 17 or later"),
-        ({"PYSPARK_PYTHON": "/nowhere/python"}, "Unavailable Spark cannot start its Python workers"),
+        (
+            {"JAVA_HOME": "/nowhere"},
+            "Spark needs Java 17 or later: what JAVA_HOME names, '/nowhere', is none, or older",
+        ),
+        (
+            {"PYSPARK_PYTHON": "/nowhere/python"},
+            "Spark cannot start its Python workers: PYSPARK_PYTHON names no program that is there "
+            '(java.io.IOException: Cannot run program "/nowhere/python"',
+        ),
     ],
 )
 def test_missing_programs_are_told(tmp_path: Path, surroundings: dict[str, str], told: str) -> None:
+    assert f"Unavailable {told}" in ran(MAP_ONE, tmp_path, surroundings)
+
+
+def test_an_old_java_is_told(tmp_path: Path) -> None:
+    """Java 11 ends at once with this: the classes of Spark 4 are made for 17."""
+    java = program(tmp_path / "jdk-11" / "bin" / "java", "echo UnsupportedClassVersionError >&2; exit 1")
+    home = str(java.parents[1])
+    assert f"Unavailable Spark needs Java 17 or later: what JAVA_HOME names, {home!r}, is none, or older" in ran(
+        MAP_ONE, tmp_path, {"JAVA_HOME": home}
+    )
+
+
+def test_no_java_at_all_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(Unavailable, match="later: JAVA_HOME is not set, and in PATH is none"), explained():
+        raise RuntimeError("[JAVA_GATEWAY_EXITED] Java gateway process exited")
+
+
+def test_workers_without_the_package_are_told(tmp_path: Path) -> None:
+    """Their Python is this one, but for an import that fails."""
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "sitecustomize.py").write_text(WITHOUT_PACKAGE)
+    python = program(tmp_path / "python", f'PYTHONPATH="{tmp_path / "site"}:$PYTHONPATH" exec "{sys.executable}" "$@"')
+    said = ran(READ, tmp_path, {"PYSPARK_PYTHON": str(python), "PYSPARK_DRIVER_PYTHON": sys.executable})
+    assert "Unavailable Spark's workers do not have the package graveler: install graveler==" in said
+    assert "(RuntimeError: graveler is not installed: No module named 'jobs')" in said
+    assert "ModuleNotFoundError: No module named 'jobs'" in said
+
+
+def program(file: Path, script: str) -> Path:
+    """A program that is a shell script."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(f"#!/bin/sh\n{script}\n")
+    file.chmod(0o755)
+    return file
+
+
+def ran(source: str, directory: Path, surroundings: dict[str, str]) -> str:
+    """What a program in Python prints, run in a directory."""
     root = str(Path(__file__).parents[2])
-    ran = subprocess.run(
-        [sys.executable, "-c", MAP_ONE],
+    done = subprocess.run(
+        [sys.executable, "-c", source],
         check=True,
-        cwd=tmp_path,
+        cwd=directory,
         env={**os.environ, "PYTHONPATH": root, **surroundings},
         capture_output=True,
         text=True,
     )
-    assert told in ran.stdout
+    return done.stdout
