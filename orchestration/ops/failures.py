@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 
-from orchestration.display.diff import SHOWN, escaped
+from orchestration.display.diff import SHOWN
 from orchestration.runs import step_name
 
 if TYPE_CHECKING:
@@ -61,8 +61,8 @@ def retries(context: dg.OpExecutionContext) -> dict[str, Any]:
     events = context.instance.all_logs(context.run_id, of_type=dg.DagsterEventType.STEP_UP_FOR_RETRY)
     step = step_name(context)
     errors = [e.dagster_event.step_retry_data.error for e in events if e.dagster_event and e.step_key == step]
-    lines = [f"{n}. {escaped(_reason(error))}" for n, error in enumerate(filter(None, errors), 1)]
-    return {"retries": context.retry_number, "tried again after": dg.MetadataValue.md("\n".join(lines))}
+    reasons = "; ".join(_reason(error) for error in errors if error is not None)
+    return {"retries": context.retry_number, "tried again after": reasons}
 
 
 def _reason(error: Any) -> str:

@@ -52,11 +52,13 @@ def merged(context: dg.OpExecutionContext, what: Merge, graveler: GravelerResour
         "branch": what.into,
         "merged": what.source,
         "dagster/uri": f"graveler://{what.repository}/{what.into}",
+        **report.facts(),
+        **retries(context),
         "changes": diff.total,
         "diff summary": dg.MetadataValue.md(diff.markdown()),
         "diff": diff.table(),
     }
-    return dg.Output(made.id, metadata={**metadata, **report.facts(), **retries(context)})
+    return dg.Output(made.id, metadata=metadata)
 
 
 def _merge(context: dg.OpExecutionContext, what: Merge, repository: "Repository", source: str) -> "CommitRecord":
