@@ -10,12 +10,14 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchmarks.scenario import Measured
 
 DRIVER, JAVA, WORKERS = "driver", "Java", "workers"
+_OTHERS = "others"
+"""What this process began besides: not measured, until it has ended."""
 _PROC = Path("/proc")
 _TICKS = os.sysconf("SC_CLK_TCK")
 _FORGET_PEAK = "5"
@@ -110,9 +112,9 @@ def _processes(application: str) -> list[_Process]:
 
     def take(process: _Process, role: str) -> None:
         role = JAVA if process.command == "java" else role
-        found.append(_Process(process.id, process.parent, process.command, process.cpu, role))
+        found.append(replace(process, role=role))
         for child in children.get(process.id, []):
-            take(child, DRIVER if role == DRIVER else WORKERS)
+            take(child, WORKERS if role in (JAVA, WORKERS) else _OTHERS)
 
     take(every[os.getpid()], DRIVER)
     for process in every.values() if application else ():

@@ -48,11 +48,24 @@ def test_a_difference_is_an_error() -> None:
         require_equal("commit", "local[1]", "another", "a tree")
 
 
+WORK = "import hashlib; hashlib.pbkdf2_hmac('sha256', b'', b'', 1_000_000)"
+"""Some tenths of a second."""
+
+
 def test_a_child_that_has_ended_is_counted_with_its_parent() -> None:
-    program = "import hashlib; hashlib.pbkdf2_hmac('sha256', b'', b'', 1_000_000)"
-    taken = spent(lambda: subprocess.run([sys.executable, "-c", program], check=True))
+    taken = spent(lambda: subprocess.run([sys.executable, "-c", WORK], check=True))
     assert set(taken.used) == {DRIVER}
     assert taken.cpu >= 0.1
+
+
+def test_a_child_that_goes_on_is_not_counted() -> None:
+    command = [sys.executable, "-c", f"{WORK}; print(flush=True); input()"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        taken = spent(child.stdout.readline)
+        child.kill()
+    assert set(taken.used) == {DRIVER}
+    assert taken.cpu < 0.1
 
 
 def test_the_peak_is_that_of_the_call() -> None:
