@@ -47,6 +47,7 @@ class Report:
     def placed(self) -> None:
         """Work on rows that lie on Spark's machines is done there, however few they are."""
         self.elsewhere = True
+        self._tell("the rows of a DataFrame are worked on by Spark")
 
     def progressed(self, stage: str, done: int, total: int) -> None:
         """So many of the pieces of a stage are done."""

@@ -22,6 +22,15 @@ def test_the_largest_work_decides_what_is_told() -> None:
     assert report.begin().facts() == {"engine": "local"}
 
 
+def test_work_on_rows_that_lie_there_is_spark_s() -> None:
+    said: list[str] = []
+    report = Report().begin(said.append, "stage")
+    report.placed()
+    assert report.facts() == {"engine": "spark"}
+    assert said == ["stage: the rows of a DataFrame are worked on by Spark"]
+    assert report.begin().facts() == {"engine": "local"}
+
+
 def test_progress_is_told_in_at_most_twenty_steps() -> None:
     said: list[str] = []
     report = Report().begin(said.append, "commit")
