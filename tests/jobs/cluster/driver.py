@@ -58,20 +58,21 @@ class Orders:
 
 
 class Dying(Passing):
-    """A store whose process dies around the swap that makes its verb visible."""
+    """A store whose process dies around the swap that makes its verb visible: the first one of the branch's record
+    after the pieces of its tree were handed over."""
 
     def __init__(self, inner: Store, orders: Orders) -> None:
         super().__init__(inner)
-        self._moment, self._left = orders.dies, 2 if orders.verb == "commit" else 1
+        self._moment, self._handed = orders.dies, Path(orders.marks) / "handed.part.0"
 
     def step(self, call: Call, work: Callable[[], T]) -> T:
-        if call.verb != "set_if" or not call.key.endswith(f"branches/{BRANCH}".encode()):
+        branch = call.verb == "set_if" and call.key.endswith(f"branches/{BRANCH}".encode())
+        if not branch or not self._handed.exists():
             return work()
-        self._left -= 1  # a commit seals first
-        if not self._left and self._moment == "before swap":
+        if self._moment == "before swap":
             die()
         done = work()
-        if not self._left and self._moment == "after swap":
+        if self._moment == "after swap":
             die()
         return done
 

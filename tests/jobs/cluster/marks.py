@@ -37,13 +37,10 @@ class Attempt:
     """Of the Python worker."""
     number: int
     """Of the attempt at the task, from 0; copies by speculation count on."""
+    executor: int
+    """The process of Spark's that started the one that forked the worker."""
     done: bool
     """Whether it has done its work."""
-
-    @property
-    def executor(self) -> int:
-        """The process that started the one that forked the worker."""
-        return _parent(_parent(self.pid))
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +73,8 @@ class Marks:
         number = 0 if task is None else task.attemptNumber()
         path = self.directory / f"attempt.{stage}.{piece}.{uuid.uuid4().hex}"
         draft = self.directory / f"draft-{path.name}"
-        draft.write_text(json.dumps({"pid": os.getpid(), "number": number}))
+        executor = _parent(os.getppid())
+        draft.write_text(json.dumps({"pid": os.getpid(), "number": number, "executor": executor}))
         draft.rename(path)
         return path
 
@@ -91,7 +89,7 @@ class Marks:
     def _attempt(self, path: Path) -> Attempt:
         _, stage, piece, _ = path.name.split(".")
         told = json.loads(path.read_text())
-        return Attempt(stage, int(piece), told["pid"], told["number"], path.with_name(f"{path.name}.done").exists())
+        return Attempt(stage=stage, piece=int(piece), **told, done=path.with_name(f"{path.name}.done").exists())
 
 
 def marked(marks: Marks, stage: str, work: Callable[[Stores, T], U], stores: Stores, item: tuple[int, T]) -> U:
