@@ -55,14 +55,20 @@ def gc(  # noqa: PLR0913 - the command line's own options
     alone: Annotated[
         bool, typer.Option("--alone", help="Nobody else is at work on the repository: allow less than a day.")
     ] = False,
+    uploads: Annotated[
+        bool, typer.Option("--uploads", help="Delete the files, too, that jobs stored and did not live to commit.")
+    ] = False,
 ) -> None:
     """Delete what no commit and no branch names and nobody has needed for a while. Commits stay.
 
-    JSON: one document with dry_run, objects, blobs, size (bytes), young, renewed, rest, unreadable.
+    JSON: one document with dry_run, objects, blobs, size (bytes), young, renewed, rest, unreadable,
+    uploads.
     """
     repository = session.graveler.repository(repository_uri(uri).repository)
     with session.working("collecting"):
-        swept = repository.sweep(grace=span("--grace", grace), dry_run=dry_run, limit=limit, alone=alone)
+        swept = repository.sweep(
+            grace=span("--grace", grace), dry_run=dry_run, limit=limit, alone=alone, uploads=uploads
+        )
     what = f"{swept.blobs:,} files and {swept.objects:,} objects, {bytes_for_people(swept.size)}"
     left = f"; left {swept.young:,} that are young" if swept.young else ""
     rest = f"; {swept.rest:,} to go" if swept.rest else ""

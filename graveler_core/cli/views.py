@@ -166,7 +166,7 @@ def finding_document(finding: Finding) -> Document:
 
 def swept_document(swept: Swept) -> Document:
     """`dry_run`, `objects` and `blobs` deleted, `size` in bytes of both; left: `young`, `renewed`, `rest`,
-    `unreadable`."""
+    `unreadable`; `uploads` of dead jobs among them."""
     return asdict(swept)
 
 

@@ -142,7 +142,13 @@ class Repository(References, Joining, Importing, Commits, Protecting, Moving):
         return Listing(found, lambda item: item.branch, limit)
 
     def sweep(
-        self, *, grace: timedelta = GRACE, dry_run: bool = False, limit: int | None = None, alone: bool = False
+        self,
+        *,
+        grace: timedelta = GRACE,
+        dry_run: bool = False,
+        limit: int | None = None,
+        alone: bool = False,
+        uploads: bool = False,
     ) -> Swept:
         """Delete what no commit and no branch names and nobody has needed for a while: see `graveler_core.gc.sweep`.
 
@@ -151,8 +157,9 @@ class Repository(References, Joining, Importing, Commits, Protecting, Moving):
             dry_run: Say what would be deleted.
             limit: Delete at most so many things.
             alone: Nobody else is at work on the repository.
+            uploads: Delete the files, too, that jobs stored and did not live to commit: see `graveler_core.gc.uploads`.
         """
-        return sweep(self._stores, self._active(), Plan(grace, dry_run, limit, alone))
+        return sweep(self._stores, self._active(), Plan(grace, dry_run, limit, alone, uploads))
 
     def _diff(self, query: DiffQuery) -> Iterator[Differences]:
         yield from history.diff(self._stores, self._active(), query)

@@ -31,7 +31,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from enum import Enum
 from functools import partial
@@ -42,10 +42,12 @@ from graveler_core.errors import CorruptData, InvalidInput, Kind, PredicateFaile
 from graveler_core.gc.findings import Finding, Thing
 from graveler_core.gc.inspection import Inspection, begun
 from graveler_core.gc.stock import Progress
+from graveler_core.gc.uploads import purge
 from graveler_core.model.entities import Repository
 from graveler_core.model.ids import LayerId, ObjectId
 from graveler_core.objects.objects import decode_object
 from graveler_core.objects.sweep_register import SweepRegister
+from graveler_core.objects.uploads import Uploads
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.refs import repositories
@@ -72,6 +74,8 @@ class Plan:
     """Delete at most so many things."""
     alone: bool = False
     """Nobody else is at work on the repository: any grace will do."""
+    uploads: bool = False
+    """Delete what dead jobs have stored of users' data, too (`gc.uploads`)."""
 
     def __post_init__(self) -> None:
         if self.grace < timedelta(0) or (self.limit is not None and self.limit < 0):
@@ -102,6 +106,8 @@ class Swept:
     """Left for the limit was reached, or the register was held for too long."""
     unreadable: int = 0
     """Objects that nothing names, left for they are damaged: their age is not known."""
+    uploads: int = 0
+    """Uploads of dead jobs whose files were deleted, which count as blobs."""
 
 
 class _Fate(Enum):
@@ -159,6 +165,8 @@ def sweep(
     _objects(work, look)
     _blobs(work, look)
     _layers(work, look)
+    if plan.uploads:
+        _uploads(work)
     return work.done
 
 
@@ -256,6 +264,15 @@ def _delete_blob(work: _Sweep, in_time: Callable[[], bool], id: ObjectId) -> _Fa
         return _Fate.LATE
     blobs.delete(where)
     return _Fate.DELETED
+
+
+def _uploads(work: _Sweep) -> None:
+    stores, repo = work.stores, work.repository
+    uploads = Uploads(stores.kv, stores.blobs.at(repo.storage_namespace), repo, stores.clock, stores.ids)
+    purged = purge(uploads, work.cutoff, work.left, dry_run=work.plan.dry_run)
+    work.left = max(0, work.left - purged.blobs)
+    for name, count in asdict(purged).items():
+        setattr(work.done, name, getattr(work.done, name) + count)
 
 
 def _refused(repo: Repository, finding: Finding) -> CorruptData:

@@ -196,6 +196,23 @@ class Operation(Record):
     since: datetime
 
 
+class UploadState(StrEnum):
+    """Nobody may name its objects while it is `uploading`; entries may from `naming` on, and never once `purging`."""
+
+    UPLOADING = "uploading"
+    NAMING = "naming"
+    PURGING = "purging"
+
+
+class Upload(Record):
+    """Objects below one prefix that are stored before anything names them: see `objects.uploads`."""
+
+    state: UploadState
+    nonce: Nonce
+    since: datetime
+    """When the current state was entered."""
+
+
 class Sweeping(Record):
     """Somebody deletes or renews blobs by their age at this moment: see `objects.sweep_register`."""
 

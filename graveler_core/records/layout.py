@@ -11,6 +11,7 @@
                                         cleanup/<layer id>            Cleanup
                                         ops/<idempotency key>         Operation
                                         sweep                         Sweeping
+                                        uploads/<id>                  Upload
                                         refs/int/refs                 InternalReference: the log of references
                                         refs/int/pending/<event id>   ReferenceEvent, not in the log yet
                                         refs/int/commits/<id>         Commit of that log
@@ -48,6 +49,7 @@ from graveler_core.model.entities import (
     Repository,
     Sweeping,
     Tag,
+    Upload,
 )
 from graveler_core.model.ids import (
     BranchId,
@@ -203,6 +205,11 @@ def operation(repo: Repository, key: str) -> Location[Operation]:
 def sweeping(repo: Repository) -> Location[Sweeping]:
     """Who deletes or renews blobs by their age at this moment."""
     return Location(partition(repo), b"sweep", Sweeping)
+
+
+def uploads(repo: Repository) -> Folder[Upload]:
+    """Attempts at storing objects of users' data that nothing names yet."""
+    return Folder(partition(repo), b"uploads/", Upload)
 
 
 def compaction_settings(repo: Repository) -> Location[CompactionSettings]:

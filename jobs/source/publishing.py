@@ -11,23 +11,26 @@ on which commit it looked (`Basis`), and conflicts if what it replaces holds any
 there is somebody's who has not published it: the overwrite is refused, and nothing is thrown away.
 
 Exactly once: a transaction has an idempotency key. One that was made under the key before is given back, and the files
-of the repetition, which it does not name, are deleted. A crash before the swap leaves files that nothing names.
+of the repetition, which it does not name, are deleted; so they are where the transaction is refused. The uploads are
+announced before: a sweep that took a task for dead and one that names its files exclude each other, and what a crash
+leaves is found (`graveler_core.objects.uploads`).
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from graveler_core.errors import Conflict, Kind, NotFound
+from graveler_core.errors import Conflict, GravelerError, Kind, NotFound
 from graveler_core.facade.history import CommitRecord
 from graveler_core.facade.repository import Repository
 from graveler_core.facade.snapshot import Snapshot
 from graveler_core.model.entry import AddressType, Entry
 from graveler_core.model.operations import Basis, Operation, Put, Remove
 from jobs.source.target import Target
-from jobs.source.upload import Uploaded, discard, upload_columns
+from jobs.source.upload import Uploaded, ids_of, upload_columns, uploads_of
 
 MARKER = "_SUCCESS"
 _ATTEMPTS = 20
@@ -49,7 +52,8 @@ def publish(target: Target, job: Job) -> CommitRecord | None:
 
     Raises:
         DirtyBranch: something is staged where the write would take effect: commit or reset it first.
-        Conflict: (`TransactionConflict`, `LostRace`) others wrote into the directory in between, again and again.
+        Conflict: (`TransactionConflict`, `LostRace`) others wrote into the directory in between, again and again;
+            (`Discarded`) the job took so long that a sweep took it for dead.
         PermissionDenied: the branch is protected, or the repository read-only.
     """
     if not any(each.files for each in job.uploaded):
@@ -57,11 +61,16 @@ def publish(target: Target, job: Job) -> CommitRecord | None:
             return None
         job = Job([upload_columns(target)] if not target.folders else [], job.key, job.metadata)
     with target.connection.connect() as graveler:
-        repository = graveler.repository(target.repository)
-        commit = _commit(repository, target, job)
+        repository, uploads = graveler.repository(target.repository), uploads_of(target)
+        with uploads.naming(ids_of(job.uploaded)) as named:
+            commit = _commit(repository, target, job)
         first = next((file for each in job.uploaded for file in each.files), None)
-        if first is not None and not _holds(repository.at(commit.id), target.path_of(first.name)):
-            discard(target, job.uploaded)
+        held = first is None or _holds(repository.at(commit.id), target.path_of(first.name))
+        with suppress(GravelerError):  # the commit is made; what is left a sweep finds
+            if held:
+                uploads.settle(named)
+            else:
+                uploads.give_up(named, named)
     return commit
 
 

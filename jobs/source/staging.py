@@ -12,13 +12,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from contextlib import suppress
 
 import pyarrow as pa
 
+from graveler_core.errors import GravelerError
 from graveler_core.facade.branch import Branch
 from graveler_core.model.entry import Entry
 from jobs.source.target import Target
-from jobs.source.upload import File, Uploaded, upload_columns
+from jobs.source.upload import File, Uploaded, ids_of, upload_columns, uploads_of
 
 _FIELDS = ("address", "address_type", "size", "checksum", "mtime", "content_type")
 
@@ -27,18 +29,23 @@ def stage(target: Target, uploaded: Sequence[Uploaded]) -> None:
     """Stage the files of a write, in place of what the directory held if it is an overwrite.
 
     Raises:
+        Conflict: (`Discarded`) the job took so long that a sweep took it for dead.
         PermissionDenied: the branch is protected, or the repository read-only.
         SlowDown: there are too many layers on the branch: commit or compact it first.
     """
+    if target.overwrite and not any(each.files for each in uploaded) and not target.folders:
+        uploaded = [upload_columns(target)]
     files = [file for each in uploaded for file in each.files]
-    if target.overwrite and not files and not target.folders:
-        files = list(upload_columns(target).files)
     with target.connection.connect() as graveler:
         branch = graveler.repository(target.repository).branch(target.branch)
         entries = {target.path_of(name): file.entry() for name, file in _named(target, files)}
-        if target.overwrite:
-            _remove_others(branch, target, entries)
-        branch.stage_many(_table(entries))
+        uploads = uploads_of(target)
+        with uploads.naming(ids_of(uploaded)) as named:
+            if target.overwrite:
+                _remove_others(branch, target, entries)
+            branch.stage_many(_table(entries))
+        with suppress(GravelerError):  # they are staged; what is left a sweep finds
+            uploads.settle(named)
 
 
 def _named(target: Target, files: Sequence[File]) -> list[tuple[str, File]]:

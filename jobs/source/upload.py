@@ -1,13 +1,14 @@
 """A task's rows as Parquet files in the storage namespace. Nothing names them until the driver commits their entries.
 
 Each attempt at a task writes under a prefix of its own, so attempts that run twice, or one after the death of another,
-do not meet; only the files that the attempt hands back count. What a dead attempt leaves is named by nothing.
+do not meet; only the files that the attempt hands back count. Each is an upload that is written down before its first
+file (`graveler_core.objects.uploads`): what a dead attempt leaves, or a dead driver, is named by nothing, and a sweep
+finds it.
 """
 
 from __future__ import annotations
 
 import hashlib
-import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -21,10 +22,10 @@ import pyarrow.parquet as pq
 from pyspark import TaskContext
 from pyspark.sql.datasource import WriterCommitMessage
 
-from graveler_core.blobs.port import Blobs
 from graveler_core.engine.pinned import still
 from graveler_core.errors import GravelerError, InvalidInput
 from graveler_core.model.entry import AddressType, Entry
+from graveler_core.objects.uploads import Uploads, prefix
 from jobs.connection import opened
 from jobs.source.target import Target
 from jobs.tables import PARQUET
@@ -62,6 +63,8 @@ class Uploaded(WriterCommitMessage):
     """What a task tells the driver."""
 
     files: tuple[File, ...]
+    id: str = ""
+    """Of the upload; none without files."""
     query: str = ""
     """The id of the streaming query, which stays the same when it is started again."""
 
@@ -77,40 +80,53 @@ def upload(target: Target, batches: Iterable[pa.RecordBatch]) -> Uploaded:
     task = TaskContext.get()
     number = 0 if task is None else task.partitionId()
     query = (None if task is None else task.getLocalProperty(_QUERY)) or ""
-    return Uploaded(_stored(target, number, _contents(target, batches)), query)
+    return _stored(target, number, _contents(target, batches), query)
 
 
 def upload_columns(target: Target) -> Uploaded:
     """Store a file without rows, so that an empty table has columns."""
     sink = pa.BufferOutputStream()
     pq.write_table(target.schema.empty_table(), sink)
-    return Uploaded(_stored(target, 0, [("", sink.getvalue())]))
+    return _stored(target, 0, [("", sink.getvalue())])
 
 
 def discard(target: Target, uploaded: Iterable[Uploaded]) -> None:
-    """Delete files that nothing will name, as far as that works."""
+    """Delete files that nothing names nor will, as far as that works, unless somebody is about to name them."""
     with suppress(GravelerError):
-        blobs = _blobs(target)
-        _discard(blobs, [file for each in uploaded for file in each.files])
+        uploads_of(target).give_up(ids_of(uploaded))
 
 
-def _stored(target: Target, number: int, contents: Iterable[tuple[str, pa.Buffer]]) -> tuple[File, ...]:
+def ids_of(uploaded: Iterable[Uploaded]) -> list[str]:
+    """The uploads that hold what tasks stored."""
+    return [each.id for each in uploaded if each.id]
+
+
+def uploads_of(target: Target) -> Uploads:
+    """The uploads of the repository that is written to. Raises `NotFound` if it is gone."""
+    stores = opened(target.connection)
+    repository = still(stores, target.repository, target.uid)
+    blobs = stores.blobs.at(repository.storage_namespace)
+    return Uploads(stores.kv, blobs, repository, stores.clock, stores.ids)
+
+
+def _stored(target: Target, number: int, contents: Iterable[tuple[str, pa.Buffer]], query: str = "") -> Uploaded:
     """Store the contents of files, each with its directory."""
-    stores, blobs = opened(target.connection), _blobs(target)
-    attempt = uuid.uuid4().hex
+    uploads, id = uploads_of(target), ""
     made: list[File] = []
     try:
         for n, (folder, content) in enumerate(contents):
+            id = id or uploads.begin()
             data = memoryview(content).cast("B")
-            name = f"{folder}part-{number:05}-{attempt}-{n:03}.parquet"
+            name = f"{folder}part-{number:05}-{id}-{n:03}.parquet"
             checksum = f"sha256:{hashlib.sha256(data).hexdigest()}"
-            file = File(name, f"data/{attempt}/{n:03}.parquet", data.nbytes, checksum, stores.clock.now())
-            blobs.create(file.address, data)
+            file = File(name, f"{prefix(id)}{n:03}.parquet", data.nbytes, checksum, uploads.clock.now())
+            uploads.blobs.create(file.address, data)
             made.append(file)
     except BaseException:
-        _discard(blobs, made)
+        with suppress(GravelerError):
+            uploads.give_up([id] if id else [])
         raise
-    return tuple(made)
+    return Uploaded(tuple(made), id, query)
 
 
 def _contents(target: Target, batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[str, pa.Buffer]]:
@@ -162,14 +178,3 @@ def _groups(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
             held, size = [], 0
     if held:
         yield pa.Table.from_batches(held)
-
-
-def _blobs(target: Target) -> Blobs:
-    stores = opened(target.connection)
-    return stores.blobs.at(still(stores, target.repository, target.uid).storage_namespace)
-
-
-def _discard(blobs: Blobs, files: Iterable[File]) -> None:
-    for file in files:
-        with suppress(GravelerError):
-            blobs.delete(file.address)

@@ -56,7 +56,7 @@ def test_a_collection(flights: Cli, here: Path) -> None:
     ran = flights("gc", "graveler://flights", "--dry-run")
     assert ran == Ran(0, "would delete 1 files and 0 objects, 9 B\n", "")
     assert left.exists()
-    (document,) = flights("gc", "graveler://flights", "--grace", "36h", "--json").documents
+    (document,) = flights("gc", "graveler://flights", "--grace", "36h", "--uploads", "--json").documents
     assert document == {
         "dry_run": False,
         "objects": 0,
@@ -66,6 +66,7 @@ def test_a_collection(flights: Cli, here: Path) -> None:
         "renewed": 0,
         "rest": 0,
         "unreadable": 0,
+        "uploads": 0,
     }
     assert not left.exists()
     assert flights("fsck", "graveler://flights", "--deep") == Ran(0, "", "")

@@ -33,7 +33,7 @@ from graveler_core.objects.commits import StoredCommit
 from graveler_core.refs.branches import get_branch
 from graveler_core.refs.repositories import get as get_repository
 from graveler_core.stores import Stores
-from tests.simulation import cleaning
+from tests.simulation import cleaning, uploading
 from tests.simulation.cast import ASIDE, PATHS, PREFIXES, SHARED_KEY, SIDE, WORK, Act, Cast
 from tests.simulation.cleaning import bring_back, clean_up, delete_and_bring_back, delete_only
 from tests.simulation.history import AGAIN, REPO, Operation
@@ -41,6 +41,7 @@ from tests.simulation.lifecycles import other_repository, protect, recreate_bran
 from tests.simulation.observe import Observer
 from tests.simulation.references import THEME, drop_one, fold_log, move_one, name_one, undelete_one
 from tests.simulation.sweeping import fold_head, sweep_all
+from tests.simulation.uploading import purge_all, upload_and_commit
 
 INTERVAL = timedelta(milliseconds=150)
 """Between compactions, where they are not done at will: so many steps."""
@@ -284,6 +285,8 @@ OTHERS: dict[Act, int] = {
     fold_head: 3,
     put_again: 4,
     overwrite: 8,
+    upload_and_commit: 8,
+    purge_all: 5,
     protect: 5,
     clean_up: 9,
     bring_back: 9,
@@ -301,6 +304,7 @@ RARE_THEMES: dict[str, tuple[Act, ...]] = {
     "indexes": (change, change, revert),
     "overwrites": (put, put_many, remove, remove_prefix, reset_prefix, commit_all, transact_one, overwrite, compact),
     "moves": (remove, change, compact, compact, hard_reset, hard_reset, hard_reset),
+    uploading.THEME: (put, commit_all, compact, upload_and_commit, purge_all),
     "sweeps": (change, fold_head, sweep_all, compact),
     "protection": (put, remove, put_many, reset_all, commit_all, merge_side, transact_one, recreate_branch, protect),
     "protected removals": (put_again, remove, commit_all, protect),

@@ -34,6 +34,7 @@ from tests.simulation import (
     repositories,
     retirement,
     sweeping,
+    uploading,
 )
 from tests.simulation.actors import ACTS, LIFECYCLE, OTHERS, RARE_THEMES, THEMES, change, life, put_again
 from tests.simulation.cast import MAIN, PATHS, SIDE, WORK, Cast
@@ -123,6 +124,7 @@ def simulate(seed: int, theme: str = "", *, trace: bool = False) -> Verdict:
             violations = list(sweeping.violations(world, history)) or [
                 *judged(history, observer, registers, faultless=faultless),
                 *cleaning.violations(world, history, observer, registers, theme),
+                *uploading.violations(world, history, observer),
             ]
             if theme == references.THEME:
                 violations += references.violations(world.process(), names)

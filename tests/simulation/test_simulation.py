@@ -8,7 +8,7 @@ from concurrent.futures import ProcessPoolExecutor
 
 import pytest
 
-from tests.simulation import cleaning, references
+from tests.simulation import cleaning, references, uploading
 from tests.simulation.run import simulate
 
 BATCH = 50
@@ -45,6 +45,7 @@ def test_histories_keep_the_promises(batch: int) -> None:
         "folds",
         "compactions",
         "protection",
+        uploading.THEME,
         references.THEME,
         *cleaning.THEMES,
     ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pyarrow as pa
@@ -10,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql.types import LongType, StructField, StructType
 
-from graveler_core.errors import Conflict, DirtyBranch, InvalidInput, Kind, NotFound
-from graveler_core.model.entry import CommonPrefix
+from graveler_core.errors import Conflict, DirtyBranch, InvalidInput, Kind, NotFound, OutcomeUnknown
+from graveler_core.model.entry import CommonPrefix, Entry
 from jobs.source import publishing, upload
 from jobs.source.publishing import MARKER, Job, publish
 from jobs.source.target import Target, target_of
@@ -80,9 +81,10 @@ def test_what_is_staged_in_the_table_is_not_lost(place: Lake) -> None:
 def test_a_repetition_under_its_key_gives_the_first_commit_and_leaves_nothing(place: Lake) -> None:
     write(place, 1, idempotency_key="job-1")
     before = objects(place)
-    write(place, 1, idempotency_key="job-1")
+    at = write(place, 1, idempotency_key="job-1")
     assert numbers(place) == [1]
     assert objects(place) == before
+    assert standing(at) == []
     assert len(list(place.repo.log("main"))) == 2
 
 
@@ -245,6 +247,59 @@ def test_abort_deletes_only_where_nothing_can_have_been_committed(place: Lake) -
     Writer(at).abort([done, None])
     assert objects(place) == []
     discard(at, [done])
+
+
+def standing(at: Target) -> list[str]:
+    return [held.value.state.value for _, held in upload.uploads_of(at).standing()]
+
+
+def sweep(lake: Lake) -> int:
+    return lake.repo.sweep(grace=timedelta(0), alone=True, uploads=True).uploads
+
+
+def test_what_a_dead_driver_has_left_is_swept_and_never_named(place: Lake) -> None:
+    write(place, 1)
+    kept, at = objects(place), target(place)
+    done = [stored(at, 2), stored(at, 3), stored(at)]
+    assert standing(at) == ["uploading"] * 2
+    assert sweep(place) == 2
+    assert objects(place) == kept
+    with pytest.raises(Conflict, match="took longer than the grace") as e:
+        publish(at, Job(done, at.key, {}))
+    assert e.value.kind is Kind.Discarded
+    assert numbers(place) == [1]
+
+
+def test_what_was_committed_is_not_swept(place: Lake) -> None:
+    at = write(place, 1, 2)
+    write(place, 3, overwrite=True)
+    assert standing(at) == []
+    assert sweep(place) == 0
+    assert [numbers(place, ref) for ref in ("main~1", "main")] == [[1, 2], [3]]
+
+
+def test_what_is_refused_is_deleted_at_once(place: Lake) -> None:
+    place.repo.branch("main").stage("t/mine", Entry(address="data/mine"))
+    at = target(place, overwrite=True)
+    with pytest.raises(DirtyBranch):
+        publish(at, Job([stored(at, 1)], at.key, {}))
+    assert (objects(place), standing(at)) == ([], [])
+
+
+def test_an_unknown_outcome_leaves_what_may_be_named(place: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    def lost(*_: Any) -> Any:
+        raise OutcomeUnknown("lost")
+
+    at = target(place)
+    done = stored(at, 1)
+    with monkeypatch.context() as patched:
+        patched.setattr(publishing, "_commit", lost)
+        with pytest.raises(OutcomeUnknown):
+            publish(at, Job([done], at.key, {}))
+    Writer(at).abort([done, None])
+    assert standing(at) == ["naming"]
+    assert sweep(place) == 0
+    assert (objects(place), standing(at)) == ([done.files[0].address], [])
 
 
 def test_a_worker_that_sees_other_files_stores_nothing(place: Lake) -> None:

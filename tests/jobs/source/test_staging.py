@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from datetime import timedelta
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
-from graveler_core.errors import DirtyBranch, InvalidInput, PermissionDenied
+from graveler_core.errors import Conflict, DirtyBranch, InvalidInput, PermissionDenied
 from graveler_core.model.entry import CommonPrefix
 from jobs.source.publishing import MARKER
 from jobs.source.target import Target, target_of
-from jobs.source.upload import Uploaded, upload
+from jobs.source.upload import Uploaded, upload, uploads_of
 from jobs.source.writing import Writer
 from tests.jobs.source.lakes import Lake
 
@@ -148,6 +149,24 @@ def test_a_protected_branch_is_not_staged_to(place: Lake) -> None:
     place.repo.set_read_only(True)
     with pytest.raises(PermissionDenied):
         Writer(at).commit([done])
+    assert list(uploads_of(at).standing()) == []
+    assert list(uploads_of(at).blobs.list("data/")) == []
+
+
+def test_what_is_staged_is_not_swept(place: Lake) -> None:
+    stage(place, [1], [2])
+    assert place.repo.sweep(grace=timedelta(0), alone=True, uploads=True).uploads == 0
+    assert sorted(found(place).values()) == [[1], [2]]
+
+
+def test_what_was_swept_is_not_staged(place: Lake) -> None:
+    stage(place, [1])
+    at = target(place, stage="true")
+    done = numbers_stored(at, 2)
+    assert place.repo.sweep(grace=timedelta(0), alone=True, uploads=True).uploads == 1
+    with pytest.raises(Conflict, match="took longer than the grace"):
+        Writer(at).commit([done])
+    assert list(found(place).values()) == [[1]]
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,14 @@ from typing import Any
 from graveler_core.blobs.port import Data
 from graveler_core.committed.trees import address
 from graveler_core.gc import contents, sweep
+from graveler_core.model.entities import Upload, UploadState
 from graveler_core.model.ids import ObjectId
 from graveler_core.objects.kept_blobs import KeptBlobs
-from tests.simulation.mutants.plant import instead, mutant
+from graveler_core.objects.uploads import Uploads
+from graveler_core.records import access
+from graveler_core.records import layout as keys
+from graveler_core.records.access import Held
+from tests.simulation.mutants.plant import GARBAGE, instead, mutant
 
 
 @mutant(seed=110, breaks="8", theme="folds")
@@ -47,4 +52,53 @@ def what_is_found_stored_is_not_renewed() -> Iterator[None]:
         return self.beneath.create(address, data)
 
     with instead((KeptBlobs, "create", create)):
+        yield
+
+
+@mutant(seed=3, breaks="8", theme="uploads")
+def uploads_are_purged_without_a_claim() -> Iterator[None]:
+    """A sweep deletes the objects of an upload that it has read as under way, without swapping its record."""
+    with instead((Uploads, "purging", lambda self, id, held: held)):
+        yield
+
+
+@mutant(seed=108, breaks="8", theme="uploads")
+def uploads_are_announced_without_a_swap() -> Iterator[None]:
+    """Who is about to name objects writes so into the record, whatever stands there."""
+    real = Uploads._swap
+
+    def swap(self: Uploads, id: str, held: Held[Upload], state: UploadState) -> Held[Upload]:
+        if state is not UploadState.NAMING:
+            return real(self, id, held, state)
+        where, record = keys.uploads(self.repository).at(id), self._now(state)
+        access.write(self.kv, where, record)
+        return access.read(self.kv, where) or held
+
+    with instead((Uploads, "_swap", swap)):
+        yield
+
+
+@mutant(seed=13, breaks="8", theme="uploads")
+def uploads_are_purged_although_announced() -> Iterator[None]:
+    """A sweep takes an upload whose objects are about to be named for one that is under way."""
+    real = Uploads.standing
+
+    def standing(self: Uploads) -> Iterator[tuple[str, Held[Upload]]]:
+        for id, held in real(self):
+            announced = held.value.state is UploadState.NAMING
+            yield (
+                id,
+                Held(held.value.model_copy(update={"state": UploadState.UPLOADING}), held.predicate)
+                if (announced)
+                else held,
+            )
+
+    with instead((Uploads, "standing", standing)):
+        yield
+
+
+@mutant(seed=26, breaks=GARBAGE, theme="uploads")
+def uploads_are_forgotten_with_their_objects() -> Iterator[None]:
+    """What a job has not named is given up, and stays."""
+    with instead((Uploads, "delete", lambda self, id, deleted=None: None)):
         yield

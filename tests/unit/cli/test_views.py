@@ -175,4 +175,5 @@ def test_swept() -> None:
         "renewed": 0,
         "rest": 0,
         "unreadable": 0,
+        "uploads": 0,
     }

@@ -30,6 +30,8 @@ from graveler_core.model.entities import (
     Superseded,
     Sweeping,
     Tag,
+    Upload,
+    UploadState,
 )
 from graveler_core.model.ids import (
     BranchId,
@@ -135,6 +137,7 @@ RECORDS: dict[str, Record] = {
     ),
     "cleanup": Cleanup(branch=BranchId("main"), layer=TOKEN, since=SINCE),
     "sweeping": Sweeping(nonce=Nonce("n5"), since=SINCE),
+    "upload": Upload(state=UploadState.NAMING, nonce=Nonce("n7"), since=SINCE),
     "staged counts": StagedCounts(
         repository=RepositoryId("repo"),
         uid=RepositoryUid("u1"),

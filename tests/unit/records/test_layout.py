@@ -28,6 +28,7 @@ LOCATIONS: list[tuple[Location[Any], bytes, bytes, str]] = [
     (keys.operation(REPOSITORY, "run 1"), b"repo-u1", b"ops/run 1", "operation"),
     (keys.restoration(REPOSITORY), b"repo-u1", b"restored", "restoration"),
     (keys.sweeping(REPOSITORY), b"repo-u1", b"sweep", "sweeping"),
+    (keys.uploads(REPOSITORY).at("0a"), b"repo-u1", b"uploads/0a", "upload"),
     (keys.reference_log(REPOSITORY), b"repo-u1", b"refs/int/refs", "internal reference"),
     (keys.pending_events(REPOSITORY).at("e1"), b"repo-u1", b"refs/int/pending/e1", "reference event"),
     (keys.internal_history(REPOSITORY).headers.at("c1"), b"repo-u1", b"refs/int/commits/c1", "commit"),

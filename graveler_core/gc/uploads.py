@@ -1,0 +1,70 @@
+"""Deleting what dead jobs have stored of users' data: uploads that are older than the grace (`objects.uploads`).
+
+Only what graveler itself has named, below the prefix of an upload that was written down, and that no entry has ever
+named: no entry is read for it. What lies beside is left alone, also what an upload before this one has left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from graveler_core.model.entities import UploadState
+from graveler_core.objects.uploads import Uploads, prefix
+from graveler_core.records import access
+from graveler_core.records import layout as keys
+
+
+@dataclass(slots=True)
+class Purged:
+    """What became of the uploads that were looked at."""
+
+    uploads: int = 0
+    """Given up, their objects deleted."""
+    blobs: int = 0
+    size: int = 0
+    """Bytes."""
+    young: int = 0
+    rest: int = 0
+    """Left for the limit was reached."""
+
+
+def purge(uploads: Uploads, cutoff: datetime, most: int, *, dry_run: bool) -> Purged:
+    """Delete the objects of uploads that did not change since `cutoff`, until at least `most` of them are deleted.
+
+    Raises:
+        SlowDown, Unavailable, OutcomeUnknown: part of it may be deleted; purge again.
+    """
+    done = Purged()
+
+    def deleted(size: int) -> None:
+        done.blobs += 1
+        done.size += size
+
+    for id, held in uploads.standing():
+        old = held.value.since <= cutoff
+        if held.value.state is UploadState.NAMING:
+            if old and not dry_run:  # they may be named
+                access.remove(uploads.kv, keys.uploads(uploads.repository).at(id), held)
+            continue
+        if not old and held.value.state is UploadState.UPLOADING:
+            done.young += 1
+        elif done.blobs >= most:
+            done.rest += 1
+        elif dry_run:
+            done.uploads += 1
+            for size in _sizes(uploads, id):
+                deleted(size)
+        elif held.value.state is UploadState.PURGING:
+            uploads.delete(id, deleted)
+            if old:
+                access.remove(uploads.kv, keys.uploads(uploads.repository).at(id), held)
+        elif uploads.purging(id, held) is not None:
+            done.uploads += 1
+            uploads.delete(id, deleted)
+    return done
+
+
+def _sizes(uploads: Uploads, id: str) -> Iterator[int]:
+    return (blob.size for blob in uploads.blobs.list(prefix(id)))
