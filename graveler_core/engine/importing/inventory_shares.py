@@ -45,10 +45,10 @@ class InventoryShares:
     def each(self, stores: Stores, cluster: Cluster, work: Work[U]) -> Iterator[U]:
         """As the protocol says. The driver holds the names of the files and a few keys of each."""
         files = self.inventory.files(stores)
-        samples = list(cluster.map(partial(_file_sampled, self.inventory), files))
+        samples = list(cluster.map(partial(_sampling, self.inventory), files))
         pieces = cluster.pieces(sum(sample.rows for sample in samples))
         cuts = cut_keys(samples, pieces)
-        return cluster.sort(partial(_file_read, self.inventory), files, cuts, partial(_share_sorted, work, tuple(cuts)))
+        return cluster.sort(partial(_file_read, self.inventory), files, cuts, partial(_sorting, work, tuple(cuts)))
 
 
 def cut_keys(samples: Iterable[Sample], pieces: int) -> list[bytes]:
@@ -62,7 +62,7 @@ def cut_keys(samples: Iterable[Sample], pieces: int) -> list[bytes]:
     return sorted({keys[at] for at in np.searchsorted(before, wished)})
 
 
-def _file_sampled(inventory: Inventory, stores: Stores, file: File) -> Sample:
+def _sampling(inventory: Inventory, stores: Stores, file: File) -> Sample:
     """In a worker: some keys of a file."""
     chunks = [page.column(KEY) for page in inventory.read(stores, file)]
     keys = pa.chunked_array(list(chain.from_iterable(chunk.chunks for chunk in chunks)), pa.binary())
@@ -78,7 +78,7 @@ def _file_read(inventory: Inventory, stores: Stores, file: File) -> Iterator[pa.
     return inventory.read(stores, file)
 
 
-def _share_sorted(work: Work[U], cuts: Sequence[bytes], stores: Stores, number: int, pages: Iterator[pa.Table]) -> U:
+def _sorting(work: Work[U], cuts: Sequence[bytes], stores: Stores, number: int, pages: Iterator[pa.Table]) -> U:
     """In a worker: one share."""
     after, through = list(pairwise((None, *cuts, None)))[number]
     return work(stores, Share(after, through, _once(pages)))

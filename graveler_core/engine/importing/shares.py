@@ -61,10 +61,10 @@ class ListedShares:
         """As the protocol says. The cuts are found here, one request after the other."""
         bounds = ["", *stores.blobs.foreign(self.place).cuts(CUTS), None]
         shares = [tuple(bounds[at : at + SIDE + 1]) for at in range(0, len(bounds) - 1, SIDE)]
-        return cluster.map(partial(_share_listed, self.place, work), shares)
+        return cluster.map(partial(_listing, self.place, work), shares)
 
 
-def _share_listed(place: Namespace, work: Work[U], stores: Stores, bounds: Sequence[str | None]) -> U:
+def _listing(place: Namespace, work: Work[U], stores: Stores, bounds: Sequence[str | None]) -> U:
     """In a worker: one share."""
     with closing(in_parts(stores.blobs.foreign(place), bounds, marked)) as pages:
         return work(stores, Share(_key(bounds[0]), _key(bounds[-1]), pages))
