@@ -38,7 +38,7 @@ def test_it_works_and_works_again(tmp_path: Path) -> None:
     second = tell(tmp_path, "--months", "2", "--spark-from", "1")
     assert "edition 4" in second
     merged = [line for line in second.splitlines() if "flights__main.merge_branch" in line]
-    assert [(line.split()[2:4], line.split()[-2:]) for line in merged] == [(["4", "changes"], ["on", "Spark"])]
+    assert [(line.split()[2:4], line.split()[-2:]) for line in merged] == [(["3", "changes"], ["on", "Spark"])]
     assert "changed  raw_flights/" in second
     assert "raw_weather" not in second.split("diff main~1 main")[1].split("Time travel")[0]  # equal rows: no change
     assert [path.name for path in tmp_path.iterdir()] == [".graveler"]
