@@ -12,15 +12,18 @@ import pytest
 from pyspark.sql import DataFrame, Row, SparkSession
 
 from graveler_core import connect
+from graveler_core.engine.importing import spreading
 from graveler_core.errors import Conflict, Kind, Unavailable
 from graveler_core.facade.repository import Repository
 from jobs.cluster import SparkCluster
 from jobs.connection import Connection
 from jobs.session import local_settings
 from jobs.source import graveler_read, register
+from jobs.stage import stage_dataframe
 from tests.jobs import toy_work
 from tests.jobs.engines import Engines, table
 from tests.jobs.source.lakes import Lake, Read
+from tests.jobs.test_imports_on_spark import inventory
 
 
 @pytest.fixture(scope="module")
@@ -138,19 +141,40 @@ def test_streams(spark: SparkSession, lake: Lake, tmp_path: Path) -> None:
     assert messages(lake.repo, "copy") == ["Append to seen", "Append to seen", "second", "first", "Repository created"]
 
 
-def test_commits_and_differences_are_those_of_the_engine_alone(spark: SparkSession, tmp_path: Path) -> None:
+def test_flows_are_those_of_the_engine_alone(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows are staged by the workers, a commit cut into pieces, an inventory sorted, a difference counted."""
+    monkeypatch.setattr(spreading, "FIRST", 500)
     engines = Engines(spark, tmp_path, rows_per_piece=5_000, threshold=10_000)
+    listed = inventory(tmp_path / "inventory", 12_000, files=2)
 
-    def committed(repository: Repository, chance: random.Random) -> None:
-        repository.branch("main").stage_many(table(chance.sample(range(60_000), 30_000), 1))
+    def told() -> None:
+        assert engines.report.engine == "spark"
         engines.report.begin()
-        repository.branch("main").commit("Some")
 
-    engines.both(committed, 1)
-    assert engines.report.engine == "spark"
+    def flows(repository: Repository, chance: random.Random) -> None:
+        main, given = repository.branch("main"), table(chance.sample(range(60_000), 30_000), 1)
+        on_spark = repository is engines.spark
+        engines.report.begin()
+        if on_spark:
+            stage_dataframe(spark.createDataFrame(given), main, pieces=3)
+            told()
+        else:
+            main.stage_many(given)
+        for step in (
+            lambda: main.commit("Some"),
+            lambda: repository.import_inventory(listed, "s3://bucket/raw", "main", "in"),
+        ):
+            step()
+            if on_spark:
+                told()
+
+    engines.both(flows, 1)
     engines.assert_equal("main")
-    counted = [repo.diff_summary("main~1", "main") for repo in (engines.alone, engines.spark)]
+    counted = [repo.diff_summary("main~2", "main") for repo in (engines.alone, engines.spark)]
     assert counted[0] == counted[1]
+    assert (counted[0].added, engines.report.engine) == (42_000, "spark")
     engines.stores.close()
 
 
