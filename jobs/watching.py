@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import threading
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from typing import TYPE_CHECKING, Final, TypeVar
+from contextlib import suppress
+from itertools import islice
+from typing import TYPE_CHECKING, Final, TypeVar, cast
 
 from pyspark.util import inheritable_thread_target
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+    from pyspark.sql.connect.shell.progress import ProgressHandler, StageInfo
 
 R = TypeVar("R")
 _POLL_SECONDS: Final = 0.5
@@ -21,18 +25,54 @@ def watched(
 ) -> Iterator[R]:
     """What `action` fetches, a row a task; on the way `tell` is given how many of the tasks, `tasks` in all, are done.
 
-    A session in this process is asked while the tasks run, and they are cancelled where waiting for them ends with an
-    exception: an interrupt, or one of `tell`. Spark Connect says nothing of them: it is told what has been fetched.
+    The tasks are cancelled where waiting for them ends with an exception: an interrupt, or one of `tell`. A session in
+    this process is asked how far they are, a server of Spark Connect tells it every two seconds.
     """
     if type(spark).__module__.startswith("pyspark.sql.connect"):
-        for fetched, row in enumerate(action(), 1):
-            tell(fetched)
-            yield row
+        yield from _on_connect(spark, action, tasks, tell)
         return
     for fetched, row in enumerate(_when_run(spark, action, tasks, tell)):
         if not fetched:  # without adaptive execution the tasks run only now
             tell(tasks)
         yield row
+
+
+class _Heard:
+    """What a server tells of the stage that has so many tasks, while one thread waits for the first row.
+
+    Handlers belong to the session: they also hear of what other threads wait for.
+    """
+
+    def __init__(self, tasks: int, tell: Callable[[int], None]) -> None:
+        self._tasks, self._tell, self._thread = tasks, tell, threading.get_ident()
+
+    def __call__(self, stages: Iterable[StageInfo] | None, done: bool, **_: object) -> None:
+        if not done and threading.get_ident() == self._thread:
+            ended = [stage.num_completed_tasks for stage in stages or () if stage.num_tasks == self._tasks]
+            self._tell(max(ended, default=0))
+
+
+def _on_connect(
+    spark: SparkSession, action: Callable[[], Iterator[R]], tasks: int, tell: Callable[[int], None]
+) -> Iterator[R]:
+    tag = f"graveler-{uuid.uuid4().hex}"
+    heard = cast("ProgressHandler", _Heard(tasks, tell))  # of which Spark wants subclasses, but only calls them
+    try:
+        spark.addTag(tag)
+        spark.registerProgressHandler(heard)
+        try:
+            rows = action()
+            first = list(islice(rows, 1))  # only this sends the request, with the tags of the thread
+        finally:
+            spark.removeProgressHandler(heard)
+            spark.removeTag(tag)
+        tell(tasks)
+        yield from first
+        yield from rows
+    except BaseException:
+        with suppress(Exception):  # a server that is away has said so already
+            spark.interruptTag(tag)
+        raise
 
 
 def _when_run(spark: SparkSession, action: Callable[[], R], tasks: int, tell: Callable[[int], None]) -> R:

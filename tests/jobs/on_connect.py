@@ -6,6 +6,7 @@ import os
 import random
 import warnings
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -187,6 +188,35 @@ def test_errors_of_workers_arrive_as_they_were(spark: SparkSession, lake: Lake) 
     assert "toy_work.py" in raised.value.__notes__[0]
     with pytest.raises(Exception, match="ArithmeticError: item 5"):
         list(cluster.map(toy_work.broken, [5]))
+
+
+def test_progress_comes_while_tasks_run(spark: SparkSession, lake: Lake, tmp_path: Path) -> None:
+    """The last item waits until the driver has told of the others."""
+    sign, said = tmp_path / "told", list[str]()
+
+    def say(line: str) -> None:
+        said.append(line)
+        if line.endswith("3 of 4 pieces of waiting for"):
+            sign.touch()
+
+    cluster = SparkCluster(spark, Connection(lake.url))
+    cluster.report.begin(say)
+    assert list(cluster.map(partial(toy_work.waiting_for, str(sign)), range(4))) == [0, 1, 2, 3]
+    assert said[-1] == "4 of 4 pieces of waiting for"
+
+
+def test_an_interrupt_ends_the_tasks(spark: SparkSession, lake: Lake, tmp_path: Path) -> None:
+    """They would wait for ever, and leave no room for others."""
+
+    def interrupted(line: str) -> None:
+        raise KeyboardInterrupt
+
+    cluster = SparkCluster(spark, Connection(lake.url))
+    cluster.report.begin(interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        list(cluster.map(partial(toy_work.waiting_for, str(tmp_path / "never")), [3, 3]))
+    cluster.report.begin()
+    assert list(cluster.map(toy_work.doubled, [1])) == [2]
 
 
 def test_workers_are_other_processes(spark: SparkSession, lake: Lake) -> None:
