@@ -63,7 +63,7 @@ class Dying(Passing):
 
     def __init__(self, inner: Store, orders: Orders) -> None:
         super().__init__(inner)
-        self._moment, self._handed = orders.dies, Path(orders.marks) / "handed.part.0"
+        self._moment, self._handed = orders.dies, Path(orders.marks) / "handed.applying.0"
 
     def step(self, call: Call, work: Callable[[], T]) -> T:
         branch = call.verb == "set_if" and call.key.endswith(f"branches/{BRANCH}".encode())

@@ -10,8 +10,8 @@ from tests.jobs.cluster.lakes import Lake, collected, left, wrong
 
 pytestmark = [pytest.mark.xdist_group("cluster"), pytest.mark.slow]
 
-COMMIT = ["at work: part", "part.2", "before swap", "after swap"]
-MERGE = ["at work: judged", "part.0", "before swap", "after swap"]
+COMMIT = ["at work: applying", "applying.2", "before swap", "after swap"]
+MERGE = ["at work: judging", "applying.0", "before swap", "after swap"]
 
 
 def killed(drivers: Drivers, verb: str, moment: str) -> None:
@@ -68,7 +68,7 @@ def test_within_a_merge(lake: Lake, drivers: Drivers, moment: str) -> None:
 def _judge(lake: Lake, moment: str) -> None:
     """What a driver wrote of a tree goes when it is old. A commit that it wrote, and did not live to put on the branch,
     stays as all commits do."""
-    written = moment.startswith("part.")
+    written = moment.startswith("applying.")
     assert not list(wrong(lake))
     young = lake.spark.sweep()
     assert (young.blobs, young.objects) == (0, 0)

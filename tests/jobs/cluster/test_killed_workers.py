@@ -20,7 +20,7 @@ HELD = (0, 2)
 
 def held(driver: Driver, piece: int) -> Attempt:
     """The first attempt at a piece of the tree, when it has done its work and hands nothing back."""
-    attempts = partial(driver.marks.attempts, "part", piece)
+    attempts = partial(driver.marks.attempts, "applying", piece)
     driver.until(lambda: any(attempt.done for attempt in attempts()), f"piece {piece} is done")
     return attempts()[0]
 
@@ -37,7 +37,7 @@ def judge(lake: Lake, drivers: Drivers) -> None:
 def test_killed_when_the_work_is_done(lake: Lake, drivers: Drivers, whom: str) -> None:
     lake.begun().staged()
     marks = drivers.marks()
-    holds = [marks.hold("after", "part", piece) for piece in HELD]
+    holds = [marks.hold("after", "applying", piece) for piece in HELD]
     driver = drivers.start("commit")
     for piece, hold in zip(HELD, holds, strict=True):
         attempt = held(driver, piece)
@@ -45,16 +45,16 @@ def test_killed_when_the_work_is_done(lake: Lake, drivers: Drivers, whom: str) -
         await_(lambda attempt=attempt: not alive(attempt.pid), "the worker is dead")
         hold.unlink()
     judge(lake, drivers)
-    assert all(len(marks.attempts("part", piece)) > 1 for piece in HELD)
+    assert all(len(marks.attempts("applying", piece)) > 1 for piece in HELD)
 
 
 def test_executors_killed_while_results_are_fetched(lake: Lake, drivers: Drivers) -> None:
     """What they had not handed over is done again, though the driver has gone on with the first ones."""
     lake.begun().staged()
     marks = drivers.marks()
-    hold = marks.hold("handed", "part", 0)
+    hold = marks.hold("handed", "applying", 0)
     driver = drivers.start("commit")
-    driver.until((marks.directory / "handed.part.0").exists, "the first result is handed over")
+    driver.until((marks.directory / "handed.applying.0").exists, "the first result is handed over")
     before = marks.all()
     for executor in {attempt.executor for attempt in before}:
         os.kill(executor, signal.SIGKILL)

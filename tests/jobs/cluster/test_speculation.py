@@ -31,15 +31,15 @@ def test_copies_at_work_beside_the_first_attempts(lake: Lake, drivers: Drivers, 
     else:
         lake.diverged()
     marks = drivers.marks()
-    holds = [marks.hold("before", "part", piece) for piece in HELD]
+    holds = [marks.hold("before", "applying", piece) for piece in HELD]
     driver = drivers.start(verb, settings=SPECULATION)
     for piece in HELD:
-        driver.until(lambda piece=piece: len(marks.attempts("part", piece)) == 2, f"a copy of {piece}")
+        driver.until(lambda piece=piece: len(marks.attempts("applying", piece)) == 2, f"a copy of {piece}")
     for hold in holds:
         hold.unlink()
     assert driver.ended()["engine"] == "spark"
     for piece in HELD:
-        first, copy = marks.attempts("part", piece)
+        first, copy = marks.attempts("applying", piece)
         assert (first.number, copy.number) == (0, 1)
         assert first.executor != copy.executor
     assert not list(wrong(lake.expected(verb)))

@@ -21,11 +21,11 @@ def test_both_are_told_of_one_commit(lake: Lake, drivers: Drivers, verb: str, tu
     holds = []
     for _ in range(2):
         marks = drivers.marks()
-        holds.append(marks.hold("after", "part", 1))
+        holds.append(marks.hold("after", "applying", 1))
         driver = drivers.start(verb, turns=turns)
         driver.until((marks.directory / "began").exists, "it has begun")
         if not turns or driver is drivers.started[0]:
-            driver.until(lambda marks=marks: bool(marks.attempts("part", 1)), "its workers are at work")
+            driver.until(lambda marks=marks: bool(marks.attempts("applying", 1)), "its workers are at work")
     for hold in holds:
         hold.unlink()
     first, second = (driver.ended() for driver in drivers.started)
