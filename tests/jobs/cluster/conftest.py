@@ -76,6 +76,14 @@ class Drivers:
     environment: dict[str, str] = field(default_factory=dict)
     """Of the next driver, besides this process's."""
 
+    def __enter__(self) -> Drivers:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for driver in self.started:
+            driver.process.kill()
+            driver.process.communicate()
+
     def marks(self) -> Marks:
         """A directory for the marks of the next driver."""
         directory = self.directory / f"marks-{len(self.started)}"
@@ -100,11 +108,8 @@ class Drivers:
 @pytest.fixture
 def drivers(cluster: Standalone, postgresql_url: str, tmp_path: Path) -> Iterator[Drivers]:
     """Of the cluster, on the store."""
-    made = Drivers(Orders(postgresql_url, cluster.url, "", "", ""), tmp_path)
-    yield made
-    for driver in made.started:
-        driver.process.kill()
-        driver.process.communicate()
+    with Drivers(Orders(postgresql_url, cluster.url, "", "", ""), tmp_path) as made:
+        yield made
 
 
 def left_running(directory: Path) -> list[int]:
