@@ -23,8 +23,6 @@ _LOCAL: Mapping[str, str] = MappingProxyType(
         "spark.log.level": "ERROR",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
-        # The URL of a store, an option of format("graveler"), may hold a password: no plan shows it.
-        "spark.sql.redaction.options.regex": "(?i)url|^store$",
         "spark.sql.parquet.compression.codec": "zstd",
         "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
     }
