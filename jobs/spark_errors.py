@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 from collections.abc import Iterator
@@ -11,6 +10,7 @@ from importlib.metadata import version
 from typing import Final
 
 from graveler_core.errors import GravelerError, Unavailable
+from graveler_core.settings import secret
 
 NOT_INSTALLED: Final = "graveler is not installed"
 """What a worker without the package says."""
@@ -61,7 +61,7 @@ def explained() -> Iterator[None]:
 
 def _java() -> str:
     """Which Java Spark takes."""
-    home = os.environ.get("JAVA_HOME")
-    if home:
-        return f"what JAVA_HOME names, {home!r},"
+    home = secret("JAVA_HOME")
+    if home is not None:
+        return f"what JAVA_HOME names, {home.get_secret_value()!r},"
     return f"what PATH has, {shutil.which('java')!r}," if shutil.which("java") else "JAVA_HOME is not set, and in PATH"

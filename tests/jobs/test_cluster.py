@@ -167,7 +167,7 @@ def test_a_worker_takes_several_items_too(connection: Connection) -> None:
     """Spark puts one into a partition; nothing rests on that."""
     piecework, rows = SparkCluster(not_called, connection)._packed(toy_work.doubled, [1, 2, 3])
     assert rows.schema == ITEMS
-    made = pa.Table.from_batches(outcomes(piecework, "items", iter(rows.combine_chunks().to_batches())))
+    made = pa.Table.from_batches(outcomes(piecework, iter(rows.combine_chunks().to_batches())))
     assert made["ordinal"].to_pylist() == [0, 1, 2]
 
 
