@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,9 @@ import pytest
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
 
+from graveler_core.model.entry import Entry
+from graveler_core.records import access
+from graveler_core.records import layout as keys
 from jobs.source import graveler_read, register
 from tests.jobs.source.lakes import Lake
 
@@ -27,6 +31,12 @@ def registered(spark: SparkSession) -> None:
 def writer(frame: DataFrame, lake: Lake, **options: Any) -> DataFrameWriter:
     given = lake.options(branch="main", path="t", **options)
     return frame.write.format("graveler").options(**given)
+
+
+def swept(lake: Lake) -> list[str]:
+    """The files that are left when all is taken for dead that has not announced that it will name them."""
+    lake.repo.sweep(grace=timedelta(0), alone=True, uploads=True)
+    return [blob.address for blob in lake.repo._stores.blobs.at(lake.repo.storage_namespace).list("data/")]
 
 
 def test_rows_come_back(spark: SparkSession, place: Lake) -> None:
@@ -91,6 +101,9 @@ def test_a_worker_that_dies_once_changes_nothing(spark: SparkSession, place: Lak
     found = graveler_read(spark, place.repo, "main", "t")
     assert sorted(row.id for row in found.collect()) == list(range(100))
     assert len(list(place.repo.log("main"))) == 2
+    assert not list(access.scan(place.repo._stores.kv, keys.uploads(place.repo._active())))
+    named = [each.address for each in place.repo.at("main").list("t/part-") if isinstance(each, Entry)]
+    assert swept(place) == sorted(map(str, named))
 
 
 def test_a_write_that_fails_leaves_nothing(spark: SparkSession, place: Lake) -> None:
@@ -99,3 +112,4 @@ def test_a_write_that_fails_leaves_nothing(spark: SparkSession, place: Lake) -> 
         writer(frame, place).mode("append").save()
     assert len(list(place.repo.log("main"))) == 1
     assert list(place.repo.at("main").list()) == []
+    assert swept(place) == []
