@@ -110,8 +110,8 @@ _SPARK: dict[str, str | dict[int, str]] = {
         "commit of rows on nothing",
         "commit among as many",
         "compact among as many",
-        "merge of a tenth and a tenth",
-        "diff of a fifth",
+        "merge of a fifth and a fifth",
+        "diff of two fifths",
     )
     for master in ("local[1]", "local[2]")
 }

@@ -14,7 +14,8 @@ from graveler_core.engine.view import commit_of
 from graveler_core.facade.repository import Repository
 
 _LEFT, _RIGHT = "left", "right"
-_SHARE = 10
+_SHARE = 5
+"""Up to a tenth of the entries, changes wait above the tree, and are never work for many machines."""
 
 
 def staged(place: Place) -> None:
@@ -23,9 +24,15 @@ def staged(place: Place) -> None:
 
 
 def staged_rows(place: Place) -> None:
-    """All entries staged on `main` as one key-value row each."""
+    """All entries staged on `main` as one key-value row each, and counted, as calls of `stage` would count them."""
     records = normalise(entries.first(place.size))
-    filled(place, lambda repo: put_rows(place, repo.branch("main"), records))
+
+    def fill(repo: Repository) -> None:
+        main = repo.branch("main")
+        put_rows(place, main, records)
+        main.pressure(exact=True)
+
+    filled(place, fill)
 
 
 def staged_among(place: Place) -> None:
@@ -41,7 +48,7 @@ def staged_among(place: Place) -> None:
 
 
 def changed(place: Place) -> None:
-    """All entries on `main`; two branches that each changed a tenth of them, none in common."""
+    """All entries on `main`; two branches that each changed a fifth of them, none in common."""
 
     def fill(repo: Repository) -> None:
         main = repo.branch("main")
@@ -50,7 +57,7 @@ def changed(place: Place) -> None:
         for seed, name in enumerate((_LEFT, _RIGHT), 1):
             branch = repo.create_branch(name, source="main")
             branch.stage_many(entries.spread(place.size, place.size // _SHARE, seed))
-            branch.commit("A tenth")
+            branch.commit("A fifth")
 
     filled(place, fill)
 
@@ -81,14 +88,14 @@ def compact(place: Place) -> Iterator[Measured]:
 
 @scenario("spark", changed)
 def merge(place: Place) -> Iterator[Measured]:
-    """Of two branches that each changed a tenth; counted is what one of them changed."""
-    yield from by_each(place, Task("merge of a tenth and a tenth", place.size // _SHARE, _merged, _commit_at(_LEFT)))
+    """Of two branches that each changed a fifth; counted is what one of them changed."""
+    yield from by_each(place, Task("merge of a fifth and a fifth", place.size // _SHARE, _merged, _commit_at(_LEFT)))
 
 
 @scenario("spark", changed)
 def diff(place: Place) -> Iterator[Measured]:
     """Of these branches, counted: the entries that differ."""
-    yield from by_each(place, Task("diff of a fifth", 2 * place.size // _SHARE, _counted, _summary))
+    yield from by_each(place, Task("diff of two fifths", 2 * place.size // _SHARE, _counted, _summary))
 
 
 def _commit(name: str, place: Place) -> Task:

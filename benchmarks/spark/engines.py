@@ -30,6 +30,7 @@ from graveler_core.model.clock import RandomIds
 from graveler_core.wiring import open_stores
 from jobs.cluster import SparkCluster
 from jobs.connection import Connection
+from jobs.report import Report
 from jobs.session import local_settings, pin_worker_interpreter
 from jobs.sizes import ROWS_PER_PIECE
 
@@ -47,6 +48,10 @@ R = TypeVar("R")
 
 class Differs(Exception):
     """Two engines made different things of the same."""
+
+
+class NotOnSpark(Exception):
+    """What was to be measured on Spark was done in the driver."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +122,7 @@ def by_each(place: Place, task: Task) -> Iterator[Measured]:
 
     Raises:
         Differs: they found different things.
+        NotOnSpark: a cluster was not given the work.
     """
     first, *others = engines(place)
     alone, expected = in_a_process(_done, first, place, task)
@@ -167,12 +173,14 @@ def session(master: str) -> Iterator[SparkSession]:
         java.wait()
 
 
-def connected(place: Place, spark: SparkSession | None, rows_per_piece: int = ROWS_PER_PIECE) -> Graveler:
-    """The store; with Spark, all work is given to it."""
+def connected(
+    place: Place, spark: SparkSession | None, rows_per_piece: int = ROWS_PER_PIECE, report: Report | None = None
+) -> Graveler:
+    """The store; with Spark, all work is given to it, and `report` is told."""
     if spark is None:
         return place.connect()
     connection = Connection(place.store)
-    return connection.connect(SparkCluster(spark, connection, rows_per_piece, threshold=1))
+    return connection.connect(SparkCluster(spark, connection, rows_per_piece, 1, report or Report()))
 
 
 def warm_up(place: Place, spark: SparkSession | None) -> None:
@@ -185,10 +193,13 @@ def _done(engine: Engine, place: Place, task: Task) -> tuple[Spent, str]:
     own = engine.place(place)
     with session(engine.master) if engine.master else nullcontext() as spark:
         warm_up(own, spark)
-        with connected(own, spark) as g:
+        report = Report()
+        with connected(own, spark, report=report) as g:
             repo, results = own.repo(g), list[object]()
             application = "" if spark is None else spark.sparkContext.applicationId
             taken = spent(lambda: results.append(task.work(repo)), application)
+            if spark is not None and report.engine != "spark":
+                raise NotOnSpark(f"{task.name}: {report.facts()}")
             return taken, task.found(repo, results[0])
 
 
