@@ -97,7 +97,7 @@ def session(orders: Orders) -> SparkSession:
 
 def run(orders: Orders) -> dict[str, object]:
     """Do what was ordered; a session is begun when there is work for one."""
-    fetching._AT_ONCE = 2  # so that some results are fetched when others have been handed over
+    fetching._AT_ONCE = 1  # so that some results are fetched when others have been handed over
     report = Report()
     spark = SparkCluster(lambda: session(orders), Connection(orders.store), PIECE, 2 * PIECE, report)
     stores = open_stores(orders.store)
