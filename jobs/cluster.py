@@ -33,11 +33,10 @@ from graveler_core.errors import InvalidInput
 from jobs.connection import Connection, refuse_memory
 from jobs.piecework import ITEMS, OUTCOMES_SQL, PACKAGE, Done, Failed, Piecework, packed
 from jobs.report import Report
-from jobs.session import require_session
 from jobs.sight import sights
 from jobs.sizes import ROWS_PER_PIECE, THRESHOLD
 from jobs.sorting import ROWS_SQL, in_pieces
-from jobs.spark_errors import explained
+from jobs.spark_errors import explained, require_session
 from jobs.watching import watched
 
 if TYPE_CHECKING:

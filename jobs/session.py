@@ -1,7 +1,8 @@
 """How Spark is set up for graveler's jobs: the settings of a session, as plain values.
 
-Stands at the bottom of `jobs`. Nothing here starts Spark: whoever owns the session (a Dagster resource, a test, a
-script) hands `local_settings()` to its builder.
+Stands at the bottom of `jobs`, and imports nothing of the library: Dagster's definitions import this, and must stay
+light. Nothing here starts Spark: whoever owns the session (a Dagster resource, a test, a script) hands
+`local_settings()` to its builder.
 """
 
 from __future__ import annotations
@@ -10,8 +11,6 @@ import os
 import sys
 from collections.abc import Mapping
 from types import MappingProxyType
-
-from graveler_core.errors import InvalidInput
 
 _LOCAL: Mapping[str, str] = MappingProxyType(
     {
@@ -44,12 +43,6 @@ def local_settings(cores: int = 2, memory: str = "1g") -> dict[str, str]:
         "spark.driver.memory": memory,
         "spark.sql.shuffle.partitions": str(cores),
     }
-
-
-def require_session(spark: object) -> None:
-    """Raise `InvalidInput` where a caller gives None for a session."""
-    if spark is None:
-        raise InvalidInput("no Spark session: give one, as SparkSession.builder.getOrCreate() makes it")
 
 
 def pin_worker_interpreter() -> None:

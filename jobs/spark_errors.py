@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from importlib.metadata import version
 from typing import Final
 
-from graveler_core.errors import GravelerError, Unavailable
+from graveler_core.errors import GravelerError, InvalidInput, Unavailable
 from graveler_core.settings import secret
 
 NOT_INSTALLED: Final = "graveler is not installed"
@@ -41,6 +41,12 @@ _KNOWN: Final = (
     ),
     ("No module named|PACKAGE_NOT_INSTALLED", f"the Python of Spark's workers lacks a module: {_INSTALL}"),
 )
+
+
+def require_session(spark: object) -> None:
+    """Raise `InvalidInput` where a caller gives None for a session."""
+    if spark is None:
+        raise InvalidInput("no Spark session: give one, as SparkSession.builder.getOrCreate() makes it")
 
 
 @contextmanager

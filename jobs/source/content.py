@@ -17,10 +17,9 @@ from graveler_core.errors import InvalidInput, Kind, LimitExceeded, NotFound
 from graveler_core.facade.repository import Repository
 from graveler_core.facade.snapshot import Snapshot
 from graveler_core.model.entry import AddressType
-from jobs.session import require_session
 from jobs.source.options import place, require_known
 from jobs.source.partitions import partition_table
-from jobs.spark_errors import explained
+from jobs.spark_errors import explained, require_session
 from jobs.tables import hadoop_uri
 
 if TYPE_CHECKING:

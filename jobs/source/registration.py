@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jobs.session import require_session
 from jobs.source.datasource import GravelerDataSource
-from jobs.spark_errors import explained
+from jobs.spark_errors import explained, require_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
