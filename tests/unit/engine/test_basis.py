@@ -267,7 +267,7 @@ def test_only_what_lies_under_the_prefixes_decides(world: World) -> None:
     branch = world.branch()
     branch.transact([Put("t/a", entry(1)), Put("t/b/1", entry(2)), Put("t/c/1", entry(3))], message="table")
     on = Basis(branch.record().commit_id, ("t/b/", "t/c/"))
-    branch.transact([Put("t/a", entry(4), branch.get("t/a"))], message="elsewhere")
+    branch.transact([Remove("t/a")], message="elsewhere")
     branch.stage("t/d/1", entry(5))
     branch.transact([Remove("t/b/1")], message="based", on=on)
     with pytest.raises(Conflict, match="under 't/b/'"):
