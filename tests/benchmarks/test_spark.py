@@ -54,8 +54,7 @@ WORK = "import hashlib; hashlib.pbkdf2_hmac('sha256', b'', b'', 1_000_000)"
 
 def test_a_child_that_has_ended_is_counted_with_its_parent() -> None:
     taken = spent(lambda: subprocess.run([sys.executable, "-c", WORK], check=True))
-    assert set(taken.used) == {DRIVER}
-    assert taken.cpu >= 0.1
+    assert taken.used[DRIVER].cpu >= 0.1
 
 
 def test_a_child_that_goes_on_is_not_counted() -> None:
@@ -64,8 +63,7 @@ def test_a_child_that_goes_on_is_not_counted() -> None:
         assert child.stdout is not None
         taken = spent(child.stdout.readline)
         child.kill()
-    assert set(taken.used) == {DRIVER}
-    assert taken.cpu < 0.1
+    assert taken.used[DRIVER].cpu < 0.1
 
 
 def test_the_peak_is_that_of_the_call() -> None:
