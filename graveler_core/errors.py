@@ -81,6 +81,18 @@ class Kind(StrEnum):
     StoreChanged = "StoreChanged"
     BranchProtected = "BranchProtected"
     RepositoryReadOnly = "RepositoryReadOnly"
+    UserNotFound = "UserNotFound"
+    GroupNotFound = "GroupNotFound"
+    PolicyNotFound = "PolicyNotFound"
+    MembershipNotFound = "MembershipNotFound"
+    AttachmentNotFound = "AttachmentNotFound"
+    CredentialNotFound = "CredentialNotFound"
+    UserExists = "UserExists"
+    GroupExists = "GroupExists"
+    PolicyExists = "PolicyExists"
+    AccessDenied = "AccessDenied"
+    InvalidCredentials = "InvalidCredentials"
+    IamSetUp = "IamSetUp"
 
 
 class GravelerError(Exception):

@@ -26,3 +26,11 @@ LayerId = NewType("LayerId", str)
 """Fresh per layer; never listed again once it has left a branch record."""
 Nonce = NewType("Nonce", str)
 """Fresh per state, so that no compare-and-swap succeeds on an equal older state."""
+UserId = NewType("UserId", str)
+"""The name of a user, as people chose it."""
+GroupId = NewType("GroupId", str)
+PolicyId = NewType("PolicyId", str)
+AccessKeyId = NewType("AccessKeyId", str)
+"""32 hex digits: names a credential. Not secret."""
+EntityUid = NewType("EntityUid", str)
+"""Fresh per creation: tells a user, group or policy from an earlier one of the same name."""

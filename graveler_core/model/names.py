@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 
 from graveler_core.errors import InvalidInput, Kind
-from graveler_core.model.ids import BranchId, RepositoryId, TagId
+from graveler_core.model.ids import BranchId, GroupId, PolicyId, RepositoryId, TagId, UserId
 
 MAX_PATH_BYTES = 1_000
 _REPOSITORY = re.compile(r"[a-z0-9][a-z0-9-]{2,62}")
 _REF = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,254}")
+_ENTITY = re.compile(r"[A-Za-z0-9_+=.,@-]{1,127}")
 _REF_RULE = "1 to 255 of A-Z a-z 0-9 _ . -, beginning with a letter, digit or _, without '..', and not 'int'"
 
 
@@ -41,6 +42,21 @@ def tag_id(name: str) -> TagId:
 def is_ref_name(name: str) -> bool:
     """Whether a branch or tag could bear this name."""
     return bool(_REF.fullmatch(name)) and ".." not in name and name != "int"
+
+
+def user_id(name: str) -> UserId:
+    """Check the name of a user: no wildcard, no `/` and no `$`, so that it is itself in a key and in a policy."""
+    return UserId(_entity_name("user", name))
+
+
+def group_id(name: str) -> GroupId:
+    """Check the name of a group; as that of a user."""
+    return GroupId(_entity_name("group", name))
+
+
+def policy_id(name: str) -> PolicyId:
+    """Check the name of a policy; as that of a user."""
+    return PolicyId(_entity_name("policy", name))
 
 
 def path_key(path: str) -> bytes:
@@ -78,4 +94,12 @@ def _utf8(path: str) -> bytes:
 def _ref_name(what: str, name: str) -> str:
     if not isinstance(name, str) or not is_ref_name(name):
         raise InvalidInput(f"{what} name {name!r}: must be {_REF_RULE}", kind=Kind.InvalidName, name=name)
+    return name
+
+
+def _entity_name(what: str, name: str) -> str:
+    if not isinstance(name, str) or not _ENTITY.fullmatch(name):
+        raise InvalidInput(
+            f"{what} name {name!r}: must be 1 to 127 of A-Z a-z 0-9 _ + = . , @ -", kind=Kind.InvalidName, name=name
+        )
     return name
