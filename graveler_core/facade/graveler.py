@@ -11,6 +11,7 @@ from graveler_core.engine import repository as lifecycle
 from graveler_core.engine.cleaning import Cleaned, CleaningPlan, PlanOptions, Waiting, clean, waiting
 from graveler_core.engine.pressure import BranchPressure
 from graveler_core.engine.snapshot import readable
+from graveler_core.facade.access import Access
 from graveler_core.facade.listing import Listing
 from graveler_core.facade.repository import Repository
 from graveler_core.model.entities import DeletedRepository
@@ -37,6 +38,11 @@ class Graveler:
         """Write down what was counted, and give back connections and files. Idempotent."""
         counting.write_down_at_end(self._stores)
         self._stores.close()
+
+    @property
+    def iam(self) -> Access:
+        """Users, groups, policies and credentials."""
+        return Access(self._stores)
 
     def create_repository(
         self,

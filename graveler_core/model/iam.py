@@ -1,8 +1,8 @@
 """Users, groups, policies, and what ties them together, as records. Source: seed 003, `Data Modeling: IAM`.
 
-An entity has a uid, fresh per creation, and is `active` until its deletion begins. A relation carries the uids of both
-its sides: it counts only while both are active under these uids, so what a deletion has not pruned yet, or never will,
-grants nothing.
+An entity has a uid, fresh per creation, and is `active` until its deletion begins. A relation carries the uids of
+both its sides: it counts only while both are active under these uids, so what a deletion has not pruned yet, or never
+will, grants nothing.
 """
 
 from __future__ import annotations
@@ -144,6 +144,11 @@ class UserCredential(Record):
     access_key_id: AccessKeyId
     user_uid: EntityUid
     creation_date: datetime
+
+    @property
+    def uids(self) -> tuple[EntityUid]:
+        """Of its first side."""
+        return (self.user_uid,)
 
 
 class IamSetup(Record):

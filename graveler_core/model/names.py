@@ -9,12 +9,13 @@ from __future__ import annotations
 import re
 
 from graveler_core.errors import InvalidInput, Kind
-from graveler_core.model.ids import BranchId, GroupId, PolicyId, RepositoryId, TagId, UserId
+from graveler_core.model.ids import AccessKeyId, BranchId, GroupId, PolicyId, RepositoryId, TagId, UserId
 
 MAX_PATH_BYTES = 1_000
 _REPOSITORY = re.compile(r"[a-z0-9][a-z0-9-]{2,62}")
 _REF = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,254}")
 _ENTITY = re.compile(r"[A-Za-z0-9_+=.,@-]{1,127}")
+_ACCESS_KEY = re.compile(r"[0-9a-f]{32}")
 _REF_RULE = "1 to 255 of A-Z a-z 0-9 _ . -, beginning with a letter, digit or _, without '..', and not 'int'"
 
 
@@ -57,6 +58,13 @@ def group_id(name: str) -> GroupId:
 def policy_id(name: str) -> PolicyId:
     """Check the name of a policy; as that of a user."""
     return PolicyId(_entity_name("policy", name))
+
+
+def access_key(text: str) -> AccessKeyId:
+    """Check an access key: 32 hex digits."""
+    if not isinstance(text, str) or not _ACCESS_KEY.fullmatch(text):
+        raise InvalidInput(f"access key {text!r}: must be 32 of 0-9 a-f", kind=Kind.InvalidName, name=text)
+    return AccessKeyId(text)
 
 
 def path_key(path: str) -> bytes:

@@ -1,8 +1,8 @@
 """What may be asked for: actions, resources, and what a request says of its circumstances. Words of lakeFS, seed 003.
 
-A resource is named by an ARN, `arn:graveler:<service>:::<kind>/<id>`. Names of repositories, branches, tags, users, groups
-and policies hold no `/`; a path is the rest of its ARN as it is, and may hold anything, also `*` and `?`, which mean
-something in policies alone.
+A resource is named by an ARN, `arn:graveler:<service>:::<kind>/<id>`. Names of repositories, branches, tags, users,
+groups and policies hold no `/`; a path is the rest of its ARN as it is, and may hold anything, also `*` and `?`,
+which mean something in policies alone.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from types import MappingProxyType
 
 FS_ARN = "arn:graveler:fs:::"
 AUTH_ARN = "arn:graveler:auth:::"
@@ -80,9 +79,6 @@ class ContextKey(StrEnum):
     """ISO 8601, in UTC."""
 
 
-_NOTHING: Mapping[str, str] = MappingProxyType({})
-
-
 @dataclass(frozen=True, slots=True)
 class Request:
     """May this be done?"""
@@ -90,7 +86,7 @@ class Request:
     action: Action
     resource: str
     """The ARN of one thing, or how the ARNs of all begin that are asked for."""
-    context: Mapping[str, str] = field(default=_NOTHING)
+    context: Mapping[str, str] = field(default_factory=dict)
     """By `ContextKey`; the principal adds user and time."""
     prefix: bool = False
     """Whether it asks for every resource that begins with `resource`, itself among them: allowed if one resource of one

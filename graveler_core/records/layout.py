@@ -21,7 +21,7 @@
                                         restored                      Restoration
     partition  <repository>-<uid>-<byte of id>  objects/<id>      run of a commit index
     partition  <staging token>          key/<path>                    staged entry or tombstone
-    partition  graveler_iam             kept for users and policies
+    partition  graveler_iam             users, groups and policies: see `iam_layout`
     partition  graveler_copy            into                          Copying
 
 A name that people choose never decides a partition alone: the uid, fresh per creation, keeps what an earlier repository

@@ -1,0 +1,65 @@
+"""The keys of users, groups and policies, each built once, here. Source: seed 003, `Data Modeling: IAM`.
+
+    partition  graveler_iam   users/<user>                        User
+                              groups/<group>                      Group
+                              policies/<policy>                   Policy
+                              memberships/<user>/<group>          Membership
+                              user_policies/<user>/<policy>       Attachment
+                              group_policies/<group>/<policy>     Attachment
+                              credentials/<access key>            Credential
+                              user_credentials/<user>/<access key>  UserCredential
+                              setup                               IamSetup
+
+Entities are in the order of their names, as paging needs it. A relation is one auxiliary key, found by its first side
+with a prefix and by its second with a scan of its folder: all of these keys together are few. No name holds a `/`.
+"""
+
+from __future__ import annotations
+
+from graveler_core.model.iam import (
+    Attachment,
+    Credential,
+    Group,
+    IamSetup,
+    Membership,
+    Policy,
+    User,
+    UserCredential,
+)
+from graveler_core.model.ids import AccessKeyId, GroupId, PolicyId, UserId
+from graveler_core.records.layout import IAM, Folder, Location
+
+USERS = Folder(IAM, b"users/", User)
+GROUPS = Folder(IAM, b"groups/", Group)
+POLICIES = Folder(IAM, b"policies/", Policy)
+MEMBERSHIPS = Folder(IAM, b"memberships/", Membership)
+USER_POLICIES = Folder(IAM, b"user_policies/", Attachment)
+GROUP_POLICIES = Folder(IAM, b"group_policies/", Attachment)
+CREDENTIALS = Folder(IAM, b"credentials/", Credential)
+USER_CREDENTIALS = Folder(IAM, b"user_credentials/", UserCredential)
+SETUP = Location(IAM, b"setup", IamSetup)
+
+
+def membership(user: UserId, group: GroupId) -> Location[Membership]:
+    return MEMBERSHIPS.at(f"{of(user)}{group}")
+
+
+def user_policy(user: UserId, policy: PolicyId) -> Location[Attachment]:
+    return USER_POLICIES.at(f"{of(user)}{policy}")
+
+
+def group_policy(group: GroupId, policy: PolicyId) -> Location[Attachment]:
+    return GROUP_POLICIES.at(f"{of(group)}{policy}")
+
+
+def credential(access_key: AccessKeyId) -> Location[Credential]:
+    return CREDENTIALS.at(access_key)
+
+
+def user_credential(user: UserId, access_key: AccessKeyId) -> Location[UserCredential]:
+    return USER_CREDENTIALS.at(f"{of(user)}{access_key}")
+
+
+def of(first: str) -> str:
+    """How the names of all relations begin of which this is the first side."""
+    return f"{first}/"
