@@ -10,7 +10,7 @@ import secrets
 from typing import Final
 
 from argon2 import PasswordHasher
-from argon2.exceptions import InvalidHashError, VerificationError
+from argon2.exceptions import InvalidHashError, VerificationError, VerifyMismatchError
 from pydantic import SecretStr
 
 from graveler_core.errors import CorruptData
@@ -35,10 +35,10 @@ def matches(secret_hash: str, secret: SecretStr) -> bool:
     """Whether it is the secret of this hash. Raises `CorruptData` for what is no such hash."""
     try:
         return _HASHER.verify(secret_hash, _bytes(secret))
-    except InvalidHashError:
-        raise CorruptData("a credential's hash is damaged: delete the credential, and create another one") from None
-    except VerificationError:
+    except VerifyMismatchError:
         return False
+    except (InvalidHashError, VerificationError) as e:
+        raise CorruptData(f"a credential's hash cannot be checked ({e}): delete it, and create another one") from e
 
 
 def _bytes(secret: SecretStr) -> bytes:
