@@ -153,6 +153,26 @@ def only_dev(world: World) -> None:
     dev.commit("dev")
 
 
+def tied(world: World) -> None:
+    """Nine users, groups and policies; the first user is in all groups, all users in the first, and so on."""
+    iam = world.graveler().iam
+    for name in NAMES:
+        iam.create_user(name)
+        iam.create_group(name)
+        iam.create_policy(name, [{"effect": "allow", "actions": ["*"], "resources": ["*"]}])
+    for name in NAMES:
+        iam.add_member(name, NAMES[0])
+        iam.add_member(NAMES[0], name)
+        iam.attach_policy(name, user=NAMES[0])
+        iam.attach_policy(name, group=NAMES[0])
+
+
+def keyed(world: World) -> None:
+    world.graveler().iam.create_user("ada")
+    for _ in NAMES:
+        world.graveler().iam.create_credential("ada")
+
+
 def paths(items: Sequence[Any]) -> list[str]:
     return [item.path for item in items]
 
@@ -244,6 +264,46 @@ CASES: dict[tuple[str, str], Case] = {
     ),
     ("Snapshot.list", "of a commit"): Case(
         committed, lambda w, after: repo(w).at("main@").list(after=after), remove_staged, stay=True
+    ),
+    ("Access.users", ""): Case(
+        tied,
+        lambda w, after: w.graveler().iam.users(after=after),
+        lambda w, items: [w.graveler().iam.delete_user(item.id) for item in items],
+    ),
+    ("Access.groups", ""): Case(
+        tied,
+        lambda w, after: w.graveler().iam.groups(after=after),
+        lambda w, items: [w.graveler().iam.delete_group(item.id) for item in items],
+    ),
+    ("Access.policies", ""): Case(
+        tied,
+        lambda w, after: w.graveler().iam.policies(after=after),
+        lambda w, items: [w.graveler().iam.delete_policy(item.id) for item in items],
+    ),
+    ("Access.members", ""): Case(
+        tied,
+        lambda w, after: w.graveler().iam.members(NAMES[0], after=after),
+        lambda w, items: [w.graveler().iam.remove_member(NAMES[0], item.id) for item in items],
+    ),
+    ("Access.groups_of", ""): Case(
+        tied,
+        lambda w, after: w.graveler().iam.groups_of(NAMES[0], after=after),
+        lambda w, items: [w.graveler().iam.delete_group(item.id) for item in items],
+    ),
+    ("Access.policies_of", "user"): Case(
+        tied,
+        lambda w, after: w.graveler().iam.policies_of(user=NAMES[0], after=after),
+        lambda w, items: [w.graveler().iam.detach_policy(item.id, user=NAMES[0]) for item in items],
+    ),
+    ("Access.policies_of", "group"): Case(
+        tied,
+        lambda w, after: w.graveler().iam.policies_of(group=NAMES[0], after=after),
+        lambda w, items: [w.graveler().iam.delete_policy(item.id) for item in items],
+    ),
+    ("Access.credentials", ""): Case(
+        keyed,
+        lambda w, after: w.graveler().iam.credentials("ada", after=after),
+        lambda w, items: [w.graveler().iam.delete_credential("ada", item.access_key_id) for item in items],
     ),
     ("LogEntry.changes", ""): Case(
         only_dev,

@@ -49,6 +49,7 @@ from graveler_core.model.ids import (
 from graveler_core.model.index import Index, Place, Run
 from graveler_core.model.layers import PrefixRemoval, PrefixRestoration, SealedToken, SegmentLayer
 from graveler_core.model.references import EventKind, InternalReference, ReferenceEvent, ReferenceType
+from tests.unit.records.iam_samples import IAM_RECORDS
 
 SINCE = datetime(2026, 1, 2, 3, 4, 5, 678, tzinfo=UTC)
 REPOSITORY = Repository(
@@ -164,4 +165,5 @@ RECORDS: dict[str, Record] = {
         compared=True,
     ),
     "operation": Operation(branch_uid=BranchUid("b1"), base=CommitId("c1"), since=SINCE),
+    **IAM_RECORDS,
 }

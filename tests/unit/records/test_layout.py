@@ -6,9 +6,21 @@ from typing import Any
 
 import pytest
 
-from graveler_core.model.ids import BranchId, CommitId, RepositoryId, RepositoryUid, StagingToken, TagId
+from graveler_core.model.ids import (
+    BranchId,
+    CommitId,
+    GroupId,
+    PolicyId,
+    RepositoryId,
+    RepositoryUid,
+    StagingToken,
+    TagId,
+    UserId,
+)
+from graveler_core.records import iam_layout as iam_keys
 from graveler_core.records import layout as keys
 from graveler_core.records.layout import Location
+from tests.unit.records.iam_samples import KEY
 from tests.unit.records.samples import RECORDS, REPOSITORY
 
 LOCATIONS: list[tuple[Location[Any], bytes, bytes, str]] = [
@@ -42,6 +54,20 @@ LOCATIONS: list[tuple[Location[Any], bytes, bytes, str]] = [
         b"compactions/main",
         "compaction history",
     ),
+    (iam_keys.USERS.at("ada"), b"graveler_iam", b"users/ada", "user"),
+    (iam_keys.GROUPS.at("Admins"), b"graveler_iam", b"groups/Admins", "group"),
+    (iam_keys.POLICIES.at("ReadRaw"), b"graveler_iam", b"policies/ReadRaw", "policy"),
+    (iam_keys.membership(UserId("ada"), GroupId("x")), b"graveler_iam", b"memberships/ada/x", "membership"),
+    (iam_keys.user_policy(UserId("ada"), PolicyId("x")), b"graveler_iam", b"user_policies/ada/x", "attachment"),
+    (iam_keys.group_policy(GroupId("g"), PolicyId("x")), b"graveler_iam", b"group_policies/g/x", "attachment"),
+    (iam_keys.credential(KEY), b"graveler_iam", b"credentials/" + KEY.encode(), "credential"),
+    (
+        iam_keys.user_credential(UserId("ada"), KEY),
+        b"graveler_iam",
+        b"user_credentials/ada/" + KEY.encode(),
+        "user credential",
+    ),
+    (iam_keys.SETUP, b"graveler_iam", b"setup", "iam setup"),
 ]
 
 
