@@ -23,6 +23,7 @@ from graveler_core.cli import (
     cleaning,
     commit,
     history,
+    iam,
     importing,
     kv,
     merge,
@@ -54,7 +55,13 @@ for _verbs in (objects, put, importing, staged, commit, merge, history, upkeep, 
     _verbs.register(app)
 cleaning.register(app, repo.app)
 protection.register(branch.app, repo.app)
-for _name, _group in (("repo", repo.app), ("branch", branch.app), ("tag", tag.app), ("kv", kv.app)):
+for _name, _group in (
+    ("repo", repo.app),
+    ("branch", branch.app),
+    ("tag", tag.app),
+    ("kv", kv.app),
+    ("iam", iam.app),
+):
     app.add_typer(_group, name=_name)
 
 

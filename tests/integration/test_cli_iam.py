@@ -1,0 +1,143 @@
+"""`graveler iam …` on SQLite: what it makes, shows and refuses; a secret is printed once, and kept nowhere."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import graveler_core as graveler
+from graveler_core.iam.principal import authenticate
+from graveler_core.model.clock import SystemClock
+from graveler_core.wiring import open_stores
+from tests.integration.command_line import Cli, refused
+
+STATEMENT: dict[str, Any] = {
+    "effect": "allow",
+    "actions": ["fs:Read*", "fs:List*"],
+    "resources": ["arn:graveler:fs:::repository/flights/object/raw/*"],
+    "conditions": {"StringNotEquals": {"graveler:branch": ["main"]}},
+}
+RAW = "arn:graveler:fs:::repository/flights/object/raw/jan.csv"
+
+
+def written(name: str = "ReadRaw", **change: object) -> str:
+    Path("policy.json").write_text(json.dumps({"id": name, "statements": [STATEMENT | change]}))
+    return "policy.json"
+
+
+def test_setup(cli: Cli, here: Path) -> None:
+    (made,) = cli("iam", "setup", "ada", "--json").documents
+    assert set(made) == {"user", "access_key_id", "secret", "creation_date"}
+    stores = open_stores("sqlite:///.graveler/meta.db")
+    assert authenticate(stores.kv, SystemClock(), made["access_key_id"], made["secret"]).user == "ada"
+    stores.close()
+    refused(cli("iam", "setup", "bob"), "set up already")
+    groups = [row["id"] for row in cli("iam", "group", "list", "--json").documents]
+    assert groups == ["Admins", "Developers", "SuperUsers", "Viewers"]
+    assert cli("iam", "member", "list", "Admins").lines[0][0] == "ada"
+    assert not any(made["secret"].encode() in path.read_bytes() for path in here.rglob("*") if path.is_file())
+
+
+def test_users_and_groups(cli: Cli) -> None:
+    for name in ("bob", "ada"):
+        assert cli("iam", "user", "create", name).out == f"created user {name}\n"
+    assert cli("iam", "group", "create", "crew").out == "created group crew\n"
+    refused(cli("iam", "user", "create", "ada"), "user 'ada' exists already")
+    refused(cli("iam", "user", "create", "a/b"), "user name 'a/b'")
+    assert [line[0] for line in cli("iam", "user", "list").lines] == ["ada", "bob"]
+    assert [line[0] for line in cli("iam", "user", "list", "--prefix", "b").lines] == ["bob"]
+    assert cli("iam", "member", "add", "crew", "ada").out == "ada is in group crew\n"
+    assert cli("iam", "member", "add", "crew", "bob", "--json").documents == [{"group": "crew", "added": "bob"}]
+    assert [row["id"] for row in cli("iam", "group", "list", "--user", "ada", "--json").documents] == ["crew"]
+    assert cli("iam", "member", "remove", "crew", "bob", "--json").documents == [{"group": "crew", "removed": "bob"}]
+    refused(cli("iam", "member", "remove", "crew", "bob"), "not tied together")
+    assert [line[0] for line in cli("iam", "member", "list", "crew").lines] == ["ada"]
+    assert cli("iam", "user", "delete", "ada", "--json").documents == [{"deleted": "ada"}]
+    assert cli("iam", "member", "list", "crew").out == ""
+    assert cli("iam", "group", "delete", "crew").out == "deleted group crew\n"
+    refused(cli("iam", "group", "delete", "crew"), "group 'crew' does not exist")
+
+
+def test_policies(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    cli("iam", "user", "create", "ada")
+    cli("iam", "group", "create", "crew")
+    assert cli("iam", "policy", "create", written()).out == "created policy ReadRaw\n"
+    (shown,) = cli("iam", "policy", "show", "ReadRaw", "--json").documents
+    assert {"id": shown["id"], "statements": shown["statements"]} == {"id": "ReadRaw", "statements": [STATEMENT]}
+    text = cli("iam", "policy", "show", "ReadRaw").out
+    assert json.loads(text) == {"id": "ReadRaw", "statements": [STATEMENT]}
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    assert cli("iam", "policy", "update", "-").out == "changed policy ReadRaw\n"
+    assert [line[:2] for line in cli("iam", "policy", "list").lines] == [["ReadRaw", "1"]]
+    assert cli("iam", "attach", "ReadRaw", "--user", "ada").out == "policy ReadRaw holds for ada\n"
+    assert cli("iam", "attach", "ReadRaw", "--group", "crew", "--json").documents == [
+        {"policy": "ReadRaw", "user": None, "group": "crew"}
+    ]
+    assert [row["id"] for row in cli("iam", "policy", "list", "--group", "crew", "--json").documents] == ["ReadRaw"]
+    assert cli("iam", "detach", "ReadRaw", "--group", "crew").out == "policy ReadRaw no longer holds for crew\n"
+    assert cli("iam", "policy", "list", "--group", "crew").out == ""
+    refused(cli("iam", "detach", "ReadRaw", "--group", "crew"), "not tied together")
+    refused(cli("iam", "attach", "ReadRaw"), "a user or a group")
+    assert cli("iam", "policy", "delete", "ReadRaw").out == "deleted policy ReadRaw\n"
+    assert cli("iam", "policy", "list", "--user", "ada").out == ""
+
+
+def test_bad_policies_are_refused(cli: Cli) -> None:
+    refused(cli("iam", "policy", "create", written(actions=["fs:Fly"])), "policy 'ReadRaw', statement 1", "fs:Fly")
+    Path("policy.json").write_text("{")
+    refused(cli("iam", "policy", "create", "policy.json"), "policy.json: is no JSON")
+    Path("policy.json").write_text("[" * 100_000)
+    refused(cli("iam", "policy", "create", "policy.json"), "policy.json: is nested too deep")
+    Path("policy.json").write_text("[]")
+    refused(cli("iam", "policy", "create", "policy.json"), "id and statements")
+    refused(cli("iam", "policy", "create", "none.json"), "none.json")
+    assert cli("iam", "policy", "list").out == ""
+
+
+def test_simulate(cli: Cli) -> None:
+    cli("iam", "user", "create", "ada")
+    cli("iam", "policy", "create", written())
+    cli("iam", "attach", "ReadRaw", "--user", "ada")
+    ran = cli("iam", "simulate", "ada", "fs:ReadObject", RAW)
+    assert (ran.code, ran.out) == (0, "allowed by ReadRaw, statement 1\n")
+    ran = cli("iam", "simulate", "ada", "fs:ReadObject", RAW, "-c", "graveler:branch=main")
+    assert (ran.code, ran.out, ran.err) == (1, "denied: no policy allows it\n", "")
+    raw = RAW.removesuffix("jan.csv")
+    assert cli("iam", "simulate", "ada", "fs:ListObjects", raw, "--prefix", "--json").documents == [
+        {"allowed": True, "by": "ReadRaw", "statement": 1}
+    ]
+    cli("iam", "policy", "create", written("NoRaw", effect="deny"))
+    cli("iam", "attach", "NoRaw", "--user", "ada")
+    assert cli("iam", "simulate", "ada", "fs:ReadObject", RAW).out == "denied by NoRaw, statement 1\n"
+    refused(cli("iam", "simulate", "eve", "fs:ReadObject", RAW), "user 'eve' does not exist")
+    refused(cli("iam", "simulate", "ada", "fs:Fly", RAW), "'fs:Fly'")
+    refused(cli("iam", "simulate", "ada", "fs:ReadObject", RAW, "-c", "moon=full"), "'moon'")
+
+
+def test_credentials(cli: Cli, here: Path) -> None:
+    cli("iam", "user", "create", "ada")
+    (made,) = cli("iam", "credential", "create", "ada", "--json").documents
+    told = cli("iam", "credential", "create", "ada").out
+    assert "it is not shown again" in told
+    listed = cli("iam", "credential", "list", "ada")
+    assert made["access_key_id"] in [line[0] for line in listed.lines]
+    assert len(listed.lines) == 2
+    assert made["secret"] not in listed.out
+    ran = cli("iam", "credential", "delete", "ada", made["access_key_id"])
+    assert ran.out == f"deleted access key {made['access_key_id']} of ada\n"
+    refused(cli("iam", "credential", "delete", "ada", made["access_key_id"]), "has no credential")
+    refused(cli("iam", "credential", "delete", "ada", "nonsense"), "access key 'nonsense'")
+
+
+def test_a_copied_store_has_the_same_users(flights: Cli) -> None:
+    """Hashes are copied: whoever could authenticate still can. Secrets are nowhere."""
+    (made,) = flights("iam", "setup", "ada", "--json").documents
+    assert flights("kv", "copy", "sqlite:///.graveler/meta.db", "sqlite:///copy.db").code == 0
+    assert made["secret"].encode() not in Path("copy.db").read_bytes()
+    with graveler.connect("sqlite:///copy.db") as g:
+        assert g.iam.is_set_up
+        assert authenticate(g._stores.kv, SystemClock(), made["access_key_id"], made["secret"]).user == "ada"
