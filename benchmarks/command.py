@@ -12,7 +12,7 @@ from benchmarks.rows import print_table
 from benchmarks.run import Failed, Request, rows
 from benchmarks.scenario import suite
 
-SUITES = ("core", "protocol", "committed", "compaction", "imports", "lifecycle", "spark", "simulation")
+SUITES = ("core", "protocol", "committed", "compaction", "imports", "lifecycle", "iam", "spark", "simulation")
 DURABILITIES = ("process", "power")
 
 

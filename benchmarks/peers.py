@@ -103,6 +103,18 @@ _COMPACTION: dict[str, str | dict[int, str]] = {
     },
     "stage one, counted against not": "aim 1.02",
 }
+_IAM: dict[str, str | dict[int, str]] = {
+    f"evaluate, {name}": {20: "aim 0.05"}
+    for name in (
+        "allowed",
+        "allowed on a condition",
+        "allowed past denials",
+        "denied",
+        "denied by default",
+        "prefix, allowed",
+        "prefix, denied",
+    )
+}
 _SPARK: dict[str, str | dict[int, str]] = {
     f"{work}, {master}: rows per core": "aim: half of alone"
     for work in (
@@ -115,7 +127,14 @@ _SPARK: dict[str, str | dict[int, str]] = {
     )
     for master in ("local[1]", "local[2]")
 }
-_SUITES = {"core": _CORE, "protocol": _PROTOCOL, "committed": _COMMITTED, "compaction": _COMPACTION, "spark": _SPARK}
+_SUITES = {
+    "core": _CORE,
+    "protocol": _PROTOCOL,
+    "committed": _COMMITTED,
+    "compaction": _COMPACTION,
+    "iam": _IAM,
+    "spark": _SPARK,
+}
 
 
 def reference(suite: str, name: str, size: int) -> str:

@@ -1,4 +1,4 @@
-"""`graveler iam policy …`, `attach`, `detach`: policies in files of JSON, as people write them, and whom they hold for."""
+"""`graveler iam policy …`, `attach`, `detach`: policies in files of JSON, as people write them, and who has them."""
 
 from __future__ import annotations
 

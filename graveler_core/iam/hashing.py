@@ -1,7 +1,7 @@
 """Secrets of credentials: drawn, hashed and checked. What is kept is Argon2id (RFC 9106) by argon2-cffi's defaults.
 
-They take 64 MiB of memory and three passes, some tens of milliseconds, each time: so whoever authenticates does so
-once. A secret is a `SecretStr` here: it shows itself in no repr, log or traceback.
+They take 64 MiB of memory and three passes each time, a tenth of a second and more on one core: so whoever
+authenticates does so once. A secret is a `SecretStr` here: it shows itself in no repr, log or traceback.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Who asks: a user that has said who it is, with the policies that hold for it.
 
-Authentication takes tens of milliseconds, so it happens once, and gives a `Principal`. What it may is read from the
-store and kept for a while, 30 seconds unless told otherwise: a request is judged by policies, memberships and
-credentials as they stood at one moment no longer ago than that. So whoever was deleted, or lost a policy, may go on
-for so long, in each process. Where the store cannot be read when that time is up, nothing is allowed.
+Authentication takes a tenth of a second and more, so it happens once, and gives a `Principal`. What it may is read
+from the store and kept for a while, 30 seconds unless told otherwise: a request is judged by policies, memberships
+and credentials as they stood at one moment no longer ago than that. So whoever was deleted, or lost a policy, may go
+on for so long, in each process. Where the store cannot be read when that time is up, nothing is allowed.
 """
 
 from __future__ import annotations

@@ -21,6 +21,7 @@ SIZES = {
     "compaction": 20,
     "imports": 2_000,
     "lifecycle": 20,
+    "iam": 20,
     "simulation": 20,
 }
 SIZE = SIZES["core"]
