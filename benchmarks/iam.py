@@ -36,7 +36,7 @@ def users(place: Place) -> None:
 
 @scenario("iam", users, sizes=(20, 200), counts="policies")
 def evaluate(place: Place) -> Iterator[Measured]:
-    """One request, or one for all below a prefix, with the policies at hand: of the last policy, so that all are seen."""
+    """A request, or one for all below a prefix, with the policies at hand: of the last policy, so that all are seen."""
     with place.connect() as g:
         rules = Rules(effective_policies(g._stores.kv, _USER) or (), _USER)
     last = f"flights-{place.size - 1:04}"
