@@ -90,3 +90,34 @@ def test_two_readings(world: World, iam: Access, kv: Interposed) -> None:
     names(kv)
     once = ["get", "scan", "get_many", "scan", "scan", "scan", "get_many"]
     assert kv.verbs == [*once, *once]
+
+
+@pytest.mark.parametrize(
+    ("prefix", "anew"),
+    [
+        ("user_policies/", "policy"),
+        ("user_policies/", "user"),
+        ("memberships/", "user"),
+        ("memberships/", "group"),
+        ("group_policies/", "group"),
+        ("group_policies/", "policy"),
+    ],
+)
+def test_what_names_a_former_bearer_grants_nothing(world: World, iam: Access, prefix: str, anew: str) -> None:
+    """Each relation, as an addition that died beside the deletion of one side leaves it."""
+
+    def tied() -> None:
+        iam.attach_policy("p1", user="ada")
+        iam.add_member("g1", "ada")
+        iam.attach_policy("p2", group="g1")
+
+    tied()
+    kept = list(world.kv.scan(b"graveler_iam", prefix=prefix.encode()))
+    for word, name in (("user", "ada"), ("group", "g1"), ("policy", "p1"), ("policy", "p2")):
+        if word == anew:
+            getattr(iam, f"delete_{word}")(name)
+            iam.create_policy(name, STATEMENTS) if word == "policy" else getattr(iam, f"create_{word}")(name)
+    tied()
+    for row in kept:
+        world.kv.set(b"graveler_iam", row.key, row.value)
+    assert names(world.kv) == (["p2"] if prefix == "user_policies/" else ["p1"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from threading import Thread
 
 import pytest
 from pydantic import SecretStr
@@ -160,6 +161,23 @@ class TestStaleness:
         for _ in range(100):
             principal.allows(READ)
         assert len(kv.verbs) == calls
+
+    def test_threads_share_a_reading(self, world: World, ada: NewCredential) -> None:
+        kv = Interposed(world.kv)
+        principal = authenticate(kv, world.clock, ada.access_key_id, ada.secret)
+        kv.reset()
+        principal.allows(READ)
+        once = list(kv.verbs)
+        world.clock.sleep(STALENESS)
+        found: list[bool] = []
+        others = [Thread(target=lambda: found.append(principal.allows(READ))) for _ in range(3)]
+        kv.reset()
+        kv.before[0] = lambda: [other.start() for other in others]
+        assert principal.allows(READ)
+        for other in others:
+            other.join()
+        assert found == [True] * 3
+        assert kv.verbs == once
 
     def test_without_the_store_nothing_is_allowed_when_it_is_over(self, world: World, ada: NewCredential) -> None:
         kv = Interposed(world.kv)
