@@ -61,6 +61,18 @@ class Rules:
                 return rule.decision
         return DENIED
 
+    def alike(self, request: Request, other: Request) -> bool:
+        """Whether a request for a prefix, and any for a part of it, has one answer in two contexts, whatever the time.
+
+        Said only where no condition of any statement that speaks of a part of it tells the contexts apart, one by one:
+        two conditions that do not hold today for different reasons may part tomorrow.
+
+        Args:
+            other: The same request in the other context.
+        """
+        rules = (rule for rule in self._speaking_of(request.action) if rule.meets(request.resource))
+        return not any(rule.parts(request, other) for rule in rules)
+
     def _speaking_of(self, action: str) -> tuple[_Rule, ...]:
         """The rules for an action, the denying ones first."""
         found = self._of.get(action)
@@ -91,6 +103,14 @@ class _Rule:
             if fits(pattern, request.resource):
                 return all(condition(request.context) for condition in self._conditions)
         return False
+
+    def meets(self, prefix: str) -> bool:
+        """Whether it speaks of anything whose name begins so."""
+        return any(pattern.meets(prefix) for pattern in self._resources)
+
+    def parts(self, request: Request, other: Request) -> bool:
+        """Whether one of its conditions holds in one context and not in the other."""
+        return any(holds(request.context) is not holds(other.context) for holds in self._conditions)
 
 
 def _resources(statement: Statement, user: str | None) -> Iterable[str]:

@@ -9,6 +9,7 @@ on for so long, in each process. Where the store cannot be read when that time i
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 from threading import Lock
 from typing import Final
@@ -71,6 +72,14 @@ class Principal:
     def allows(self, request: Request) -> bool:
         """Whether the user may do this. Raises `Unavailable` as `require`."""
         return self.decide(request).allowed
+
+    def alike(self, request: Request, context: Mapping[str, str]) -> bool:
+        """Whether a request for a prefix, and any for a part of it, has the same answer in another context.
+
+        Raises `Unavailable` as `require`.
+        """
+        other = replace(request, context=context)
+        return self._rules().alike(*(in_context(each, self.user, self._clock) for each in (request, other)))
 
     def decide(self, request: Request) -> Decision:
         """Whether the user may do this, and which statement says so. What it says of user and time is overruled."""
