@@ -93,6 +93,7 @@ class Kind(StrEnum):
     AccessDenied = "AccessDenied"
     InvalidCredentials = "InvalidCredentials"
     IamSetUp = "IamSetUp"
+    CredentialsRequired = "CredentialsRequired"
 
 
 class GravelerError(Exception):
