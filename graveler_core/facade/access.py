@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from graveler_core.errors import InvalidInput
+from graveler_core.facade import identities
 from graveler_core.facade.listing import Listing
+from graveler_core.facade.operation import operation
 from graveler_core.iam import creation, credentials, deletion, entities, relations, simulation
 from graveler_core.iam.entities import GROUPS, POLICIES, USERS
 from graveler_core.iam.evaluation import Decision
@@ -16,6 +18,7 @@ from graveler_core.kv.store import Store
 from graveler_core.model.clock import Clock, IdSource
 from graveler_core.model.iam import Attachment, Group, NewCredential, Policy, User, UserCredential
 from graveler_core.model.names import access_key, group_id, policy_id, prefix_key, user_id
+from graveler_core.model.permission import Action, group_resource, policy_resource, user_resource
 from graveler_core.stores import Stores
 
 
@@ -30,6 +33,7 @@ class Access:
         """Whether the store has users, so that whoever comes must say who they are."""
         return is_set_up(self._stores.kv)
 
+    @operation("set up access", identities.user(Action.CREATE_USER, named="admin"))
     def set_up(self, admin: str, *, show: Callable[[NewCredential], object] = lambda made: None) -> NewCredential:
         """Give an open store users: preset policies and groups, and an administrator, whose credential is the answer.
 
@@ -41,54 +45,66 @@ class Access:
         """
         return set_up(*self._parts, user_id(admin), show=show)
 
+    @operation("list users", identities.listed(Action.LIST_USERS, user_resource))
     def users(self, prefix: str = "", after: str = "", limit: int | None = None) -> Listing[User]:
         """The users in order of their names, lazily."""
         found = entities.active(self._stores.kv, USERS, **_names(prefix, after))
         return Listing(found, lambda user: user.id, limit)
 
+    @operation("show user", identities.user(Action.READ_USER))
     def user(self, name: str) -> User:
         """A user. Raises `NotFound` (`UserNotFound`)."""
         return entities.get(self._stores.kv, USERS, user_id(name))
 
+    @operation("create user", identities.user(Action.CREATE_USER))
     def create_user(self, name: str) -> User:
         """Create a user, who may do nothing yet. Raises `NotUnique` (`UserExists`)."""
         return creation.create_user(*self._parts, user_id(name))
 
+    @operation("delete user", identities.user(Action.DELETE_USER))
     def delete_user(self, name: str) -> None:
         """Delete a user with its credentials, memberships and attachments. Raises `NotFound` (`UserNotFound`)."""
         deletion.delete_user(self._stores.kv, user_id(name))
 
+    @operation("list groups", identities.listed(Action.LIST_GROUPS, group_resource))
     def groups(self, prefix: str = "", after: str = "", limit: int | None = None) -> Listing[Group]:
         """The groups in order of their names, lazily."""
         found = entities.active(self._stores.kv, GROUPS, **_names(prefix, after))
         return Listing(found, lambda group: group.id, limit)
 
+    @operation("show group", identities.group(Action.READ_GROUP))
     def group(self, name: str) -> Group:
         """A group. Raises `NotFound` (`GroupNotFound`)."""
         return entities.get(self._stores.kv, GROUPS, group_id(name))
 
+    @operation("create group", identities.group(Action.CREATE_GROUP))
     def create_group(self, name: str) -> Group:
         """Create a group without members. Raises `NotUnique` (`GroupExists`)."""
         return creation.create_group(*self._parts, group_id(name))
 
+    @operation("delete group", identities.group(Action.DELETE_GROUP))
     def delete_group(self, name: str) -> None:
         """Delete a group; its members stay. Raises `NotFound` (`GroupNotFound`)."""
         deletion.delete_group(self._stores.kv, group_id(name))
 
+    @operation("list members", identities.group(Action.READ_GROUP, named="group"))
     def members(self, group: str, prefix: str = "", after: str = "", limit: int | None = None) -> Listing[User]:
         """The members of a group in order of their names. Raises `NotFound` (`GroupNotFound`)."""
         found = relations.members_of(self._stores.kv, group_id(group), **_names(prefix, after))
         return Listing(found, lambda user: user.id, limit)
 
+    @operation("list groups of user", identities.user(Action.READ_USER, named="user"))
     def groups_of(self, user: str, prefix: str = "", after: str = "", limit: int | None = None) -> Listing[Group]:
         """The groups that a user is in, in order of their names. Raises `NotFound` (`UserNotFound`)."""
         found = relations.groups_of(self._stores.kv, user_id(user), **_names(prefix, after))
         return Listing(found, lambda group: group.id, limit)
 
+    @operation("add member", identities.group(Action.ADD_GROUP_MEMBER, named="group"))
     def add_member(self, group: str, user: str) -> None:
         """Put a user into a group; one who is in it stays. Raises `NotFound` (`UserNotFound`, `GroupNotFound`)."""
         relations.add(*self._parts, relations.membership(user_id(user), group_id(group)))
 
+    @operation("remove member", identities.group(Action.REMOVE_GROUP_MEMBER, named="group"))
     def remove_member(self, group: str, user: str) -> None:
         """Take a user out of a group.
 
@@ -97,15 +113,18 @@ class Access:
         """
         relations.remove(self._stores.kv, relations.membership(user_id(user), group_id(group)))
 
+    @operation("list policies", identities.listed(Action.LIST_POLICIES, policy_resource))
     def policies(self, prefix: str = "", after: str = "", limit: int | None = None) -> Listing[Policy]:
         """The policies in order of their names, lazily."""
         found = entities.active(self._stores.kv, POLICIES, **_names(prefix, after))
         return Listing(found, lambda policy: policy.id, limit)
 
+    @operation("show policy", identities.policy(Action.READ_POLICY))
     def policy(self, name: str) -> Policy:
         """A policy. Raises `NotFound` (`PolicyNotFound`)."""
         return entities.get(self._stores.kv, POLICIES, policy_id(name))
 
+    @operation("create policy", identities.policy(Action.CREATE_POLICY))
     def create_policy(self, name: str, statements: Sequence[object]) -> Policy:
         """Create a policy, which holds for nobody yet.
 
@@ -118,14 +137,21 @@ class Access:
         """
         return creation.create_policy(*self._parts, policy_id(name), statements)
 
+    @operation("update policy", identities.policy(Action.UPDATE_POLICY))
     def update_policy(self, name: str, statements: Sequence[object]) -> Policy:
         """Put other statements in the place of a policy's; whoever has it keeps it. Errors as `create_policy`."""
         return creation.update_policy(self._stores.kv, self._stores.ids, policy_id(name), statements)
 
+    @operation("delete policy", identities.policy(Action.DELETE_POLICY))
     def delete_policy(self, name: str) -> None:
         """Delete a policy, whoever has it. Raises `NotFound` (`PolicyNotFound`)."""
         deletion.delete_policy(self._stores.kv, policy_id(name))
 
+    @operation(
+        "attach policy",
+        identities.holder(Action.ATTACH_POLICY, Action.ATTACH_POLICY),
+        identities.policy(Action.ATTACH_POLICY, named="policy"),
+    )
     def attach_policy(self, policy: str, *, user: str | None = None, group: str | None = None) -> None:
         """Let a policy hold for a user, or for the members of a group; where it does, nothing is done.
 
@@ -134,10 +160,16 @@ class Access:
         """
         relations.add(*self._parts, _attachment(policy, user, group))
 
+    @operation(
+        "detach policy",
+        identities.holder(Action.DETACH_POLICY, Action.DETACH_POLICY),
+        identities.policy(Action.DETACH_POLICY, named="policy"),
+    )
     def detach_policy(self, policy: str, *, user: str | None = None, group: str | None = None) -> None:
         """Let it hold no more. Raises as `attach_policy`; `NotFound` (`AttachmentNotFound`) where it did not."""
         relations.remove(self._stores.kv, _attachment(policy, user, group))
 
+    @operation("list policies of user or group", identities.holder(Action.READ_USER, Action.READ_GROUP))
     def policies_of(
         self,
         *,
@@ -156,6 +188,7 @@ class Access:
             found = relations.policies_of_group(kv, group_id(name), **names)
         return Listing(found, lambda policy: policy.id, limit)
 
+    @operation("list credentials", identities.user(Action.LIST_CREDENTIALS, named="user"))
     def credentials(
         self, user: str, prefix: str = "", after: str = "", limit: int | None = None
     ) -> Listing[UserCredential]:
@@ -163,14 +196,21 @@ class Access:
         found = credentials.credentials_of(self._stores.kv, user_id(user), **_names(prefix, after))
         return Listing(found, lambda each: each.access_key_id, limit)
 
+    @operation("create credential", identities.user(Action.CREATE_CREDENTIALS, named="user"))
     def create_credential(self, user: str) -> NewCredential:
         """Create a credential. Its secret is in the answer, and nowhere else. Raises `NotFound` (`UserNotFound`)."""
         return credentials.create_credential(*self._parts, user_id(user))
 
+    @operation("delete credential", identities.user(Action.DELETE_CREDENTIALS, named="user"))
     def delete_credential(self, user: str, access_key_id: str) -> None:
         """Delete a credential of a user. Raises `NotFound` (`CredentialNotFound`)."""
         credentials.delete_credential(self._stores.kv, user_id(user), access_key(access_key_id))
 
+    @operation(
+        "simulate",
+        identities.user(Action.READ_USER, named="user"),
+        identities.everyone(Action.READ_POLICY, policy_resource),
+    )
     def simulate(
         self, user: str, action: str, resource: str, context: Mapping[str, str] | None = None, *, prefix: bool = False
     ) -> Decision:

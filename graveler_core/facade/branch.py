@@ -31,8 +31,13 @@ from graveler_core.engine.pressure import BranchPressure
 from graveler_core.engine.rows import changes_of, staged_of
 from graveler_core.engine.snapshot import readable
 from graveler_core.engine.validation import Arbiter, fail
+from graveler_core.facade import needs
+from graveler_core.facade.addresses import of_entry, of_operations, of_table
+from graveler_core.facade.bringing import named_anew
 from graveler_core.facade.history import CommitRecord, commit_record
 from graveler_core.facade.listing import Listing
+from graveler_core.facade.operation import operation
+from graveler_core.facade.place import Place, on_branch
 from graveler_core.facade.snapshot import listed, required
 from graveler_core.model.changes import Change, StagedRecord
 from graveler_core.model.compaction import CompactionHistory
@@ -42,6 +47,7 @@ from graveler_core.model.entry import CommonPrefix, Entry
 from graveler_core.model.ids import BranchId, CommitId
 from graveler_core.model.names import path_key, prefix_key
 from graveler_core.model.operations import Basis, Operation
+from graveler_core.model.permission import Action
 from graveler_core.refs import branches
 from graveler_core.segments.sorted_keys import prefix_end
 from graveler_core.stores import SortedRows, Stores
@@ -64,10 +70,12 @@ class Branch:
         """The branch's name."""
         return self.name
 
+    @operation("show branch", needs.branch(Action.READ_BRANCH))
     def record(self) -> BranchRecord:
         """The branch's record as it stands: head, staging token, layers."""
         return branches.get_branch(self._stores.kv, readable(self._stores, self._record.id), self.name).value
 
+    @operation("put", needs.path(Action.WRITE_OBJECT))
     def put(
         self,
         path: str,
@@ -80,10 +88,12 @@ class Branch:
         uploaded = data if isinstance(data, bytes) else data.read()
         return write.put(*self._at, path, write.Content(uploaded, content_type, metadata))
 
+    @operation("stage", needs.path(Action.WRITE_OBJECT), of_entry)
     def stage(self, path: str, entry: Entry) -> Entry:
         """Stage an entry whose content is already in an object store. Gives it with its path and identity."""
         return write.stage(*self._at, path, entry)
 
+    @operation("stage many", of_table)
     def stage_many(self, table: pa.Table) -> None:
         """Stage many entries at once: all of them are seen, or none.
 
@@ -97,6 +107,7 @@ class Branch:
         """
         bulk.stage_records(*self._at, normalise(table))
 
+    @operation("stage sorted", needs.under(Action.WRITE_OBJECT, Action.DELETE_OBJECT), needs.anything)
     def stage_sorted(self, rows: SortedRows) -> Written:
         """As `stage_many`, of rows that lie on many machines, which write them as files. See `jobs.stage`.
 
@@ -106,38 +117,45 @@ class Branch:
         """
         return bulk.stage_sorted(*self._at, rows)
 
+    @operation("remove", needs.path(Action.DELETE_OBJECT))
     def remove(self, path: str) -> None:
         """Remove a path. No error, and no change, where it does not exist."""
         remove.remove(*self._at, [path])
 
+    @operation("remove many", needs.paths(Action.DELETE_OBJECT))
     def remove_many(self, paths: Iterable[str]) -> None:
         """Remove many paths at once: all of them are gone, or none."""
         remove.remove_many(*self._at, [*paths])
 
+    @operation("remove prefix", needs.under(Action.DELETE_OBJECT))
     def remove_prefix(self, prefix: str) -> None:
         """Remove everything under a prefix ("" for everything), at the cost of one line in the branch record."""
         prefix_key(prefix)
         bulk.remove_prefix(*self._at, prefix)
 
+    @operation("get", needs.path(Action.READ_OBJECT))
     def get(self, path: str) -> Entry:
         """The entry at a path, staged changes included. Raises `NotFound` (`PathNotFound`)."""
-        path_key(path)
-        return required(read.get(*self._at, path), path, self.name)
+        return self._get(path)
 
+    @operation("read", needs.path(Action.READ_OBJECT))
     def read(self, path: str) -> bytes:
         """The content at a path, staged changes included."""
-        return content.read_content(self._stores, readable(self._stores, self._record.id), self.get(path))
+        return content.read_content(self._stores, readable(self._stores, self._record.id), self._get(path))
 
+    @operation("list", needs.under(*needs.SHOWN))
     def list(
         self, prefix: str = "", after: str = "", delimiter: str = "", limit: int | None = None
     ) -> Listing[Entry | CommonPrefix]:
         """Entries under a prefix, staged changes included; see `Snapshot.list`."""
         return listed(partial(read.entries_page, *self._at), prefix, after, delimiter, limit)
 
+    @operation("list uncommitted", needs.under(*needs.SHOWN))
     def uncommitted(self, prefix: str = "", after: str = "", limit: int | None = None) -> Listing[Change]:
         """What is staged and differs from the branch's head, in order of the paths, lazily."""
         return Listing(self._changes(prefix_key(prefix), prefix_key(after)), lambda change: change.path, limit)
 
+    @operation("list staged", needs.under(*needs.SHOWN))
     def staged(self, prefix: str = "", after: str = "", limit: int | None = None) -> Listing[StagedRecord]:
         """The records of the branch's layers, of each path the newest, in order of the paths, lazily.
 
@@ -148,6 +166,7 @@ class Branch:
         pages = listing.tables(partial(read.staged_page, *self._at), window)
         return Listing((record for page in pages for record in staged_of(page)), lambda record: record.path, limit)
 
+    @operation("commit", needs.branch(Action.CREATE_COMMIT), needs.signed())
     def commit(
         self,
         message: str,
@@ -169,6 +188,7 @@ class Branch:
         draft = Draft(message, committer, metadata or {}, allow_empty, idempotency_key)
         return commit_record(commit.commit(*self._at, draft))
 
+    @operation("transact", needs.branch(Action.CREATE_COMMIT), of_operations, needs.signed())
     def transact(  # noqa: PLR0913 - one call, all of it optional
         self,
         operations: Sequence[Operation],
@@ -197,6 +217,7 @@ class Branch:
         basis = Basis(CommitId(on)) if isinstance(on, str) else on
         return commit_record(transact.transact(*self._at, transact.Transaction(operations, on_conflict, basis), draft))
 
+    @operation("reset", needs.branch(Action.REVERT_BRANCH))
     def reset(self, prefix: str = "") -> None:
         """Discard what is staged: everything, or what lies under a prefix."""
         if prefix_key(prefix):
@@ -204,10 +225,12 @@ class Branch:
         else:
             reset.reset(*self._at)
 
+    @operation("hard reset", needs.branch(Action.REVERT_BRANCH), named_anew("ref"))
     def hard_reset(self, ref: str) -> CommitRecord:
         """Move the head to the commit that a ref names. Raises `DirtyBranch` if anything is staged."""
         return commit_record(reset.hard_reset(*self._at, ref))
 
+    @operation("compact", needs.branch(Action.MAINTAIN_REPOSITORY))
     def compact(self, *, every: timedelta = timedelta(0)) -> Compacted:
         """Fold what is staged into one tree, uncommitted as before, so that reading the branch is fast again.
 
@@ -221,6 +244,7 @@ class Branch:
         """
         return compaction_history.compact_and_remember(*self._at, every)
 
+    @operation("pressure", needs.branch(Action.READ_BRANCH))
     def pressure(self, *, exact: bool = False) -> BranchPressure:
         """What is staged here, and whether it should be compacted.
 
@@ -229,9 +253,18 @@ class Branch:
         """
         return (pressure.recount if exact else pressure.of_branch)(*self._at)
 
+    @operation("list compactions", needs.branch(Action.READ_BRANCH))
     def compactions(self) -> CompactionHistory:
         """What compactions of this branch did."""
         return compaction_history.history(*self._at)
+
+    @property
+    def _place(self) -> Place:
+        return on_branch(self._record.id, self.name)
+
+    def _get(self, path: str) -> Entry:
+        path_key(path)
+        return required(read.get(*self._at, path), path, self.name)
 
     def _changes(self, prefix: bytes, after: bytes) -> Iterator[Change]:
         start, end = max(prefix, after + b"\0" if after else b""), prefix_end(prefix)

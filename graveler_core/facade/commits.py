@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from graveler_core.facade import needs
 from graveler_core.facade.handle import Handle
 from graveler_core.facade.history import CommitRecord, header_record
 from graveler_core.facade.listing import Listing
+from graveler_core.facade.operation import operation
 from graveler_core.model.names import prefix_key
+from graveler_core.model.permission import Action
 from graveler_core.objects.commits import scan_headers
 from graveler_core.refs.childless import not_first_parents
 
@@ -13,6 +16,7 @@ from graveler_core.refs.childless import not_first_parents
 class Commits(Handle):
     """The part of a repository that goes through its commits by id."""
 
+    @operation("list commits", needs.repository(Action.LIST_COMMITS))
     def commits(
         self, after: str = "", limit: int | None = None, *, not_first_parent: bool = False
     ) -> Listing[CommitRecord]:

@@ -11,11 +11,15 @@ from graveler_core.engine import repository as lifecycle
 from graveler_core.engine.cleaning import Cleaned, CleaningPlan, PlanOptions, Waiting, clean, waiting
 from graveler_core.engine.pressure import BranchPressure
 from graveler_core.engine.snapshot import readable
+from graveler_core.facade import needs
 from graveler_core.facade.access import Access
 from graveler_core.facade.listing import Listing
+from graveler_core.facade.operation import operation
+from graveler_core.facade.place import Place, on_branch
 from graveler_core.facade.repository import Repository
 from graveler_core.model.entities import DeletedRepository
 from graveler_core.model.names import branch_id, prefix_key, repository_id
+from graveler_core.model.permission import Action
 from graveler_core.refs import repositories
 from graveler_core.stores import Stores
 
@@ -44,6 +48,12 @@ class Graveler:
         """Users, groups, policies and credentials."""
         return Access(self._stores)
 
+    @operation(
+        "create repository",
+        needs.repository(Action.CREATE_REPOSITORY, named="name"),
+        needs.attached,
+        needs.signed(repository="name"),
+    )
     def create_repository(
         self,
         name: str,
@@ -70,6 +80,7 @@ class Graveler:
         )
         return Repository(self._stores, lifecycle.create_repository(self._stores, wanted))
 
+    @operation("create repository", needs.repository(Action.CREATE_REPOSITORY, named="name"), needs.attached)
     def create_bare_repository(
         self, name: str, storage_namespace: str, *, default_branch: str = "main", adopt: bool = False
     ) -> Repository:
@@ -82,17 +93,21 @@ class Graveler:
         )
         return Repository(self._stores, lifecycle.create_repository(self._stores, wanted))
 
+    @operation("open repository", needs.repository(Action.READ_REPOSITORY, named="name"))
     def repository(self, name: str) -> Repository:
         """A repository to work in. Raises `NotFound` (`RepositoryNotFound`, `RepositoryDeleting`)."""
         return Repository(self._stores, readable(self._stores, repository_id(name)))
 
+    @operation("list repositories", needs.repositories(Action.LIST_REPOSITORIES))
     def list_repositories(self, prefix: str = "", after: str = "", limit: int | None = None) -> Listing[Repository]:
-        """The repositories in order of their names, lazily."""
+        """The repositories in order of their names, lazily; on a guarded handle those that may be read."""
         prefix_key(prefix)
         prefix_key(after)
         found = repositories.active(self._stores.kv, prefix=prefix, after=after)
-        return Listing((Repository(self._stores, record) for record in found), lambda repo: repo.id, limit)
+        seen = (Repository(self._stores, record) for record in found if self._shows(Place(record.id)))
+        return Listing(seen, lambda repo: repo.id, limit)
 
+    @operation("list pressures", needs.repositories(Action.LIST_REPOSITORIES))
     def pressures(self, prefix: str = "", after: str = "", limit: int | None = None) -> Listing[BranchPressure]:
         """The branches on which much was staged, and whether they should be compacted, lazily.
 
@@ -103,13 +118,19 @@ class Graveler:
             prefix: Only branches whose `<repository>/<branch>` begins so.
             after: Only those behind this one: an item's `token`.
         """
-        found = pressure.survey(self._stores, prefix=prefix, after=after)
+        surveyed = pressure.survey(self._stores, prefix=prefix, after=after)
+        found = (item for item in surveyed if self._shows(on_branch(item.repository.id, item.branch.id)))
         return Listing(found, lambda item: item.token, limit)
 
+    @operation("delete repository", needs.repository(Action.DELETE_REPOSITORY, named="name"))
     def delete_repository(self, name: str) -> None:
         """Delete a repository: unreachable at once, its name free again. What it leaves is cleaned up later."""
         deletion.delete_repository(self._stores, repository_id(name))
 
+    @operation(
+        "undelete repository",
+        needs.repository(Action.CREATE_REPOSITORY, Action.READ_REPOSITORY, named="name"),
+    )
     def undelete_repository(self, name: str, *, uid: str | None = None) -> Repository:
         """Bring back a deleted repository under its name, with everything that was staged on it.
 
@@ -121,6 +142,7 @@ class Graveler:
         """
         return Repository(self._stores, undelete.undelete_repository(self._stores, repository_id(name), uid))
 
+    @operation("list deleted repositories", needs.repositories(Action.LIST_REPOSITORIES))
     def deleted_repositories(
         self, prefix: str = "", after: str = "", limit: int | None = None
     ) -> Listing[DeletedRepository]:
@@ -130,9 +152,11 @@ class Graveler:
         """
         prefix_key(prefix)
         prefix_key(after)
-        found = undelete.deleted_repositories(self._stores, prefix, after)
+        deleted = undelete.deleted_repositories(self._stores, prefix, after)
+        found = (entry for entry in deleted if self._shows(Place(entry.repository.id)))
         return Listing(found, lambda entry: f"{entry.repository.id}/{entry.repository.uid}", limit)
 
+    @operation("clean", needs.chosen(Action.COLLECT_GARBAGE))
     def clean(
         self,
         *,
@@ -151,6 +175,16 @@ class Graveler:
         """
         return clean(self._stores, CleaningPlan(**options), after=after, progress=progress)
 
+    @operation("look at what waits", needs.chosen(Action.COLLECT_GARBAGE))
     def waiting(self, **options: Unpack[PlanOptions]) -> Waiting:
         """The deleted repositories that wait for a cleaner: one scan of their entries. Options as of `clean`."""
         return waiting(self._stores, CleaningPlan(**options))
+
+    def _shows(self, place: Place) -> bool:
+        """Whether a listing shows a repository, or a branch, to whoever asks."""
+        principal = self._stores.principal
+        if principal is None:
+            return True
+        return principal.allows(
+            place.named(Action.READ_BRANCH) if place.branch else place.itself(Action.READ_REPOSITORY)
+        )

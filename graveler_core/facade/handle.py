@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from graveler_core.engine import snapshot
+from graveler_core.facade.place import Place
 from graveler_core.model.entities import Repository as RepositoryRecord
 from graveler_core.model.ids import RepositoryId
 from graveler_core.stores import Stores
@@ -19,6 +20,10 @@ class Handle:
     def id(self) -> RepositoryId:
         """The repository's name."""
         return self._record.id
+
+    @property
+    def _place(self) -> Place:
+        return Place(self.id)
 
     def _active(self) -> RepositoryRecord:
         return snapshot.readable(self._stores, self.id)

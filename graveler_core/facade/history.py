@@ -11,12 +11,17 @@ from graveler_core.committed.diff import Differences
 from graveler_core.engine import history
 from graveler_core.engine.history import LogQuery
 from graveler_core.engine.rows import changes_of
+from graveler_core.facade import needs
+from graveler_core.facade.bringing import changed_by_entry
 from graveler_core.facade.listing import Listing
+from graveler_core.facade.operation import operation
+from graveler_core.facade.place import Place
 from graveler_core.model.changes import Change, ChangeSummary
 from graveler_core.model.entities import Commit
 from graveler_core.model.entities import Repository as RepositoryRecord
 from graveler_core.model.ids import CommitId
 from graveler_core.model.names import prefix_key
+from graveler_core.model.permission import Action
 from graveler_core.objects.commits import StoredCommit
 from graveler_core.refs import log_token
 from graveler_core.refs.log import Step
@@ -48,6 +53,13 @@ class LogEntry(CommitRecord):
 
     _differences: Callable[[str], Iterator[Differences]] = field(repr=False)
     _token: Callable[[], str] = field(repr=False)
+    _stores: Stores = field(repr=False)
+    _record: RepositoryRecord = field(repr=False)
+    _prefix: str = field(repr=False)
+
+    @property
+    def _place(self) -> Place:
+        return Place(self._record.id, self.id)
 
     @property
     def token(self) -> str:
@@ -58,6 +70,7 @@ class LogEntry(CommitRecord):
         """
         return self._token()
 
+    @operation("show changes", changed_by_entry(*needs.SHOWN))
     def changes(self, after: str = "", limit: int | None = None) -> Listing[Change]:
         """What the commit changed against its first parent, in order of the paths, lazily.
 
@@ -67,6 +80,7 @@ class LogEntry(CommitRecord):
         found = (change for page in self._differences(after) for change in changes_of(page))
         return Listing(found, lambda change: change.path, limit)
 
+    @operation("count changes", changed_by_entry(Action.LIST_OBJECTS))
     def summary(self) -> ChangeSummary:
         """How many paths the commit changed against its first parent, counted without listing them."""
         return history.count(self._differences(""))
@@ -103,4 +117,7 @@ def log_entry(stores: Stores, repo: RepositoryRecord, query: LogQuery, step: Ste
         generation=said.generation,
         _differences=partial(history.changes, stores, repo, step.commit, query.prefix),
         _token=lambda: log_token.encode(step.behind, query.question(repo)),
+        _stores=stores,
+        _record=repo,
+        _prefix=query.prefix,
     )

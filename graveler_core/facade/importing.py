@@ -17,13 +17,16 @@ from graveler_core.engine.importing import (
     Source,
     import_objects,
 )
-from graveler_core.errors import InvalidInput, Kind
+from graveler_core.errors import InvalidInput
+from graveler_core.facade import importable, needs
 from graveler_core.facade.handle import Handle
 from graveler_core.facade.history import CommitRecord, commit_record
-from graveler_core.model.address import namespace, parted
+from graveler_core.facade.operation import operation
+from graveler_core.model.address import namespace
 from graveler_core.model.changes import ChangeSummary
 from graveler_core.model.importing import ImportMode, InvalidKey
 from graveler_core.model.names import branch_id
+from graveler_core.model.permission import Action
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +81,12 @@ class ImportOptions(TypedDict, total=False):
 class Importing(Handle):
     """The part of a repository that takes over objects without copying them."""
 
+    @operation(
+        "import",
+        needs.branch(Action.CREATE_COMMIT, named="into"),
+        importable.place,
+        needs.signed(options="options"),
+    )
     def import_prefix(self, uri: str, into: str, destination: str = "", **options: Unpack[ImportOptions]) -> Imported:
         """Import everything below a place of an object store in one commit, copying nothing.
 
@@ -99,6 +108,12 @@ class Importing(Handle):
         """
         return self._import(Prefix(namespace(uri)), (into, destination), **options)
 
+    @operation(
+        "import",
+        needs.branch(Action.CREATE_COMMIT, named="into"),
+        importable.inventory,
+        needs.signed(options="options"),
+    )
     def import_inventory(
         self, inventory: str, uri: str, into: str, destination: str = "", **options: Unpack[ImportOptions]
     ) -> Imported:
@@ -116,6 +131,12 @@ class Importing(Handle):
         """
         return self._import(Inventory(inventory, namespace(uri)), (into, destination), **options)
 
+    @operation(
+        "import",
+        needs.branch(Action.CREATE_COMMIT, named="into"),
+        importable.objects,
+        needs.signed(options="options"),
+    )
     def import_objects(
         self,
         objects: Mapping[str, str] | Iterable[str],
@@ -132,7 +153,7 @@ class Importing(Handle):
             NotFound: (`ObjectNotFound`) some are not there: `details["uris"]` has the first hundred.
             Whatever else `import_prefix` raises.
         """
-        return self._import(Objects(_by_path(objects)), (into, destination), **options)
+        return self._import(Objects(importable.by_path(objects)), (into, destination), **options)
 
     def _import(  # noqa: PLR0913 - the options, with what they are if they are not given
         self,
@@ -169,24 +190,6 @@ def _mode(mode: str) -> ImportMode:
         return ImportMode(mode)
     except ValueError:
         raise InvalidInput(f"mode {mode!r}: must be one of {', '.join(ImportMode)}") from None
-
-
-def _by_path(objects: Mapping[str, str] | Iterable[str]) -> Mapping[str, str]:
-    if isinstance(objects, str):
-        raise InvalidInput(f"objects {objects!r}: must be a list of URIs, or URIs by path")
-    if isinstance(objects, Mapping):
-        return dict(objects)
-    found: dict[str, str] = {}
-    for uri in objects:
-        name = parted(uri)[1].rpartition("/")[2]
-        if name in found:
-            raise InvalidInput(
-                f"objects: {found[name]!r} and {uri!r} have one name; give them by path",
-                kind=Kind.InvalidPath,
-                path=name,
-            )
-        found[name] = uri
-    return found
 
 
 def _imported(outcome: Outcome) -> Imported:

@@ -11,16 +11,21 @@ from graveler_core.engine.merge_sides import MergeRequest
 from graveler_core.engine.rows import conflicts_of
 from graveler_core.engine.transplant import Replay
 from graveler_core.errors import InvalidInput
+from graveler_core.facade import needs
+from graveler_core.facade.bringing import merged, replayed
 from graveler_core.facade.handle import Handle
 from graveler_core.facade.history import CommitRecord, commit_record
 from graveler_core.facade.listing import Listing
+from graveler_core.facade.operation import operation
 from graveler_core.model.changes import MergeConflict, MergeStrategy, Resolved
 from graveler_core.model.names import branch_id, prefix_key
+from graveler_core.model.permission import Action
 
 
 class Joining(Handle):
     """The part of a repository that moves changes between branches."""
 
+    @operation("merge", needs.branch(Action.CREATE_COMMIT, named="into"), merged, needs.signed())
     def merge(  # noqa: PLR0913 - one call, all of it optional
         self,
         source: str,
@@ -64,6 +69,11 @@ class Joining(Handle):
         draft = Draft(message, committer, metadata or {}, allow_empty, idempotency_key)
         return commit_record(merge.merge(self._stores, self.id, request, draft))
 
+    @operation(
+        "list conflicts",
+        needs.through_refs(Action.READ_COMMIT, named=("source", "into")),
+        needs.under(*needs.SHOWN, refs=("source", "into")),
+    )
     def conflicts(
         self, source: str, into: str, prefix: str = "", after: str = "", limit: int | None = None
     ) -> Listing[MergeConflict]:
@@ -77,6 +87,7 @@ class Joining(Handle):
         pages = history.conflicts(self._stores, self._active(), DiffQuery(into, source, True, prefix, after))
         return Listing((found for page in pages for found in conflicts_of(page)), lambda found: found.path, limit)
 
+    @operation("cherry-pick", needs.branch(Action.CREATE_COMMIT, named="onto"), replayed("commit"), needs.signed())
     def cherry_pick(  # noqa: PLR0913 - one call, all of it optional
         self,
         commit: str,
@@ -101,6 +112,7 @@ class Joining(Handle):
         draft = Draft(message, committer, idempotency_key=idempotency_key)
         return self._replay(onto, Replay([commit], mainline=mainline), draft)
 
+    @operation("transplant", needs.branch(Action.CREATE_COMMIT, named="onto"), replayed("commits"))
     def transplant(
         self, commits: Sequence[str], onto: str, *, strategy: str | None = None, idempotency_key: str = ""
     ) -> CommitRecord:
@@ -111,6 +123,7 @@ class Joining(Handle):
         replay = Replay(commits, _strategy(strategy))
         return self._replay(onto, replay, Draft("", idempotency_key=idempotency_key))
 
+    @operation("revert", needs.branch(Action.REVERT_BRANCH, named="onto"), replayed("commit"), needs.signed())
     def revert(  # noqa: PLR0913 - one call, all of it optional
         self,
         commit: str,

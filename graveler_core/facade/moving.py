@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from graveler_core.facade import needs
 from graveler_core.facade.handle import Handle
+from graveler_core.facade.operation import operation
+from graveler_core.model.permission import Action
 from graveler_core.transfer.dump import Dumped, dump
 from graveler_core.transfer.reading import Progress
 from graveler_core.transfer.restore import Restored, restore
@@ -11,6 +14,12 @@ from graveler_core.transfer.restore import Restored, restore
 class Moving(Handle):
     """The part of a repository that is dumped and restored."""
 
+    @operation(
+        "dump",
+        needs.repository(Action.LIST_BRANCHES, Action.LIST_TAGS, Action.LIST_COMMITS),
+        needs.everything(Action.READ_OBJECT),
+        needs.file(Action.EXPORT_TO_STORAGE),
+    )
     def dump_refs(self, uri: str, *, progress: Progress = lambda done, total: None) -> Dumped:
         """Write branches, tags, commits, reflog, settings to a new file; changes nothing: `transfer.dump`.
 
@@ -26,6 +35,11 @@ class Moving(Handle):
         """
         return dump(self._stores, self._active(), uri, progress=progress)
 
+    @operation(
+        "restore",
+        needs.repository(Action.CREATE_BRANCH, Action.CREATE_TAG, Action.CREATE_COMMIT),
+        needs.anything,
+    )
     def restore_refs(self, uri: str, *, progress: Progress = lambda done, total: None) -> Restored:
         """Fill this repository, which must be bare, with a dump: see `graveler_core.transfer.restore`.
 

@@ -10,14 +10,18 @@ from typing import Literal
 from graveler_core.engine import branching, reference_mending, reference_trimming, reflog
 from graveler_core.engine.reference_trimming import Trimmed
 from graveler_core.errors import InvalidInput
+from graveler_core.facade import needs
 from graveler_core.facade.branch import Branch
+from graveler_core.facade.bringing import named_anew
 from graveler_core.facade.handle import Handle
 from graveler_core.facade.listing import Listing
+from graveler_core.facade.operation import operation
 from graveler_core.gc.heads import HeadCheck, check_heads
 from graveler_core.model.entities import Branch as BranchRecord
 from graveler_core.model.entities import Tag
 from graveler_core.model.ids import CommitId
 from graveler_core.model.names import branch_id, prefix_key, tag_id
+from graveler_core.model.permission import Action
 from graveler_core.model.references import EventKind, ReferenceEvent, ReferenceType
 from graveler_core.refs import branches
 
@@ -44,11 +48,13 @@ class ReflogEntry:
 class References(Handle):
     """The part of a repository that has names."""
 
+    @operation("open branch", needs.branch(Action.READ_BRANCH, named="name"))
     def branch(self, name: str) -> Branch:
         """A branch to work on. Raises `NotFound` (`BranchNotFound`)."""
         known = branches.get_branch(self._stores.kv, self._active(), branch_id(name))
         return Branch(self._stores, self._record, known.value.id)
 
+    @operation("list branches", needs.repository(Action.LIST_BRANCHES))
     def branches(
         self,
         prefix: str = "",
@@ -71,11 +77,13 @@ class References(Handle):
         by_head = self._by_head(prefix, after)
         return Listing(by_head, _head_token, limit)
 
+    @operation("create branch", needs.branch(Action.CREATE_BRANCH, named="name"), named_anew("source", branch="name"))
     def create_branch(self, name: str, source: str) -> Branch:
         """Create a branch at the commit that a ref names; what is staged on the source stays there. Copies nothing."""
         record = branching.create_branch(self._stores, self.id, branch_id(name), source)
         return Branch(self._stores, self._record, record.id)
 
+    @operation("delete branch", needs.branch(Action.DELETE_BRANCH, named="name"), needs.signed("by"))
     def delete_branch(self, name: str, *, by: str = "", message: str = "") -> None:
         """Delete a branch with everything staged on it; its commits stay.
 
@@ -85,6 +93,7 @@ class References(Handle):
         """
         branching.delete_branch(self._stores, self.id, branch_id(name), by=by, message=message)
 
+    @operation("undelete branch", needs.branch(Action.CREATE_BRANCH, named="name"))
     def undelete_branch(self, name: str) -> Branch:
         """Create a branch anew at the head that it had when it was deleted last. What was staged on it stays gone.
 
@@ -95,6 +104,7 @@ class References(Handle):
         record = branching.undelete_branch(self._stores, self.id, branch_id(name))
         return Branch(self._stores, self._record, record.id)
 
+    @operation("list tags", needs.repository(Action.LIST_TAGS))
     def tags(self, prefix: str = "", after: str = "", limit: int | None = None) -> Listing[Tag]:
         """The tags, ordered by name, lazily."""
         prefix_key(prefix)
@@ -102,6 +112,7 @@ class References(Handle):
         found = branches.list_tags(self._stores.kv, self._active(), prefix=prefix, after=after)
         return Listing(found, lambda tag: tag.id, limit)
 
+    @operation("create tag", needs.tag(Action.CREATE_TAG), named_anew("ref", tag="name"))
     def create_tag(self, name: str, ref: str, *, message: str = "", signature: str = "") -> Tag:
         """Create a tag at the commit that a ref names, a tag's own commit where it names a tag.
 
@@ -110,6 +121,7 @@ class References(Handle):
         tag = Tag(id=tag_id(name), commit_id=CommitId(""), message=message, signature=signature)
         return branching.create_tag(self._stores, self.id, tag, ref)
 
+    @operation("verify tag", needs.tag(Action.READ_TAG))
     def verify_tag(self, name: str) -> Tag:
         """Have the hook that verifies tags look at one; gives the tag.
 
@@ -120,10 +132,12 @@ class References(Handle):
         """
         return branching.verify_tag(self._stores, self.id, tag_id(name))
 
+    @operation("delete tag", needs.tag(Action.DELETE_TAG), needs.signed("by"))
     def delete_tag(self, name: str, *, by: str = "", message: str = "") -> None:
         """Delete a tag; its commit stays. Arguments as `delete_branch`."""
         branching.delete_tag(self._stores, self.id, tag_id(name), by=by, message=message)
 
+    @operation("reflog", needs.repository(Action.LIST_BRANCHES, Action.LIST_TAGS))
     def reflog(self, name: str | None = None, after: str = "", limit: int | None = None) -> Listing[ReflogEntry]:
         """What happened to branches and tags, newest first, lazily: creations, deletions, hard resets.
 
@@ -143,6 +157,7 @@ class References(Handle):
             reflog.require_name(name)
         return Listing(self._events(name, after), lambda entry: entry.token, limit)
 
+    @operation("check references", needs.repository(Action.CHECK_REPOSITORY))
     def check_references(self) -> Iterator[HeadCheck]:
         """Whether the heads that branches have, and the newest ones that they had, can be read; lazily.
 
@@ -150,6 +165,7 @@ class References(Handle):
         """
         return check_heads(self._stores, self._active())
 
+    @operation("mend reflog", needs.repository(Action.MAINTAIN_REPOSITORY))
     def mend_reflog(self) -> bool:
         """Set the log back to the newest of its commits that is whole; gives whether that was needed.
 
@@ -158,6 +174,7 @@ class References(Handle):
         """
         return reference_mending.mend(self._stores, self._active())
 
+    @operation("trim reflog", needs.repository(Action.MAINTAIN_REPOSITORY))
     def trim_reflog(self, keep: int = 100) -> Trimmed:
         """Rewrite the log of branches and tags, so that it is kept in fewer commits of its own; it tells the same.
 

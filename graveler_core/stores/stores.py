@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from graveler_core.blobs.port import BlobStores
 from graveler_core.committed.cache import TreeCache
@@ -27,6 +28,9 @@ from graveler_core.stores.registers import RegisterCache, Registers
 from graveler_core.stores.shared_reads import SharedReads
 from graveler_core.stores.turns import Turns
 from graveler_core.stores.underway import Underway
+
+if TYPE_CHECKING:
+    from graveler_core.iam.principal import Principal
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +67,8 @@ class Stores:
     folding: Underway = field(default_factory=Underway)
     counts: WriteCounts = field(default_factory=WriteCounts)
     hooks: Hooks = field(default_factory=Hooks)
+    principal: Principal | None = None
+    """Who works on these stores, for the façade to ask; None: whoever holds them may do anything."""
     wall: Callable[[], float] = time.time
     """Seconds since 1970 by a clock that goes on while the machine sleeps: how old blobs are."""
 

@@ -1,0 +1,117 @@
+"""The seam that every public method of a handle goes through: what the flow is called, and what it asks permission for.
+
+`@operation("commit", on_branch(Action.CREATE_COMMIT))` stands on each of them. On a handle without a principal, which
+is one of a store where no access control is set up, it costs a look at one attribute. On a guarded handle the rules are
+asked first, all of them, in their order; they yield requests, the first that is refused ends the call, and nothing was
+changed. What they look at must be what the method then works on, so a rule may put a value in place of an argument: a
+list for an iterable that can be read only once, a commit for a ref that may move.
+
+A rule that yields nothing has found its proof already: see `graveler_core.facade.needs.narrowed`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cache, wraps
+from inspect import Signature, signature
+from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, Protocol, TypeVar
+
+from graveler_core.facade.place import Place, through
+from graveler_core.model.permission import Request
+from graveler_core.stores import Stores
+
+if TYPE_CHECKING:
+    from graveler_core.iam.principal import Principal
+
+MARK: Final = "__operation__"
+"""The attribute of a method that holds its `Operation`."""
+
+
+class Guarded(Protocol):
+    """A handle."""
+
+    @property
+    def _stores(self) -> Stores: ...
+
+
+H = TypeVar("H", bound=Guarded)
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call that is about to be made: on which handle, with which arguments, by whom."""
+
+    handle: Any
+    arguments: dict[str, Any]
+    """By name, defaults filled in. What a rule puts here the method is called with."""
+    principal: Principal
+
+    @property
+    def stores(self) -> Stores:
+        """Where the handle works."""
+        stores: Stores = self.handle._stores
+        return stores
+
+    @property
+    def place(self) -> Place:
+        """Where the handle is: every one but that on the whole store says so."""
+        place: Place = self.handle._place
+        return place
+
+    def through(self, ref: str) -> Place:
+        """The handle's repository, seen through a ref."""
+        return through(self.stores, self.place.repository, ref)
+
+    def allows(self, request: Request) -> bool:
+        """Whether something may be done, for rules that look for a proof."""
+        return self.principal.allows(request)
+
+
+Rule = Callable[[Call], Iterable[Request]]
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """What a public method does, and what must be allowed for it."""
+
+    name: str
+    rules: tuple[Rule, ...]
+
+
+def operation(name: str, *rules: Rule) -> Callable[[Callable[Concatenate[H, P], R]], Callable[Concatenate[H, P], R]]:
+    """Make a public method of a handle an operation.
+
+    Args:
+        name: Of the flow, as people know it.
+        rules: What the caller must be allowed.
+
+    Raises:
+        PermissionDenied: (`AccessDenied`) the principal may not; from the method that is decorated.
+    """
+
+    def guarded(method: Callable[Concatenate[H, P], R]) -> Callable[Concatenate[H, P], R]:
+        @wraps(method)
+        def called(self: H, /, *args: P.args, **kwargs: P.kwargs) -> R:
+            principal = self._stores.principal
+            if principal is None:
+                return method(self, *args, **kwargs)
+            bound = _signature(method).bind(self, *args, **kwargs)
+            bound.apply_defaults()
+            call = Call(self, bound.arguments, principal)
+            for rule in rules:
+                for request in rule(call):
+                    principal.require(request)
+            return method(*bound.args, **bound.kwargs)
+
+        setattr(called, MARK, Operation(name, rules))
+        return called
+
+    return guarded
+
+
+@cache
+def _signature(method: Callable[..., object]) -> Signature:
+    return signature(method)
