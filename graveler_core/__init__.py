@@ -2,6 +2,7 @@
 
 from graveler_core.model.changes import Change, ChangeKind, ChangeSummary, MergeConflict, MergeStrategy
 from graveler_core.model.compaction import Thresholds
+from graveler_core.model.credentials import Credentials
 from graveler_core.model.entry import AddressType, CommonPrefix, Entry
 from graveler_core.model.operations import Basis, ConflictKind, OperationConflict, Put, Remove, Resolution, Unchanged
 from graveler_core.wiring import compare_stores, connect, copy_store
@@ -14,6 +15,7 @@ __all__ = [
     "ChangeSummary",
     "CommonPrefix",
     "ConflictKind",
+    "Credentials",
     "Entry",
     "MergeConflict",
     "MergeStrategy",

@@ -8,6 +8,8 @@ from pathlib import Path
 from pydantic import Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from graveler_core.model.credentials import Credentials, credentials
+
 
 def _local_data() -> str:
     return (Path.cwd() / ".graveler" / "data").as_uri()
@@ -20,6 +22,9 @@ class Settings(BaseSettings):
 
     store: SecretStr = SecretStr("sqlite:///.graveler/meta.db")
     """URL of the key-value store. Secret, because it may hold a password."""
+    access_key_id: str | None = None
+    """Who opens it, where it was said who may do what."""
+    secret_access_key: SecretStr | None = None
     data: str = Field(default_factory=_local_data)
     """Storage root: a new repository keeps its data below it unless it is given a namespace of its own."""
     cache_dir: Path | None = None
@@ -30,6 +35,11 @@ class Settings(BaseSettings):
     """Who commits; the name of the operating system's user when not set."""
     tag_verifier: str | None = None
     """What verifies tags on the command line: a function, as module:function; see `connect(verify_tag=…)`."""
+
+    @property
+    def credentials(self) -> Credentials | None:
+        """What is shown when a store is opened. Raises `InvalidInput` where only one part is set."""
+        return credentials(self.access_key_id, self.secret_access_key)
 
 
 def secret(variable: str) -> SecretStr | None:

@@ -2,6 +2,10 @@
 
 The parts are imported when a store is opened: they take most of a second, which nobody who only asks for `--help` or
 for a type should wait.
+
+A store on which it was said who may do what gives a guarded handle, and only to those who show credentials. What is
+opened here without a handle (`open_stores`, `copy_store`, `compare_stores`) asks nobody: it is for workers, which do
+what a driver was allowed, and for administrators. Whoever holds the store's URL can go round any handle.
 """
 
 from __future__ import annotations
@@ -9,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import replace
+from functools import cache
+from logging import getLogger
 from os import PathLike
 from typing import TYPE_CHECKING
 
@@ -16,7 +22,9 @@ if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
 
     from graveler_core.facade.graveler import Graveler
+    from graveler_core.iam.principal import Principal
     from graveler_core.kv.store import Store
+    from graveler_core.model.credentials import Credentials
     from graveler_core.stores import Cluster, Stores, TagVerifier
     from graveler_core.transfer.kv_copy import Copied
     from graveler_core.transfer.kv_copy_compare import Compared, Progress
@@ -25,6 +33,7 @@ if TYPE_CHECKING:
 def connect(  # noqa: PLR0913 - one call, all of it optional
     url: str,
     *,
+    credentials: Credentials | None = None,
     storage_options: Mapping[str, str] | None = None,
     cache_dir: str | PathLike[str] | None = None,
     cache_bytes: int | None = None,
@@ -38,6 +47,8 @@ def connect(  # noqa: PLR0913 - one call, all of it optional
         url: `memory://`, `sqlite:///path`, `postgresql://…`, or a scheme that a plug-in registered. With
             `?durability=process`, SQLite and local objects survive a killed process but not a power cut, and are
             faster.
+        credentials: Who opens it. Needed where it was said who may do what; then every call on the handle asks whether
+            this user may. Whether it was said is looked up once: a handle that was opened before stays open to all.
         storage_options: Options of the object stores, by the names that obstore gives them (credentials, region, …).
             Read from obstore's own environment variables where not given.
         cache_dir: A local directory, which processes may share, for what is read of commits in remote object stores.
@@ -52,6 +63,8 @@ def connect(  # noqa: PLR0913 - one call, all of it optional
     Raises:
         InvalidInput: the URL has an unknown scheme or a wrong form, or the cache no room.
         Unavailable: the store cannot be reached, or is no graveler store.
+        PermissionDenied: (`CredentialsRequired`) the store wants credentials; (`InvalidCredentials`) these are none of
+            its.
     """
     from graveler_core.facade.graveler import Graveler
     from graveler_core.stores import Hooks
@@ -59,7 +72,48 @@ def connect(  # noqa: PLR0913 - one call, all of it optional
     stores = open_stores(
         url, storage_options=storage_options, cache_dir=cache_dir, cache_bytes=cache_bytes, metrics=metrics
     )
-    return Graveler(replace(stores, hooks=Hooks(verify_tag), cluster=cluster))
+    try:
+        principal = principal_of(stores, credentials)
+    except BaseException:
+        stores.close()
+        raise
+    return Graveler(replace(stores, hooks=Hooks(verify_tag), cluster=cluster, principal=principal))
+
+
+def principal_of(stores: Stores, credentials: Credentials | None) -> Principal | None:
+    """Who works on a store; None where nothing was said about who may. One get, and with credentials some more.
+
+    Raises:
+        PermissionDenied: as `connect`.
+    """
+    from graveler_core.errors import Kind, PermissionDenied
+    from graveler_core.iam.principal import authenticate, is_set_up
+
+    if is_set_up(stores.kv):
+        if credentials is None:
+            raise PermissionDenied(
+                "this store wants credentials: give connect(credentials=…), or set GRAVELER_ACCESS_KEY_ID and "
+                "GRAVELER_SECRET_ACCESS_KEY",
+                kind=Kind.CredentialsRequired,
+            )
+        return authenticate(stores.kv, stores.clock, credentials.access_key_id, credentials.secret_access_key)
+    if credentials is not None:
+        raise PermissionDenied(
+            "credentials were given to a store that knows none: `graveler iam setup` makes the first; or connect "
+            "without",
+            kind=Kind.InvalidCredentials,
+        )
+    _say_that_it_is_open()
+    return None
+
+
+@cache
+def _say_that_it_is_open() -> None:
+    """Once in a process, whatever number of stores it opens."""
+    getLogger("graveler.connect").info(
+        "a store was opened on which nothing is said about who may do what, so whoever can open it may do anything; "
+        "`graveler iam setup` changes that"
+    )
 
 
 def open_stores(

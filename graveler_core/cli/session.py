@@ -93,6 +93,7 @@ class Session:
         with self.working("opening the store"):
             return graveler_core.connect(
                 self.options.store or self.settings.store.get_secret_value(),
+                credentials=self.settings.credentials,
                 cache_dir=self.settings.cache_dir,
                 cache_bytes=self.settings.cache_bytes,
                 metrics=metrics,

@@ -1,0 +1,404 @@
+"""Attacks on the guard: ways round a permission that one has not, by way of those that one has. See decision 033.
+
+`blind` may do everything but read `secret/*`. `narrow` may read through branches called `main*` alone. `stranger` may
+do everything but read the repository `vault`, or import from a store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from datetime import timedelta
+
+import pyarrow as pa
+import pytest
+
+from graveler_core.errors import InvalidInput, Kind, PermissionDenied
+from graveler_core.facade.branch import Branch
+from graveler_core.facade.repository import Repository
+from graveler_core.model.address import namespace
+from graveler_core.model.entry import AddressType, Entry
+from graveler_core.model.operations import Put, Remove, Unchanged
+from graveler_core.model.permission import Action, Request
+from tests.unit.engine.world import World, entry
+from tests.unit.facade.principals import Says, Told, branch, everything, guarded, repository, state
+
+SECRET = "arn:graveler:fs:::repository/repo/object/secret/*"
+VAULT = "arn:graveler:fs:::repository/vault/*"
+READ = Action.READ_OBJECT
+
+
+def blind() -> Told:
+    return everything(Says(READ, SECRET, deny=True))
+
+
+def narrow() -> Told:
+    others = [Says(action) for action in Action if action is not READ]
+    return Told(*others, Says(READ, branch="main*"))
+
+
+def stranger() -> Told:
+    return everything(Says(READ, VAULT, deny=True), Says(Action.IMPORT_FROM_STORAGE, deny=True))
+
+
+@pytest.fixture(scope="module")
+def scene() -> World:
+    """`dev` and `open` begin at `main`; `dev` has changed what is secret and what is not, `open` only the latter."""
+    world = World()
+    repo, vault = world.repository(), world.repository("vault").branch("main")
+    main = repo.branch("main")
+    main.put("public/a", b"known")
+    main.put("secret/x", b"hidden")
+    main.commit("begin")
+    for name, paths in (("dev", ("public/b", "secret/y")), ("open", ("public/c", "secretive"))):
+        made = repo.create_branch(name, "main")
+        for path in paths:
+            made.put(path, name.encode())
+        made.commit(f"work on {name}")
+    repo.create_tag("v1", "dev")
+    vault.put("gold", b"gold")
+    vault.commit("gold")
+    return world
+
+
+@pytest.fixture
+def world(scene: World) -> World:
+    return scene.fork()
+
+
+def refused(world: World, attack: Callable[[], object], resource: str) -> None:
+    """The attack is denied by the resource, and has changed nothing."""
+    before = state(world)
+    with pytest.raises(PermissionDenied) as denied:
+        attack()
+    assert denied.value.kind is Kind.AccessDenied
+    assert denied.value.details["resource"].endswith(resource)
+    assert state(world) == before
+
+
+READS: dict[str, Callable[[Repository], object]] = {
+    "get": lambda r: r.branch("main").get("secret/x"),
+    "read": lambda r: r.branch("main").read("secret/x"),
+    "get of a tag": lambda r: r.at("v1").get("secret/x"),
+    "read of a commit": lambda r: r.at(r.commit("dev").id).read("secret/x"),
+    "list": lambda r: r.branch("main").list(),
+    "list of a part": lambda r: r.at("main~0").list("secret/x"),
+    "list below a delimiter": lambda r: r.at("main").list(delimiter="/"),
+    "to_arrow": lambda r: r.at("main@").to_arrow("sec"),
+    "tree_id": lambda r: r.at("main").tree_id(),
+    "uncommitted": lambda r: r.branch("main").uncommitted(),
+    "staged": lambda r: r.branch("main").staged("secret/"),
+    "diff": lambda r: r.diff("main", "dev"),
+    "conflicts": lambda r: r.conflicts("dev", "main"),
+    "changes of a commit": lambda r: next(r.log("dev")).changes(),
+    "dump": lambda r: r.dump_refs("memory://dumps-of-attacks/x"),
+    "what a transaction expected": lambda r: r.branch("main").transact([Unchanged("secret/x", entry(1))], message="?"),
+    "what a put met": lambda r: r.branch("main").transact([Put("secret/x", entry(1))], message="?"),
+    "what a removal met": lambda r: r.branch("main").transact([Remove("secret/x", entry(1))], message="?"),
+}
+
+
+@pytest.mark.parametrize("name", READS)
+def test_what_is_denied_is_shown_in_no_other_way(world: World, name: str) -> None:
+    before = state(world)
+    with pytest.raises(PermissionDenied) as denied:
+        READS[name](repository(world, blind()))
+    assert denied.value.kind is Kind.AccessDenied
+    assert denied.value.details["action"] == "fs:ReadObject"
+    assert state(world) == before
+
+
+def test_what_is_not_denied_is_shown(world: World) -> None:
+    repo = repository(world, blind())
+    assert repo.branch("main").read("public/a") == b"known"
+    assert repo.at("v1").to_arrow("public/").read_all().num_rows == 2
+    assert [change.path for change in repo.diff("main", "dev", "public/")] == ["public/b"]
+    assert [change.path for change in next(repo.log("dev", prefix="public/")).changes()] == ["public/b"]
+
+
+BRINGING: dict[str, Callable[[Repository, str], object]] = {
+    "merge": lambda r, source: r.merge(source, into="main"),
+    "merge of its commits": lambda r, source: r.merge(source, into="main", squash=False),
+    "merge that the source wins": lambda r, source: r.merge(source, into="main", strategy="source"),
+    "cherry-pick": lambda r, source: r.cherry_pick(source, onto="main"),
+    "transplant": lambda r, source: r.transplant([source], onto="main"),
+}
+
+
+@pytest.mark.parametrize("name", BRINGING)
+def test_nothing_is_brought_that_may_not_be_read(world: World, name: str) -> None:
+    refused(world, lambda: BRINGING[name](repository(world, blind()), "dev"), "/object/secret/y")
+    refused(world, lambda: BRINGING[name](repository(world, narrow()), "open"), "/object/public/c")
+    BRINGING[name](repository(world, blind()), "open")
+    assert world.branch().read("public/c") == b"open"
+
+
+def test_nothing_is_taken_back_that_may_not_be_read(world: World) -> None:
+    refused(world, lambda: repository(world, blind()).revert("dev", onto="dev"), "/object/secret/y")
+    repository(world, blind()).revert("open", onto="open")
+
+
+def test_unrelated_histories_are_brought_as_a_whole(world: World) -> None:
+    source = world.graveler().repository("repo")
+    source.create_branch("apart", "main~1")
+    made = repository(world, blind())
+    refused(world, lambda: made.merge("dev", into="apart", allow_unrelated=True), "/object/secret/x")
+
+
+def test_a_name_shows_nothing_that_may_not_be_read_through_the_old_one(world: World) -> None:
+    """Where policies look at branches: `narrow` could read whatever he got to be called `main…`."""
+    repo = repository(world, narrow())
+    refused(world, lambda: repo.create_branch("main-2", "dev"), "/object/")
+    refused(world, lambda: repo.create_branch("main-2", "v1"), "/object/")
+    refused(world, lambda: repo.create_branch("main-2", world.branch(name="dev").record().commit_id), "/object/")
+    refused(world, lambda: repo.branch("main").hard_reset("dev"), "/object/")
+    repo.create_branch("main-2", "main")
+    assert repo.branch("main-2").read("secret/x") == b"hidden"
+
+
+def test_names_that_policies_do_not_tell_apart_can_be_given(world: World) -> None:
+    repo = repository(world, blind())
+    repo.create_branch("mine", "dev")
+    repo.create_tag("mine-too", "dev")
+    repo.branch("mine").hard_reset("open")
+    for ref in ("mine", "mine-too"):
+        refused(world, lambda ref=ref: repo.at(ref).read("secret/x"), "/object/secret/x")  # type: ignore[misc]
+
+
+def test_a_tag_that_is_called_like_a_branch_is_none(world: World) -> None:
+    repo = repository(world, narrow())
+    repo.create_tag("main-tag", "dev")
+    refused(world, lambda: repo.at("main-tag").read("public/a"), "/object/public/a")
+    refused(world, lambda: repo.at("main~0").read("public/a"), "/object/public/a")
+    assert repo.at("main@").read("public/a") == b"known"
+
+
+def addresses(world: World) -> dict[str, Entry]:
+    """Entries that name what is not theirs to name, by what that is."""
+    gold = world.branch(repo="vault").get("gold")
+    hidden = world.branch().get("secret/x")
+    tree = world.graveler().repository("repo").at("main").tree_id()
+    vault, own = world.namespace("vault"), world.namespace("repo")
+    full = {
+        "an object of another repository": f"{vault}/{gold.address}",
+        "in another spelling": f"{vault}//./{gold.address}",
+        "escaped": f"{vault}/{gold.address}".replace("data/", "%64ata/"),
+        "of no repository": "memory://elsewhere-of-attacks/x/y",
+        "of this machine": "file:///etc/hostname",
+    }
+    relative = {"a tree of graveler's own": f"_graveler/{tree}", "a name that can be guessed": "tables/part-0.parquet"}
+    found = {name: Entry(address=uri, address_type=AddressType.FULL, size=4) for name, uri in full.items()}
+    found |= {name: Entry(address=address, size=4) for name, address in relative.items()}
+    found["one's own, by its full address"] = Entry(
+        address=f"{own}/{hidden.address}", address_type=AddressType.FULL, size=6
+    )
+    return found
+
+
+STAGING: dict[str, Callable[[Branch, Repository, Entry], object]] = {
+    "stage": lambda b, r, e: b.stage("public/mine", e),
+    "stage with a number for a type": lambda b, r, e: b.stage(
+        "public/mine", replace(e, address_type=int(e.address_type))
+    ),  # type: ignore[arg-type]
+    "stage_many": lambda b, r, e: b.stage_many(_table(e)),
+    "transact": lambda b, r, e: b.transact([Put("public/mine", e)], message="mine"),
+    "merge": lambda b, r, e: r.merge("open", into="main", resolve={"public/c": e}),
+}
+
+
+def _table(named: Entry) -> pa.Table:
+    rows = {"key": ["public/mine", "public/other"], "address": [named.address, None]}
+    types, data = [int(named.address_type), None], [None, b"inline"]
+    return pa.table({**rows, "address_type": types, "data": data, "size": [named.size, 6]})
+
+
+@pytest.mark.parametrize("how", STAGING)
+def test_what_may_not_be_read_may_not_be_named(world: World, how: str) -> None:
+    denied = (
+        Says(READ, SECRET, deny=True),
+        Says(READ, VAULT, deny=True),
+        Says(Action.IMPORT_FROM_STORAGE, deny=True),
+    )
+    for name, named in addresses(world).items():
+        told = everything(*denied)
+        with pytest.raises(PermissionDenied) as refusal:
+            STAGING[how](branch(world, told), repository(world, told), named)
+        assert refusal.value.kind is Kind.AccessDenied, name
+        resource = refusal.value.details["resource"]
+        assert resource == _owner(named), name
+    everyone = everything()
+    for named in addresses(world).values():
+        STAGING[how](branch(world.fork(), everyone), repository(world.fork(), everyone), named)
+
+
+def _owner(named: Entry) -> str:
+    if named.address_type is not AddressType.FULL:
+        return "arn:graveler:fs:::repository/repo/object/"
+    uri = namespace(named.address or "").uri
+    owner = next((name for name in ("repo", "vault") if uri.partition("/data/")[0].endswith(f"/{name}")), None)
+    return f"arn:graveler:fs:::namespace/{uri}" if owner is None else f"arn:graveler:fs:::repository/{owner}/object/"
+
+
+def test_who_could_read_an_entry_may_name_its_content_again(world: World) -> None:
+    made = branch(world, blind())
+    made.stage("public/copy", made.get("public/a"))
+    made.transact([Put("public/again", made.get("public/a"))], message="again")
+    assert made.read("public/copy") == b"known"
+
+
+def test_another_repository_is_not_imported(world: World) -> None:
+    uri = world.namespace("vault")
+    for told in (everything(), stranger()):
+        with pytest.raises((InvalidInput, PermissionDenied)) as refusal:
+            repository(world, told).import_prefix(f"{uri}/data", "main")
+        assert refusal.value.kind in (Kind.NamespaceInUse, Kind.AccessDenied)
+    refused(world, lambda: repository(world, stranger()).import_objects([f"{uri}/data/x"], "main"), "vault/object/")
+
+
+def test_what_a_repository_left_is_adopted_by_those_who_may_have_the_place(world: World) -> None:
+    world.graveler().delete_repository("vault")
+    world.graveler().clean(undelete_within=timedelta(0), late=timedelta(0), building=timedelta(0))
+    told = everything(Says(Action.ATTACH_STORAGE_NAMESPACE, "arn:graveler:fs:::namespace/memory://*", deny=True))
+    place = world.namespace("vault")
+    refused(world, lambda: guarded(world, told).create_repository("mine", f"{place}/./", adopt=True), place)
+
+
+def test_a_dump_is_not_believed_by_those_who_may_not_read_everything(world: World) -> None:
+    world.graveler().create_bare_repository("bare", world.namespace("bare"))
+    bare = repository(world, stranger(), "bare")
+    refused(world, lambda: bare.restore_refs("memory://dumps-of-attacks/forged"), "repository/")
+
+
+def test_many_paths_are_denied_for_one(world: World) -> None:
+    told = everything(Says(Action.DELETE_OBJECT, "arn:graveler:fs:::repository/repo/object/public/a", deny=True))
+    made = branch(world, told)
+    refused(world, lambda: made.remove_many(iter(["public/b", "public/a"])), "/object/public/a")
+    refused(world, lambda: made.remove_prefix("pub"), "/object/pub")
+    refused(world, lambda: made.stage_many(pa.table({"key": ["public/a"], "removed": [True]})), "/object/public/a")
+    refused(world, lambda: made.transact([Remove("public/a")], message="gone"), "/object/public/a")
+    made.remove_prefix("public/b")
+
+
+class Twice:
+    """Gives other paths when it is read again."""
+
+    def __init__(self) -> None:
+        self.read = 0
+
+    def __iter__(self) -> Iterator[str]:
+        self.read += 1
+        return iter(["public/a"] if self.read == 1 else ["secret/x"])
+
+
+def test_what_is_judged_is_what_is_done(world: World) -> None:
+    told = everything(Says(Action.DELETE_OBJECT, SECRET, deny=True))
+    branch(world, told).remove_many(Twice())
+    assert [entry.path for entry in world.branch().list()] == ["secret/x"]
+
+
+def test_a_table_is_proved_by_how_all_its_keys_begin(world: World) -> None:
+    told = Told(Says(Action.WRITE_OBJECT, "arn:graveler:fs:::repository/repo/object/public/*"))
+    branch(world, told).stage_many(inline(f"public/{n:06}" for n in range(20_000)))
+    assert [shown(request) for request in told.asked] == ["fs:WriteObject public/0"]
+
+
+def test_one_key_of_a_table_is_found(world: World) -> None:
+    one = "arn:graveler:fs:::repository/repo/object/public/013579"
+    told = everything(Says(Action.WRITE_OBJECT, one, deny=True))
+    made = branch(world, told)
+    refused(world, lambda: made.stage_many(inline(f"public/{n:06}" for n in range(20_000))), "/object/public/013579")
+    assert len(told.asked) < 300
+
+
+def test_keys_that_lie_scattered_are_each_asked_for(world: World) -> None:
+    wanted = [f"{letter}/{n}" for letter in "abcd" for n in range(3)]
+    said = [Says(Action.WRITE_OBJECT, f"arn:graveler:fs:::repository/repo/object/{path}") for path in wanted]
+    branch(world, Told(*said)).stage_many(inline(wanted))
+    for left_out in range(len(said)):
+        told = Told(*said[:left_out], *said[left_out + 1 :])
+        made = branch(world, told)
+        refused(world, lambda made=made: made.stage_many(inline(wanted)), wanted[left_out])  # type: ignore[misc]
+
+
+def test_keys_that_are_none_are_bad_input(world: World) -> None:
+    made = branch(world, Told(Says(Action.WRITE_OBJECT, "arn:graveler:fs:::repository/repo/object/a")))
+    for keys in ([b"a", b"\xff\xfe"], [b"a", b""], [b"a", b"b\0"]):
+        with pytest.raises(InvalidInput):
+            made.stage_many(pa.table({"key": pa.array(keys, pa.binary()), "data": [b"x"] * 2}))
+
+
+class Moving(Told):
+    """While it is asked for the last thing, somebody moves the source."""
+
+    def __init__(self, world: World, *says: Says) -> None:
+        super().__init__(*says)
+        self.world = world
+
+    def allows(self, request: Request) -> bool:
+        if request.action is Action.SET_COMMITTER:
+            dev = self.world.branch(name="open")
+            dev.put("secret/late", b"late")
+            dev.commit("late")
+        return super().allows(request)
+
+
+def test_what_comes_to_the_source_after_the_proof_is_not_brought(world: World) -> None:
+    told = Moving(world, *blind().says)
+    merged = repository(world, told).merge("open", into="main", committer="eve")
+    assert merged.message == "Merge 'open' into 'main'"
+    assert [entry.path for entry in world.branch().list("secret/")] == ["secret/x"]
+    assert world.branch(name="open").read("secret/late") == b"late"
+
+
+def test_who_is_allowed_everything_is_still_bound_by_protection(world: World) -> None:
+    world.graveler().repository("repo").protect("main")
+    told = everything()
+    made = branch(world, told)
+    for attempt in (lambda: made.put("n", b""), lambda: made.commit("c"), lambda: made.hard_reset("dev")):
+        with pytest.raises(PermissionDenied) as refusal:
+            attempt()
+        assert refusal.value.kind is Kind.BranchProtected
+    repository(world, told).merge("dev", into="main")
+
+
+def test_a_commit_bears_the_name_of_who_made_it(world: World) -> None:
+    modest = everything(Says(Action.SET_COMMITTER, deny=True))
+    for committer in ("", "eve", "ada"):
+        repo = repository(world.fork(), modest)
+        assert repo.merge("open", into="main", committer=committer).committer == "ada"
+    repo = repository(world, modest)
+    assert repository(world, everything()).merge("open", into="main", committer="eve").committer == "eve"
+    assert repo.cherry_pick("open", onto="dev", committer="eve").committer == "ada"
+    repo.delete_branch("open", by="eve")
+    assert next(repo.reflog("open")).by == "ada"
+    made = guarded(world, modest).create_repository("signed", world.namespace("signed"), committer="eve")
+    assert next(made.log("main")).committer == "ada"
+
+
+def test_repositories_that_may_not_be_read_are_not_shown(world: World) -> None:
+    told = everything(Says(Action.READ_REPOSITORY, "arn:graveler:fs:::repository/vault", deny=True))
+    g = guarded(world, told)
+    assert [repo.id for repo in g.list_repositories()] == ["repo"]
+    refused(world, lambda: g.repository("vault"), "repository/vault")
+    refused(world, lambda: g.undelete_repository("vault"), "repository/vault")
+    world.graveler().delete_repository("vault")
+    assert [*g.deleted_repositories()] == []
+
+
+def test_nobody_learns_what_exists(world: World) -> None:
+    g = guarded(world, Told())
+    for name in ("repo", "no-such-repository"):
+        refused(world, lambda name=name: g.repository(name), f"repository/{name}")  # type: ignore[misc]
+    repo = repository(world, Told())
+    for ref in ("main", "no-such-ref"):
+        refused(world, lambda ref=ref: repo.at(ref), "repository/repo")  # type: ignore[misc]
+
+
+def inline(paths: Iterable[str]) -> pa.Table:
+    """Entries that name nothing."""
+    keys = [*paths]
+    return pa.table({"key": keys, "data": [b"x"] * len(keys)})
+
+
+def shown(request: Request) -> str:
+    return f"{request.action} {request.resource.partition('/object/')[2]}"
