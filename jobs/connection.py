@@ -16,13 +16,14 @@ from urllib.parse import quote
 
 from graveler_core.committed.cache import TreeCache
 from graveler_core.errors import InvalidInput, Kind
+from graveler_core.facade.graveler import Graveler
 from graveler_core.kv.display import without_password
+from graveler_core.model.credentials import Credentials
 from graveler_core.stores import AtOnce, Cluster, Stores, Threads, Turns
-from graveler_core.wiring import connect, open_stores
+from graveler_core.wiring import connect, open_stores, principal_of
 
 if TYPE_CHECKING:
     from graveler_core.blobs.port import Blobs, BlobStores, Foreign
-    from graveler_core.facade.graveler import Graveler
     from graveler_core.model.address import Namespace
 
 _KEPT: Final = 4
@@ -41,6 +42,8 @@ class Connection:
             environment.
         cache_dir: A directory of each machine, for what is read of commits in remote object stores.
         cache_bytes: About how much it may hold.
+        credentials: Who opens it, where it was said who may do what. Workers show none: they do what the driver was
+            allowed.
 
     Raises:
         InvalidInput: a store in memory, which one process alone can see.
@@ -50,6 +53,7 @@ class Connection:
     storage_options: Mapping[str, str] = field(default_factory=dict, hash=False, repr=False)
     cache_dir: str | None = None
     cache_bytes: int | None = None
+    credentials: Credentials | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         refuse_memory(self.url)
@@ -59,10 +63,16 @@ class Connection:
     def __str__(self) -> str:
         return without_password(self.url)
 
+    @property
+    def for_workers(self) -> Connection:
+        """The same without credentials, which nobody asks a worker for."""
+        return replace(self, credentials=None)
+
     def connect(self, cluster: Cluster | None = None) -> Graveler:
         """Open the same stores in this process; `cluster` does what outgrows it."""
         return connect(
             self.url,
+            credentials=self.credentials,
             storage_options=self.storage_options or None,
             cache_dir=self.cache_dir,
             cache_bytes=self.cache_bytes,
@@ -93,6 +103,12 @@ def opened(connection: Connection) -> Stores:
         while len(_opened) > _KEPT:
             _opened.pop(next(iter(_opened))).close()
         return stores
+
+
+def guarded(connection: Connection) -> Graveler:
+    """A handle on `opened` stores that asks whether whoever the connection stands for may. Not to be closed."""
+    stores = opened(connection)
+    return Graveler(replace(stores, principal=principal_of(stores, connection.credentials)))
 
 
 def _open(connection: Connection) -> Stores:

@@ -106,11 +106,12 @@ def _done(program: Program, options: Namespace, say: Callable[[str], None]) -> D
         pairs("storage option", options.storage_option),
         None if settings.cache_dir is None else str(settings.cache_dir),
         settings.cache_bytes,
+        settings.credentials,
     )
     report = Report().begin(say, program.name)
     if options.start_spark:
         _session()
-    cluster = SparkCluster(_session, connection, options.rows_per_piece, options.threshold, report)
+    cluster = SparkCluster(_session, connection.for_workers, options.rows_per_piece, options.threshold, report)
     with connection.connect(cluster) as graveler:
         return {"verb": program.name, **program.work(graveler, options), **report.facts()}
 

@@ -17,7 +17,7 @@ from graveler_core.errors import InvalidInput, Kind, LimitExceeded, NotFound
 from graveler_core.facade.repository import Repository
 from graveler_core.facade.snapshot import Snapshot
 from graveler_core.model.entry import AddressType
-from jobs.source.options import place, require_known
+from jobs.source.options import PLACE, place, require_known
 from jobs.source.partitions import partition_table
 from jobs.spark_errors import explained, require_session
 from jobs.tables import hadoop_uri
@@ -93,7 +93,7 @@ def _repository(source: Repository | Mapping[str, str]) -> Iterator[Repository]:
     if isinstance(source, Repository):
         yield source
         return
-    require_known(source, ("store", "store_env", "repository"), "graveler_read")
+    require_known(source, PLACE, "graveler_read")
     connection, repository = place(source)
     with connection.connect() as graveler:
         yield graveler.repository(repository)

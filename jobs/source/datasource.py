@@ -13,6 +13,7 @@ from graveler_core.errors import InvalidInput
 from jobs.connection import opened
 from jobs.source.columns import wanted
 from jobs.source.options import Relation, Source, read_source
+from jobs.source.permitted import require_readable
 from jobs.source.reading import Reader, reader
 from jobs.source.relations import Planned, known_columns, planned
 from jobs.source.streaming import StreamReader, stream_reader
@@ -43,7 +44,7 @@ class GravelerDataSource(DataSource):
         """Reads the columns that were asked for. Raises `InvalidInput` for a column that the relation has not."""
         source, relation = self._pinned or self._pin(read_source(self.options))
         columns = wanted(known_columns(source.relation), schema)
-        return reader(source.connection, relation, columns, filtering=source.flag("push_filters"))
+        return reader(source.connection.for_workers, relation, columns, filtering=source.flag("push_filters"))
 
     def writer(self, schema: StructType, overwrite: bool) -> Writer:
         """Writes rows as files under a path of a branch, in one commit."""
@@ -60,5 +61,6 @@ class GravelerDataSource(DataSource):
     def _pin(self, source: Source) -> tuple[Source, Planned]:
         if source.relation is Relation.CHANGES:
             raise InvalidInput("option 'relation': changes is for streams; a batch reads diff", option="relation")
+        require_readable(source)
         self._pinned = source, planned(opened(source.connection), source)
         return self._pinned

@@ -10,9 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from pydantic import SecretStr
+
 from graveler_core.committed.portions import Span
 from graveler_core.committed.scan import key_interval
 from graveler_core.errors import InvalidInput
+from graveler_core.model.credentials import Credentials, credentials
 from graveler_core.model.names import prefix_key
 from graveler_core.settings import secret
 from jobs.connection import Connection
@@ -21,7 +24,8 @@ STORAGE = "storage."
 ROWS = 1_000_000
 """Entries of a partition, unless told otherwise: some seconds of work, a few ranges in memory at a time."""
 _STORE_VARIABLE = "GRAVELER_STORE"
-_PLACE = ("store", "store_env", "repository")
+_KEY = ("access_key_id", "secret_access_key")
+PLACE = ("store", "store_env", "repository", *_KEY)
 _WRITE = ("branch", "path", "file_bytes")
 _COMMIT = ("message", "committer", "metadata")
 _JOB = ("stage", "partition_column", "partitions")
@@ -110,7 +114,7 @@ def read_source(options: Mapping[str, str]) -> Source:
     if name not in tuple(Relation):
         raise InvalidInput(f"option 'relation': is {name!r}, must be one of {', '.join(Relation)}", option="relation")
     relation = Relation(name)
-    allowed = ("relation", *_PLACE, *_OPTIONS[relation])
+    allowed = ("relation", *PLACE, *_OPTIONS[relation])
     require_known(options, allowed, f"relation {relation}")
     connection, repository = place(options)
     return Source(connection, repository, relation, dict(options))
@@ -123,11 +127,11 @@ def write_options(options: Mapping[str, str], *, stream: bool) -> tuple[Connecti
         InvalidInput: an option is unknown or missing; the store is none, or in memory.
     """
     if stream:
-        require_known(options, (*_PLACE, *_WRITE, *_COMMIT, "query", "checkpointlocation"), "streams that are written")
+        require_known(options, (*PLACE, *_WRITE, *_COMMIT, "query", "checkpointlocation"), "streams that are written")
     elif flag(options, "stage"):
-        require_known(options, (*_PLACE, *_WRITE, *_JOB), "writes that are staged")
+        require_known(options, (*PLACE, *_WRITE, *_JOB), "writes that are staged")
     else:
-        require_known(options, (*_PLACE, *_WRITE, *_COMMIT, *_JOB, "idempotency_key"), "writes")
+        require_known(options, (*PLACE, *_WRITE, *_COMMIT, *_JOB, "idempotency_key"), "writes")
     for name in ("branch", "path"):
         if not options.get(name):
             raise InvalidInput(f"option {name!r}: is needed to write", option=name)
@@ -143,14 +147,23 @@ def require_known(options: Mapping[str, str], allowed: tuple[str, ...], what: st
 
 
 def place(options: Mapping[str, str]) -> tuple[Connection, str]:
-    """The store and the repository."""
+    """The store, with the credentials to show there, and the repository."""
     if "store" in options and "store_env" in options:
         raise InvalidInput("options 'store' and 'store_env': only one of them can be given", option="store_env")
     url = options.get("store") or _from_environment(options.get("store_env", _STORE_VARIABLE))
     if not options.get("repository"):
         raise InvalidInput("option 'repository': is needed", option="repository")
     storage = {name.removeprefix(STORAGE): value for name, value in options.items() if name.startswith(STORAGE)}
-    return Connection(url, storage), options["repository"]
+    return Connection(url, storage, credentials=_credentials(options)), options["repository"]
+
+
+def _credentials(options: Mapping[str, str]) -> Credentials | None:
+    """Those of the options; where they give none, those of the driver's environment."""
+    given: list[str | SecretStr | None] = [options.get(name) for name in _KEY]
+    if not any(given):
+        given = [secret(f"GRAVELER_{name.upper()}") for name in _KEY]
+    id, key = given
+    return credentials(id.get_secret_value() if isinstance(id, SecretStr) else id, key)
 
 
 def _from_environment(variable: str) -> str:

@@ -27,6 +27,7 @@ from graveler_core.stores import Stores
 from jobs.connection import opened
 from jobs.source.columns import CHANGES, wanted
 from jobs.source.options import ROWS, Relation, Source
+from jobs.source.permitted import require_readable
 from jobs.source.reading import read_part
 from jobs.source.relations import Beginning, Diff, Entries, Planned, record_of
 
@@ -65,6 +66,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Parts of a batch; none where nothing was committed."""
         if start == end:
             return []
+        require_readable(self.source)
         relation = self._changes(start[_COMMIT], CommitId(end[_COMMIT]))
         return [InputPartition((relation, part)) for part in relation.parts(self._stores())]
 
@@ -97,6 +99,7 @@ def stream_reader(source: Source, schema: StructType) -> StreamReader:
     if source.relation is not Relation.CHANGES:
         raise InvalidInput(f"option 'relation': a stream reads changes, not {source.relation}", option="relation")
     source.number("max_commits", 1)
+    require_readable(source)
     return StreamReader(source, wanted(CHANGES, schema))
 
 

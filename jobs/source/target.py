@@ -27,7 +27,7 @@ from graveler_core.errors import InvalidInput, Kind
 from graveler_core.model.ids import RepositoryId, RepositoryUid
 from graveler_core.model.names import branch_id, path_key
 from graveler_core.refs import branches
-from jobs.connection import Connection, opened
+from jobs.connection import Connection, guarded, opened
 from jobs.sight import Sight, sights
 from jobs.source.options import flag, whole_number, write_options
 from jobs.source.relations import record_of
@@ -90,11 +90,13 @@ def target_of(options: Mapping[str, str], schema: StructType, *, overwrite: bool
     Raises:
         InvalidInput: an option is unknown, missing or wrong; a column has a type that Parquet does not keep.
         NotFound: the repository or the branch does not exist.
+        PermissionDenied: it was said who may do what, and the caller may not even look at the branch.
     """
     connection, repository = write_options(options, stream=stream)
     path = options["path"].rstrip("/")
     path_key(path)
     _require_kept(schema)
+    guarded(connection).repository(repository).branch(options["branch"])  # strangers upload nothing
     stores = opened(connection)
     record = record_of(stores, repository)
     branch = branches.get_branch(stores.kv, record, branch_id(options["branch"])).value.id

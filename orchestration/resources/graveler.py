@@ -27,22 +27,28 @@ class GravelerResource(dg.ConfigurableResource):  # type: ignore[type-arg]
     storage_options: dict[str, str] = Field(
         default_factory=dict, description="Options of the object stores, as obstore names them; else its environment."
     )
+    access_key_id: str = Field(default="", description="Who opens it, where it was said who may do what.")
+    secret_access_key: str = Field(default="", description='Of that key: give dg.EnvVar("…"), not the text.')
     _graveler: "Graveler | None" = PrivateAttr(default=None)
     _report: Report = PrivateAttr(default_factory=Report)
 
     def graveler(self) -> "Graveler":
         """The handle. Connects at the first call; every later one gives the same handle."""
         from graveler_core import connect
+        from graveler_core.model.credentials import credentials
 
         if self._graveler is None:
             options = self.storage_options or None
-            self._graveler = connect(self.url, storage_options=options, cluster=self._cluster())
+            shown = credentials(self.access_key_id, self.secret_access_key)
+            self._graveler = connect(self.url, credentials=shown, storage_options=options, cluster=self._cluster())
         return self._graveler
 
     def place(self, repository: str) -> dict[str, str]:
         """Options that name a repository to Spark's `format("graveler")`."""
         storage = {f"storage.{name}": value for name, value in self.storage_options.items()}
-        return {"store": self.url, "repository": repository, **storage}
+        key = {"access_key_id": self.access_key_id, "secret_access_key": self.secret_access_key}
+        shown = {name: value for name, value in key.items() if value}
+        return {"store": self.url, "repository": repository, **shown, **storage}
 
     def report(self, say: Callable[[str], None], flow: str) -> Report:
         """Where a flow's work is done from now on, here or on Spark; told to `say` as it is decided, and how far."""

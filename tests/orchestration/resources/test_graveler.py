@@ -8,7 +8,7 @@ import dagster as dg
 import pytest
 
 from graveler_core import connect
-from graveler_core.errors import InvalidInput, Unavailable
+from graveler_core.errors import InvalidInput, Kind, PermissionDenied, Unavailable
 from graveler_core.facade.graveler import Graveler
 from orchestration.resources.graveler import GravelerResource
 
@@ -39,6 +39,34 @@ def test_it_is_closed_with_the_run_that_used_it(tmp_path: Path) -> None:
     with connect(store) as graveler:
         (item,) = graveler.pressures()
     assert item.load.staged == 300
+
+
+def test_it_shows_the_credentials_that_the_environment_gives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    url = f"sqlite:///{tmp_path / 'meta.db'}"
+    with connect(url) as graveler:
+        made = graveler.iam.set_up("root")
+    secret = made.secret.get_secret_value()
+    with pytest.raises(PermissionDenied) as refused:
+        GravelerResource(url=url).graveler()
+    assert refused.value.kind is Kind.CredentialsRequired
+    monkeypatch.setenv("KEY_ID", made.access_key_id)
+    monkeypatch.setenv("KEY_SECRET", secret)
+    places: list[dict[str, str]] = []
+
+    @dg.asset
+    def uses(graveler: GravelerResource) -> None:
+        assert list(graveler.graveler().list_repositories()) == []
+        places.append(graveler.place("lake"))
+
+    shown = {"access_key_id": dg.EnvVar("KEY_ID"), "secret_access_key": dg.EnvVar("KEY_SECRET")}
+    with dg.DagsterInstance.ephemeral() as instance:
+        done = dg.materialize([uses], resources={"graveler": GravelerResource(url=url, **shown)}, instance=instance)
+        assert done.success
+        run = instance.get_run_by_id(done.run_id)
+        logged = [str(record) for record in instance.all_logs(done.run_id)]
+    assert secret not in f"{run} {logged}"
+    expected = {"access_key_id": made.access_key_id, "secret_access_key": secret}
+    assert places == [{"store": url, "repository": "lake", **expected}]
 
 
 def test_a_url_of_no_store_is_one_clear_error() -> None:
