@@ -27,6 +27,8 @@ from graveler_core.stores import Stores
 def delete_repository(stores: Stores, repo: RepositoryId) -> None:
     """Delete a repository: unreachable at once, its name free again; the cleaner empties it later. Repeatable.
 
+    One that is being migrated is given up, though nobody can see it yet.
+
     Raises:
         NotFound: (`RepositoryNotFound`) there is none.
         PermissionDenied: it is read-only.
@@ -35,7 +37,9 @@ def delete_repository(stores: Stores, repo: RepositoryId) -> None:
     where = keys.repository(repo)
     held = repositories.find(stores.kv, repo)
     if held is not None and held.value.state is RepositoryState.INITIAL:
-        held = repositories.expire(stores.kv, stores.clock, stores.ids, held)
+        # A migration takes long, and whoever wants it no more need not wait for it.
+        ended = repositories.give_up if held.value.migrating else repositories.expire
+        held = ended(stores.kv, stores.clock, stores.ids, held)
     if held is None or held.value.state is RepositoryState.INITIAL:
         repositories.usable(repo, held)
         return

@@ -67,6 +67,8 @@ class Repository(Record):
     """Nothing that its users see may be changed."""
     protection: tuple[ProtectionRule, ...] = Field(default=(), exclude_if=operator.not_)
     """Ordered by pattern."""
+    migrating: str = Field(default="", exclude_if=operator.not_)
+    """While `initial`, digest of the state of the source that is being migrated into it: see `transfer.migration`."""
 
 
 class Branch(Record):

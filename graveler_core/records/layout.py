@@ -19,6 +19,8 @@
                                         settings/compaction           CompactionSettings
                                         compactions/<branch>          CompactionHistory
                                         restored                      Restoration
+                                        migration                     Migration
+                                        migrated/<id in the source>   MigratedCommit
     partition  <repository>-<uid>-<byte of id>  objects/<id>      run of a commit index
     partition  <staging token>          key/<path>                    staged entry or tombstone
     partition  graveler_iam             users, groups and policies: see `iam_layout`
@@ -61,6 +63,7 @@ from graveler_core.model.ids import (
     TagId,
 )
 from graveler_core.model.layers import SealedToken
+from graveler_core.model.migration import MigratedCommit, Migration
 from graveler_core.model.references import InternalReference, ReferenceEvent
 
 R = TypeVar("R", bound=Record)
@@ -227,6 +230,16 @@ def compaction_history(repo: Repository, name: BranchId) -> Location[CompactionH
 def restoration(repo: Repository) -> Location[Restoration]:
     """Which dump is, or was, restored into a repository."""
     return Location(partition(repo), b"restored", Restoration)
+
+
+def migration(repo: Repository) -> Location[Migration]:
+    """Which state of a source is, or was, migrated into a repository."""
+    return Location(partition(repo), b"migration", Migration)
+
+
+def migrated_commits(repo: Repository) -> Folder[MigratedCommit]:
+    """What became of the commits of the source, by the ids that they had there."""
+    return Folder(partition(repo), b"migrated/", MigratedCommit)
 
 
 def counts_of_branch(repo: RepositoryId, name: BranchId) -> str:

@@ -20,6 +20,8 @@ from graveler_core.records.access import Held
 
 CREATION_TIME = timedelta(minutes=2)
 """A creation that has not ended after this long has failed, and anyone who sees it says so."""
+MIGRATION_TIME = timedelta(days=1)
+"""A migration that nobody has gone on with for this long has failed likewise."""
 
 
 def find(kv: Store, repo: RepositoryId) -> Held[Repository] | None:
@@ -59,13 +61,24 @@ def get(kv: Store, clock: Clock, ids: IdSource, repo: RepositoryId) -> Repositor
 
 def expire(kv: Store, clock: Clock, ids: IdSource, held: Held[Repository]) -> Held[Repository] | None:
     """Declare a creation failed if it has taken too long; gives the record as it then stands."""
-    if clock.now() - held.value.since < CREATION_TIME:
+    if clock.now() - held.value.since < completion_time(held.value):
         return held
+    return give_up(kv, clock, ids, held)
+
+
+def give_up(kv: Store, clock: Clock, ids: IdSource, held: Held[Repository]) -> Held[Repository] | None:
+    """Declare a creation failed, however long it has taken; gives the record as it then stands."""
     where = keys.repository(held.value.id)
     try:
         return access.replace(kv, where, held, enter(held.value, RepositoryState.DELETING, clock, ids))
     except PredicateFailed:
         return access.read(kv, where)
+
+
+def completion_time(repo: Repository) -> timedelta:
+    """For how long a repository may stay in a state that it is to leave."""
+    migrating = repo.migrating and repo.state is RepositoryState.INITIAL
+    return MIGRATION_TIME if migrating else CREATION_TIME
 
 
 def enter(repo: Repository, state: RepositoryState, clock: Clock, ids: IdSource) -> Repository:

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from graveler_core.codec.records import encode
-from graveler_core.engine import deletion, repository
+from graveler_core.engine import beginning, deletion, repository
 from graveler_core.model.entities import RepositoryState
 from graveler_core.records import access
 from graveler_core.records.access import Held
@@ -61,14 +61,14 @@ def repository_record_is_removed_before_the_entry() -> Iterator[None]:
 @mutant(seed=14, breaks="7")
 def repository_is_seen_before_it_is_whole() -> Iterator[None]:
     """A repository is active before it has a claim, a commit and a branch."""
-    real = repository._begin
+    real = repository.begin
 
     def at_once(stores: Any, wanted: Any, place: Any) -> Any:
         held = real(stores, wanted, place)
         active = repositories.enter(held.value, RepositoryState.ACTIVE, stores.clock, stores.ids)
         return access.replace(stores.kv, repository.keys.repository(wanted.id), held, active)
 
-    with instead((repository, "_begin", at_once)):
+    with instead((repository, "begin", at_once)):
         yield
 
 
@@ -98,21 +98,21 @@ def creation_over_another() -> Iterator[None]:
         assert found is not None
         return found
 
-    with instead((repository, "access", SimpleNamespace(**ACCESS | {"create": create}))):
+    with instead((beginning, "access", SimpleNamespace(**ACCESS | {"create": create}))):
         yield
 
 
 @mutant(seed=140, breaks="7")
 def namespaces_may_overlap() -> Iterator[None]:
     """A creation does not look for claims above and below its own."""
-    with instead((repository, "_overlapping", lambda *_: None)):
+    with instead((beginning, "_overlapping", lambda *_: None)):
         yield
 
 
 @mutant(seed=28, breaks="7", theme="repositories")
 def namespaces_are_looked_at_before_the_claim() -> Iterator[None]:
     """A creation looks for other claims before it makes its own."""
-    real_claim, real_look = repository._claim, repository._overlapping
+    real_claim, real_look = repository.claim, beginning._overlapping
     # By process: a patch of its own around the claim would outlive an actor that crashes in it.
     seen: dict[int, Any] = {}
 
@@ -120,5 +120,5 @@ def namespaces_are_looked_at_before_the_claim() -> Iterator[None]:
         seen[id(stores)] = real_look(stores, place)
         return real_claim(stores, repo, place)
 
-    with instead((repository, "_claim", claim), (repository, "_overlapping", lambda stores, *_: seen[id(stores)])):
+    with instead((repository, "claim", claim), (beginning, "_overlapping", lambda stores, *_: seen[id(stores)])):
         yield

@@ -1,0 +1,143 @@
+"""How a repository begins, whatever fills it: its record in `initial`, its namespace claimed, the first file there.
+
+Two that begin in overlapping namespaces both claim first and look afterwards, so at least one of them sees the other.
+Whoever has the claim looks whether an earlier repository left files there: nobody else creates any meanwhile.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from graveler_core.committed.apply import Applied, apply
+from graveler_core.engine.adoption import require_unused
+from graveler_core.errors import GravelerError, Kind, NotUnique, PredicateFailed
+from graveler_core.kv.limits import check_key
+from graveler_core.model.address import Namespace
+from graveler_core.model.entities import NamespaceClaim, Repository, RepositoryState
+from graveler_core.model.entry import RECORD_SCHEMA
+from graveler_core.model.ids import BranchId, Nonce, RepositoryId, RepositoryUid
+from graveler_core.records import access
+from graveler_core.records import layout as keys
+from graveler_core.records.access import Held
+from graveler_core.refs import repositories
+from graveler_core.stores import Stores
+
+
+@dataclass(frozen=True, slots=True)
+class NewRepository:
+    """What a caller says about a repository before it exists. A bare one gets no branch and no commit; one that adopts
+    takes over what an earlier repository left in the namespace. What is migrated knows its date and seed beforehand."""
+
+    id: RepositoryId
+    storage_namespace: str
+    default_branch: BranchId
+    committer: str = ""
+    bare: bool = False
+    adopt: bool = False
+    creation_date: datetime | None = None
+    boundary_seed: int | None = None
+    migrating: str = ""
+
+
+def require_claimable(place: Namespace) -> None:
+    """Refuse a namespace whose claim no store would keep. Raises `LimitExceeded`."""
+    where = keys.namespace_claim(place.uri)
+    check_key(where.partition, where.key)
+
+
+def begin(stores: Stores, wanted: NewRepository, place: Namespace) -> Held[Repository]:
+    """Create the record, in `initial`.
+
+    Raises:
+        NotUnique: (`RepositoryExists`) the name is taken; NotFound: (`RepositoryDeleting`) it is not free yet.
+    """
+    now = stores.clock.now()
+    record = Repository(
+        id=wanted.id,
+        uid=RepositoryUid(stores.ids.fresh()),
+        storage_namespace=place.uri,
+        creation_date=wanted.creation_date or now,
+        default_branch=wanted.default_branch,
+        state=RepositoryState.INITIAL,
+        bare=wanted.bare,
+        boundary_seed=stores.ids.seed() if wanted.boundary_seed is None else wanted.boundary_seed,
+        nonce=Nonce(stores.ids.fresh()),
+        since=now,
+        migrating=wanted.migrating,
+    )
+    try:
+        return access.create(stores.kv, keys.repository(wanted.id), record)
+    except PredicateFailed as e:
+        standing = repositories.find(stores.kv, wanted.id)
+        if standing is not None and standing.value.state is RepositoryState.INITIAL:
+            standing = repositories.expire(stores.kv, stores.clock, stores.ids, standing)
+        if standing is not None and standing.value.state is RepositoryState.DELETING:
+            repositories.usable(wanted.id, standing)
+        raise NotUnique(
+            f"repository {wanted.id!r} exists already", kind=Kind.RepositoryExists, repository=wanted.id
+        ) from e
+
+
+def claim(stores: Stores, repo: Repository, place: Namespace) -> Held[NamespaceClaim]:
+    """Claim the namespace, unless it is the repository's; then look for others on it, above it and inside it.
+
+    Raises:
+        NotUnique: (`NamespaceInUse`) there is one; the creation is taken back.
+    """
+    where = keys.namespace_claim(place.uri)
+    made = NamespaceClaim(owner=repo.uid, repository=repo.id, nonce=Nonce(stores.ids.fresh()), since=stores.clock.now())
+    try:
+        held = access.create(stores.kv, where, made)
+    except PredicateFailed as e:
+        standing = access.read(stores.kv, where)
+        if standing is None or standing.value.owner != repo.uid:
+            _withdraw(stores, repo)
+            raise _in_use(repo, place.uri) from e
+        held = standing
+    other = _overlapping(stores, place)
+    if other is not None:
+        access.remove(stores.kv, where, held)
+        _withdraw(stores, repo)
+        raise _in_use(repo, other)
+    return held
+
+
+def _overlapping(stores: Stores, place: Namespace) -> str | None:
+    above = [ancestor.uri for ancestor in place.ancestors()]
+    for uri, found in zip(above, access.read_many(stores.kv, [keys.namespace_claim(u) for u in above]), strict=True):
+        if found is not None:
+            return uri
+    return next((uri for uri, _ in access.scan(stores.kv, keys.NAMESPACES, prefix=place.uri.rstrip("/") + "/")), None)
+
+
+def _withdraw(stores: Stores, repo: Repository) -> None:
+    """Take back a creation that was refused. It owns nothing but its record."""
+    standing = repositories.find(stores.kv, repo.id)
+    if standing is not None and standing.value.uid == repo.uid:
+        access.remove(stores.kv, keys.repository(repo.id), standing)
+
+
+def _in_use(repo: Repository, uri: str) -> NotUnique:
+    return NotUnique(
+        f"storage namespace {repo.storage_namespace!r}: {uri!r} belongs to another repository",
+        kind=Kind.NamespaceInUse,
+        repository=repo.id,
+        namespace=uri,
+    )
+
+
+def first_tree(stores: Stores, repo: Repository, claimed: Held[NamespaceClaim], *, adopt: bool) -> Applied:
+    """Write the empty tree: the first thing in the namespace, and the proof that it can be written.
+
+    Raises what refuses it; then the creation is taken back.
+    """
+    try:
+        if not adopt:
+            require_unused(stores, repo)
+        applied = apply(stores.trees(repo), None, RECORD_SCHEMA.empty_table())
+    except GravelerError:
+        access.remove(stores.kv, keys.namespace_claim(repo.storage_namespace), claimed)
+        _withdraw(stores, repo)
+        raise
+    return applied
