@@ -28,6 +28,7 @@ from graveler_core.cli import (
     kv,
     merge,
     metrics,
+    migrate,
     moving,
     objects,
     protection,
@@ -61,6 +62,7 @@ for _name, _group in (
     ("tag", tag.app),
     ("kv", kv.app),
     ("iam", iam.app),
+    ("migrate", migrate.app),
 ):
     app.add_typer(_group, name=_name)
 

@@ -8,12 +8,14 @@ from typing import Unpack
 
 from graveler_core.engine import counting, deletion, pressure, undelete
 from graveler_core.engine import repository as lifecycle
+from graveler_core.engine.beginning import NewRepository
 from graveler_core.engine.cleaning import Cleaned, CleaningPlan, PlanOptions, Waiting, clean, waiting
 from graveler_core.engine.pressure import BranchPressure
 from graveler_core.engine.snapshot import readable
 from graveler_core.facade import needs
 from graveler_core.facade.access import Access
 from graveler_core.facade.listing import Listing
+from graveler_core.facade.migrating import Migrating
 from graveler_core.facade.operation import operation
 from graveler_core.facade.place import Place, on_branch
 from graveler_core.facade.repository import Repository
@@ -24,7 +26,7 @@ from graveler_core.refs import repositories
 from graveler_core.stores import Stores
 
 
-class Graveler:
+class Graveler(Migrating):
     """An open store. Safe to use from several threads; close it, or use it in a `with` statement."""
 
     def __init__(self, stores: Stores) -> None:
@@ -75,7 +77,7 @@ class Graveler:
             NotUnique: the name (`RepositoryExists`) or the namespace (`NamespaceInUse`) is taken, or holds what an
                 earlier repository left.
         """
-        wanted = lifecycle.NewRepository(
+        wanted = NewRepository(
             repository_id(name), storage_namespace, branch_id(default_branch), committer=committer, adopt=adopt
         )
         return Repository(self._stores, lifecycle.create_repository(self._stores, wanted))
@@ -88,7 +90,7 @@ class Graveler:
 
         Arguments and errors as `create_repository`; to restore where a repository was, `adopt` what it left.
         """
-        wanted = lifecycle.NewRepository(
+        wanted = NewRepository(
             repository_id(name), storage_namespace, branch_id(default_branch), bare=True, adopt=adopt
         )
         return Repository(self._stores, lifecycle.create_repository(self._stores, wanted))

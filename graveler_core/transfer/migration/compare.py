@@ -1,0 +1,267 @@
+"""Comparing a source with the store, entity by entity; verifying what was migrated. Changes nothing.
+
+Each repository is compared in one state of the source, and in the store as it is found: where its users go on with it,
+they show as differences. Differences come as they are found; in memory are branches and tags of a repository, some 300
+bytes a commit, and a page of staged records of each side.
+
+A commit is told by the id that it had in the source, which the store keeps (`MigratedCommit`). Verifying looks at the
+contents, too: every tree that the source names opens, and every commit's tree in the store holds the same entries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from graveler_core.committed.index.diff import diff
+from graveler_core.committed.index.indexes import Indexes
+from graveler_core.errors import CorruptData
+from graveler_core.kv.bulk import get_many
+from graveler_core.model.entities import Branch, Commit, Repository, RepositoryState
+from graveler_core.model.ids import CommitId
+from graveler_core.model.index import Index
+from graveler_core.model.names import repository_id
+from graveler_core.objects.commits import StoredCommit, scan_headers, stored_commits
+from graveler_core.records import layout as keys
+from graveler_core.refs import branches, repositories
+from graveler_core.staging import stack
+from graveler_core.stores import Stores
+from graveler_core.transfer.kv_copy_compare import Differs
+from graveler_core.transfer.migration import entries
+from graveler_core.transfer.migration.check import ORIGIN
+from graveler_core.transfer.migration.metaranges import Metaranges, metarange_of
+from graveler_core.transfer.migration.report import Difference, Entity, Progress
+from graveler_core.transfer.migration.rows import (
+    BrokenValueError,
+    SourceBranch,
+    SourceCommit,
+    SourceRepository,
+    branch_of,
+    commit_of,
+    repository_of,
+    tag_of,
+)
+from graveler_core.transfer.migration.run import chosen, for_reading, migrated_commits
+from graveler_core.transfer.migration.source import IDS_AT_ONCE, Snapshot, Source
+from graveler_core.transfer.named_files import first_missing
+
+_FIELDS = ("committer", "message", "creation_date", "metadata")
+_HOW = {(True, False): Differs.MISSING, (False, True): Differs.SURPLUS, (True, True): Differs.CHANGED}
+
+
+def compare(
+    stores: Stores,
+    source: Source,
+    names: Collection[str] = (),
+    *,
+    contents: bool = False,
+    progress: Progress = lambda more: None,
+) -> Iterator[Difference]:
+    """How source and store differ, lazily.
+
+    Args:
+        names: Of repositories; all of both sides where none is given.
+        contents: Look at the trees of all commits, too.
+        progress: Told how many more rows were compared.
+
+    Raises:
+        InvalidInput: a repository that was asked for is not in the source.
+        Unavailable: source or store cannot be reached.
+    """
+    with source.snapshot() as snapshot:
+        seen = set[str]()
+        for row in chosen(snapshot, names):
+            name = row[0] if isinstance(row[0], str) else repr(row[0])
+            seen.add(name)
+            try:
+                found = repository_of(row)
+            except BrokenValueError as e:
+                yield Difference(name, Entity.REPOSITORY, name, Differs.MISSING, str(e))
+                continue
+            held = repositories.find(stores.kv, repository_id(name))
+            if held is None or held.value.state is not RepositoryState.ACTIVE:
+                yield Difference(name, Entity.REPOSITORY, name, Differs.MISSING)
+                continue
+            yield from _Pair(stores, snapshot, found, held.value, contents, progress).differences()
+        for repository in repositories.active(stores.kv) if not names else ():
+            if repository.id not in seen:
+                yield Difference(repository.id, Entity.REPOSITORY, repository.id, Differs.SURPLUS)
+
+
+@dataclass(slots=True)
+class _Pair:
+    """A repository on both sides."""
+
+    stores: Stores
+    snapshot: Snapshot
+    there: SourceRepository
+    here: Repository
+    contents: bool
+    progress: Progress
+    made: dict[str, CommitId] = field(default_factory=dict)
+    """The commits of the store, by the ids that they had in the source."""
+    reading: Indexes = field(init=False)
+    metaranges: Metaranges = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.reading = for_reading(self.stores, self.here)
+        self.metaranges = Metaranges(self.reading.trees)
+
+    def differences(self) -> Iterator[Difference]:
+        for name in ("storage_namespace", "creation_date", "default_branch"):
+            yield from self._said(
+                Entity.REPOSITORY, self.here.id, name, getattr(self.there, name), getattr(self.here, name)
+            )
+        self.made = migrated_commits(self.stores, self.here)
+        yield from self._commits()
+        missing = first_missing(self.reading.trees.blobs, self.metaranges.ranges)
+        if missing is not None:
+            yield self._difference(Entity.METARANGE, missing, Differs.MISSING, "a range of its tree is not there")
+        yield from self._branches()
+        yield from self._tags()
+
+    def _difference(self, entity: Entity, name: object, how: Differs, why: str = "") -> Difference:
+        return Difference(self.here.id, entity, str(name), how, why)
+
+    def _said(self, entity: Entity, name: str, what: str, there: object, here: object) -> Iterator[Difference]:
+        if there != here:
+            yield self._difference(entity, name, Differs.CHANGED, f"{what} is {here!s}, in the source {there!s}")
+
+    def _commits(self) -> Iterator[Difference]:
+        waiting: list[SourceCommit] = []
+        seen = set[str]()
+        for row in self.snapshot.commits(self.here.id):
+            self.progress(1)
+            try:
+                waiting.append(commit_of(row))
+                seen.add(row[0])
+            except BrokenValueError as e:
+                yield self._difference(Entity.COMMIT, row[0], Differs.MISSING, str(e))
+            if len(waiting) == IDS_AT_ONCE:
+                yield from self._some_commits(waiting)
+                waiting = []
+        yield from self._some_commits(waiting)
+        ours = {id for origin, id in self.made.items() if origin in seen}
+        for id, _ in scan_headers(self.stores.kv, self.here):
+            if id not in ours:
+                yield self._difference(Entity.COMMIT, id, Differs.SURPLUS)
+
+    def _some_commits(self, commits: list[SourceCommit]) -> Iterator[Difference]:
+        wanted = [self.made[commit.id] for commit in commits if commit.id in self.made]
+        stored = self._stored(wanted)
+        for commit in commits:
+            here = stored.get(self.made.get(commit.id, CommitId("")))
+            if here is None:
+                yield self._difference(Entity.COMMIT, commit.id, Differs.MISSING)
+                continue
+            yield from self._header(commit, here.header)
+            if self.contents:
+                yield from self._tree(commit, here)
+
+    def _stored(self, wanted: list[CommitId]) -> dict[CommitId, StoredCommit]:
+        """Those of some commits that are there."""
+        folder = keys.commits(self.here)
+        found = get_many(self.stores.kv, [(folder.partition, folder.at(id).key) for id in wanted])
+        there = [id for id, stored in zip(wanted, found, strict=True) if stored is not None]
+        commits = stored_commits(self.stores.kv, keys.history(self.here), there, f"repository {self.here.id}")
+        return {commit.id: commit for commit in commits}
+
+    def _header(self, there: SourceCommit, here: Commit) -> Iterator[Difference]:
+        expected: dict[str, Any] = {name: getattr(there, name) for name in _FIELDS}
+        expected["metadata"] = {**there.metadata, ORIGIN: there.id}
+        expected["parents"] = tuple(self.made.get(parent, CommitId("")) for parent in there.parents)
+        for name, value in expected.items():
+            yield from self._said(Entity.COMMIT, there.id, name, value, getattr(here, name))
+
+    def _tree(self, there: SourceCommit, here: StoredCommit) -> Iterator[Difference]:
+        try:
+            metarange = metarange_of(there.meta_range_id)
+            self.metaranges.check(metarange)
+            if next(iter(diff(self.reading, Index(metarange_id=metarange), here.layout.index)), None) is not None:
+                why = f"commit {here.id} holds other entries"
+                yield self._difference(Entity.METARANGE, metarange, Differs.CHANGED, why)
+        except (BrokenValueError, CorruptData) as e:
+            yield self._difference(Entity.METARANGE, there.meta_range_id, Differs.MISSING, f"{e} (commit {there.id})")
+
+    def _branches(self) -> Iterator[Difference]:
+        here = {branch.id: branch for branch in branches.list_branches(self.stores.kv, self.here)}
+        for row in self.snapshot.branches(self.here.id):
+            self.progress(1)
+            try:
+                there = branch_of(row)
+            except BrokenValueError as e:
+                yield self._difference(Entity.BRANCH, row[0], Differs.MISSING, str(e))
+                continue
+            branch = here.pop(there.id, None)
+            if branch is None:
+                yield self._difference(Entity.BRANCH, there.id, Differs.MISSING)
+                continue
+            expected = self.made.get(there.commit_id, there.commit_id)
+            yield from self._said(Entity.BRANCH, there.id, "head", expected, branch.commit_id)
+            yield from self._staged(there, branch)
+        for name in here:
+            yield self._difference(Entity.BRANCH, name, Differs.SURPLUS)
+
+    def _tags(self) -> Iterator[Difference]:
+        here = {tag.id: tag for tag in branches.list_tags(self.stores.kv, self.here)}
+        for row in self.snapshot.tags(self.here.id):
+            self.progress(1)
+            try:
+                there = tag_of(row)
+            except BrokenValueError as e:
+                yield self._difference(Entity.TAG, row[0], Differs.MISSING, str(e))
+                continue
+            tag = here.pop(there.id, None)
+            if tag is None:
+                yield self._difference(Entity.TAG, there.id, Differs.MISSING)
+                continue
+            expected = self.made.get(there.commit_id, there.commit_id)
+            yield from self._said(Entity.TAG, there.id, "commit", expected, tag.commit_id)
+        for name in here:
+            yield self._difference(Entity.TAG, name, Differs.SURPLUS)
+
+    def _staged(self, there: SourceBranch, here: Branch) -> Iterator[Difference]:
+        """What is staged on a branch, as two sorted streams."""
+        broken: list[Difference] = []
+
+        def note(key: object, rule: str) -> None:
+            name = key.decode(errors="backslashreplace") if isinstance(key, bytes) else repr(key)
+            broken.append(self._difference(Entity.STAGED, f"{here.id}/{name}", Differs.MISSING, rule))
+
+        rows = () if there.staging_token is None else self.snapshot.staged(there.staging_token)
+        source = _records(entries.tables(rows, self.there.storage_namespace, note))
+        if here.compacted_metarange is not None:
+            yield self._difference(Entity.BRANCH, here.id, Differs.CHANGED, "what is staged was compacted since")
+        blobs = self.stores.blobs.at(self.here.storage_namespace)
+        store = _records(stack.scan(stack.Stack(self.stores.kv, blobs, stack.layers_of(here))))
+        for key, how in _apart(source, store, self.progress):
+            yield from broken
+            broken.clear()
+            yield self._difference(Entity.STAGED, f"{here.id}/{key.decode()}", how)
+        yield from broken
+
+
+def _records(tables: Iterator[pa.Table]) -> Iterator[tuple[bytes, Mapping[str, Any]]]:
+    for table in tables:
+        for row in table.to_pylist():
+            yield row["key"], row
+
+
+def _apart(
+    source: Iterator[tuple[bytes, Any]], store: Iterator[tuple[bytes, Any]], progress: Progress
+) -> Iterator[tuple[bytes, Differs]]:
+    """Where two streams in the order of their keys differ."""
+    left, right = next(source, None), next(store, None)
+    while left is not None or right is not None:
+        key = min(side[0] for side in (left, right) if side is not None)
+        there, here = left is not None and left[0] == key, right is not None and right[0] == key
+        if not (there and here) or left != right:
+            yield key, _HOW[there, here]
+        if there:
+            left = next(source, None)
+        if here:
+            right = next(store, None)
+        progress(1)
