@@ -94,7 +94,8 @@ def claim(stores: Stores, repo: Repository, place: Namespace) -> Held[NamespaceC
         if standing is None or standing.value.owner != repo.uid:
             _withdraw(stores, repo)
             raise _in_use(repo, place.uri) from e
-        held = standing
+        # Renewed, so that whoever has begun it and takes that back removes nothing that is this run's.
+        held = access.replace(stores.kv, where, standing, made)
     other = _overlapping(stores, place)
     if other is not None:
         access.remove(stores.kv, where, held)
@@ -112,9 +113,13 @@ def _overlapping(stores: Stores, place: Namespace) -> str | None:
 
 
 def _withdraw(stores: Stores, repo: Repository) -> None:
-    """Take back a creation that was refused. It owns nothing but its record."""
+    """Take back a creation that was refused. It owns nothing but its record; of a migration, only as long as that is
+    this run's.
+    """
     standing = repositories.find(stores.kv, repo.id)
-    if standing is not None and standing.value.uid == repo.uid:
+    if standing is None or standing.value.uid != repo.uid:
+        return
+    if not repo.migrating or standing.value.nonce == repo.nonce:
         access.remove(stores.kv, keys.repository(repo.id), standing)
 
 

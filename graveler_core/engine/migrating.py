@@ -8,7 +8,8 @@ swap that makes it its own; if none comes for a day, anyone declares it failed, 
 
 Two runs: each swap expects the record that this run wrote, so one of them gets it, and the other one ends. Both write
 the same into one repository; what they build afresh is created once. Before the register stands, a later run claims
-the namespace and looks around again; once it stands, that has been done, and nothing is ever taken back.
+the namespace anew and looks around again; once it stands, that has been done, and nothing is ever taken back. A run
+that is refused takes back its own claim and its own record, and neither where a later run has made them its own.
 """
 
 from __future__ import annotations
@@ -45,9 +46,12 @@ def begin_migration(stores: Stores, wanted: NewRepository) -> Held[Repository]:
     held = _taken_over(stores, wanted) or begin(stores, wanted, place)
     where = keys.migration(held.value)
     if access.read(stores.kv, where) is None:
-        first_tree(stores, held.value, claim(stores, held.value, place), adopt=True)
-        said = Migration(digest=wanted.migrating, since=stores.clock.now())
-        access.create(stores.kv, where, said, mine=lambda standing: standing.digest == said.digest)
+        try:
+            first_tree(stores, held.value, claim(stores, held.value, place), adopt=True)
+        except PredicateFailed as e:
+            raise _another_run(wanted) from e
+        # Where one stands by now, another run has taken this one over, from the same state of the source.
+        access.write_if_absent(stores.kv, where, Migration(digest=wanted.migrating, since=stores.clock.now()))
     return held
 
 
@@ -81,8 +85,12 @@ def _taken_over(stores: Stores, wanted: NewRepository) -> Held[Repository] | Non
     try:
         return access.replace(stores.kv, keys.repository(wanted.id), standing, mine)
     except PredicateFailed as e:
-        raise Conflict(
-            f"repository {wanted.id!r}: another run goes on with it at this moment",
-            kind=Kind.LostRace,
-            repository=wanted.id,
-        ) from e
+        raise _another_run(wanted) from e
+
+
+def _another_run(wanted: NewRepository) -> Conflict:
+    return Conflict(
+        f"repository {wanted.id!r}: another run goes on with it at this moment",
+        kind=Kind.LostRace,
+        repository=wanted.id,
+    )

@@ -238,10 +238,10 @@ class _Check:
                 self.found.branches[name] = (branch, count)
 
     def files(self) -> None:
-        """Look for the ranges of all trees in the namespace."""
-        missing = first_missing(self.indexes.trees.blobs, self.metaranges.ranges)
+        """Look for the files of all trees in the namespace."""
+        missing = first_missing(self.indexes.trees.blobs, self.metaranges.files)
         if missing is not None:
-            rule = f"{missing}, a range of its commits, is not in {self.found.repository.storage_namespace}"
+            rule = f"{missing}, which trees of its commits need, is not in {self.found.repository.storage_namespace}"
             self.found.broken.add("graveler_repositories", self.found.repository.id, rule)
 
 

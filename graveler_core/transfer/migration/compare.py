@@ -117,9 +117,9 @@ class _Pair:
             )
         self.made = migrated_commits(self.stores, self.here)
         yield from self._commits()
-        missing = first_missing(self.reading.trees.blobs, self.metaranges.ranges)
+        missing = first_missing(self.reading.trees.blobs, self.metaranges.files)
         if missing is not None:
-            yield self._difference(Entity.METARANGE, missing, Differs.MISSING, "a range of its tree is not there")
+            yield self._difference(Entity.METARANGE, missing, Differs.MISSING, "is not in the namespace")
         yield from self._branches()
         yield from self._tags()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
@@ -13,6 +13,7 @@ from graveler_core.committed.apply import apply
 from graveler_core.committed.trees import Trees
 from graveler_core.facade.graveler import Graveler
 from graveler_core.facade.repository import Repository
+from graveler_core.kv.store import Store
 from graveler_core.model.ids import MetarangeId
 from graveler_core.transfer.migration.report import Migrated
 from tests.unit.engine.flows import table
@@ -52,6 +53,10 @@ class Lake:
     def graveler(self) -> Graveler:
         """A new process."""
         return self.world.graveler()
+
+    def graveler_on(self, kv: Store) -> Graveler:
+        """A new process on a wrapper of the store."""
+        return self.world.graveler(kv)
 
     def differences(self, *names: str) -> list[str]:
         """What a verification finds."""
@@ -149,7 +154,11 @@ class History:
         """What it became, in a new process."""
         return self.lake.graveler().repository(self.name)
 
-    def assert_migrated(self) -> None:
+    def on(self, lake: Lake) -> History:
+        """The same, migrated into another store."""
+        return replace(self, lake=lake)
+
+    def assert_migrated(self, *, deep: bool = True) -> None:
         """All of it is there, and nothing else."""
         repo = self.migrated()
         assert {branch.id: shown(repo, branch.id) for branch in repo.branches()} == self.branches
@@ -158,7 +167,7 @@ class History:
             commit_id(number) for number in self.states
         }
         assert len(list(repo.commits())) == len(self.states)
-        assert not [finding for finding in repo.fsck(deep=True) if finding.damage]
+        assert not [finding for finding in repo.fsck(deep=deep) if finding.damage]
         assert self.lake.differences(self.name) == []
 
 
