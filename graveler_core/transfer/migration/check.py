@@ -6,7 +6,7 @@ tree is there and can be read: all its nodes are looked at (`metaranges`), its r
 the first parent's, which is how a commit's operations are reckoned, and the others are looked for in the namespace.
 
 What is broken is taken down, and reading goes on, so that one run tells all of it; a commit whose tree or parent is
-broken has no header, and its descendants are not told again.
+broken has no header, and of its descendants only the rows are looked at.
 """
 
 from __future__ import annotations
@@ -147,6 +147,8 @@ class _Check:
     indexes: Indexes
     progress: Progress
     metaranges: Metaranges = field(init=False)
+    ids: set[str] = field(default_factory=set)
+    """Of all commits, broken ones too: what names one of those is not told again."""
 
     def __post_init__(self) -> None:
         self.metaranges = Metaranges(self.indexes.trees)
@@ -157,17 +159,20 @@ class _Check:
         parents: dict[str, tuple[str, ...]] = {}
         for id, named, version in self.snapshot.parents(found.repository.id):
             try:
-                if id_of(id, "id") in parents:
+                if id_of(id, "id") in self.ids:
                     raise BrokenValueError("is there twice")
+                self.ids.add(id)
                 parents[id] = parents_of(named, version)
             except BrokenValueError as e:
                 broken.add("graveler_commits", id, str(e))
-        found.order = lineage.ordered(parents, lambda id, why: broken.add("graveler_commits", id, why))
+        found.order = lineage.ordered(parents, self.ids, lambda id, why: broken.add("graveler_commits", id, why))
         for commit in in_order(self.snapshot, found.repository.id, found.order, broken):
             try:
                 self._commit(commit, made.get(commit.id))
             except (BrokenValueError, CorruptData) as e:
                 broken.add("graveler_commits", commit.id, str(e))
+            self.progress(1)
+        for _ in in_order(self.snapshot, found.repository.id, sorted(parents.keys() - set(found.order)), broken):
             self.progress(1)
 
     def _commit(self, commit: SourceCommit, made: CommitId | None) -> None:
@@ -191,11 +196,12 @@ class _Check:
     def refs(self) -> None:
         """Read branches and tags, which name commits."""
         found, broken, tokens = self.found, self.found.broken, dict[str, str]()
-        name, there = found.repository.id, set(found.order)
+        name, names = found.repository.id, set[object]()
         for row in self.snapshot.branches(name):
+            names.add(row[0])
             try:
                 branch = branch_of(row)
-                self._named(branch.commit_id, there)
+                self._named(branch.commit_id)
                 if branch.id in found.branches:
                     raise BrokenValueError("is there twice")
                 if branch.staging_token is not None:
@@ -208,19 +214,19 @@ class _Check:
         for row in self.snapshot.tags(name):
             try:
                 tag = tag_of(row)
-                self._named(tag.commit_id, there)
+                self._named(tag.commit_id)
                 if tag.id in found.tags:
                     raise BrokenValueError("is there twice")
                 found.tags[tag.id] = tag
             except BrokenValueError as e:
                 broken.add("graveler_tags", row[0], str(e))
         default = found.repository.default_branch
-        if default not in found.branches:
-            broken.add("graveler_repositories", name, f"default_branch {default!r} is not there, or broken")
+        if default not in names:
+            broken.add("graveler_repositories", name, f"default_branch {default!r} is not there")
 
-    def _named(self, commit: str, there: set[str]) -> None:
-        if commit not in there:
-            raise BrokenValueError(f"commit_id {commit} is not there, or broken")
+    def _named(self, commit: str) -> None:
+        if commit not in self.ids:
+            raise BrokenValueError(f"commit_id {commit} is not there")
 
     def staged(self) -> None:
         """Read what is staged."""

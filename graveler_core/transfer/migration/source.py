@@ -69,15 +69,21 @@ class Source:
         Raises:
             Unavailable: it cannot be reached, or has not these tables.
         """
-        with _mapping(self), closing(self.engine.connect()) as connection:
-            if self.engine.dialect.name == "postgresql":
-                connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
-                connection.exec_driver_sql("SET LOCAL TIME ZONE 'UTC'")
-                connection.exec_driver_sql("SET LOCAL datestyle = 'ISO'")
-            else:
-                connection.exec_driver_sql("BEGIN")
-            _require_tables(self, connection)
+        with _mapping(self):
+            connection = self.engine.connect()
+        with closing(connection):
+            with _mapping(self):
+                self._begin(connection)
+                _require_tables(self, connection)
             yield Snapshot(self, connection)
+
+    def _begin(self, connection: Connection) -> None:
+        if self.engine.dialect.name == "postgresql":
+            connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+            connection.exec_driver_sql("SET LOCAL TIME ZONE 'UTC'")
+            connection.exec_driver_sql("SET LOCAL datestyle = 'ISO'")
+        else:
+            connection.exec_driver_sql("BEGIN")
 
 
 @dataclass(frozen=True, slots=True)
