@@ -3,5 +3,6 @@
 from benchmarks.lifecycle.copying import copy_a_store
 from benchmarks.lifecycle.deleting import delete, delete_beside_a_writer
 from benchmarks.lifecycle.dumping import dump_and_restore
+from benchmarks.lifecycle.migrating import migrate
 
-__all__ = ["copy_a_store", "delete", "delete_beside_a_writer", "dump_and_restore"]
+__all__ = ["copy_a_store", "delete", "delete_beside_a_writer", "dump_and_restore", "migrate"]

@@ -166,14 +166,15 @@ def open_source(url: str) -> Iterator[Source]:
         InvalidInput: (`InvalidUrl`) the URL is none of these.
     """
     scheme, _, rest = url.partition("://")
-    if scheme.partition("+")[0] not in _SCHEMES or not rest:
+    kind = scheme.partition("+")[0]
+    if kind not in _SCHEMES or not rest:
         shown = without_password(url)
         raise InvalidInput(
             f"{shown!r} is no URL to migrate from: must begin with postgresql:// or sqlite:///",
             kind=Kind.InvalidUrl,
             url=shown,
         )
-    source = _sqlite(url) if scheme == "sqlite" else _postgresql(url)
+    source = _sqlite(url) if kind == "sqlite" else _postgresql(url)
     try:
         yield source
     finally:

@@ -47,6 +47,7 @@ def failure(url: str) -> GravelerError:
         "sqlite://",
         "sqlite:///",
         "sqlite:///:memory:",
+        "sqlite+pysqlite:///x.db",
         "sqlite:///x.db?password=canary",
         "postgresql://ada:canary@host:port/lake",
         "memory://",

@@ -11,7 +11,7 @@ import pytest
 from benchmarks.lifecycle.sources import entry
 from graveler_core.committed.trees import address
 from graveler_core.model.entry import AddressType
-from graveler_core.transfer.migration.entries import BY_PREFIX, FULL, RELATIVE, EntryMessage
+from graveler_core.transfer.migration.entries import BY_PREFIX, FULL, RELATIVE
 from graveler_core.transfer.migration.report import MAX_BROKEN, Outcome, Result
 from tests.integration.migration.histories import History, Lake, commit_id, flights
 from tests.integration.migration.runs import rows
@@ -96,9 +96,24 @@ CASES: list[tuple[Breaks, str, str, str]] = [
     (of_lakefs, "graveler_commits", NEW, "there is one of another format in _lakefs/"),
     (damaged_tree, "graveler_commits", NEW, "its content has another hash"),
     (without_range, "graveler_commits", NEW, "is missing"),
-    (lambda made: staged(made, b"\xff", b"i", entry(1)), "graveler_staging_kv", "of branch main", "must be valid UTF-8"),
-    (lambda made: staged(made, b"", b"i", entry(1)), "graveler_staging_kv", "of branch main", "twice|must not be empty"),
-    (lambda made: staged(made, b"x" * 1_001, b"i", entry(1)), "graveler_staging_kv", "of branch main", "may be at most"),
+    (
+        lambda made: staged(made, b"\xff", b"i", entry(1)),
+        "graveler_staging_kv",
+        "of branch main",
+        "must be valid UTF-8",
+    ),
+    (
+        lambda made: staged(made, b"", b"i", entry(1)),
+        "graveler_staging_kv",
+        "of branch main",
+        "twice|must not be empty",
+    ),
+    (
+        lambda made: staged(made, b"x" * 1_001, b"i", entry(1)),
+        "graveler_staging_kv",
+        "of branch main",
+        "may be at most",
+    ),
     (lambda made: staged(made, b"k", b"i", b"\xff\xff"), "graveler_staging_kv", "'k'", "data is no entry"),
     (lambda made: staged(made, b"k", None, entry(1)), "graveler_staging_kv", "'k'", "must both be bytes, or both null"),
     (lambda made: staged(made, b"k", b"i", None), "graveler_staging_kv", "'k'", "must both be bytes, or both null"),
@@ -180,7 +195,12 @@ def test_what_sqlite_lets_in(small: Lake) -> None:
     small.sql("UPDATE graveler_commits SET parents = '7' WHERE id LIKE '%4'")
     small.sql("UPDATE graveler_tags SET commit_id = 5")
     rules = " ".join(map(str, rejected(small).broken))
-    for said in ("key must be bytes, and is str", "message must be valid UTF-8", "metadata is no JSON", "must be a list"):
+    for said in (
+        "key must be bytes, and is str",
+        "message must be valid UTF-8",
+        "metadata is no JSON",
+        "must be a list",
+    ):
         assert said in rules
 
 
@@ -211,23 +231,15 @@ def test_addresses(lake: Lake) -> None:
         "f": (inside, BY_PREFIX, "data/inside", AddressType.RELATIVE),
         "g": (f"{made.namespace}-beside/x", FULL, f"{made.namespace}-beside/x", AddressType.FULL),
     }
-    for path, (address, kind, _, _) in given.items():
-        staged(made, path.encode(), b"i", entry(3, address, kind))
+    for path, (said, kind, _, _) in given.items():
+        staged(made, path.encode(), b"i", entry(3, said, kind))
     assert lake.migrate().good
     main = made.migrated().branch("main")
-    for path, (_, _, address, kind) in given.items():
+    for path, (_, _, meant, becomes) in given.items():
         found = main.get(path)
-        assert (found.address, found.address_type) == (address, kind)
+        assert (found.address, found.address_type) == (meant, becomes)
     found = main.get("a")
     assert (found.size, found.checksum, found.content_type, found.metadata) == (3, "sum3", "text/plain", {"n": "3"})
     assert found.mtime is not None
     assert found.mtime.timestamp() == 1_600_000_003
     assert lake.differences() == []
-
-
-def test_an_entry_of_little() -> None:
-    """The message as other programs write it: this one byte by byte."""
-    data = b"\x0a\x01d\x12\x02\x08\x05\x18\x07\x22\x01e\x2a\x06\x0a\x01k\x12\x01v"
-    found = EntryMessage.FromString(data + b"\x30\x02\x3a\x01t" + b"\x42\x01?")
-    assert (found.address, found.last_modified.seconds, found.size, found.e_tag) == ("d", 5, 7, "e")
-    assert (dict(found.metadata), found.address_type, found.content_type) == ({"k": "v"}, FULL, "t")

@@ -12,13 +12,16 @@ from typing import Any
 import pytest
 
 import graveler_core.facade
+from graveler_core.codec.records import encode
 from graveler_core.engine import counting
 from graveler_core.engine.pressure import BranchPressure
 from graveler_core.engine.registers import fresh
 from graveler_core.facade.branch import Branch
+from graveler_core.facade.graveler import Graveler
 from graveler_core.facade.listing import Listing
 from graveler_core.facade.repository import Repository
-from graveler_core.model.ids import BranchId, RepositoryId
+from graveler_core.model.ids import BranchId, CommitId, RepositoryId
+from graveler_core.model.migration import MigratedCommit
 from graveler_core.records import layout as keys
 from graveler_core.staging.write_counts import Due, Place
 from tests.unit.engine.world import World, entry
@@ -52,6 +55,18 @@ def main(world: World) -> Branch:
 def repositories(world: World) -> None:
     for name in NAMES:
         world.repository(f"repo-{name}")
+
+
+def migrated(world: World) -> None:
+    world.repository()
+    for number, name in enumerate(NAMES):
+        partition, key = _migrated_at(world, name)
+        world.kv.set(partition, key, encode(MigratedCommit(commit_id=CommitId(f"{number:064x}"))))
+
+
+def _migrated_at(world: World, origin: str) -> tuple[bytes, bytes]:
+    where = keys.migrated_commits(repo(world)._record).at(origin)
+    return where.partition, where.key
 
 
 def deleted(world: World) -> None:
@@ -225,6 +240,11 @@ CASES: dict[tuple[str, str], Case] = {
         lambda w, after: w.graveler().deleted_repositories(after=after),
         lambda w, items: [w.graveler().undelete_repository(item.repository.id) for item in items],
     ),
+    ("Graveler.migrated_ids", ""): Case(
+        migrated,
+        lambda w, after: w.graveler().migrated_ids("repo", after=after),
+        lambda w, items: [w.kv.delete(*_migrated_at(w, item.origin)) for item in items],
+    ),
     ("Graveler.pressures", ""): Case(counted, lambda w, after: w.graveler().pressures(after=after), delete_branches),
     ("Repository.branches", "id"): Case(branches, lambda w, after: repo(w).branches(after=after), delete_branches),
     ("Repository.branches", "commit_id"): Case(
@@ -354,8 +374,8 @@ def gives_a_listing(method: Callable[..., Any]) -> bool:
     return str(method.__annotations__.get("return")).startswith("Listing[")
 
 
-PARTS = {base.__name__ for base in Repository.__mro__[1:]}
-"""Of which a repository is put together."""
+PARTS = {base.__name__ for kind in (Repository, Graveler) for base in kind.__mro__[1:]}
+"""Of which a repository and a store are put together."""
 
 
 @pytest.mark.parametrize("size", [1, 2, 7])

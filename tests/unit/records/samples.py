@@ -48,6 +48,7 @@ from graveler_core.model.ids import (
 )
 from graveler_core.model.index import Index, Place, Run
 from graveler_core.model.layers import PrefixRemoval, PrefixRestoration, SealedToken, SegmentLayer
+from graveler_core.model.migration import MigratedCommit, Migration
 from graveler_core.model.references import EventKind, InternalReference, ReferenceEvent, ReferenceType
 from tests.unit.records.iam_samples import IAM_RECORDS
 
@@ -156,6 +157,8 @@ RECORDS: dict[str, Record] = {
     .with_run(CompactionRun(began=SINCE, seconds=0.25, outcome=Outcome.COMPACTED, layers=2, records=9, tombstones=4))
     .with_run(CompactionRun(began=SINCE, seconds=0.0, outcome=Outcome.BUSY)),
     "restoration": Restoration(digest="0a" * 32, since=SINCE),
+    "migration": Migration(digest="0b" * 32, since=SINCE),
+    "migrated commit": MigratedCommit(commit_id=CommitId("0c" * 32)),
     "copying": Copying(
         source="0f" * 32,
         run=Nonce("n6"),

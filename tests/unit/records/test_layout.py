@@ -39,6 +39,8 @@ LOCATIONS: list[tuple[Location[Any], bytes, bytes, str]] = [
     (keys.cleanup(REPOSITORY, "repo/main:t1"), b"repo-u1", b"cleanup/repo/main:t1", "cleanup"),
     (keys.operation(REPOSITORY, "run 1"), b"repo-u1", b"ops/run 1", "operation"),
     (keys.restoration(REPOSITORY), b"repo-u1", b"restored", "restoration"),
+    (keys.migration(REPOSITORY), b"repo-u1", b"migration", "migration"),
+    (keys.migrated_commits(REPOSITORY).at("c1"), b"repo-u1", b"migrated/c1", "migrated commit"),
     (keys.sweeping(REPOSITORY), b"repo-u1", b"sweep", "sweeping"),
     (keys.uploads(REPOSITORY).at("0a"), b"repo-u1", b"uploads/0a", "upload"),
     (keys.reference_log(REPOSITORY), b"repo-u1", b"refs/int/refs", "internal reference"),
