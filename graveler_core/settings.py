@@ -33,6 +33,10 @@ class Settings(BaseSettings):
     """About how much it may hold; 10 GiB when not set."""
     committer: str | None = None
     """Who commits; the name of the operating system's user when not set."""
+    log_level: str | None = None
+    """Which events are logged to standard error: debug, info, warning, error; none when not set."""
+    log_format: str = "text"
+    """How: text or json."""
     tag_verifier: str | None = None
     """What verifies tags on the command line: a function, as module:function; see `connect(verify_tag=…)`."""
 

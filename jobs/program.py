@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, Any, Final
 from dagster_pipes import PipesEnvVarParamsLoader, open_dagster_pipes
 from pyspark.sql import SparkSession
 
-from graveler_core.cli.terminal import visible, without_passwords
+from graveler_core.cli.terminal import visible
 from graveler_core.errors import GravelerError, InvalidInput
 from graveler_core.settings import Settings
+from graveler_core.telemetry.secrets import without_passwords
 from jobs.cluster import SparkCluster
 from jobs.connection import Connection
 from jobs.report import Report

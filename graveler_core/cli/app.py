@@ -38,10 +38,19 @@ from graveler_core.cli import (
     tag,
     upkeep,
 )
-from graveler_core.cli.session import NOBODY_READS, CommitterOption, JsonOption, Options, StoreOption
+from graveler_core.cli.session import (
+    NOBODY_READS,
+    CommitterOption,
+    JsonOption,
+    LogFormatOption,
+    LogLevelOption,
+    Options,
+    StoreOption,
+)
 from graveler_core.cli.startup import leave_pandas_out
-from graveler_core.cli.terminal import visible, without_passwords
+from graveler_core.cli.terminal import visible
 from graveler_core.errors import GravelerError
+from graveler_core.telemetry.secrets import without_passwords
 
 FAILED = 1
 INTERRUPTED = 130
@@ -99,14 +108,17 @@ def _version(asked: bool) -> None:
 
 
 @app.callback()
-def _shared(
+def _shared(  # noqa: PLR0913 - the options that all verbs share
     ctx: typer.Context,
+    *,
     store: StoreOption = None,
     as_json: JsonOption = False,
     committer: CommitterOption = None,
+    log_level: LogLevelOption = None,
+    log_format: LogFormatOption = None,
     version_asked: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True)] = False,
 ) -> None:
-    ctx.obj = Options(store, as_json, committer)
+    ctx.obj = Options(store, as_json, committer, log_level, log_format)
 
 
 def _ending(error: BaseException) -> tuple[int, str]:

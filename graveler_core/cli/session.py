@@ -11,13 +11,14 @@ import getpass
 import importlib
 import inspect
 from collections.abc import Callable
-from contextlib import closing
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, closing
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec
 
 import typer
 
+from graveler_core.cli.logs import logged
 from graveler_core.cli.output import Output
 from graveler_core.cli.progress import Progress, Work
 from graveler_core.errors import InvalidInput
@@ -55,6 +56,22 @@ CommitterOption = Annotated[
     ),
 ]
 
+LogLevelOption = Annotated[
+    str | None,
+    typer.Option(
+        "--log-level",
+        metavar="LEVEL",
+        rich_help_panel=_SHARED,
+        help="Log to stderr: debug, info, warning or error; else GRAVELER_LOG_LEVEL, else nothing.",
+    ),
+]
+LogFormatOption = Annotated[
+    str | None,
+    typer.Option(
+        "--log-format", metavar="FORMAT", rich_help_panel=_SHARED, help="text or json, else GRAVELER_LOG_FORMAT."
+    ),
+]
+
 
 @dataclass(frozen=True, slots=True)
 class Options:
@@ -63,10 +80,18 @@ class Options:
     store: str | None = None
     as_json: bool = False
     committer: str | None = None
+    log_level: str | None = None
+    log_format: str | None = None
 
     def over(self, outer: Options) -> Options:
         """These options, completed by those given before the verb."""
-        return Options(self.store or outer.store, self.as_json or outer.as_json, self.committer or outer.committer)
+        return Options(
+            self.store or outer.store,
+            self.as_json or outer.as_json,
+            self.committer or outer.committer,
+            self.log_level or outer.log_level,
+            self.log_format or outer.log_format,
+        )
 
 
 class Session:
@@ -121,6 +146,11 @@ class Session:
         except (OSError, KeyError) as e:
             raise InvalidInput("committer: the operating system knows no name for this user; give --committer") from e
 
+    def logged(self) -> AbstractContextManager[None]:
+        """Inside the `with` statement events are logged, as options and settings say."""
+        settings = self.settings
+        return logged(self.options.log_level or settings.log_level, self.options.log_format or settings.log_format)
+
     def close(self) -> None:
         """Close the store, if it was opened."""
         if "graveler" in self.__dict__:
@@ -145,10 +175,10 @@ def verb(app: typer.Typer, name: str) -> Callable[[Callable[Concatenate[Session,
 
     def register(function: Callable[Concatenate[Session, P], None]) -> Callable[..., None]:
         @functools.wraps(function)
-        def command(ctx: typer.Context, store: str | None, as_json: bool, committer: str | None, **given: Any) -> None:
-            options = Options(store, as_json, committer).over(ctx.obj)
+        def command(ctx: typer.Context, **given: Any) -> None:
+            options = Options(**{field.name: given.pop(field.name) for field in fields(Options)}).over(ctx.obj)
             try:
-                with closing(Session(options)) as session:
+                with closing(Session(options)) as session, session.logged():
                     function(session, **given)  # type: ignore[call-arg]
             except BrokenPipeError as e:  # typer would call it 1, which is for errors
                 raise typer.Exit(NOBODY_READS) from e
@@ -169,5 +199,7 @@ def _signature(function: Callable[..., None]) -> inspect.Signature:
         inspect.Parameter("store", keyword, annotation=StoreOption, default=None),
         inspect.Parameter("as_json", keyword, annotation=JsonOption, default=False),
         inspect.Parameter("committer", keyword, annotation=CommitterOption, default=None),
+        inspect.Parameter("log_level", keyword, annotation=LogLevelOption, default=None),
+        inspect.Parameter("log_format", keyword, annotation=LogFormatOption, default=None),
     ]
     return inspect.Signature([p.replace(kind=keyword) for p in own] + shared)

@@ -14,18 +14,12 @@ _UNSAFE = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]"
 )
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
-_PASSWORD = re.compile(r"(://[^\s/:@]*:)[^\s/]*@")
 SHORT_ID = 12
 
 
 def visible(text: str) -> str:
     """The text on one line, with what a terminal would act upon made visible."""
     return _UNSAFE.sub(_escape, text)
-
-
-def without_passwords(text: str) -> str:
-    """The text, with the password of any URL in it starred out."""
-    return _PASSWORD.sub(r"\1***@", text)
 
 
 def first_line(text: str) -> str:

@@ -13,6 +13,7 @@ from typing import Final
 
 from graveler_core.errors import Kind, SlowDown
 from graveler_core.stores import RetryBudget, Stores
+from graveler_core.telemetry import retried
 
 _FEW: Final = 3
 """Attempts that are made, even if the first takes longer than the whole budget."""
@@ -20,6 +21,8 @@ _FEW: Final = 3
 
 def attempts(stores: Stores, what: str, budget: RetryBudget | None = None) -> Iterator[int]:
     """Numbers attempts from 0, pausing between them; for use in a loop that returns from its body on success.
+
+    Each further one is told to the flow that is under way (`telemetry.retried`).
 
     Raises:
         SlowDown: (`RetriesExhausted`) the budget is spent; nothing of the flow is half done.
@@ -42,5 +45,6 @@ def attempts(stores: Stores, what: str, budget: RetryBudget | None = None) -> It
                 kind=Kind.RetriesExhausted,
                 attempts=number,
             )
+        retried(what, number + 1, pause)
         if pause:
             stores.clock.sleep(pause)

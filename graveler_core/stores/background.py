@@ -8,12 +8,14 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
 
+from graveler_core.telemetry import traced
+
 
 class Background(Protocol):
     """Does later what a flow leaves behind. Nothing may depend on it: a crash leaves it to the cleaner."""
 
     def start(self, work: Callable[[], object]) -> None:
-        """Have this done at some time; its errors reach nobody."""
+        """Have this done at some time; its errors reach nobody but the log."""
         ...
 
     def close(self) -> None:
@@ -44,7 +46,7 @@ class Aside:
             if self._pool is None or self._process != os.getpid():  # no thread lives on in a forked child
                 self._pool = ThreadPoolExecutor(1, thread_name_prefix="graveler-background")
                 self._process = os.getpid()
-            self._pool.submit(work)
+            self._pool.submit(traced, "background", "", "", work)
 
     def close(self) -> None:
         with self._lock:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graveler_core.cli.terminal import bytes_for_people, first_line, time_for_machines, visible, without_passwords
+from graveler_core.cli.terminal import bytes_for_people, first_line, time_for_machines, visible
 
 
 @pytest.mark.parametrize(
@@ -59,16 +59,3 @@ def test_writes_times_in_utc_for_machines() -> None:
     moment = datetime(2013, 1, 1, 2, 0, 0, 5, tzinfo=timezone(timedelta(hours=2)))
     assert time_for_machines(moment) == "2013-01-01T00:00:00.000005Z"
     assert time_for_machines(moment.astimezone(UTC)) == "2013-01-01T00:00:00.000005Z"
-
-
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("at postgresql://ada:s3cr@t@host/db?x=1.", "at postgresql://ada:***@host/db?x=1."),
-        ("postgresql+psycopg://:secret@host and redis://a:b@c", "postgresql+psycopg://:***@host and redis://a:***@c"),
-        ("graveler://flights/main@/a:b@c", "graveler://flights/main@/a:b@c"),
-        ("s3://bucket/a sqlite:////x.db", "s3://bucket/a sqlite:////x.db"),
-    ],
-)
-def test_stars_out_passwords(text: str, shown: str) -> None:
-    assert without_passwords(text) == shown

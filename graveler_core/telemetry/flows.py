@@ -1,0 +1,131 @@
+"""One flow, as logs and spans see it: its name, repository and branch, how often it tried, how long it took, its end.
+
+`traced` is what stands around every flow. Where nobody listens it looks twice and calls: no context is bound, no span
+opened, and nothing but a failure or a long wait is told. `flow` is the same for whoever has no single call to make.
+
+What is bound stands for one thread and its asynchronous tasks; work that a flow hands to other threads is not told by
+itself.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, TypeVar
+
+from graveler_core.errors import GravelerError
+from graveler_core.telemetry import events, spans
+from graveler_core.telemetry.outcomes import LONG, OK, Outcome, outcome_of
+
+T = TypeVar("T")
+OFTEN = 3
+"""From this attempt on a retry is told at INFO."""
+
+
+class Flow:
+    """A flow that is under way."""
+
+    __slots__ = ("attempts", "branch", "changes", "fields", "name", "repository")
+
+    def __init__(self, name: str, repository: str, branch: str, changes: bool, fields: dict[str, Any]) -> None:
+        self.name = name
+        self.repository = repository
+        self.branch = branch
+        self.changes = changes
+        self.fields = fields
+        self.attempts = 1
+        """How often it tried: once, and once for each race that it lost."""
+
+
+_present: ContextVar[Flow | None] = ContextVar("graveler_flow", default=None)
+
+
+def traced(name: str, repository: str, branch: str, call: Callable[[], T], *, changes: bool = False) -> T:
+    """What `call` gives, told as the flow `name`.
+
+    Args:
+        changes: Whether it changes history (a commit, a merge, a creation): then it is told at INFO, else at DEBUG.
+    """
+    if spans.wanted() or events.logger_of(name).isEnabledFor(logging.INFO if changes else logging.DEBUG):
+        with flow(name, repository=repository, branch=branch, changes=changes):
+            return call()
+    began = time.monotonic()
+    try:
+        answer = call()
+    except BaseException as e:
+        _end(Flow(name, repository, branch, changes, {}), _attempts(e), outcome_of(e), time.monotonic() - began)
+        raise
+    took = time.monotonic() - began
+    if took >= LONG:
+        _end(Flow(name, repository, branch, changes, {}), None, OK, took)
+    return answer
+
+
+@contextmanager
+def flow(name: str, *, repository: str = "", branch: str = "", changes: bool = False, **fields: Any) -> Iterator[Flow]:
+    """Tell of the flow inside the `with` statement: one event at its end, one span around it.
+
+    Args:
+        name: As of the façade's method: `commit`, `merge`.
+        changes: As of `traced`.
+        fields: What else is to be said: numbers and short texts, never content, paths or secrets.
+    """
+    under_way = Flow(name, repository, branch, changes, fields)
+    said = {"flow": name, "repository": repository, "branch": branch, **fields}
+    before = _present.set(under_way)
+    began = time.monotonic()
+    outcome = OK
+    try:
+        with events.context(**{key: value for key, value in said.items() if value != ""}), spans.span(name, said) as of:
+            try:
+                yield under_way
+            except BaseException as e:
+                outcome = outcome_of(e)
+                raise
+            finally:
+                spans.close(of, outcome, under_way.attempts)
+                _end(under_way, under_way.attempts, outcome, time.monotonic() - began)
+    finally:
+        _present.reset(before)
+
+
+def retried(what: str, attempt: int, pause: float) -> None:
+    """A flow has lost a race, and tries again after a pause.
+
+    Args:
+        what: The flow, where none is under way.
+        attempt: Which one this will be, from 2.
+        pause: Seconds.
+    """
+    under_way = _present.get()
+    if under_way is not None:
+        under_way.attempts += 1
+    told = {} if under_way is not None else {"flow": what}
+    level = logging.INFO if attempt >= OFTEN else logging.DEBUG
+    events.tell("retry", level, "retry", attempt=attempt, pause=round(pause, 6), **told)
+
+
+def _end(ended: Flow, attempts: int | None, outcome: Outcome, took: float) -> None:
+    level = outcome.level
+    if outcome is OK and (ended.changes or took >= LONG):
+        level = logging.INFO
+    said = {
+        "flow": ended.name,
+        "repository": ended.repository,
+        "branch": ended.branch,
+        "outcome": outcome.kind,
+        "duration": round(took, 6),
+        "attempts": attempts,
+        **ended.fields,
+    }
+    known = {name: value for name, value in said.items() if value not in ("", None)}
+    events.tell(ended.name, level, f"{ended.name} {outcome.kind}", **known)
+
+
+def _attempts(error: BaseException) -> int | None:
+    """How often a flow tried that nobody counted, where its error says so."""
+    found = error.details.get("attempts") if isinstance(error, GravelerError) else None
+    return found if isinstance(found, int) else None
