@@ -8,6 +8,7 @@ from pathlib import Path
 from pydantic import Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from graveler_core.kv.display import without_password
 from graveler_core.model.credentials import Credentials, credentials
 
 
@@ -44,6 +45,11 @@ class Settings(BaseSettings):
     def credentials(self) -> Credentials | None:
         """What is shown when a store is opened. Raises `InvalidInput` where only one part is set."""
         return credentials(self.access_key_id, self.secret_access_key)
+
+    def shown(self) -> dict[str, object]:
+        """The settings as they may be shown: of URLs neither passwords nor values of a query."""
+        told = {**self.model_dump(), "store": self.store.get_secret_value()}
+        return {name: without_password(v) if isinstance(v, str) and "://" in v else v for name, v in told.items()}
 
 
 def secret(variable: str) -> SecretStr | None:

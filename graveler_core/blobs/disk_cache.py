@@ -76,6 +76,10 @@ class DiskCache:
                     self._uncounted = 0
                     self._make_room()
 
+    def describe(self) -> dict[str, str | int]:
+        """Where it is, and how many bytes it may hold."""
+        return {"directory": str(self._directory), "max_bytes": self._max_bytes}
+
     def drop(self, uri: str) -> None:
         """Keep an object no longer."""
         with suppress(OSError):

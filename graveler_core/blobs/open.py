@@ -123,6 +123,17 @@ class OpenedBlobs:
     def __repr__(self) -> str:
         return f"OpenedBlobs(options=<{len(self._options)}>, durable={self._durable})"
 
+    def describe(self) -> dict[str, Any]:
+        """What may be told: the names of the options without their values, durability, the cache on disk."""
+        with self._lock:
+            opened = len(self._opened)
+        return {
+            "options": sorted(self._options),
+            "durability": "power" if self._durable else "process",
+            "opened_namespaces": opened,
+            "disk_cache": None if self._cache is None else self._cache.describe(),
+        }
+
     def __getstate__(self) -> dict[str, Any]:
         return {"options": self._options, "durable": self._durable, "process": self._process}
 

@@ -22,6 +22,7 @@ from graveler_core.cli import (
     branch,
     cleaning,
     commit,
+    health,
     history,
     iam,
     importing,
@@ -61,7 +62,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for _verbs in (objects, put, importing, staged, commit, merge, history, upkeep, moving, metrics):
+for _verbs in (objects, put, importing, staged, commit, merge, history, upkeep, moving, metrics, health):
     _verbs.register(app)
 cleaning.register(app, repo.app)
 protection.register(branch.app, repo.app)

@@ -10,7 +10,7 @@ import typer
 from graveler_core.cli.objects import Limit
 from graveler_core.cli.reference_views import REFLOG
 from graveler_core.cli.session import Session, verb
-from graveler_core.cli.uri import parse, ref_in, ref_range, ref_uri, repository_uri
+from graveler_core.cli.uri import Uri, parse, ref_in, ref_range, ref_uri, repository_uri
 from graveler_core.cli.views import CHANGES, COMMITS, LOG, LOG_WITH_CHANGES, LOG_WITH_COUNTS, summary_document
 from graveler_core.errors import InvalidInput
 
@@ -76,19 +76,34 @@ def reflog(
     limit: Annotated[int | None, typer.Option("--limit", "-n", metavar="N", min=0, help="At most so many events.")] = (
         None
     ),
+    mend: Annotated[
+        bool, typer.Option("--mend", help="Set a damaged log back to the newest of its commits that is whole.")
+    ] = False,
 ) -> None:
     """List what happened to branches and tags, newest first: created, deleted, assigned (a hard reset).
 
     Of one name, which nothing needs to bear any more, also the newest moves of its branches.
 
     JSON: a line for each with type ("event"), time, kind ("created", "deleted", "assigned", "moved"), ref_type
-    ("branch", "tag"), ref, before, after (commits or null), by, message, token.
+    ("branch", "tag"), ref, before, after (commits or null), by, message, token. With --mend one document with mended.
     """
     target = parse(uri)
     if target.path:
         raise InvalidInput(f"URI {uri!r}: must name a repository, or a branch or tag in it", uri=uri)
+    if mend:
+        _mend(session, target)
+        return
     found = session.repository(target).reflog(target.ref or None, after=after, limit=limit)
     session.out.rows(found, REFLOG)
+
+
+def _mend(session: Session, target: Uri) -> None:
+    if target.ref:
+        raise InvalidInput(f"--mend: is for a repository, as in graveler://{target.repository}")
+    with session.working("reading the log"):
+        mended = session.repository(target).mend_reflog()
+    text = "set the log back to a commit that is whole" if mended else "the log is whole"
+    session.out.result({"mended": mended}, text)
 
 
 def commits(

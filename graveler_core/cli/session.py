@@ -178,7 +178,8 @@ def verb(app: typer.Typer, name: str) -> Callable[[Callable[Concatenate[Session,
         def command(ctx: typer.Context, **given: Any) -> None:
             options = Options(**{field.name: given.pop(field.name) for field in fields(Options)}).over(ctx.obj)
             try:
-                with closing(Session(options)) as session, session.logged():
+                session = Session(options)
+                with session.logged(), closing(session):
                     function(session, **given)  # type: ignore[call-arg]
             except BrokenPipeError as e:  # typer would call it 1, which is for errors
                 raise typer.Exit(NOBODY_READS) from e

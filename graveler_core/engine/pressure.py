@@ -98,10 +98,15 @@ def forget_ended(
 def of_branch(stores: Stores, repo: RepositoryId, branch: BranchId) -> BranchPressure:
     """The pressure on one branch, from its counters."""
     now = fresh(stores, repo, branch)
-    found = _Counters(repo, branch)
-    for name, held in access.scan(stores.kv, keys.COUNTS, prefix=keys.counts_of_branch(repo, branch)):
+    return of_record(stores, now.repository, now.branch, settings_of(stores, now.repository))
+
+
+def of_record(stores: Stores, repository: Repository, branch: Branch, settings: CompactionSettings) -> BranchPressure:
+    """The pressure on a branch whose record was read, from its counters. Changes nothing, unlike a survey."""
+    found = _Counters(repository.id, branch.id)
+    for name, held in access.scan(stores.kv, keys.COUNTS, prefix=keys.counts_of_branch(repository.id, branch.id)):
         found.found[name] = held.value
-    return _pressure(stores, now.repository, now.branch, found, settings_of(stores, now.repository))
+    return _pressure(stores, repository, branch, found, settings)
 
 
 def recount(stores: Stores, repo: RepositoryId, branch: BranchId) -> BranchPressure:

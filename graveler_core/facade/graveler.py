@@ -14,6 +14,7 @@ from graveler_core.engine.pressure import BranchPressure
 from graveler_core.engine.snapshot import readable
 from graveler_core.facade import needs
 from graveler_core.facade.access import Access
+from graveler_core.facade.health import Health
 from graveler_core.facade.listing import Listing
 from graveler_core.facade.migrating import Migrating
 from graveler_core.facade.operation import operation
@@ -26,7 +27,7 @@ from graveler_core.refs import repositories
 from graveler_core.stores import Stores
 
 
-class Graveler(Migrating):
+class Graveler(Migrating, Health):
     """An open store. Safe to use from several threads; close it, or use it in a `with` statement."""
 
     def __init__(self, stores: Stores) -> None:

@@ -15,6 +15,7 @@ from graveler_core.codec.elements import decode_elements
 from graveler_core.errors import CorruptData, NotFound
 from graveler_core.gc.findings import Finding, Thing
 from graveler_core.gc.inspection import Inspection, begun
+from graveler_core.gc.stock import Progress
 from graveler_core.model.entities import Repository
 from graveler_core.model.ids import CommitId
 from graveler_core.model.past import CREATED, steps
@@ -46,12 +47,15 @@ class HeadCheck:
     why: str = ""
 
 
-def check_heads(stores: Stores, repo: Repository) -> Iterator[HeadCheck]:
+def check_heads(stores: Stores, repo: Repository, progress: Progress = lambda more: None) -> Iterator[HeadCheck]:
     """The heads of all branches, each followed by those that its record remembers, newest first; the log's last.
 
     Lists the storage namespace once, and reads the nodes of each head.
+
+    Args:
+        progress: Told how many more things were looked at.
     """
-    look = begun(stores, repo, deep=False, progress=lambda more: None)
+    look = begun(stores, repo, deep=False, progress=progress)
     list(look.names.read())  # damaged records are for fsck to tell
     known: dict[CommitId, tuple[Consistency, str]] = {}
     for name, branch in look.names.branches.items():

@@ -17,6 +17,8 @@ from graveler_core.kv.store import Predicate, Stored
 
 Item = tuple[bytes, bytes, bytes]
 """Partition, key, value."""
+Description = dict[str, str | int | float | bool | None]
+"""What may be told of a store: names and plain values, and no secret among them."""
 Expected = tuple[bytes, bytes, Predicate]
 """Partition, key, and what is expected to be found there."""
 
@@ -110,4 +112,13 @@ class SplitsPartitions(Protocol):
 
     def split_points(self, partition: bytes, pieces: int) -> list[bytes]:
         """At most `pieces` - 1 ascending keys that cut the partition into pieces of about equal row counts."""
+        ...
+
+
+@runtime_checkable
+class Describes(Protocol):
+    """Tells of itself: for diagnostics, where people look for what is wrong around a store."""
+
+    def describe(self) -> Description:
+        """`backend`, and what else may matter: version, durability, settings of the server. Reads only; no secret."""
         ...

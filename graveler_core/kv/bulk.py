@@ -14,6 +14,8 @@ from graveler_core.errors import InvalidInput
 from graveler_core.kv.abilities import (
     CountsRows,
     DeletesTogether,
+    Describes,
+    Description,
     DropsPartitions,
     Expected,
     GetsMany,
@@ -165,6 +167,12 @@ def about_rows(store: Store, partition: bytes) -> int:
     if able is not None:
         return able.about_rows(partition)
     return count_by_scan(scan_arrow(store, partition))
+
+
+def describe(store: Store) -> Description:
+    """What a store tells of itself; its class where it tells nothing."""
+    able: Describes | None = _able(store, Describes)
+    return {"backend": type(store).__name__} if able is None else able.describe()
 
 
 def load_in_chunks(store: Store, partition: bytes, keys: pa.BinaryArray, values: pa.BinaryArray) -> None:

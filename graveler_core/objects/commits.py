@@ -59,6 +59,11 @@ class CommitCache:
             self._held.move_to_end((partition, wanted))
             return found
 
+    @property
+    def held(self) -> int:
+        """Commits held now."""
+        return len(self._held)
+
     def keep(self, partition: bytes, commit: StoredCommit) -> None:
         with self._lock:
             self._held[(partition, commit.id)] = (commit, self._now())

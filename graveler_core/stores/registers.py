@@ -50,6 +50,11 @@ class RegisterCache:
             found = self._held.get((repository, branch))
         return found[0] if found is not None and 0 <= self._now() - found[1] < _KEPT_SECONDS else None
 
+    @property
+    def held(self) -> int:
+        """Branches whose registers are held now."""
+        return len(self._held)
+
     def keep(self, repository: str, branch: str, registers: Registers) -> None:
         with self._lock:
             self._held[(repository, branch)] = registers, self._now()

@@ -31,6 +31,7 @@ class Plant:
 
 PLANTS = [
     Plant("core-layers", "graveler_core.errors", "import graveler_core.model", "errors -> graveler_core.model"),
+    Plant("core-layers", "graveler_core.telemetry", "import graveler_core.model", "telemetry -> graveler_core.model"),
     Plant("core-layers", "graveler_core.model", "from graveler_core.codec import x", "model -> graveler_core.codec"),
     Plant("core-layers", "graveler_core.codec", "import graveler_core.kv", "codec -> graveler_core.kv"),
     Plant("core-layers", "graveler_core.kv", "from graveler_core import blobs", "kv -> graveler_core.blobs"),
@@ -49,6 +50,10 @@ PLANTS = [
         "stores -> graveler_core.engine",
     ),
     Plant("core-layers", "graveler_core.engine", "import graveler_core.gc", "engine -> graveler_core.gc"),
+    Plant("core-layers", "graveler_core.gc", "import graveler_core.diagnostics", "gc -> graveler_core.diagnostics"),
+    Plant(
+        "core-layers", "graveler_core.diagnostics", "import graveler_core.facade", "diagnostics -> graveler_core.facade"
+    ),
     Plant("core-layers", "graveler_core.transfer", "import graveler_core.facade", "transfer -> graveler_core.facade"),
     Plant("core-layers", "graveler_core.facade", "import graveler_core.metrics", "facade -> graveler_core.metrics"),
     Plant("core-layers", "graveler_core.metrics", "import graveler_core.settings", "metrics -> graveler_core.settings"),

@@ -16,7 +16,7 @@ from typing import Final
 import pyarrow as pa
 
 from graveler_core.errors import InvalidInput, Kind, Unavailable
-from graveler_core.kv.abilities import Expected, Item
+from graveler_core.kv.abilities import Description, Expected, Item
 from graveler_core.kv.columns import batch_of_columns
 from graveler_core.kv.display import without_password
 from graveler_core.kv.limits import check_key, check_partition, check_value
@@ -200,6 +200,9 @@ class MemoryStore:
     def about_rows(self, partition: bytes) -> int:
         with self._memory.lock:
             return len(self._partition(partition).keys)
+
+    def describe(self) -> Description:
+        return {"backend": "memory", "durability": "none"}
 
     def _partition(self, partition: bytes) -> _Partition:
         if self._closed:

@@ -22,9 +22,10 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
 from graveler_core.errors import GravelerError, SlowDown, Unavailable
-from graveler_core.kv.abilities import Expected, Item
+from graveler_core.kv.abilities import Description, Expected, Item
 from graveler_core.kv.backends import postgresql_schema
 from graveler_core.kv.backends import postgresql_statements as sql
+from graveler_core.kv.backends.postgresql_description import described
 from graveler_core.kv.backends.postgresql_errors import RETRIED, is_lost, mapped
 from graveler_core.kv.backends.postgresql_sessions import Sessions, Target, parse_url
 from graveler_core.kv.backends.postgresql_turns import AdvisoryTurns
@@ -185,6 +186,11 @@ class PostgreSQLStore:
     def about_rows(self, partition: bytes) -> int:
         [[rows]] = self._read(sql.COUNT, (partition,))
         return int(rows)
+
+    def describe(self) -> Description:
+        before = time.time()
+        [row] = self._read(sql.DESCRIBE, ())
+        return described(row, before, time.time())
 
     def turn(self, name: str, patience: float) -> AbstractContextManager[None]:
         return self._turns.turn(name, patience)

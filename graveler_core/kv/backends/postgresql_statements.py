@@ -66,3 +66,9 @@ SPLIT: Final = (
     "SELECT min(key) FROM (SELECT key, ntile(%s) OVER (ORDER BY key) AS piece FROM graveler_kv WHERE partition=%b)"
     " AS tiled GROUP BY piece ORDER BY piece OFFSET 1"
 )
+DESCRIBE: Final = (
+    "SELECT current_setting('server_version'), current_setting('synchronous_commit'), current_setting('fsync'),"
+    " current_setting('full_page_writes'), pg_is_in_recovery(), current_setting('max_connections')::int,"
+    " (SELECT count(*) FROM pg_stat_activity)::int, (SELECT max(schema_version) FROM graveler_meta),"
+    " pg_total_relation_size('graveler_kv')::bigint, extract(epoch FROM clock_timestamp())::float8"
+)

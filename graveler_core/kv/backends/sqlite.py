@@ -21,9 +21,10 @@ from typing import Any, Final, TypeVar
 
 import pyarrow as pa
 
-from graveler_core.kv.abilities import Expected, Item
+from graveler_core.kv.abilities import Description, Expected, Item
 from graveler_core.kv.backends.sqlite_columns import read_columns
 from graveler_core.kv.backends.sqlite_connections import Connections
+from graveler_core.kv.backends.sqlite_description import describe
 from graveler_core.kv.backends.sqlite_errors import mapped
 from graveler_core.kv.backends.sqlite_file import SQLiteFile, parse_url
 from graveler_core.kv.backends.sqlite_turns import TurnFile
@@ -206,6 +207,9 @@ class SQLiteStore:
     def about_rows(self, partition: bytes) -> int:
         [[rows]] = self._read(_COUNT, (partition,))
         return int(rows)
+
+    def describe(self) -> Description:
+        return self._run(partial(describe, path=self._path))
 
     def turn(self, name: str, patience: float) -> AbstractContextManager[None]:
         return self._turns.turn(name, patience)

@@ -19,6 +19,7 @@ import pyarrow as pa
 from graveler_core.kv import bulk
 from graveler_core.kv.abilities import (
     CountsRows,
+    Description,
     DropsPartitions,
     Expected,
     GetsMany,
@@ -155,6 +156,10 @@ class Passing:
         if not isinstance(inner, CountsRows):
             return bulk.count_by_scan(self.scan_arrow(partition, Interval(b"", None)))
         return self.step(Call("about_rows", partition), lambda: inner.about_rows(partition))
+
+    def describe(self) -> Description:
+        # No step: nothing that is stored is read.
+        return bulk.describe(self.inner)
 
     def turn(self, name: str, patience: float) -> AbstractContextManager[None]:
         # No step: it does nothing to what is stored, and what waits here is not the store.

@@ -30,6 +30,8 @@ VERBS = [
     "fsck",
     "gc",
     "metrics",
+    "diagnostics",
+    "doctor",
 ]
 GROUPED = [f"{group} {name}" for group in ("repo", "branch", "tag") for name in ("create", "list", "delete")]
 GROUPED += ["repo thresholds"]

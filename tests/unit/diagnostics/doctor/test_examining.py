@@ -1,0 +1,132 @@
+"""An examination writes nothing, goes on past what cannot be seen, and puts the worst first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from graveler_core.diagnostics.budget import Budget
+from graveler_core.diagnostics.doctor import examination
+from graveler_core.diagnostics.doctor.diagnosis import Ailment, Severity
+from graveler_core.diagnostics.doctor.examination import Examination
+from graveler_core.diagnostics.doctor.examining import examine
+from graveler_core.diagnostics.doctor.of_store import judge
+from graveler_core.diagnostics.plan import DoctorPlan
+from graveler_core.engine.reference_events import fold
+from graveler_core.errors import GravelerError, InvalidInput, NotFound, Unavailable
+from graveler_core.kv.wrappers.faults import Faulty, Refuse
+from graveler_core.kv.wrappers.passing import Call
+from graveler_core.model.compaction import Thresholds
+from graveler_core.model.ids import BranchId
+from graveler_core.records import layout as keys
+from tests.unit.diagnostics.readonly import read_only
+from tests.unit.engine.flows import table
+from tests.unit.engine.world import World
+
+
+@pytest.fixture
+def world() -> World:
+    made = World()
+    made.clock.time = datetime.now(UTC)  # objects in memory bear the machine's time
+    repo = made.repository("repo")
+    main = repo.branch("main")
+    for number in range(3):
+        main.stage_many(table({f"{number}/{n:03}": n for n in range(40)}))
+        main.commit(str(number), idempotency_key=str(number))
+    dev = repo.create_branch("dev", "main")
+    dev.stage_many(table({"staged": 1}))
+    fold(made.stores(), repo._record)
+    made.repository("gone")
+    made.graveler().delete_repository("gone")
+    return made
+
+
+def ailments(world: World, plan: DoctorPlan | None = None) -> list[Ailment]:
+    return [found.ailment for found in examine(read_only(world.stores()), plan).found]
+
+
+@pytest.mark.parametrize("deep", [False, True])
+def test_a_healthy_store(world: World, deep: bool) -> None:
+    assert examine(read_only(world.stores()), DoctorPlan(deep=deep)).healthy
+
+
+def test_what_waited_for_long_is_told_without_a_write_and_the_worst_first(world: World) -> None:
+    repo = world.graveler().repository("repo")
+    repo.set_thresholds(Thresholds(layers=1))
+    where = keys.branch(repo._record, BranchId("broken"))
+    world.kv.set(where.partition, where.key, b"damaged")
+    world.clock.time += timedelta(days=30)
+    assert ailments(world, DoctorPlan(deep=True)) == [
+        Ailment.RECORD_DAMAGED,
+        Ailment.CONTENT_DAMAGED,
+        Ailment.BRANCH_PRESSURE,
+        Ailment.DELETED_DUE,
+        Ailment.LAYERS_LEFT,
+        Ailment.KEYS_OLD,
+    ]
+
+
+def test_one_repository_alone(world: World) -> None:
+    world.clock.time += timedelta(days=30)
+    assert ailments(world, DoctorPlan(repository="gone")) == [Ailment.DELETED_DUE]
+    assert Ailment.DELETED_DUE not in ailments(world, DoctorPlan(repository="repo"))
+    for found in examine(world.stores(), DoctorPlan(repository="repo")).found:
+        assert found.command[-1] == "graveler://repo"
+    with pytest.raises(NotFound, match="nothing"):
+        examine(world.stores(), DoctorPlan(repository="nothing"))
+    with pytest.raises(InvalidInput, match="No/Name"):
+        DoctorPlan(repository="No/Name")
+
+
+def refusing(error: Callable[[], GravelerError], when: Callable[[Call], bool]) -> Callable[[Call, int], Refuse | None]:
+    return lambda call, number: Refuse(error) if when(call) else None
+
+
+def test_what_cannot_be_seen_is_said_and_the_rest_looked_at(world: World) -> None:
+    world.clock.time += timedelta(days=30)
+    secret = "postgresql://ada:CANARY@host"
+    plan = refusing(lambda: Unavailable(f"gone: {secret}"), lambda call: call.key.startswith(b"uploads/"))
+    examined = examine(replace(world.stores(), kv=Faulty(world.kv, plan)))
+    assert examined.unseen == (("graveler://repo: uploads", "gone: postgresql://ada:***@host"),)
+    assert {found.ailment for found in examined.found} == {Ailment.DELETED_DUE, Ailment.LAYERS_LEFT, Ailment.KEYS_OLD}
+    assert not examined.healthy
+
+
+def test_the_time_is_bounded(world: World) -> None:
+    def slow(call: object, number: int) -> None:
+        del call, number
+        world.clock.sleep(1)
+
+    began = world.clock.monotonic()
+    examined = examine(replace(world.stores(), kv=Faulty(world.kv, slow)), DoctorPlan(budget=10, deep=True))
+    assert world.clock.monotonic() - began < 10 + 10
+    assert ("graveler://repo: fsck", "no time was left") in examined.unseen
+    assert ("the repositories", "no time was left") not in examined.unseen
+
+
+def test_the_number_of_findings_is_bounded(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(examination, "MOST", 2)
+    world.clock.time += timedelta(days=30)
+    examined = examine(world.stores())
+    assert len(examined.found) == 2
+    assert examined.unseen == (("further findings", "there are more than 2"),)
+
+
+def test_a_servers_settings_and_clock(world: World) -> None:
+    of = Examination(world.stores(), DoctorPlan(), Budget(world.clock, 60), world.clock.now())
+    well = {"backend": "postgresql", "fsync": True, "full_page_writes": True, "clock_ahead": 59.0}
+    judge(of, well)
+    judge(of, {"backend": "of a plug-in"})
+    assert of.found == []
+    judge(of, {**well, "full_page_writes": False, "clock_ahead": -3_600.0})
+    unsafe, late = of.found
+    assert (unsafe.ailment, unsafe.severity) == (Ailment.STORE_NOT_DURABLE, Severity.CRITICAL)
+    assert unsafe.command == (
+        "psql",
+        *("-c", "ALTER SYSTEM SET full_page_writes = on"),
+        *("-c", "SELECT pg_reload_conf()"),
+    )
+    assert (late.ailment, late.what[:26]) == (Ailment.CLOCKS_DIFFER, "was written 3,600 s earlie")
