@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Protocol
 
 from graveler_core.telemetry import traced
@@ -46,7 +47,7 @@ class Aside:
             if self._pool is None or self._process != os.getpid():  # no thread lives on in a forked child
                 self._pool = ThreadPoolExecutor(1, thread_name_prefix="graveler-background")
                 self._process = os.getpid()
-            self._pool.submit(traced, "background", "", "", work)
+            self._pool.submit(partial(traced, "background", "", "", work, changes=False))
 
     def close(self) -> None:
         with self._lock:

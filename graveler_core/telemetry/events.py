@@ -1,8 +1,9 @@
 """Structured events, handed to the `logging` of the standard library: where they go is the host's to say.
 
-The loggers are `graveler.<flow>`, below `graveler`, which drops what nobody takes. An event is a short text
-(`commit ok`) with its fields beside it, as attributes of the `LogRecord`; what the host has bound with structlog's
-context variables (a request's id) comes along. structlog is loaded with the first event that somebody wants.
+The loggers are `graveler.<flow>` (`graveler.create_branch`), below `graveler`, which drops what nobody takes. An event
+is a short text (`commit ok`) with its fields beside it, as attributes of the `LogRecord`; what the host has bound with
+structlog's context variables (a request's id) comes along. structlog is loaded with the first event that somebody
+wants.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ def logger_of(flow: str) -> logging.Logger:
     """The logger of a flow; kept, as `logging` takes a lock to find one."""
     found = _loggers.get(flow)
     if found is None:
-        found = _loggers[flow] = logging.getLogger(f"{NAME}.{flow}")
+        found = _loggers[flow] = logging.getLogger(f"{NAME}.{flow.replace(' ', '_')}")
     return found
 
 

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import cache
 from typing import Any, TypeVar
 
 from graveler_core.errors import GravelerError
@@ -21,6 +22,13 @@ from graveler_core.telemetry import events, spans
 from graveler_core.telemetry.outcomes import LONG, OK, Outcome, outcome_of
 
 T = TypeVar("T")
+QUIET = frozenset(
+    (
+        *("check", "count", "diff", "fsck", "get", "list", "log", "look", "open", "pressure", "read", "reflog"),
+        *("put", "remove", "resolve", "show", "stage", "tree", "verify"),
+    )
+)
+"""First words of flows that read, or only stage: those that are told at DEBUG."""
 OFTEN = 3
 """From this attempt on a retry is told at INFO."""
 
@@ -43,12 +51,19 @@ class Flow:
 _present: ContextVar[Flow | None] = ContextVar("graveler_flow", default=None)
 
 
-def traced(name: str, repository: str, branch: str, call: Callable[[], T], *, changes: bool = False) -> T:
+@cache
+def changes_history(name: str) -> bool:
+    """Whether a flow of this name does more than read and stage (a commit, a merge, a creation, a collection)."""
+    return name != "merge base" and name.split(maxsplit=1)[0] not in QUIET
+
+
+def traced(name: str, repository: str, branch: str, call: Callable[[], T], *, changes: bool | None = None) -> T:
     """What `call` gives, told as the flow `name`.
 
     Args:
-        changes: Whether it changes history (a commit, a merge, a creation): then it is told at INFO, else at DEBUG.
+        changes: Whether it is told at INFO, rather than at DEBUG; by its name where not given (`changes_history`).
     """
+    changes = changes_history(name) if changes is None else changes
     if spans.wanted() or events.logger_of(name).isEnabledFor(logging.INFO if changes else logging.DEBUG):
         with flow(name, repository=repository, branch=branch, changes=changes):
             return call()
@@ -65,15 +80,17 @@ def traced(name: str, repository: str, branch: str, call: Callable[[], T], *, ch
 
 
 @contextmanager
-def flow(name: str, *, repository: str = "", branch: str = "", changes: bool = False, **fields: Any) -> Iterator[Flow]:
+def flow(
+    name: str, *, repository: str = "", branch: str = "", changes: bool | None = None, **fields: Any
+) -> Iterator[Flow]:
     """Tell of the flow inside the `with` statement: one event at its end, one span around it.
 
     Args:
-        name: As of the façade's method: `commit`, `merge`.
+        name: As of the façade's operation: `commit`, `create branch`.
         changes: As of `traced`.
         fields: What else is to be said: numbers and short texts, never content, paths or secrets.
     """
-    under_way = Flow(name, repository, branch, changes, fields)
+    under_way = Flow(name, repository, branch, changes_history(name) if changes is None else changes, fields)
     said = {"flow": name, "repository": repository, "branch": branch, **fields}
     before = _present.set(under_way)
     began = time.monotonic()

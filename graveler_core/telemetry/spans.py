@@ -56,13 +56,17 @@ def wanted() -> bool:
 
 @contextmanager
 def span(name: str, attributes: Mapping[str, Any]) -> Iterator[Span | None]:
-    """A span `graveler.<name>` that is the present one inside the `with` statement; None where nobody takes it."""
+    """A span that is the present one inside the `with` statement; None where nobody takes it.
+
+    Args:
+        name: Of the flow; the span is `graveler.<name>`, with underscores for blanks.
+    """
     if not wanted():
         yield None
         return
     # What an exception says may hold what users wrote; its kind is recorded by `close`.
     with _tracer().start_as_current_span(
-        f"graveler.{name}",
+        f"graveler.{name.replace(' ', '_')}",
         attributes={f"graveler.{key}": _value(value) for key, value in attributes.items() if value not in ("", None)},
         record_exception=False,
         set_status_on_exception=False,

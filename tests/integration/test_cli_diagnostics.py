@@ -103,6 +103,12 @@ def test_events_are_logged_as_text(flights: Cli) -> None:
     assert 'level=debug logger=graveler.background event="background ok"' in line
 
 
+def test_no_secret_is_logged(cli: Cli) -> None:
+    ran = cli("repo", "list", "--store", "postgresql://ada:CANARY@127.0.0.1:1/db", "--log-level", "debug")
+    assert ran.code == 1
+    assert "CANARY" not in ran.out + ran.err
+
+
 def test_nothing_is_logged_unless_asked_for(flights: Cli) -> None:
     put(flights, "a", b"a")
     assert flights("compact", MAIN).err == ""

@@ -50,6 +50,19 @@ def test_a_flow_that_changes_history_is_told_with_its_fields(log: Log) -> None:
     assert 0 <= said["duration"] < 60
 
 
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [
+        *((name, True) for name in ("commit", "merge", "create branch", "hard reset", "sweep", "cherry-pick")),
+        *((name, False) for name in ("get", "stage", "stage many", "list branches", "merge base", "open branch")),
+    ],
+)
+def test_what_is_worth_a_line_is_known_by_its_name(log: Log, name: str, changes: bool) -> None:
+    traced(name, "flights", "main", lambda: None)
+    (record,) = log.records
+    assert (record.name, record.levelname) == (f"graveler.{name.replace(' ', '_')}", "INFO" if changes else "DEBUG")
+
+
 def test_one_that_reads_is_told_in_detail_only(log: Log) -> None:
     traced("get", "flights", "main", lambda: None)
     assert log.told == [("DEBUG", "get ok")]
