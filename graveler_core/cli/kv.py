@@ -40,6 +40,7 @@ def copy(
     """
     import graveler_core
 
+    session.log()
     with Progress(Work("counting" if dry_run else "copying", unit="rows")) as progress:
         copied = graveler_core.copy_store(source, target, dry_run=dry_run, progress=progress.advance)
     said = "would copy" if dry_run else "copied and compared"
@@ -60,6 +61,7 @@ def verify(session: Session, source: From, target: To) -> None:
     """
     import graveler_core
 
+    session.log()
     with Progress(Work("comparing", unit="rows")) as progress:
         found = graveler_core.compare_stores(source, target, progress=progress.advance)
     if found.differences:

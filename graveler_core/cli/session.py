@@ -11,7 +11,7 @@ import getpass
 import importlib
 import inspect
 from collections.abc import Callable
-from contextlib import AbstractContextManager, closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec
@@ -100,6 +100,8 @@ class Session:
     def __init__(self, options: Options) -> None:
         self.options = options
         self.out = Output(as_json=options.as_json)
+        self._logs = ExitStack()
+        self._logging = False
 
     @cached_property
     def settings(self) -> Settings:
@@ -115,6 +117,7 @@ class Session:
         """Open the store; see `graveler_core.connect`."""
         import graveler_core
 
+        self.log()
         with self.working("opening the store"):
             return graveler_core.connect(
                 self.options.store or self.settings.store.get_secret_value(),
@@ -146,15 +149,18 @@ class Session:
         except (OSError, KeyError) as e:
             raise InvalidInput("committer: the operating system knows no name for this user; give --committer") from e
 
-    def logged(self) -> AbstractContextManager[None]:
-        """Inside the `with` statement events are logged, as options and settings say."""
-        settings = self.settings
-        return logged(self.options.log_level or settings.log_level, self.options.log_format or settings.log_format)
+    def log(self) -> None:
+        """Log events from now on until the session is closed, as options and settings say. Idempotent."""
+        if not self._logging:
+            self._logging = True
+            level = self.options.log_level or self.settings.log_level
+            self._logs.enter_context(logged(level, self.options.log_format or self.settings.log_format))
 
     def close(self) -> None:
         """Close the store, if it was opened."""
-        if "graveler" in self.__dict__:
-            self.graveler.close()
+        with self._logs:
+            if "graveler" in self.__dict__:
+                self.graveler.close()
 
     def repository(self, uri: Uri) -> Repository:
         return self.graveler.repository(uri.repository)
@@ -178,8 +184,7 @@ def verb(app: typer.Typer, name: str) -> Callable[[Callable[Concatenate[Session,
         def command(ctx: typer.Context, **given: Any) -> None:
             options = Options(**{field.name: given.pop(field.name) for field in fields(Options)}).over(ctx.obj)
             try:
-                session = Session(options)
-                with session.logged(), closing(session):
+                with closing(Session(options)) as session:
                     function(session, **given)  # type: ignore[call-arg]
             except BrokenPipeError as e:  # typer would call it 1, which is for errors
                 raise typer.Exit(NOBODY_READS) from e

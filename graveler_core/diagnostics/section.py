@@ -68,6 +68,7 @@ class Section:
         with part.trying(what):
             for _ in part.first(items, most, budget):
                 number += 1
+        self.complete &= part.complete
         for error in part.errors:
             self.failed(error["what"], error["kind"], error["why"])
         return {"count": number, "at_least": not part.complete}

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import SecretStr
 
+import graveler_core
 from tests.integration.command_line import Cli, put, refused
 
 MAIN = "graveler://flights/main"
@@ -70,6 +72,19 @@ def test_no_secret_is_in_it(flights: Cli, here: Path, monkeypatch: pytest.Monkey
     settings = documents(here / "out.zip")["settings"]["settings"]
     assert settings["store"] == "sqlite:///.graveler/meta.db"
     assert settings["data"] == "s3://ada:***@bucket/root?sas_token=***"
+
+
+def test_options_of_object_stores_are_told_by_name_alone(flights: Cli, here: Path) -> None:
+    options = {"secret_access_key": "CANARY", "region": "CANARY"}
+    with graveler_core.connect(
+        "sqlite:///.graveler/meta.db", storage_options=options, cache_dir=here / "cache", cache_bytes=1_000
+    ) as graveler:
+        graveler.diagnostics(here / "out.zip", settings={"token": SecretStr("CANARY")})
+    with zipfile.ZipFile(here / "out.zip") as archive:
+        assert "CANARY" not in "".join(archive.read(each).decode() for each in archive.namelist())
+    told = documents(here / "out.zip")["settings"]["objects"]
+    assert told["options"] == ["region", "secret_access_key"]
+    assert told["disk_cache"] == {"directory": str(here / "cache"), "max_bytes": 1_000}
 
 
 def test_a_name_is_made_where_none_is_given(flights: Cli, here: Path) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from graveler_core.diagnostics.budget import Budget, SpentError
@@ -48,9 +48,9 @@ class Examination:
             self.unseen.append((what, without_secrets(e.message)))
 
     def tell(self, found: Diagnosis) -> None:
-        """Note a finding."""
+        """Note a finding, without secrets that an error or a URI may have brought."""
         if len(self.found) < MOST:
-            self.found.append(found)
+            self.found.append(replace(found, where=without_secrets(found.where), what=without_secrets(found.what)))
         elif (further := ("further findings", f"there are more than {MOST:,}")) not in self.unseen:
             self.unseen.append(further)
 
@@ -61,7 +61,7 @@ class Examination:
                 Ailment.RECORD_DAMAGED,
                 Severity.CRITICAL,
                 where,
-                without_secrets(e.message),
+                e.message,
                 "nothing that needs the record works, and no collection deletes anything beside it",
                 "restore this row of the key-value store from a backup, or the repository from a dump",
             )

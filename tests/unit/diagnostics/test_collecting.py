@@ -170,6 +170,7 @@ def test_a_count_passes_on_what_was_damaged() -> None:
     section = Section("x")
     assert section.count("y", items(), 10, Budget(SystemClock(), 60)) == {"count": 1, "at_least": True}
     assert section.errors[0]["what"] == "y"
+    assert not section.complete
 
 
 def test_values_are_plain() -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 
 import pytest
 
+from graveler_core.blobs.port import Blobs
 from graveler_core.diagnostics.budget import Budget
 from graveler_core.diagnostics.doctor import examination
 from graveler_core.diagnostics.doctor.diagnosis import Ailment, Severity
@@ -130,3 +132,13 @@ def test_a_servers_settings_and_clock(world: World) -> None:
         *("-c", "SELECT pg_reload_conf()"),
     )
     assert (late.ailment, late.what[:26]) == (Ailment.CLOCKS_DIFFER, "was written 3,600 s earlie")
+
+
+def test_no_secret_is_in_what_is_found(world: World) -> None:
+    def broken(namespace: str) -> Blobs:
+        raise Unavailable(f"{namespace}: no answer of https://ada:CANARY@host?secret=CANARY")
+
+    stores = replace(world.stores(), blobs=SimpleNamespace(at=broken))  # type: ignore[arg-type]
+    examined = examine(stores)
+    assert [found.ailment for found in examined.found] == [Ailment.NAMESPACE_UNREADABLE]
+    assert "CANARY" not in repr(examined)
