@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from graveler_core.errors import InvalidInput
 from graveler_core.facade import identities
 from graveler_core.facade.listing import Listing
-from graveler_core.facade.operation import operation
+from graveler_core.facade.operation import Said, operation
 from graveler_core.iam import creation, credentials, deletion, entities, relations, simulation
 from graveler_core.iam.entities import GROUPS, POLICIES, USERS
 from graveler_core.iam.evaluation import Decision
@@ -24,6 +24,8 @@ from graveler_core.stores import Stores
 
 class Access:
     """Who may do what. All names are 1 to 127 of `A-Z a-z 0-9 _ + = . , @ -`."""
+
+    _said: Said = ("", "")
 
     def __init__(self, stores: Stores) -> None:
         self._stores = stores

@@ -36,7 +36,7 @@ from graveler_core.facade.addresses import of_entry, of_operations, of_table
 from graveler_core.facade.bringing import named_anew
 from graveler_core.facade.history import CommitRecord, commit_record
 from graveler_core.facade.listing import Listing
-from graveler_core.facade.operation import operation
+from graveler_core.facade.operation import Said, operation
 from graveler_core.facade.place import Place, on_branch
 from graveler_core.facade.snapshot import listed, required
 from graveler_core.model.changes import Change, StagedRecord
@@ -60,6 +60,7 @@ class Branch:
         self._stores = stores
         self._record = record
         self._at = (stores, record.id, name)
+        self._said: Said = (record.id, name)
         self.name = name
 
     def __repr__(self) -> str:

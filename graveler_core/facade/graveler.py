@@ -17,7 +17,7 @@ from graveler_core.facade.access import Access
 from graveler_core.facade.health import Health
 from graveler_core.facade.listing import Listing
 from graveler_core.facade.migrating import Migrating
-from graveler_core.facade.operation import operation
+from graveler_core.facade.operation import Said, operation
 from graveler_core.facade.place import Place, on_branch
 from graveler_core.facade.repository import Repository
 from graveler_core.model.entities import DeletedRepository
@@ -29,6 +29,8 @@ from graveler_core.stores import Stores
 
 class Graveler(Migrating, Health):
     """An open store. Safe to use from several threads; close it, or use it in a `with` statement."""
+
+    _said: Said = ("", "")
 
     def __init__(self, stores: Stores) -> None:
         self._stores = stores
@@ -56,6 +58,7 @@ class Graveler(Migrating, Health):
         needs.repository(Action.CREATE_REPOSITORY, named="name"),
         needs.attached,
         needs.signed(repository="name"),
+        repository="name",
     )
     def create_repository(
         self,
@@ -83,7 +86,12 @@ class Graveler(Migrating, Health):
         )
         return Repository(self._stores, lifecycle.create_repository(self._stores, wanted))
 
-    @operation("create repository", needs.repository(Action.CREATE_REPOSITORY, named="name"), needs.attached)
+    @operation(
+        "create repository",
+        needs.repository(Action.CREATE_REPOSITORY, named="name"),
+        needs.attached,
+        repository="name",
+    )
     def create_bare_repository(
         self, name: str, storage_namespace: str, *, default_branch: str = "main", adopt: bool = False
     ) -> Repository:
@@ -96,7 +104,7 @@ class Graveler(Migrating, Health):
         )
         return Repository(self._stores, lifecycle.create_repository(self._stores, wanted))
 
-    @operation("open repository", needs.repository(Action.READ_REPOSITORY, named="name"))
+    @operation("open repository", needs.repository(Action.READ_REPOSITORY, named="name"), repository="name")
     def repository(self, name: str) -> Repository:
         """A repository to work in. Raises `NotFound` (`RepositoryNotFound`, `RepositoryDeleting`)."""
         return Repository(self._stores, readable(self._stores, repository_id(name)))
@@ -125,7 +133,7 @@ class Graveler(Migrating, Health):
         found = (item for item in surveyed if self._shows(on_branch(item.repository.id, item.branch.id)))
         return Listing(found, lambda item: item.token, limit)
 
-    @operation("delete repository", needs.repository(Action.DELETE_REPOSITORY, named="name"))
+    @operation("delete repository", needs.repository(Action.DELETE_REPOSITORY, named="name"), repository="name")
     def delete_repository(self, name: str) -> None:
         """Delete a repository: unreachable at once, its name free again. What it leaves is cleaned up later."""
         deletion.delete_repository(self._stores, repository_id(name))
@@ -133,6 +141,7 @@ class Graveler(Migrating, Health):
     @operation(
         "undelete repository",
         needs.repository(Action.CREATE_REPOSITORY, Action.READ_REPOSITORY, named="name"),
+        repository="name",
     )
     def undelete_repository(self, name: str, *, uid: str | None = None) -> Repository:
         """Bring back a deleted repository under its name, with everything that was staged on it.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from graveler_core.engine import snapshot
+from graveler_core.facade.operation import Said
 from graveler_core.facade.place import Place
 from graveler_core.model.entities import Repository as RepositoryRecord
 from graveler_core.model.ids import RepositoryId
@@ -15,6 +16,7 @@ class Handle:
     def __init__(self, stores: Stores, record: RepositoryRecord) -> None:
         self._stores = stores
         self._record = record
+        self._said: Said = (record.id, "")
 
     @property
     def id(self) -> RepositoryId:

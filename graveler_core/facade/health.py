@@ -12,6 +12,9 @@ from graveler_core.diagnostics.collecting import collect
 from graveler_core.diagnostics.doctor.diagnosis import Examined
 from graveler_core.diagnostics.doctor.examining import examine
 from graveler_core.diagnostics.plan import DiagnosticsPlan, DoctorPlan
+from graveler_core.facade import needs
+from graveler_core.facade.operation import Said, operation
+from graveler_core.model.permission import Action
 from graveler_core.stores import Stores
 
 
@@ -19,7 +22,9 @@ class Health:
     """The part of a handle that looks, and changes nothing."""
 
     _stores: Stores
+    _said: Said
 
+    @operation("diagnostics", needs.chosen(Action.CHECK_REPOSITORY, Action.LIST_BRANCHES), needs.written)
     def diagnostics(
         self,
         path: str | PathLike[str],
@@ -47,6 +52,7 @@ class Health:
         plan = DiagnosticsPlan(budget, repository, user_data, settings or {})
         return archive(collect(self._stores, plan), Path(path), user_data=user_data)
 
+    @operation("doctor", needs.chosen(Action.CHECK_REPOSITORY, Action.LIST_BRANCHES))
     def doctor(self, *, budget: float = SECONDS, repository: str | None = None, deep: bool = False) -> Examined:
         """What is wrong, and the commands that mend it. Changes nothing by itself.
 

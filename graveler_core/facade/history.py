@@ -14,7 +14,7 @@ from graveler_core.engine.rows import changes_of
 from graveler_core.facade import needs
 from graveler_core.facade.bringing import changed_by_entry
 from graveler_core.facade.listing import Listing
-from graveler_core.facade.operation import operation
+from graveler_core.facade.operation import Said, operation
 from graveler_core.facade.place import Place
 from graveler_core.model.changes import Change, ChangeSummary
 from graveler_core.model.entities import Commit
@@ -60,6 +60,10 @@ class LogEntry(CommitRecord):
     @property
     def _place(self) -> Place:
         return Place(self._record.id, self.id)
+
+    @property
+    def _said(self) -> Said:
+        return (self._record.id, "")
 
     @property
     def token(self) -> str:

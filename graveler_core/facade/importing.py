@@ -86,6 +86,7 @@ class Importing(Handle):
         needs.branch(Action.CREATE_COMMIT, named="into"),
         importable.place,
         needs.signed(options="options"),
+        branch="into",
     )
     def import_prefix(self, uri: str, into: str, destination: str = "", **options: Unpack[ImportOptions]) -> Imported:
         """Import everything below a place of an object store in one commit, copying nothing.
@@ -113,6 +114,7 @@ class Importing(Handle):
         needs.branch(Action.CREATE_COMMIT, named="into"),
         importable.inventory,
         needs.signed(options="options"),
+        branch="into",
     )
     def import_inventory(
         self, inventory: str, uri: str, into: str, destination: str = "", **options: Unpack[ImportOptions]
@@ -136,6 +138,7 @@ class Importing(Handle):
         needs.branch(Action.CREATE_COMMIT, named="into"),
         importable.objects,
         needs.signed(options="options"),
+        branch="into",
     )
     def import_objects(
         self,

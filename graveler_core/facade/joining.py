@@ -25,7 +25,7 @@ from graveler_core.model.permission import Action
 class Joining(Handle):
     """The part of a repository that moves changes between branches."""
 
-    @operation("merge", needs.branch(Action.CREATE_COMMIT, named="into"), merged, needs.signed())
+    @operation("merge", needs.branch(Action.CREATE_COMMIT, named="into"), merged, needs.signed(), branch="into")
     def merge(  # noqa: PLR0913 - one call, all of it optional
         self,
         source: str,
@@ -87,7 +87,13 @@ class Joining(Handle):
         pages = history.conflicts(self._stores, self._active(), DiffQuery(into, source, True, prefix, after))
         return Listing((found for page in pages for found in conflicts_of(page)), lambda found: found.path, limit)
 
-    @operation("cherry-pick", needs.branch(Action.CREATE_COMMIT, named="onto"), replayed("commit"), needs.signed())
+    @operation(
+        "cherry-pick",
+        needs.branch(Action.CREATE_COMMIT, named="onto"),
+        replayed("commit"),
+        needs.signed(),
+        branch="onto",
+    )
     def cherry_pick(  # noqa: PLR0913 - one call, all of it optional
         self,
         commit: str,
@@ -112,7 +118,7 @@ class Joining(Handle):
         draft = Draft(message, committer, idempotency_key=idempotency_key)
         return self._replay(onto, Replay([commit], mainline=mainline), draft)
 
-    @operation("transplant", needs.branch(Action.CREATE_COMMIT, named="onto"), replayed("commits"))
+    @operation("transplant", needs.branch(Action.CREATE_COMMIT, named="onto"), replayed("commits"), branch="onto")
     def transplant(
         self, commits: Sequence[str], onto: str, *, strategy: str | None = None, idempotency_key: str = ""
     ) -> CommitRecord:
@@ -123,7 +129,9 @@ class Joining(Handle):
         replay = Replay(commits, _strategy(strategy))
         return self._replay(onto, replay, Draft("", idempotency_key=idempotency_key))
 
-    @operation("revert", needs.branch(Action.REVERT_BRANCH, named="onto"), replayed("commit"), needs.signed())
+    @operation(
+        "revert", needs.branch(Action.REVERT_BRANCH, named="onto"), replayed("commit"), needs.signed(), branch="onto"
+    )
     def revert(  # noqa: PLR0913 - one call, all of it optional
         self,
         commit: str,

@@ -9,10 +9,13 @@ from functools import partial
 from graveler_core.engine.beginning import NewRepository
 from graveler_core.engine.migrating import begin_migration, leave_to_cleaner
 from graveler_core.engine.snapshot import readable
+from graveler_core.facade import needs
 from graveler_core.facade.listing import Listing
+from graveler_core.facade.operation import Said, operation
 from graveler_core.model.entities import Repository
 from graveler_core.model.ids import CommitId
 from graveler_core.model.names import repository_id
+from graveler_core.model.permission import Action
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.records.access import Held
@@ -35,7 +38,9 @@ class Migrating:
     """The part of a store that repositories are migrated into."""
 
     _stores: Stores
+    _said: Said
 
+    @operation("migrate", needs.each(Action.CREATE_REPOSITORY), needs.attached_anywhere, needs.anything)
     def migrate_from(
         self,
         source: str,
@@ -68,6 +73,7 @@ class Migrating:
         with open_source(source) as opened:
             return migrate(self._stores, opened, plan, lifecycle, progress)
 
+    @operation("compare with source", needs.each(Action.READ_REPOSITORY), needs.each(*needs.SHOWN, whole=True))
     def compare_with(
         self, source: str, repositories: Collection[str] = (), *, progress: Progress = lambda more: None
     ) -> Iterator[Difference]:
@@ -78,6 +84,7 @@ class Migrating:
         with open_source(source) as opened:
             yield from comparing.compare(self._stores, opened, frozenset(repositories), progress=progress)
 
+    @operation("verify against source", needs.each(Action.READ_REPOSITORY), needs.each(*needs.SHOWN, whole=True))
     def verify_against(
         self, source: str, repositories: Collection[str] = (), *, progress: Progress = lambda more: None
     ) -> Iterator[Difference]:
@@ -86,6 +93,7 @@ class Migrating:
             names = frozenset(repositories)
             yield from comparing.compare(self._stores, opened, names, contents=True, progress=progress)
 
+    @operation("list migrated commits", needs.repository(Action.READ_REPOSITORY, Action.LIST_COMMITS, named="name"))
     def migrated_ids(self, name: str, after: str = "", limit: int | None = None) -> Listing[MigratedId]:
         """What became of the commits of a migrated repository, in the order of their ids in the source, lazily."""
         folder = keys.migrated_commits(readable(self._stores, repository_id(name)))

@@ -46,13 +46,25 @@ def repository(*actions: Action, named: str = "") -> Rule:
 
 
 def chosen(*actions: Action) -> Rule:
-    """On the repository that the option `repository` names, or on all of them."""
+    """On the repository that the argument or option `repository` names, or on all of them."""
 
     def rule(call: Call) -> Iterator[Request]:
-        name = call.arguments["options"].get("repository")
-        for action in actions:
-            one = None if name is None else Place(repository_id(name))
-            yield Request(action, repository_resource(""), prefix=True) if one is None else one.itself(action)
+        name = call.arguments.get("options", call.arguments).get("repository")
+        yield from _on_each([] if name is None else [name], actions)
+
+    return rule
+
+
+def each(*actions: Action, whole: bool = False) -> Rule:
+    """On the repositories that the argument `repositories` names, or on all of them.
+
+    Args:
+        whole: On everything in them, too: what the actions are on are paths.
+    """
+
+    def rule(call: Call) -> Iterator[Request]:
+        names = call.arguments["repositories"] = [*call.arguments["repositories"]]
+        yield from _on_each(names, actions, whole)
 
     return rule
 
@@ -61,6 +73,11 @@ def attached(call: Call) -> Iterator[Request]:
     """The storage namespace of a new repository, in its one spelling."""
     uri = namespace(call.arguments["storage_namespace"]).uri
     yield Request(Action.ATTACH_STORAGE_NAMESPACE, namespace_resource(uri))
+
+
+def attached_anywhere(call: Call) -> Iterator[Request]:
+    """Any storage namespace: for repositories whose namespaces are known only when they are read."""
+    yield Request(Action.ATTACH_STORAGE_NAMESPACE, namespace_resource(""), prefix=True)
 
 
 def file(action: Action, named: str = "uri") -> Rule:
@@ -145,6 +162,14 @@ def under(*actions: Action, refs: Sequence[str] = (), unless_empty: bool = False
     return rule
 
 
+def written(call: Call) -> Iterator[Request]:
+    """What users wrote, where the argument `user_data` asks for it: messages of commits, prefixes of paths."""
+    if call.arguments["user_data"]:
+        name = call.arguments["repository"]
+        yield from _on_each([] if name is None else [name], [Action.LIST_COMMITS])
+        yield from _on_each([] if name is None else [name], [Action.LIST_OBJECTS], whole=True)
+
+
 def everything(*actions: Action) -> Rule:
     """On every path of the repository, through whatever ref."""
 
@@ -176,6 +201,14 @@ def signed(named: str = "committer", *, options: str = "", repository: str = "")
         return ()
 
     return rule
+
+
+def _on_each(names: Sequence[str], actions: Sequence[Action], whole: bool = False) -> Iterator[Request]:
+    places = [Place(repository_id(name)) for name in names]
+    for action in actions:
+        if not places:
+            yield Request(action, repository_resource(""), prefix=True)
+        yield from (place.under(action) if whole else place.itself(action) for place in places)
 
 
 def on_paths(call: Call, place: Place, action: Action, given: Iterable[str]) -> Iterator[Request]:

@@ -1,10 +1,11 @@
 """The seam that every public method of a handle goes through: what the flow is called, and what it asks permission for.
 
-`@operation("commit", on_branch(Action.CREATE_COMMIT))` stands on each of them. On a handle without a principal, which
-is one of a store where no access control is set up, it costs a look at one attribute. On a guarded handle the rules are
-asked first, all of them, in their order; they yield requests, the first that is refused ends the call, and nothing was
-changed. What they look at must be what the method then works on, so a rule may put a value in place of an argument: a
-list for an iterable that can be read only once, a commit for a ref that may move.
+`@operation("commit", needs.branch(Action.CREATE_COMMIT))` stands on each of them. The call is told to logs and spans as
+a flow of this name (`telemetry.traced`), but for lazy ones, which have done nothing when they end. On a handle without
+a principal, which is one of a store where no access control is set up, asking costs a look at one attribute. On a
+guarded handle the rules are asked first, all of them, in their order; they yield requests, the first that is refused
+ends the call, and nothing was changed. What they look at must be what the method then works on, so a rule may put a
+value in place of an argument: a list for an iterable that can be read only once, a commit for a ref that may move.
 
 A rule that yields nothing has found its proof already: see `graveler_core.facade.needs.narrowed`.
 """
@@ -13,17 +14,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cache, wraps
+from functools import cache, partial, wraps
 from inspect import Signature, signature
 from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, Protocol, TypeVar
 
 from graveler_core.facade.place import Place, through
 from graveler_core.model.permission import Request
 from graveler_core.stores import Stores
+from graveler_core.telemetry import traced
 
 if TYPE_CHECKING:
     from graveler_core.iam.principal import Principal
 
+Said = tuple[str, str]
+"""The repository and the branch of a handle, as logs and spans say them; empty where it has none."""
+LAZY: Final = ("Iterator[", "Listing[", "pa.RecordBatchReader")
+"""What methods give that read nothing before they are asked for it."""
 MARK: Final = "__operation__"
 """The attribute of a method that holds its `Operation`."""
 
@@ -33,6 +39,9 @@ class Guarded(Protocol):
 
     @property
     def _stores(self) -> Stores: ...
+
+    @property
+    def _said(self) -> Said: ...
 
 
 H = TypeVar("H", bound=Guarded)
@@ -81,35 +90,60 @@ class Operation:
     rules: tuple[Rule, ...]
 
 
-def operation(name: str, *rules: Rule) -> Callable[[Callable[Concatenate[H, P], R]], Callable[Concatenate[H, P], R]]:
+def operation(
+    name: str, *rules: Rule, repository: str = "", branch: str = ""
+) -> Callable[[Callable[Concatenate[H, P], R]], Callable[Concatenate[H, P], R]]:
     """Make a public method of a handle an operation.
 
     Args:
         name: Of the flow, as people know it.
         rules: What the caller must be allowed.
+        repository: The argument that names the repository, where the handle has none.
+        branch: The argument that names the branch, where the handle has none.
 
     Raises:
         PermissionDenied: (`AccessDenied`) the principal may not; from the method that is decorated.
     """
 
-    def guarded(method: Callable[Concatenate[H, P], R]) -> Callable[Concatenate[H, P], R]:
-        @wraps(method)
-        def called(self: H, /, *args: P.args, **kwargs: P.kwargs) -> R:
-            principal = self._stores.principal
-            if principal is None:
-                return method(self, *args, **kwargs)
-            bound = _signature(method).bind(self, *args, **kwargs)
-            bound.apply_defaults()
-            call = Call(self, bound.arguments, principal)
-            for rule in rules:
-                for request in rule(call):
-                    principal.require(request)
-            return method(*bound.args, **bound.kwargs)
-
+    def made(method: Callable[Concatenate[H, P], R]) -> Callable[Concatenate[H, P], R]:
+        permitted = _permitted(method, rules)
+        if str(method.__annotations__.get("return", "")).startswith(LAZY):
+            called = permitted
+        else:
+            called = _told(permitted, name, (repository, branch))
         setattr(called, MARK, Operation(name, rules))
         return called
 
-    return guarded
+    return made
+
+
+def _permitted(method: Callable[Concatenate[H, P], R], rules: tuple[Rule, ...]) -> Callable[Concatenate[H, P], R]:
+    @wraps(method)
+    def permitted(self: H, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        principal = self._stores.principal
+        if principal is None:
+            return method(self, *args, **kwargs)
+        bound = _signature(method).bind(self, *args, **kwargs)
+        bound.apply_defaults()
+        call = Call(self, bound.arguments, principal)
+        for rule in rules:
+            for request in rule(call):
+                principal.require(request)
+        return method(*bound.args, **bound.kwargs)
+
+    return permitted
+
+
+def _told(method: Callable[Concatenate[H, P], R], name: str, named: Said) -> Callable[Concatenate[H, P], R]:
+    @wraps(method)
+    def told(self: H, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        repository, branch = self._said
+        if named != ("", ""):
+            given = _signature(method).bind_partial(self, *args, **kwargs).arguments
+            repository, branch = (str(given.get(name, held)) for name, held in zip(named, self._said, strict=True))
+        return traced(name, repository, branch, partial(method, self, *args, **kwargs))
+
+    return told
 
 
 @cache

@@ -48,7 +48,7 @@ class ReflogEntry:
 class References(Handle):
     """The part of a repository that has names."""
 
-    @operation("open branch", needs.branch(Action.READ_BRANCH, named="name"))
+    @operation("open branch", needs.branch(Action.READ_BRANCH, named="name"), branch="name")
     def branch(self, name: str) -> Branch:
         """A branch to work on. Raises `NotFound` (`BranchNotFound`)."""
         known = branches.get_branch(self._stores.kv, self._active(), branch_id(name))
@@ -77,13 +77,18 @@ class References(Handle):
         by_head = self._by_head(prefix, after)
         return Listing(by_head, _head_token, limit)
 
-    @operation("create branch", needs.branch(Action.CREATE_BRANCH, named="name"), named_anew("source", branch="name"))
+    @operation(
+        "create branch",
+        needs.branch(Action.CREATE_BRANCH, named="name"),
+        named_anew("source", branch="name"),
+        branch="name",
+    )
     def create_branch(self, name: str, source: str) -> Branch:
         """Create a branch at the commit that a ref names; what is staged on the source stays there. Copies nothing."""
         record = branching.create_branch(self._stores, self.id, branch_id(name), source)
         return Branch(self._stores, self._record, record.id)
 
-    @operation("delete branch", needs.branch(Action.DELETE_BRANCH, named="name"), needs.signed("by"))
+    @operation("delete branch", needs.branch(Action.DELETE_BRANCH, named="name"), needs.signed("by"), branch="name")
     def delete_branch(self, name: str, *, by: str = "", message: str = "") -> None:
         """Delete a branch with everything staged on it; its commits stay.
 
@@ -93,7 +98,7 @@ class References(Handle):
         """
         branching.delete_branch(self._stores, self.id, branch_id(name), by=by, message=message)
 
-    @operation("undelete branch", needs.branch(Action.CREATE_BRANCH, named="name"))
+    @operation("undelete branch", needs.branch(Action.CREATE_BRANCH, named="name"), branch="name")
     def undelete_branch(self, name: str) -> Branch:
         """Create a branch anew at the head that it had when it was deleted last. What was staged on it stays gone.
 

@@ -11,7 +11,7 @@ from graveler_core.engine.listing import PAGE_ROWS, PageSource, Window
 from graveler_core.errors import Kind, NotFound
 from graveler_core.facade import needs
 from graveler_core.facade.listing import Listing
-from graveler_core.facade.operation import operation
+from graveler_core.facade.operation import Said, operation
 from graveler_core.facade.place import Place
 from graveler_core.model.entities import Repository as RepositoryRecord
 from graveler_core.model.entry import ENTRY_SCHEMA, CommonPrefix, Entry
@@ -35,6 +35,7 @@ class Snapshot:
     def __init__(self, stores: Stores, record: RepositoryRecord, ref: str, resolved: Resolved) -> None:
         self._stores = stores
         self._record = record
+        self._said: Said = (record.id, resolved.branch or "")
         self._resolved = resolved
         self.ref = ref
 

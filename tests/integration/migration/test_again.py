@@ -120,7 +120,7 @@ def test_another_run_comes_in_between(made: History) -> None:
 
     def act(lake: Lake, kv: Interposed, number: int) -> None:
         nonlocal refused
-        kv.before[number] = lambda: lake.migrate()
+        kv.before[number] = lake.migrate
         (outcome,) = run(lake, kv).outcomes
         if not outcome.good:
             refused += 1

@@ -31,6 +31,7 @@ from tests.unit.engine.importing.sources import lake
 from tests.unit.engine.sorted_rows import PartedRows
 from tests.unit.engine.world import World, entry
 from tests.unit.facade.principals import branch, guarded, repository
+from tests.unit.facade.sources import new_file, nothing
 
 Sample = Callable[[Any], object]
 NAME = "world-of-samples"
@@ -198,6 +199,12 @@ STORE: dict[str, Sample] = {
     "deleted_repositories": lambda g: g.deleted_repositories(),
     "clean": lambda g: g.clean(repository="former"),
     "waiting": lambda g: g.waiting(),
+    "migrate_from": lambda g: g.migrate_from(nothing()),
+    "compare_with": lambda g: g.compare_with(nothing()),
+    "verify_against": lambda g: g.verify_against(nothing()),
+    "migrated_ids": lambda g: g.migrated_ids("repo"),
+    "diagnostics": lambda g: g.diagnostics(new_file(), repository="repo", user_data=True),
+    "doctor": lambda g: g.doctor(),
 }
 SNAPSHOT: dict[str, Sample] = {
     "get": lambda s: s.get("p/1"),

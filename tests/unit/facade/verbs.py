@@ -27,6 +27,7 @@ from tests.unit.engine.flows import table
 from tests.unit.engine.importing.sources import lake
 from tests.unit.engine.sorted_rows import PartedRows
 from tests.unit.engine.world import entry
+from tests.unit.facade.sources import new_file, nothing
 
 NEW = entry(9)
 
@@ -170,6 +171,12 @@ STORE: dict[str, Verb] = {
     "pressures": _read(lambda g: _all(g.pressures())),
     "clean": _read(lambda g: g.clean()),
     "waiting": _read(lambda g: g.waiting()),
+    "migrate_from": _read(lambda g: g.migrate_from(nothing())),
+    "compare_with": _read(lambda g: [*g.compare_with(nothing())]),
+    "verify_against": _read(lambda g: [*g.verify_against(nothing())]),
+    "migrated_ids": _read(lambda g: _all(g.migrated_ids("repo"))),
+    "diagnostics": _read(lambda g: g.diagnostics(new_file())),
+    "doctor": _read(lambda g: g.doctor()),
     "deleted_repositories": _read(lambda g: _all(g.deleted_repositories())),
     "undelete_repository": _read(_undeleted),
     "iam": _read(lambda g: g.iam),
