@@ -110,6 +110,7 @@ class _Run:
     world: World
     flows: list[Flow]
     faults: int
+    fates: tuple[Fate, ...]
     taken: list[Choice] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -131,7 +132,7 @@ class _Run:
     def step(self, choice: Choice) -> None:
         number, fate = choice
         self.taken.append(choice)
-        self.faults -= fate in FAULTS
+        self.faults -= fate is not Fate.DONE
         if number == NOBODY:
             with suppress(GravelerError):
                 next(store.late for store in self.stores if store.late).pop()()
@@ -147,9 +148,8 @@ class _Run:
         if alive and any(store.late for store in self.stores):
             found.append((NOBODY, Fate.DONE))
         if self.faults:
-            found += [
-                (number, fate) for number in alive for fate in FAULTS if fate is Fate.DIES or self._writes(number)
-            ]
+            possible = [(number, fate) for number in alive for fate in self.fates]
+            found += [choice for choice in possible if choice[1] is Fate.DIES or self._writes(choice[0])]
         return found
 
     def _writes(self, number: int) -> bool:
@@ -170,19 +170,22 @@ class _Run:
                 actor.throw(greenlet.GreenletExit)
 
 
-def ends(begin: Callable[[], World], flows: list[Flow], faults: int = 0) -> Iterator[Ended]:
+def ends(
+    begin: Callable[[], World], flows: list[Flow], faults: int = 0, fates: tuple[Fate, ...] = FAULTS
+) -> Iterator[Ended]:
     """Every way in which the flows can end, from one beginning.
 
     Args:
         begin: Makes the same world each time.
         faults: How many calls may fail.
+        fates: And how.
     """
     seen: set[int] = set()
     start = begin()
     schedules: list[tuple[Choice, ...]] = [()]
     while schedules:
         schedule = schedules.pop()
-        run = _Run(start.fork(), flows, faults)
+        run = _Run(start.fork(), flows, faults, fates)
         for choice in schedule:
             run.step(choice)
         while (key := run.key()) not in seen:
