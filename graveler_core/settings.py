@@ -49,7 +49,13 @@ class Settings(BaseSettings):
     def shown(self) -> dict[str, object]:
         """The settings as they may be shown: of URLs neither passwords nor values of a query."""
         told = {**self.model_dump(), "store": self.store.get_secret_value()}
-        return {name: without_password(v) if isinstance(v, str) and "://" in v else v for name, v in told.items()}
+        return {name: _shown(value) for name, value in told.items()}
+
+
+def _shown(value: object) -> object:
+    if isinstance(value, SecretStr):
+        return "***"
+    return without_password(value) if isinstance(value, str) and "://" in value else value
 
 
 def secret(variable: str) -> SecretStr | None:

@@ -104,6 +104,11 @@ def repository(stores: Stores, plan: DiagnosticsPlan, budget: Budget, section: S
         )
     }
     section.content["reference_log"] = _log(stores, plan, budget, section, repo)
+    _branches(stores, plan, budget, section, repo)
+
+
+def _branches(stores: Stores, plan: DiagnosticsPlan, budget: Budget, section: Section, repo: Repository) -> None:
+    """Thresholds, and the branches one by one."""
     settings = CompactionSettings(thresholds=Thresholds())
     with section.trying("thresholds"):
         settings = pressure.settings_of(stores, repo)

@@ -61,7 +61,7 @@ def test_what_users_wrote_is_in_it_only_where_asked_for(flights: Cli, here: Path
 
 
 def test_no_secret_is_in_it(flights: Cli, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("AWS_SECRET_ACCESS_KEY", "GRAVELER_SECRET_ACCESS_KEY", "PGPASSWORD"):
+    for name in ("AWS_SECRET_ACCESS_KEY", "PGPASSWORD"):
         monkeypatch.setenv(name, "CANARY")
     monkeypatch.setenv("GRAVELER_STORE", "postgresql://ada:CANARY@host/db?password=CANARY")
     monkeypatch.setenv("GRAVELER_DATA", "s3://ada:CANARY@bucket/root?sas_token=CANARY")

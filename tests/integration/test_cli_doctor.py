@@ -1,41 +1,39 @@
-"""`graveler doctor` on files and SQLite: each ailment is made, seen, mended by the command that it prints, and gone."""
+"""`graveler doctor` on files and SQLite: each ailment of a repository is made, seen, mended by the command that it
+prints, and gone.
+"""
 
 from __future__ import annotations
 
-import io
 import shutil
-import sqlite3
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pytest
 import time_machine
 
-import graveler_core
-from graveler_core.cli.app import run
-from graveler_core.cli.health import _lines, view
 from graveler_core.diagnostics.doctor.diagnosis import Ailment
 from graveler_core.engine.reference_events import fold
-from graveler_core.facade.graveler import Graveler
-from graveler_core.kv import open_store
-from graveler_core.kv.backends import sqlite_description
-from graveler_core.kv.store import Store
-from graveler_core.model.entities import NamespaceClaim, Repository, RepositoryState
-from graveler_core.model.ids import BranchId, CommitId, Nonce, RepositoryId, RepositoryUid
+from graveler_core.model.entities import NamespaceClaim, RepositoryState
+from graveler_core.model.ids import BranchId, Nonce, RepositoryId, RepositoryUid
 from graveler_core.objects.uploads import Uploads
 from graveler_core.records import access
 from graveler_core.records import layout as keys
-from graveler_core.refs import repositories
 from tests.integration.command_line import Cli, Ran, put, refused
+from tests.integration.doctoring import (
+    MAIN,
+    REPOSITORY,
+    cured,
+    found,
+    gone,
+    head,
+    ill,
+    opened,
+    record,
+    records,
+    stage_layers,
+)
 
-REPOSITORY, MAIN = "graveler://flights", "graveler://flights/main"
-STORE = "sqlite:///.graveler/meta.db"
 LONG_AGO = "2020-01-01 00:00 +0000"
 
 
@@ -45,53 +43,6 @@ def old(cli: Cli) -> Cli:
     with time_machine.travel(LONG_AGO, tick=True):
         assert cli("repo", "create", REPOSITORY).code == 0
     return cli
-
-
-@contextmanager
-def records() -> Iterator[Store]:
-    with closing(open_store(STORE)) as kv:
-        yield kv
-
-
-@contextmanager
-def opened() -> Iterator[Graveler]:
-    with graveler_core.connect(STORE) as graveler:
-        yield graveler
-
-
-def record(kv: Store) -> Repository:
-    held = repositories.find(kv, RepositoryId("flights"))
-    assert held is not None
-    return held.value
-
-
-def found(cli: Cli, ailment: Ailment, *arguments: str) -> list[dict[str, Any]]:
-    """What the doctor says of an ailment."""
-    ran = cli("doctor", *arguments, "--json")
-    rows = [row for row in ran.documents if row["type"] == "diagnosis"]
-    assert ran.code == (1 if rows else 0), ran
-    return [row for row in rows if row["ailment"] == ailment]
-
-
-def ill(cli: Cli, ailment: Ailment, *arguments: str) -> dict[str, Any]:
-    """The one finding of an ailment."""
-    (row,) = found(cli, ailment, *arguments)
-    assert all(row[name] for name in ("severity", "where", "what", "why", "remedy"))
-    return row
-
-
-def cured(cli: Cli, ailment: Ailment, *arguments: str) -> Ran:
-    """Run the command that is printed, and see the finding gone."""
-    program, *words = ill(cli, ailment, *arguments)["command"]
-    assert program == "graveler"
-    ran = cli(*words)
-    assert ran.code == 0, ran
-    gone(cli, ailment, *arguments)
-    return ran
-
-
-def gone(cli: Cli, ailment: Ailment, *arguments: str) -> None:
-    assert found(cli, ailment, *arguments) == []
 
 
 def test_a_healthy_store(flights: Cli) -> None:
@@ -166,13 +117,6 @@ def test_a_record_that_is_damaged_does_not_hide_the_others(flights: Cli) -> None
     gone(flights, Ailment.RECORD_DAMAGED)
 
 
-def stage_layers(branch: str, number: int) -> None:
-    with opened() as graveler:
-        staged = graveler.repository("flights").branch(branch)
-        for each in range(number):
-            staged.remove_prefix(f"nothing/{each}/")
-
-
 def test_a_branch_that_is_near_to_its_limit_of_layers(flights: Cli) -> None:
     stage_layers("main", 80)
     assert found(flights, Ailment.BRANCH_PRESSURE) == []
@@ -238,11 +182,6 @@ def test_a_head_that_is_lost(flights: Cli) -> None:
     assert head() == whole
 
 
-def head() -> CommitId:
-    with opened() as graveler:
-        return graveler.repository("flights").branch("main").record().commit_id
-
-
 def test_a_head_of_which_nothing_is_left(cli: Cli) -> None:
     cli("repo", "create", REPOSITORY)
     with records() as kv:
@@ -294,89 +233,3 @@ def test_counters_that_were_lost(flights: Cli) -> None:
             kv.delete(keys.STATS, row.key)
     assert found(flights, Ailment.COUNTERS_OFF) == []
     cured(flights, Ailment.COUNTERS_OFF, "--deep")
-
-
-def test_a_clock_that_is_ahead(cli: Cli) -> None:
-    with time_machine.travel(datetime.now(UTC) + timedelta(hours=1), tick=True):
-        assert cli("repo", "create", REPOSITORY).code == 0
-    row = ill(cli, Ailment.CLOCKS_DIFFER)
-    assert "later than now" in row["what"]
-    assert row["command"][0] == "timedatectl"
-    with time_machine.travel(datetime.now(UTC) + timedelta(hours=1), tick=True):
-        gone(cli, Ailment.CLOCKS_DIFFER)
-
-
-def test_a_file_without_a_write_ahead_log(flights: Cli, here: Path) -> None:
-    with closing(sqlite3.connect(here / ".graveler" / "meta.db")) as connection:
-        assert connection.execute("PRAGMA journal_mode=DELETE").fetchone() == ("delete",)
-    command = ill(flights, Ailment.STORE_WITHOUT_WAL)["command"]
-    assert subprocess.run(command, check=True, capture_output=True, text=True).stdout == "wal\n"
-    gone(flights, Ailment.STORE_WITHOUT_WAL)
-
-
-def test_a_file_on_a_network(flights: Cli, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No network file system can be mounted here: the table of mounts is another one."""
-    mounts = here / "mounts"
-    mounts.write_text(f"disk / ext4 rw 0 0\nserver:/export {here / '.graveler'} nfs4 rw 0 0\n")
-    monkeypatch.setattr(sqlite_description, "_MOUNTS", mounts)
-    row = ill(flights, Ailment.STORE_ON_NETWORK)
-    assert (row["severity"], "nfs4" in row["what"]) == ("critical", True)
-    local = f"sqlite:///{here}/local.db"
-    *words, target = row["command"]
-    assert target.startswith("sqlite:////LOCAL")
-    assert flights(*words[1:], local).code == 0
-    gone(flights, Ailment.STORE_ON_NETWORK, "--store", local)
-
-
-def test_a_store_that_cannot_be_looked_at(here: Path, cli: Cli) -> None:
-    (here / "other.db").write_bytes(b"no database at all, but long enough to be one" * 100)
-    ran = cli("doctor", "--store", "sqlite:///other.db")
-    assert (ran.code, ran.out) == (2, "")
-    assert ran.err.startswith("error: ")
-
-
-def test_a_time_that_is_too_short(flights: Cli) -> None:
-    ran = flights("doctor", "--budget", "0.000001", "--json")
-    assert ran.code == 2
-    assert {row["type"] for row in ran.documents} == {"unseen"}
-    assert flights("doctor", "--budget", "0.000001").out.startswith("not looked at to its end: ")
-    refused(flights("doctor", "--budget", "0"), "budget", "0")
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
-def on_a_terminal(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> list[str]:
-    with monkeypatch.context() as patched:
-        terminal = Terminal()
-        patched.setattr(sys, "stdout", terminal)
-        run(arguments)
-    return terminal.getvalue().splitlines()
-
-
-def test_what_people_see(flights: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert on_a_terminal(monkeypatch, "doctor") == ["healthy"]
-    stage_layers("main", 20)
-    assert on_a_terminal(monkeypatch, "doctor", "--store", STORE) == [
-        "warning: graveler://flights/main: 20 layers of 20 (branch-pressure)",
-        "    reads and listings ask all of it, and the next commit reads all of it",
-        "    to mend it: compact the branch; the sensor of compactions does so by itself",
-        f"    $ graveler compact graveler://flights/main --store {STORE}",
-    ]
-
-
-def test_no_secret_is_in_a_command(flights: Cli) -> None:
-    stage_layers("main", 20)
-    with opened() as graveler:
-        (row,) = graveler.doctor().found
-    secret = "postgresql://ada:CANARY@host/db"
-    shown = [*_lines(row, secret)]
-    assert "CANARY" not in repr([shown, view(secret).document(row), view(secret).cells(row)])
-    assert shown[-1] == "      with the same --store"
-
-
-def test_every_ailment_is_made_here_or_with_the_server() -> None:
-    made = Path(__file__).read_text().split("def test_every_ailment")[0]
-    assert {ailment for ailment in Ailment if f"Ailment.{ailment.name}" not in made} == {Ailment.STORE_NOT_DURABLE}

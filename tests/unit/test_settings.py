@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from pydantic import SecretStr
 
 from graveler_core import connect
 from graveler_core.errors import InvalidInput
@@ -26,3 +27,15 @@ def test_the_cache_is_named_by_the_environment(monkeypatch: pytest.MonkeyPatch, 
 def test_a_cache_without_room_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="at least 1"):
         connect("memory://", cache_dir=tmp_path, cache_bytes=0)
+
+
+class More(Settings):
+    token: SecretStr | None = None
+
+
+def test_what_is_shown_of_settings_holds_no_secret(tmp_path: Path) -> None:
+    store, data = SecretStr("postgresql://ada:CANARY@host/db?password=CANARY"), "s3://ada:CANARY@bucket/x"
+    shown = More(store=store, data=data, token=SecretStr("CANARY"), cache_dir=tmp_path).shown()
+    assert "CANARY" not in repr(shown)
+    assert (shown["store"], shown["token"]) == ("postgresql://ada:***@host/db?password=***", "***")
+    assert (shown["data"], shown["cache_dir"]) == ("s3://ada:***@bucket/x", tmp_path)
