@@ -68,7 +68,7 @@ class Migrating:
             InvalidInput: the URL is none, or the source has no such repository.
             Unavailable: the source cannot be reached, or has not these tables.
         """
-        plan = Plan(frozenset(repositories), boundary_seed, dry_run)
+        plan = Plan(repositories, boundary_seed, dry_run)
         lifecycle = Lifecycle(partial(_begun, self._stores), partial(leave_to_cleaner, self._stores))
         with open_source(source) as opened:
             return migrate(self._stores, opened, plan, lifecycle, progress)
@@ -82,7 +82,7 @@ class Migrating:
         Repositories, branches, tags, commits by their headers, staged records.
         """
         with open_source(source) as opened:
-            yield from comparing.compare(self._stores, opened, frozenset(repositories), progress=progress)
+            yield from comparing.compare(self._stores, opened, repositories, progress=progress)
 
     @operation("verify against source", needs.each(Action.READ_REPOSITORY), needs.each(*needs.SHOWN, whole=True))
     def verify_against(
@@ -90,8 +90,7 @@ class Migrating:
     ) -> Iterator[Difference]:
         """As `compare_with`; also that all trees open, and that each commit holds what it held in the source."""
         with open_source(source) as opened:
-            names = frozenset(repositories)
-            yield from comparing.compare(self._stores, opened, names, contents=True, progress=progress)
+            yield from comparing.compare(self._stores, opened, repositories, contents=True, progress=progress)
 
     @operation("list migrated commits", needs.repository(Action.READ_REPOSITORY, Action.LIST_COMMITS, named="name"))
     def migrated_ids(self, name: str, after: str = "", limit: int | None = None) -> Listing[MigratedId]:

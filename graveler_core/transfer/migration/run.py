@@ -84,6 +84,10 @@ class Plan:
     """That the trees of the source were cut by."""
     dry_run: bool = False
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.boundary_seed, int) or not 0 <= self.boundary_seed < 1 << 64:
+            raise InvalidInput(f"boundary seed {self.boundary_seed!r}: must be a number from 0 to 2**64 - 1")
+
 
 def migrate(
     stores: Stores, source: Source, plan: Plan, lifecycle: Lifecycle, progress: Progress = lambda more: None
@@ -112,7 +116,7 @@ def chosen(snapshot: Snapshot, names: Collection[str]) -> Iterator[Row]:
     Raises:
         InvalidInput: one of them is not there.
     """
-    missing = {repository_id(name) for name in names}
+    missing = {repository_id(name) for name in _several(names)}
     rows = list(snapshot.repositories())
     missing -= {row[0] for row in rows}
     if missing:
@@ -235,6 +239,12 @@ class _Repository:
             row = next((row for row in now.repositories() if row[0] == name), None)
             if row is None or digest(now, row, self.progress) != state:
                 raise _changed(name, f"it was read, and nothing of it shows; {BEGIN_AGAIN}")
+
+
+def _several(names: Collection[str]) -> Collection[str]:
+    if isinstance(names, str):
+        raise InvalidInput(f"repositories: several names, as [{names!r}], not {names!r}")
+    return names
 
 
 def _is_begun(repo: Repository) -> bool:

@@ -180,6 +180,11 @@ def test_some_repositories(lake: Lake) -> None:
     other.assert_migrated()
     with pytest.raises(InvalidInput, match="'nobody': is not in the source"):
         lake.migrate("nobody")
+    with pytest.raises(InvalidInput, match="several names"):
+        lake.graveler().migrate_from(lake.url, "flights")
+    for seed in (-1, 1 << 64, 0.5):
+        with pytest.raises(InvalidInput, match="boundary seed"):
+            lake.migrate(boundary_seed=seed)
     assert [found.result for found in lake.migrate().outcomes] == [Result.MIGRATED, Result.THERE]
     made.assert_migrated()
 
