@@ -1,7 +1,9 @@
 """Writing a repository of the source into one that nobody can see: commits, branches with what is staged, tags.
 
-Each batch is written by a run that holds the repository (`holding`). What is written is the same whoever writes it, but
-for branches and their layers: those are fresh, and the first one stays, whole.
+Each batch, branch and tag is written by a run that held the repository a moment ago (`holding`). What is written is the
+same whoever writes it, but for branches and their layers: those are fresh, and the first one stays, whole. Once another
+run has ended, this one writes nothing but what was under way at that moment: a branch or tag that is deleted then may
+come back, which is what a restoration says, too.
 
 1. Commits and layouts, in batches, then for each what it was called in the source: so a commit that has that name is
    there.
@@ -106,7 +108,6 @@ class Writing:
         """Create the branches that are not there, each with what is staged on it."""
         repo = self.holding.repository
         for _, (branch, count) in sorted(self.found.branches.items()):
-            self.holding.require()
             where = keys.branch(repo, branch.id)
             if access.read(self.stores.kv, where) is not None:
                 continue
@@ -114,6 +115,7 @@ class Writing:
             record = new_branch(self.stores.ids, repo, branch.id, commit, past.begun(commit, self._moment()))
             if count:
                 record = record.model_copy(update={"sealed_tokens": (self._layer(branch, record, count),)})
+            self.holding.require()
             with suppress(PredicateFailed):
                 access.create(self.stores.kv, where, record, once=True)
             self.progress(1)
@@ -121,11 +123,10 @@ class Writing:
     def tags(self) -> None:
         """Create the tags that are not there."""
         repo = self.holding.repository
-        for number, (_, tag) in enumerate(sorted(self.found.tags.items())):
-            if number % BATCH_COMMITS == 0:
-                self.holding.require()
+        for _, tag in sorted(self.found.tags.items()):
             commit = self.found.commits[tag.commit_id].id
             record = Tag(id=tag.id, commit_id=commit, past=past.begun(commit, self._moment()))
+            self.holding.require()
             with suppress(PredicateFailed):
                 access.create(self.stores.kv, keys.tag(repo, tag.id), record, once=True)
             self.progress(1)

@@ -18,7 +18,7 @@ from graveler_core.transfer.migration.holding import EVERY
 from graveler_core.transfer.migration.report import Result
 from tests.integration.migration.histories import History, Lake, flights
 from tests.integration.migration.runs import FailingBlobs, each_call, elsewhere, rows, run, small_pages
-from tests.unit.engine.interposed import Crash, Interposed
+from tests.unit.engine.interposed import WRITES, Crash, Interposed
 from tests.unit.engine.world import FakeClock
 
 NOW = timedelta(0)
@@ -132,6 +132,31 @@ def test_another_run_comes_in_between(made: History) -> None:
 
     assert refused < each_call(made.lake, act)
     assert refused > 20
+
+
+def test_nothing_is_written_once_another_run_has_ended(made: History) -> None:
+    """But for what was under way at that moment."""
+    kept = 0
+
+    def act(lake: Lake, kv: Interposed, number: int) -> None:
+        nonlocal kept
+
+        def others() -> None:
+            lake.migrate()
+            repo = lake.graveler().repository("flights")
+            repo.delete_branch("side")
+            repo.delete_tag("v1")
+
+        kv.before[number] = others
+        run(lake, kv)
+        if kv.verbs[number] not in WRITES:
+            kept += 1
+            repo = lake.graveler().repository("flights")
+            assert {branch.id for branch in repo.branches()} == {"main", "empty"}
+            assert [tag.id for tag in repo.tags()] == ["v0"]
+
+    each_call(made.lake, act)
+    assert kept > 15
 
 
 def test_another_run_dies_in_between(made: History) -> None:
