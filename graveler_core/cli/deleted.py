@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from dataclasses import asdict, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -12,7 +13,7 @@ import typer
 from graveler_core.cli.output import Column, Document, View
 from graveler_core.cli.session import Session
 from graveler_core.cli.terminal import time_for_machines, time_for_people
-from graveler_core.errors import Kind, NotFound
+from graveler_core.errors import NotFound
 
 if TYPE_CHECKING:
     from graveler_core.engine.cleaning import Cleaned
@@ -79,11 +80,8 @@ DELETED: View[DeletedRepository] = View(
 def deleted_now(session: Session, name: str) -> str:
     """Delete a repository, or complete its deletion; gives its uid."""
     uid = None
-    try:
+    with suppress(NotFound):  # it may be half deleted, or half migrated
         uid = session.graveler.repository(name).uid
-    except NotFound as e:
-        if e.kind is not Kind.RepositoryDeleting:
-            raise
     session.graveler.delete_repository(name)
     if uid is not None:
         return uid

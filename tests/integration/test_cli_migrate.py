@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.lifecycle.sources import entry, insert, make_tables, opened
+from graveler_core.errors import CorruptData
+from graveler_core.transfer.migration.write import Writing
 from tests.integration.command_line import Cli, paths, refused
 from tests.unit.engine.world import START
 
@@ -103,6 +105,25 @@ def test_a_source_that_changed(cli: Cli, source: str, here: Path) -> None:
     assert ran.out.startswith("flights: refused: repository 'flights': the source has changed since it was migrated")
     ran = cli("migrate", "verify", source)
     assert (ran.code, ran.lines) == (1, [["flights", "tag", "late", "missing", ""]])
+
+
+def test_a_migration_that_is_given_up(cli: Cli, source: str, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the error says: delete it, clean up, begin again."""
+
+    def dies(writing: Writing) -> None:
+        raise CorruptData("died here")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Writing, "tags", dies)
+        assert cli("migrate", "run", source).code == 1
+    assert cli("repo", "list", "--json").documents == []
+    tagged(here, "late")
+    ran = cli("migrate", "run", source)
+    assert ran.code == 1
+    assert "delete the repository, clean up, and begin again" in ran.out
+    ran = cli("repo", "delete", "graveler://flights", "--wait", "--alone")
+    assert (ran.code, ran.err) == (0, "")
+    assert cli("migrate", "run", source).out == "flights: migrated 1 branches, 1 tags, 1 commits, 2 staged records\n"
 
 
 def test_refusals(cli: Cli, source: str) -> None:

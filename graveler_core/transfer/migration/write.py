@@ -21,6 +21,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 
 import pyarrow as pa
 
@@ -100,7 +101,7 @@ class Writing:
         self.holding.require()
         for writes in (self._batch, self._named):
             if writes:
-                resent(lambda some=tuple(writes): set_many(self.stores.kv, some))  # type: ignore[misc]
+                resent(partial(set_many, self.stores.kv, writes))
         self.progress(len(self._named))
         self._batch, self._named, self._size = [], [], 0
 
@@ -146,7 +147,7 @@ class Writing:
         access.create(self.stores.kv, keys.cleanup(repo, layer.id), cleanup)
         if isinstance(layer, SealedToken):
             for table in self._staged(branch):
-                resent(lambda some=table: area.put_table(self.stores.kv, layer.token, some))  # type: ignore[misc]
+                resent(partial(area.put_table, self.stores.kv, layer.token, table))
             return layer
         blobs = self.stores.blobs.at(repo.storage_namespace)
         pieces = []
