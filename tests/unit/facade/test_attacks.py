@@ -385,6 +385,15 @@ def test_repositories_that_may_not_be_read_are_not_shown(world: World) -> None:
     assert [*g.deleted_repositories()] == []
 
 
+def test_branches_under_pressure_that_may_not_be_seen_are_not_shown(world: World) -> None:
+    for name in ("dev", "open"):
+        for number in range(12):
+            world.branch(name=name).remove_prefix(f"{number}/")
+    told = everything(Says(Action.READ_BRANCH, "arn:graveler:fs:::repository/repo/branch/dev", deny=True))
+    assert [item.branch.id for item in world.graveler().pressures()] == ["dev", "open"]
+    assert [item.branch.id for item in guarded(world, told).pressures()] == ["open"]
+
+
 def test_nobody_learns_what_exists(world: World) -> None:
     g = guarded(world, Told())
     for name in ("repo", "no-such-repository"):
