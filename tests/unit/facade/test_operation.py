@@ -13,6 +13,9 @@ from graveler_core.facade.operation import MARK, Call, Operation, operation
 from graveler_core.iam.principal import Principal
 from graveler_core.model.permission import Action, Request
 from tests.unit.facade.principals import AllBut, Says, Told
+from tests.unit.telemetry.conftest import Log, log
+
+__all__ = ["log"]
 
 
 class Stores:
@@ -37,6 +40,7 @@ def second(call: Call) -> list[Request]:
 class Handle:
     def __init__(self, principal: Principal | None = None) -> None:
         self._stores: Any = Stores(principal)
+        self._said = ("lake", "main")
         self.seen: list[object] = []
         self.done: list[object] = []
 
@@ -86,3 +90,41 @@ def test_wrong_arguments_are_told_as_ever(principal: Principal | None) -> None:
     with pytest.raises(TypeError, match="'many'"):
         handle.work()  # type: ignore[call-arg]
     assert handle.seen == handle.done == []
+
+
+class Whole:
+    """A handle on a whole store, whose arguments name the repository and the branch."""
+
+    def __init__(self) -> None:
+        self._stores: Any = Stores(None)
+        self._said = ("", "")
+
+    @operation("create branch", repository="repo", branch="name")
+    def create(self, name: str, repo: str = "flights") -> None:
+        """Anything."""
+
+    @operation("log")
+    def log(self) -> Iterator[int]:
+        """Lazy."""
+        yield 1
+
+
+def test_a_call_is_told_as_a_flow_of_its_handle(log: Log) -> None:
+    Handle(AllBut()).work([])
+    with pytest.raises(PermissionDenied):
+        Handle(Told()).work([])
+    first, last = log.records
+    assert (first.name, first.getMessage(), last.getMessage()) == ("graveler.work", "work ok", "work AccessDenied")
+    assert {(each.__dict__["repository"], each.__dict__["branch"]) for each in log.records} == {("lake", "main")}
+
+
+def test_arguments_name_what_the_handle_has_not(log: Log) -> None:
+    Whole().create("dev", repo="trains")
+    Whole().create(name="dev")
+    assert [each.__dict__["branch"] for each in log.records] == ["dev", "dev"]
+    assert [each.__dict__.get("repository") for each in log.records] == ["trains", None]
+
+
+def test_what_is_lazy_is_no_flow(log: Log) -> None:
+    assert [*Whole().log()] == [1]
+    assert log.records == []
