@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import cache
-from logging import getLogger
+from logging import INFO
 from os import PathLike
 from typing import TYPE_CHECKING
 
@@ -110,9 +110,13 @@ def principal_of(stores: Stores, credentials: Credentials | None) -> Principal |
 @cache
 def _say_that_it_is_open() -> None:
     """Once in a process, whatever number of stores it opens."""
-    getLogger("graveler.connect").info(
+    from graveler_core.telemetry.events import tell
+
+    tell(
+        "connect",
+        INFO,
         "a store was opened on which nothing is said about who may do what, so whoever can open it may do anything; "
-        "`graveler iam setup` changes that"
+        "`graveler iam setup` changes that",
     )
 
 

@@ -29,6 +29,16 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
         yield found
 
 
+@pytest.fixture(params=["sqlite", "postgresql"])
+def target(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """The URL of an empty store of each kind, to migrate into."""
+    if request.param == "sqlite":
+        yield f"sqlite:///{tmp_path}/target.db?durability=process"
+        return
+    with fresh_schema(request.getfixturevalue("postgresql_server")) as found:
+        yield found
+
+
 @pytest.fixture
 def lake(url: str) -> Lake:
     """Empty tables in it, and a store."""

@@ -66,9 +66,8 @@ def commit(repository: str, number: int) -> dict[str, object]:
     }
 
 
-def test_killed_processes_are_gone_on_with(url: str, tmp_path: Path) -> None:
+def test_killed_processes_are_gone_on_with(url: str, target: str, tmp_path: Path) -> None:
     fill(url, tmp_path)
-    target = f"sqlite:///{tmp_path}/target.db?durability=process"
 
     def run(writes: int) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-c", PROGRAM, url, target, str(writes)]
@@ -93,10 +92,9 @@ def test_killed_processes_are_gone_on_with(url: str, tmp_path: Path) -> None:
             assert not [finding for finding in repo.fsck(deep=True) if finding.damage]
 
 
-def test_two_processes_at_once(url: str, tmp_path: Path) -> None:
+def test_two_processes_at_once(url: str, target: str, tmp_path: Path) -> None:
     """One of them ends with all there; the other one with that, or with the word that it was not needed."""
     fill(url, tmp_path)
-    target = f"sqlite:///{tmp_path}/target.db?durability=process"
     command = [sys.executable, "-c", PROGRAM, url, target, "1000"]
     running = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(2)]
     said = [process.communicate()[0].decode() for process in running]
