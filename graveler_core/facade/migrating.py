@@ -1,10 +1,15 @@
-"""Migrating repositories from a SQL database. Thin, as `graveler`."""
+"""Migrating repositories from a SQL database. Thin, as `graveler`.
+
+What speaks to the database is imported when it is asked for: SQLAlchemy takes a third of a second, which nobody should
+wait who migrates nothing.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
 from graveler_core.engine.beginning import NewRepository
 from graveler_core.engine.migrating import begin_migration, leave_to_cleaner
@@ -20,10 +25,10 @@ from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.records.access import Held
 from graveler_core.stores import Stores
-from graveler_core.transfer.migration import compare as comparing
-from graveler_core.transfer.migration.report import Difference, Migrated, Progress
-from graveler_core.transfer.migration.run import Lifecycle, Plan, Wanted, migrate
-from graveler_core.transfer.migration.source import open_source
+
+if TYPE_CHECKING:
+    from graveler_core.transfer.migration.report import Difference, Migrated, Progress
+    from graveler_core.transfer.migration.run import Wanted
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +73,9 @@ class Migrating:
             InvalidInput: the URL is none, or the source has no such repository.
             Unavailable: the source cannot be reached, or has not these tables.
         """
+        from graveler_core.transfer.migration.run import Lifecycle, Plan, migrate
+        from graveler_core.transfer.migration.source import open_source
+
         plan = Plan(repositories, boundary_seed, dry_run)
         lifecycle = Lifecycle(partial(_begun, self._stores), partial(leave_to_cleaner, self._stores))
         with open_source(source) as opened:
@@ -81,16 +89,14 @@ class Migrating:
 
         Repositories, branches, tags, commits by their headers, staged records.
         """
-        with open_source(source) as opened:
-            yield from comparing.compare(self._stores, opened, repositories, progress=progress)
+        yield from self._compared(source, repositories, progress, contents=False)
 
     @operation("verify against source", needs.each(Action.READ_REPOSITORY), needs.each(*needs.SHOWN, whole=True))
     def verify_against(
         self, source: str, repositories: Collection[str] = (), *, progress: Progress = lambda more: None
     ) -> Iterator[Difference]:
         """As `compare_with`; also that all trees open, and that each commit holds what it held in the source."""
-        with open_source(source) as opened:
-            yield from comparing.compare(self._stores, opened, repositories, contents=True, progress=progress)
+        yield from self._compared(source, repositories, progress, contents=True)
 
     @operation("list migrated commits", needs.repository(Action.READ_REPOSITORY, Action.LIST_COMMITS, named="name"))
     def migrated_ids(self, name: str, after: str = "", limit: int | None = None) -> Listing[MigratedId]:
@@ -99,6 +105,15 @@ class Migrating:
         found = access.scan(self._stores.kv, folder, after=after)
         ids = (MigratedId(origin, held.value.commit_id) for origin, held in found)
         return Listing(ids, lambda item: item.origin, limit)
+
+    def _compared(
+        self, source: str, repositories: Collection[str], progress: Progress, *, contents: bool
+    ) -> Iterator[Difference]:
+        from graveler_core.transfer.migration.compare import compare
+        from graveler_core.transfer.migration.source import open_source
+
+        with open_source(source) as opened:
+            yield from compare(self._stores, opened, repositories, contents=contents, progress=progress)
 
 
 def _begun(stores: Stores, wanted: Wanted) -> Held[Repository]:

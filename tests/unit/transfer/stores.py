@@ -14,6 +14,7 @@ from graveler_core.model.copying import Copying
 from graveler_core.model.entities import Branch, Repository
 from graveler_core.model.ids import ObjectId, RepositoryId, StagingToken
 from graveler_core.model.layers import SealedToken
+from graveler_core.records import iam_layout
 from graveler_core.records import layout as keys
 from graveler_core.records.layout import Folder, Location
 from tests.unit.engine.flows import table
@@ -21,6 +22,8 @@ from tests.unit.engine.world import World, entry
 from tests.unit.records.samples import RECORDS, REPOSITORY
 
 Rows = dict[bytes, dict[bytes, bytes]]
+LAYOUTS = (keys.__name__, iam_layout.__name__)
+"""Where keys are built."""
 
 
 def rows(kv: Store) -> Rows:
@@ -57,7 +60,7 @@ def lived_in(kv: Store | None = None, staged: int = 3) -> World:
 
 
 def planted(kv: Store) -> None:
-    """A record under every kind of key that `records.layout` builds."""
+    """A record under every kind of key that `LAYOUTS` build."""
     cleanup = RECORDS["cleanup"].model_copy(update={"layer": SealedToken(token=StagingToken("repo/main:retired"))})
     for location, value in [(keys.cleanup(REPOSITORY, "repo/main:retired"), encode(cleanup)), *located()]:
         kv.set(location.partition, location.key, value)
@@ -82,10 +85,12 @@ def located() -> list[tuple[Location[Any], bytes]]:
 
 
 def _locations() -> Iterator[Location[Any]]:
-    for name, value in vars(keys).items():
-        if isinstance(value, Folder):
+    for name, value in [*vars(keys).items(), *vars(iam_layout).items()]:
+        if isinstance(value, Location):
+            yield value
+        elif isinstance(value, Folder):
             yield value.at("repo")
-        elif inspect.isfunction(value) and value.__module__ == keys.__name__ and not name.startswith("_"):
+        elif inspect.isfunction(value) and value.__module__ in LAYOUTS and not name.startswith("_"):
             types = get_type_hints(value)
             kind = types.pop("return")
             if getattr(get_origin(kind) or kind, "__module__", "") == keys.__name__:
