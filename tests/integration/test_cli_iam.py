@@ -29,12 +29,16 @@ def written(name: str = "ReadRaw", **change: object) -> str:
     return "policy.json"
 
 
-def test_setup(cli: Cli, here: Path) -> None:
+def test_setup(cli: Cli, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (made,) = cli("iam", "setup", "ada", "--json").documents
     assert set(made) == {"user", "access_key_id", "secret", "creation_date"}
     stores = open_stores("sqlite:///.graveler/meta.db")
     assert authenticate(stores.kv, SystemClock(), made["access_key_id"], made["secret"]).user == "ada"
     stores.close()
+    for closed in (("iam", "setup", "bob"), ("iam", "user", "list"), ("repo", "list")):
+        refused(cli(*closed), "wants credentials", "GRAVELER_ACCESS_KEY_ID")
+    monkeypatch.setenv("GRAVELER_ACCESS_KEY_ID", made["access_key_id"])
+    monkeypatch.setenv("GRAVELER_SECRET_ACCESS_KEY", made["secret"])
     refused(cli("iam", "setup", "bob"), "set up already")
     groups = [row["id"] for row in cli("iam", "group", "list", "--json").documents]
     assert groups == ["Admins", "Developers", "SuperUsers", "Viewers"]
@@ -138,6 +142,6 @@ def test_a_copied_store_has_the_same_users(flights: Cli) -> None:
     (made,) = flights("iam", "setup", "ada", "--json").documents
     assert flights("kv", "copy", "sqlite:///.graveler/meta.db", "sqlite:///copy.db").code == 0
     assert made["secret"].encode() not in Path("copy.db").read_bytes()
-    with graveler.connect("sqlite:///copy.db") as g:
-        assert g.iam.is_set_up
-        assert authenticate(g._stores.kv, SystemClock(), made["access_key_id"], made["secret"]).user == "ada"
+    shown = graveler.Credentials(made["access_key_id"], made["secret"])
+    with graveler.connect("sqlite:///copy.db", credentials=shown) as g:
+        assert [user.id for user in g.iam.users()] == ["ada"]
