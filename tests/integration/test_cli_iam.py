@@ -13,7 +13,7 @@ import graveler_core as graveler
 from graveler_core.iam.principal import authenticate
 from graveler_core.model.clock import SystemClock
 from graveler_core.wiring import open_stores
-from tests.integration.command_line import Cli, refused
+from tests.integration.command_line import Cli, paths, refused
 
 STATEMENT: dict[str, Any] = {
     "effect": "allow",
@@ -35,15 +35,49 @@ def test_setup(cli: Cli, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stores = open_stores("sqlite:///.graveler/meta.db")
     assert authenticate(stores.kv, SystemClock(), made["access_key_id"], made["secret"]).user == "ada"
     stores.close()
-    for closed in (("iam", "setup", "bob"), ("iam", "user", "list"), ("repo", "list")):
-        refused(cli(*closed), "wants credentials", "GRAVELER_ACCESS_KEY_ID")
-    monkeypatch.setenv("GRAVELER_ACCESS_KEY_ID", made["access_key_id"])
-    monkeypatch.setenv("GRAVELER_SECRET_ACCESS_KEY", made["secret"])
+    refused(cli("iam", "setup", "bob"), "this store wants credentials")
+    show(monkeypatch, made)
     refused(cli("iam", "setup", "bob"), "set up already")
     groups = [row["id"] for row in cli("iam", "group", "list", "--json").documents]
     assert groups == ["Admins", "Developers", "SuperUsers", "Viewers"]
     assert cli("iam", "member", "list", "Admins").lines[0][0] == "ada"
     assert not any(made["secret"].encode() in path.read_bytes() for path in here.rglob("*") if path.is_file())
+
+
+def show(monkeypatch: pytest.MonkeyPatch, made: dict[str, str]) -> None:
+    """From now on the command line shows these credentials."""
+    monkeypatch.setenv("GRAVELER_ACCESS_KEY_ID", made["access_key_id"])
+    monkeypatch.setenv("GRAVELER_SECRET_ACCESS_KEY", made["secret"])
+
+
+def test_the_command_line_is_asked_as_everybody(flights: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    (root,) = flights("iam", "setup", "root", "--json").documents
+    refused(flights("ls", "graveler://flights/main/"), "GRAVELER_ACCESS_KEY_ID")
+    monkeypatch.setenv("GRAVELER_ACCESS_KEY_ID", root["access_key_id"])
+    refused(flights("ls", "graveler://flights/main/"), "the secret is missing")
+    show(monkeypatch, root)
+    assert flights("iam", "user", "create", "eve").code == 0
+    assert flights("iam", "member", "add", "Viewers", "eve").code == 0
+    (eve,) = flights("iam", "credential", "create", "eve", "--json").documents
+    show(monkeypatch, {**eve, "secret": "wrong"})
+    ran = flights("ls", "graveler://flights/main/")
+    refused(ran, "do not belong together")
+    show(monkeypatch, eve)
+    assert paths(flights, "graveler://flights/main/") == ["raw/feb.csv", "raw/jan.csv", "readme"]
+    Path("content").write_bytes(b"new")
+    for verb in (
+        ("put", "content", "graveler://flights/main/new"),
+        ("rm", "graveler://flights/main/readme"),
+        ("merge", "graveler://flights/main", "graveler://flights/main"),
+        ("gc", "graveler://flights"),
+        ("repo", "delete", "graveler://flights", "--yes"),
+        ("iam", "user", "delete", "root"),
+    ):
+        refused(flights(*verb), "user 'eve' may not ")
+    show(monkeypatch, root)
+    assert flights("put", "content", "graveler://flights/main/new").code == 0
+    (made,) = flights("commit", "graveler://flights/main", "-m", "New", "--json").documents
+    assert made["committer"] == "ada"  # GRAVELER_COMMITTER; an administrator may choose
 
 
 def test_users_and_groups(cli: Cli) -> None:
@@ -144,4 +178,4 @@ def test_a_copied_store_has_the_same_users(flights: Cli) -> None:
     assert made["secret"].encode() not in Path("copy.db").read_bytes()
     shown = graveler.Credentials(made["access_key_id"], made["secret"])
     with graveler.connect("sqlite:///copy.db", credentials=shown) as g:
-        assert [user.id for user in g.iam.users()] == ["ada"]
+        assert g.iam.user("ada").id == "ada"
