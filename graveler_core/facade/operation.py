@@ -12,7 +12,7 @@ A rule that yields nothing has found its proof already: see `graveler_core.facad
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial, wraps
 from inspect import Signature, signature
@@ -107,10 +107,17 @@ def operation(
 
     def made(method: Callable[Concatenate[H, P], R]) -> Callable[Concatenate[H, P], R]:
         permitted = _permitted(method, rules)
-        if str(method.__annotations__.get("return", "")).startswith(LAZY):
-            called = permitted
-        else:
-            called = _told(permitted, name, (repository, branch))
+        lazy = str(method.__annotations__.get("return", "")).startswith(LAZY)
+        named = None if (repository, branch) == ("", "") else _by_arguments(method, repository, branch)
+
+        @wraps(method)
+        def called(self: H, /, *args: P.args, **kwargs: P.kwargs) -> R:
+            work = method if self._stores.principal is None else permitted
+            if lazy:
+                return work(self, *args, **kwargs)
+            said = self._said if named is None else named(self._said, args, kwargs)
+            return traced(name, *said, partial(work, self, *args, **kwargs))
+
         setattr(called, MARK, Operation(name, rules))
         return called
 
@@ -118,13 +125,13 @@ def operation(
 
 
 def _permitted(method: Callable[Concatenate[H, P], R], rules: tuple[Rule, ...]) -> Callable[Concatenate[H, P], R]:
-    @wraps(method)
+    """The method for those who have a principal."""
+
     def permitted(self: H, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        principal = self._stores.principal
-        if principal is None:
-            return method(self, *args, **kwargs)
         bound = _signature(method).bind(self, *args, **kwargs)
         bound.apply_defaults()
+        principal = self._stores.principal
+        assert principal is not None  # noqa: S101 - else the method itself is called
         call = Call(self, bound.arguments, principal)
         for rule in rules:
             for request in rule(call):
@@ -134,16 +141,21 @@ def _permitted(method: Callable[Concatenate[H, P], R], rules: tuple[Rule, ...]) 
     return permitted
 
 
-def _told(method: Callable[Concatenate[H, P], R], name: str, named: Said) -> Callable[Concatenate[H, P], R]:
-    @wraps(method)
-    def told(self: H, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        repository, branch = self._said
-        if named != ("", ""):
-            given = _signature(method).bind_partial(self, *args, **kwargs).arguments
-            repository, branch = (str(given.get(name, held)) for name, held in zip(named, self._said, strict=True))
-        return traced(name, repository, branch, partial(method, self, *args, **kwargs))
+def _by_arguments(
+    method: Callable[..., object], *names: str
+) -> Callable[[Said, Sequence[object], Mapping[str, object]], Said]:
+    """Finds the arguments that name a repository and a branch, without binding the others."""
+    places = [*signature(method).parameters]
+    at = [places.index(name) - 1 if name else 0 for name in names]
 
-    return told
+    def said(held: Said, args: Sequence[object], kwargs: Mapping[str, object]) -> Said:
+        repository, branch = (
+            known if not name else str(kwargs[name]) if name in kwargs else str(args[n]) if n < len(args) else known
+            for name, n, known in zip(names, at, held, strict=True)
+        )
+        return repository, branch
+
+    return said
 
 
 @cache
