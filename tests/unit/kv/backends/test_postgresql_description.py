@@ -49,6 +49,7 @@ def test_the_clocks_are_compared_over_the_time_of_the_answer(clock: float, ahead
     assert described((*ROW, clock), 1_000.0, 1_001.0)["clock_ahead"] == ahead
 
 
+@pytest.mark.xdist_group("settings of the server")  # which the workers of a run share
 @pytest.mark.parametrize("name", ["fsync", "full_page_writes"])
 def test_a_server_that_would_lose_writes(settings: str, postgresql_url: str, name: str) -> None:
     for other in ("fsync", "full_page_writes"):
