@@ -33,10 +33,20 @@ def logger_of(flow: str) -> logging.Logger:
 
 
 def tell(flow: str, level: int, text: str, /, **fields: Any) -> None:
-    """One event of a flow, if its level is wanted. Secrets are taken out of the values."""
+    """One event of a flow, if its level is wanted. Secrets are taken out of the values.
+
+    Never an error of its own: a process that has given up its rights since it began may not be able to load structlog
+    any more. Then the event goes out without what the host has bound.
+    """
     logger = logger_of(flow)
-    if logger.isEnabledFor(level):
-        _structured(flow, logger).log(level, text, **fields)
+    if not logger.isEnabledFor(level):
+        return
+    try:
+        structured = _structured(flow, logger)
+    except ImportError:
+        logger.log(level, text, extra=dict(_fit(None, "", fields)))
+    else:
+        structured.log(level, text, **fields)
 
 
 @contextmanager

@@ -225,3 +225,13 @@ except SlowDown:
 def test_a_host_that_configures_nothing_sees_and_loads_nothing() -> None:
     done = subprocess.run([sys.executable, "-c", SILENT], capture_output=True, text=True, check=True)
     assert (done.stdout, done.stderr) == ("[]\nraised\n", "")
+
+
+def test_an_event_needs_nothing_that_is_not_there(log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that may not read its own libraries any more still gives the answers of its flows."""
+    monkeypatch.setattr(events, "_bound", {})
+    monkeypatch.setitem(sys.modules, "structlog", None)
+    with pytest.raises(Unavailable, match="gone"):
+        traced("put", "flights", "main", raising(Unavailable("gone password=hidden")))
+    (record,) = log.records
+    assert (record.getMessage(), record.__dict__["repository"]) == ("put StoreUnreachable", "flights")
