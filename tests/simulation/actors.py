@@ -325,6 +325,7 @@ RARE_THEMES: dict[str, tuple[Act, ...]] = {
     ),
     cleaning.LAYERS: (put, put_many, put_many, commit_all, reset_all, recreate_branch, clean_up),
     cleaning.CONTESTED: (delete_only, delete_and_bring_back, clean_up),
+    cleaning.UNHEARD: (delete_and_bring_back, clean_up),
     cleaning.RESTORATIONS: (delete_only, delete_and_bring_back, bring_back, time_passes),
     cleaning.AT_THE_END: (
         put,

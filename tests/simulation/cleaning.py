@@ -30,9 +30,10 @@ from tests.simulation.world import World
 AMONG_OTHERS = "cleaning"
 LAYERS = "cleaning of layers"
 CONTESTED = "cleaning and restorations"
+UNHEARD = "cleaning and restorations, answers lost"
 AT_THE_END = "leftovers"
 RESTORATIONS = "restorations"
-THEMES = (AMONG_OTHERS, LAYERS, CONTESTED, AT_THE_END, RESTORATIONS)
+THEMES = (AMONG_OTHERS, LAYERS, CONTESTED, UNHEARD, AT_THE_END, RESTORATIONS)
 NOBODY = timedelta(0)
 WALKS = 5
 """After so many nothing is left: what stopped half-way is deleted, taken, its names given back; layers are claimed."""

@@ -13,7 +13,7 @@ from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.records.access import Held
 from graveler_core.refs.branches import list_branches
-from tests.simulation.cleaning import AMONG_OTHERS, AT_THE_END, CONTESTED, LAYERS, RESTORATIONS
+from tests.simulation.cleaning import AMONG_OTHERS, AT_THE_END, CONTESTED, LAYERS, RESTORATIONS, UNHEARD
 from tests.simulation.mutants.lifecycle import ACCESS
 from tests.simulation.mutants.plant import GARBAGE, instead, mutant
 
@@ -178,7 +178,7 @@ def restoration_activates_whatever_became_of_the_entry() -> Iterator[None]:
         yield
 
 
-@mutant(seed=112522, breaks=GARBAGE, theme=CONTESTED)
+@mutant(seed=1180, breaks=GARBAGE, theme=UNHEARD)
 def restoration_takes_a_changed_entry_for_a_removed_one() -> Iterator[None]:
     """A restoration whose removal of the entry is lost goes on, although a cleaner has the entry by now."""
     with instead((undelete, "_is_taken", lambda _: False)):
