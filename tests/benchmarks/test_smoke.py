@@ -26,6 +26,8 @@ SIZES = {
 }
 SIZE = SIZES["core"]
 ON_SPARK = set(suite("spark")) - {"plan"}
+SIZE_ON_SPARK = {"diff": 100_000}
+"""Fewer are one range, which no cut divides: the driver counts them by itself."""
 
 
 def test_every_suite_has_its_test() -> None:
@@ -58,9 +60,9 @@ def test_each_scenario_gives_rows(name: str, tmp_path: Path) -> None:
 def test_each_scenario_on_spark_gives_rows(name: str, tmp_path: Path) -> None:
     """On one master: who takes part is told of one by one, and everybody finds the same, or there are no rows."""
     scenarios = [suite("spark")[name]]
-    namespace = (tmp_path / "objects").as_uri()
+    namespace, size = (tmp_path / "objects").as_uri(), SIZE_ON_SPARK.get(name, 3_000)
     request = Request(
-        "spark", scenarios, "sqlite", ["process"], [3_000], 1, tmp_path, namespace=namespace, cluster="local[2]"
+        "spark", scenarios, "sqlite", ["process"], [size], 1, tmp_path, namespace=namespace, cluster="local[2]"
     )
     found = list(rows(request, lambda text: None))
     assert len({(row.name, row.unit) for row in found}) == len(found)
@@ -69,7 +71,9 @@ def test_each_scenario_on_spark_gives_rows(name: str, tmp_path: Path) -> None:
     if name == "plan":
         assert {row.most for row in found if row.unit == "pieces"} == {2}
         return
-    assert {row.name.rpartition(": ")[2] for row in found if row.unit == "CPU s"} == {"driver", "Java", "workers"}
+    roles = {row.name.rpartition(": ")[2] for row in found if row.unit == "CPU s"}
+    assert roles >= {"driver", "Java"}
+    assert "workers" in roles or name == "read_content", "Spark's own readers need none"
     assert all(row.least > 0 for row in found if "Java" in row.name)
     if name != "start":
         (compared,) = {row.unit for row in found if row.unit.startswith("of ")}
