@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from graveler_core.errors import InvalidInput
 from graveler_core.facade import identities
 from graveler_core.facade.listing import Listing
-from graveler_core.facade.operation import Said, operation
+from graveler_core.facade.operation import operation
 from graveler_core.iam import creation, credentials, deletion, entities, relations, simulation
 from graveler_core.iam.entities import GROUPS, POLICIES, USERS
 from graveler_core.iam.evaluation import Decision
@@ -20,6 +20,7 @@ from graveler_core.model.iam import Attachment, Group, NewCredential, Policy, Us
 from graveler_core.model.names import access_key, group_id, policy_id, prefix_key, user_id
 from graveler_core.model.permission import Action, group_resource, policy_resource, user_resource
 from graveler_core.stores import Stores
+from graveler_core.telemetry import Said
 
 
 class Access:

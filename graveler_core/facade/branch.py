@@ -36,7 +36,7 @@ from graveler_core.facade.addresses import of_entry, of_operations, of_table
 from graveler_core.facade.bringing import named_anew
 from graveler_core.facade.history import CommitRecord, commit_record
 from graveler_core.facade.listing import Listing
-from graveler_core.facade.operation import Said, operation
+from graveler_core.facade.operation import operation
 from graveler_core.facade.place import Place, on_branch
 from graveler_core.facade.snapshot import listed, required
 from graveler_core.model.changes import Change, StagedRecord
@@ -51,6 +51,7 @@ from graveler_core.model.permission import Action
 from graveler_core.refs import branches
 from graveler_core.segments.sorted_keys import prefix_end
 from graveler_core.stores import SortedRows, Stores
+from graveler_core.telemetry import Said
 
 
 class Branch:

@@ -17,7 +17,7 @@ from graveler_core.facade.access import Access
 from graveler_core.facade.health import Health
 from graveler_core.facade.listing import Listing
 from graveler_core.facade.migrating import Migrating
-from graveler_core.facade.operation import Said, operation
+from graveler_core.facade.operation import operation
 from graveler_core.facade.place import Place, on_branch
 from graveler_core.facade.repository import Repository
 from graveler_core.model.entities import DeletedRepository
@@ -25,6 +25,7 @@ from graveler_core.model.names import branch_id, prefix_key, repository_id
 from graveler_core.model.permission import Action
 from graveler_core.refs import repositories
 from graveler_core.stores import Stores
+from graveler_core.telemetry import Said
 
 
 class Graveler(Migrating, Health):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from graveler_core.engine import snapshot
-from graveler_core.facade.operation import Said
 from graveler_core.facade.place import Place
 from graveler_core.model.entities import Repository as RepositoryRecord
 from graveler_core.model.ids import RepositoryId
 from graveler_core.stores import Stores
+from graveler_core.telemetry import Said
 
 
 class Handle:

@@ -13,9 +13,10 @@ from graveler_core.diagnostics.doctor.diagnosis import Examined
 from graveler_core.diagnostics.doctor.examining import examine
 from graveler_core.diagnostics.plan import DiagnosticsPlan, DoctorPlan
 from graveler_core.facade import needs
-from graveler_core.facade.operation import Said, operation
+from graveler_core.facade.operation import operation
 from graveler_core.model.permission import Action
 from graveler_core.stores import Stores
+from graveler_core.telemetry import Said
 
 
 class Health:

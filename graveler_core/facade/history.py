@@ -14,7 +14,7 @@ from graveler_core.engine.rows import changes_of
 from graveler_core.facade import needs
 from graveler_core.facade.bringing import changed_by_entry
 from graveler_core.facade.listing import Listing
-from graveler_core.facade.operation import Said, operation
+from graveler_core.facade.operation import operation
 from graveler_core.facade.place import Place
 from graveler_core.model.changes import Change, ChangeSummary
 from graveler_core.model.entities import Commit
@@ -26,6 +26,7 @@ from graveler_core.objects.commits import StoredCommit
 from graveler_core.refs import log_token
 from graveler_core.refs.log import Step
 from graveler_core.stores import Stores
+from graveler_core.telemetry import Said
 
 
 @dataclass(frozen=True, slots=True, eq=False)

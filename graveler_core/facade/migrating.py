@@ -16,7 +16,7 @@ from graveler_core.engine.migrating import begin_migration, leave_to_cleaner
 from graveler_core.engine.snapshot import readable
 from graveler_core.facade import needs
 from graveler_core.facade.listing import Listing
-from graveler_core.facade.operation import Said, operation
+from graveler_core.facade.operation import operation
 from graveler_core.model.entities import Repository
 from graveler_core.model.ids import CommitId
 from graveler_core.model.names import repository_id
@@ -25,6 +25,7 @@ from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.records.access import Held
 from graveler_core.stores import Stores
+from graveler_core.telemetry import Said
 
 if TYPE_CHECKING:
     from graveler_core.transfer.migration.report import Difference, Migrated, Progress

@@ -12,22 +12,20 @@ A rule that yields nothing has found its proof already: see `graveler_core.facad
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cache, partial, wraps
+from functools import cache, wraps
 from inspect import Signature, signature
 from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, Protocol, TypeVar
 
 from graveler_core.facade.place import Place, through
 from graveler_core.model.permission import Request
 from graveler_core.stores import Stores
-from graveler_core.telemetry import traced
+from graveler_core.telemetry import Said, traced
 
 if TYPE_CHECKING:
     from graveler_core.iam.principal import Principal
 
-Said = tuple[str, str]
-"""The repository and the branch of a handle, as logs and spans say them; empty where it has none."""
 LAZY: Final = ("Iterator[", "Listing[", "pa.RecordBatchReader")
 """What methods give that read nothing before they are asked for it."""
 MARK: Final = "__operation__"
@@ -41,7 +39,7 @@ class Guarded(Protocol):
     def _stores(self) -> Stores: ...
 
     @property
-    def _said(self) -> Said: ...
+    def _said(self) -> Said: ...  # the handle's repository and branch
 
 
 H = TypeVar("H", bound=Guarded)
@@ -107,17 +105,15 @@ def operation(
 
     def made(method: Callable[Concatenate[H, P], R]) -> Callable[Concatenate[H, P], R]:
         permitted = _permitted(method, rules)
-        lazy = str(method.__annotations__.get("return", "")).startswith(LAZY)
-        named = None if (repository, branch) == ("", "") else _by_arguments(method, repository, branch)
 
         @wraps(method)
-        def called(self: H, /, *args: P.args, **kwargs: P.kwargs) -> R:
-            work = method if self._stores.principal is None else permitted
-            if lazy:
-                return work(self, *args, **kwargs)
-            said = self._said if named is None else named(self._said, args, kwargs)
-            return traced(name, *said, partial(work, self, *args, **kwargs))
+        def guarded(self: H, /, *args: P.args, **kwargs: P.kwargs) -> R:
+            if self._stores.principal is None:
+                return method(self, *args, **kwargs)
+            return permitted(self, *args, **kwargs)
 
+        lazy = str(method.__annotations__.get("return", "")).startswith(LAZY)
+        called = guarded if lazy else traced(name, _where(method, repository, branch))(guarded)
         setattr(called, MARK, Operation(name, rules))
         return called
 
@@ -141,21 +137,23 @@ def _permitted(method: Callable[Concatenate[H, P], R], rules: tuple[Rule, ...]) 
     return permitted
 
 
-def _by_arguments(
-    method: Callable[..., object], *names: str
-) -> Callable[[Said, Sequence[object], Mapping[str, object]], Said]:
-    """Finds the arguments that name a repository and a branch, without binding the others."""
+def _where(
+    method: Callable[Concatenate[H, P], object], repository: str, branch: str
+) -> Callable[Concatenate[H, P], Said]:
+    """Finds the repository and the branch of a call: those of its handle, or the arguments that name them."""
     places = [*signature(method).parameters]
-    at = [places.index(name) - 1 if name else 0 for name in names]
 
-    def said(held: Said, args: Sequence[object], kwargs: Mapping[str, object]) -> Said:
-        repository, branch = (
-            known if not name else str(kwargs[name]) if name in kwargs else str(args[n]) if n < len(args) else known
-            for name, n, known in zip(names, at, held, strict=True)
-        )
-        return repository, branch
+    def where(self: H, /, *args: P.args, **kwargs: P.kwargs) -> Said:
+        def of(known: str, name: str) -> str:
+            if not name:
+                return known
+            at = places.index(name) - 1
+            return str(kwargs[name]) if name in kwargs else str(args[at]) if at < len(args) else known
 
-    return said
+        held = self._said
+        return of(held[0], repository), of(held[1], branch)
+
+    return where
 
 
 @cache

@@ -11,7 +11,7 @@ from graveler_core.engine.listing import PAGE_ROWS, PageSource, Window
 from graveler_core.errors import Kind, NotFound
 from graveler_core.facade import needs
 from graveler_core.facade.listing import Listing
-from graveler_core.facade.operation import Said, operation
+from graveler_core.facade.operation import operation
 from graveler_core.facade.place import Place
 from graveler_core.model.entities import Repository as RepositoryRecord
 from graveler_core.model.entry import ENTRY_SCHEMA, CommonPrefix, Entry
@@ -20,6 +20,7 @@ from graveler_core.model.names import path_key, prefix_key
 from graveler_core.model.permission import Action
 from graveler_core.refs.expression import Resolved
 from graveler_core.stores import Stores
+from graveler_core.telemetry import Said
 
 ARROW_PAGE_ROWS = 65_536
 

@@ -6,10 +6,9 @@ import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from typing import Protocol
 
-from graveler_core.telemetry import traced
+from graveler_core.telemetry import Said, traced
 
 
 class Background(Protocol):
@@ -47,10 +46,14 @@ class Aside:
             if self._pool is None or self._process != os.getpid():  # no thread lives on in a forked child
                 self._pool = ThreadPoolExecutor(1, thread_name_prefix="graveler-background")
                 self._process = os.getpid()
-            self._pool.submit(partial(traced, "background", "", "", work, changes=False))
+            self._pool.submit(traced("background", _nowhere, changes=False)(work))
 
     def close(self) -> None:
         with self._lock:
             pool, self._pool = self._pool, None
         if pool is not None and self._process == os.getpid():
             pool.shutdown()
+
+
+def _nowhere() -> Said:
+    return ("", "")

@@ -4,6 +4,6 @@ Silent by default, as a library is: no handler but one that drops, no exporter. 
 does so with `--log-level`.
 """
 
-from graveler_core.telemetry.flows import Flow, changes_history, flow, retried, traced
+from graveler_core.telemetry.flows import Flow, Said, changes_history, flow, retried, traced
 
-__all__ = ["Flow", "changes_history", "flow", "retried", "traced"]
+__all__ = ["Flow", "Said", "changes_history", "flow", "retried", "traced"]

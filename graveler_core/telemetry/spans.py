@@ -38,13 +38,14 @@ class _Sight:
 _sight = _Sight()
 
 
-def wanted() -> bool:
-    """Whether somebody takes spans."""
-    if _sight.installed:
-        return True
-    now = time.monotonic()
+def wanted(now: float) -> bool:
+    """Whether somebody takes spans.
+
+    Args:
+        now: Seconds of the monotonic clock.
+    """
     if now < _sight.look_at:
-        return False
+        return _sight.installed
     _sight.look_at = now + AGAIN
     if "opentelemetry.trace" not in sys.modules:  # so nobody can have installed an SDK
         return False
@@ -61,7 +62,7 @@ def span(name: str, attributes: Mapping[str, Any]) -> Iterator[Span | None]:
     Args:
         name: Of the flow; the span is `graveler.<name>`, with underscores for blanks.
     """
-    if not wanted():
+    if not wanted(time.monotonic()):
         yield None
         return
     # What an exception says may hold what users wrote; its kind is recorded by `close`.

@@ -6,6 +6,7 @@ import logging
 import subprocess
 import sys
 from collections.abc import Callable
+from typing import TypeVar
 
 import pytest
 import structlog
@@ -20,6 +21,7 @@ from graveler_core.telemetry import events, flow, flows, spans, traced
 from tests.unit.engine.world import World
 from tests.unit.telemetry.conftest import Log
 
+T = TypeVar("T")
 WRONG: list[tuple[BaseException, str, str, bool]] = [
     (NoChanges("nothing to commit"), "INFO", "NoChanges", False),
     (NotFound("no such branch", kind=Kind.BranchNotFound), "INFO", "BranchNotFound", False),
@@ -40,8 +42,12 @@ def raising(error: BaseException) -> Callable[[], None]:
     return call
 
 
+def told(name: str, repository: str, branch: str, call: Callable[[], T], changes: bool | None = None) -> T:
+    return traced(name, lambda: (repository, branch), changes=changes)(call)()
+
+
 def test_a_flow_that_changes_history_is_told_with_its_fields(log: Log) -> None:
-    assert traced("commit", "flights", "main", lambda: 7, changes=True) == 7
+    assert told("commit", "flights", "main", lambda: 7, changes=True) == 7
     (record,) = log.records
     assert (record.name, record.levelname, record.getMessage()) == ("graveler.commit", "INFO", "commit ok")
     said = record.__dict__
@@ -58,16 +64,16 @@ def test_a_flow_that_changes_history_is_told_with_its_fields(log: Log) -> None:
     ],
 )
 def test_what_is_worth_a_line_is_known_by_its_name(log: Log, name: str, changes: bool) -> None:
-    traced(name, "flights", "main", lambda: None)
+    told(name, "flights", "main", lambda: None)
     (record,) = log.records
     assert (record.name, record.levelname) == (f"graveler.{name.replace(' ', '_')}", "INFO" if changes else "DEBUG")
 
 
 def test_one_that_reads_is_told_in_detail_only(log: Log) -> None:
-    traced("get", "flights", "main", lambda: None)
+    told("get", "flights", "main", lambda: None)
     assert log.told == [("DEBUG", "get ok")]
     logging.getLogger("graveler").setLevel(logging.INFO)
-    traced("get", "flights", "main", lambda: None)
+    told("get", "flights", "main", lambda: None)
     assert len(log.records) == 1
 
 
@@ -75,7 +81,7 @@ def test_one_that_reads_is_told_in_detail_only(log: Log) -> None:
 def test_what_takes_long_is_told_whatever_it_does(log: Log, monkeypatch: pytest.MonkeyPatch, level: int) -> None:
     monkeypatch.setattr(flows, "LONG", 0.0)
     logging.getLogger("graveler").setLevel(level)
-    traced("diff", "flights", "", lambda: None)
+    told("diff", "flights", "", lambda: None)
     assert log.told == [("INFO", "diff ok")]
     assert not hasattr(log.records[0], "branch")
 
@@ -87,7 +93,7 @@ def test_an_error_is_told_by_its_kind_never_by_its_message(  # noqa: PLR0917
 ) -> None:
     logging.getLogger("graveler").setLevel(level)
     with pytest.raises(type(error)):
-        traced("merge", "flights", "main", raising(error))
+        told("merge", "flights", "main", raising(error))
     if level == logging.DEBUG or name == "ERROR":
         assert log.told == [(name, f"merge {kind}")]
         assert all(text not in repr(log.records[0].__dict__) for text in error.args)
@@ -128,7 +134,7 @@ def test_a_spent_budget_says_how_often_it_tried_to_who_listens_to_warnings_alone
             stores.clock.sleep(2)
 
     with pytest.raises(SlowDown):
-        traced("commit", "flights", "main", call, changes=True)
+        told("commit", "flights", "main", call, changes=True)
     (record,) = log.records
     assert (record.getMessage(), record.attempts) == ("commit RetriesExhausted", 3)  # type: ignore[attr-defined]
 
@@ -138,7 +144,7 @@ def test_a_span_says_how_it_ended(
     exported: InMemorySpanExporter, error: BaseException, name: str, kind: str, fault: bool
 ) -> None:
     with pytest.raises(type(error)):
-        traced("merge", "flights", "main", raising(error))
+        told("merge", "flights", "main", raising(error))
     (span,) = exported.get_finished_spans()
     assert span.name == "graveler.merge"
     expected = {
@@ -155,7 +161,7 @@ def test_a_span_says_how_it_ended(
 
 def test_a_span_stands_below_the_hosts_and_flows_below_it(exported: InMemorySpanExporter) -> None:
     with trace.get_tracer("host").start_as_current_span("request") as request:
-        traced("merge", "flights", "", lambda: traced("commit", "flights", "main", lambda: None))
+        told("merge", "flights", "", lambda: told("commit", "flights", "main", lambda: None))
     inner, outer = (s for s in exported.get_finished_spans() if s.name.startswith("graveler."))
     assert (inner.name, outer.name) == ("graveler.commit", "graveler.merge")
     assert inner.parent is not None
@@ -167,15 +173,12 @@ def test_a_span_stands_below_the_hosts_and_flows_below_it(exported: InMemorySpan
 def test_an_sdk_that_comes_later_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trace, "_TRACER_PROVIDER", None)
     monkeypatch.setattr(spans, "_sight", spans._Sight())
-    now = [100.0]
-    monkeypatch.setattr(spans.time, "monotonic", lambda: now[0])
-    assert not spans.wanted()
+    assert not spans.wanted(100.0)
     from opentelemetry.sdk.trace import TracerProvider
 
     monkeypatch.setattr(trace, "_TRACER_PROVIDER", TracerProvider())
-    assert not spans.wanted()
-    now[0] += spans.AGAIN
-    assert spans.wanted()
+    assert not spans.wanted(100.0 + spans.AGAIN / 2)
+    assert spans.wanted(100.0 + spans.AGAIN)
 
 
 def test_a_flow_is_in_the_context_of_what_the_host_logs(log: Log) -> None:
@@ -213,10 +216,10 @@ from graveler_core.errors import SlowDown
 from graveler_core.telemetry import traced
 def busy():
     raise SlowDown("busy")
-traced("get", "r", "b", lambda: None)
+traced("get", lambda: ("r", "b"))(lambda: None)()
 print(sorted({"structlog", "opentelemetry"} & set(sys.modules)))
 try:
-    traced("commit", "r", "b", busy, changes=True)
+    traced("commit", lambda: ("r", "b"), changes=True)(busy)()
 except SlowDown:
     print("raised")
 """
@@ -232,6 +235,6 @@ def test_an_event_needs_nothing_that_is_not_there(log: Log, monkeypatch: pytest.
     monkeypatch.setattr(events, "_bound", {})
     monkeypatch.setitem(sys.modules, "structlog", None)
     with pytest.raises(Unavailable, match="gone"):
-        traced("put", "flights", "main", raising(Unavailable("gone password=hidden")))
+        told("put", "flights", "main", raising(Unavailable("gone password=hidden")))
     (record,) = log.records
     assert (record.getMessage(), record.__dict__["repository"]) == ("put StoreUnreachable", "flights")
