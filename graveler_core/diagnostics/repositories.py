@@ -18,6 +18,7 @@ from graveler_core.model.compaction import CompactionSettings, Thresholds
 from graveler_core.model.entities import Repository
 from graveler_core.records import access
 from graveler_core.records import layout as keys
+from graveler_core.records.location import Folder
 from graveler_core.stores import Stores
 
 
@@ -147,13 +148,13 @@ def _namespace(stores: Stores, budget: Budget, section: Section, repo: Repositor
     return found
 
 
-def _keys(stores: Stores, folder: keys.Folder[Any]) -> Iterator[object]:
+def _keys(stores: Stores, folder: Folder[Any]) -> Iterator[object]:
     """The rows of a folder, undecoded: to be counted."""
     return stores.kv.scan(folder.partition, prefix=folder.prefix)
 
 
 def _standing(
-    stores: Stores, plan: DiagnosticsPlan, budget: Budget, section: Section, folder: keys.Folder[Any]
+    stores: Stores, plan: DiagnosticsPlan, budget: Budget, section: Section, folder: Folder[Any]
 ) -> dict[str, Any]:
     """How many records of what waits there are, and since when the oldest."""
     oldest: list[datetime] = []

@@ -45,7 +45,7 @@ from graveler_core.model.layers import MAX_LAYERS, Layer, PrefixRemoval, PrefixR
 from graveler_core.model.protection import Action
 from graveler_core.records import access
 from graveler_core.records import layout as keys
-from graveler_core.records.layout import Location
+from graveler_core.records.location import Location
 from graveler_core.staging import area, segment_layer
 from graveler_core.staging.stack import Stack, drop
 from graveler_core.stores import Registers, SortedRows, Stores

@@ -16,7 +16,7 @@ from typing import Final
 from graveler_core.errors import GravelerError
 from graveler_core.model.entities import Cleanup
 from graveler_core.records import access
-from graveler_core.records.layout import Location
+from graveler_core.records.location import Location
 from graveler_core.stores import Stores
 
 EVERY: Final = 300.0

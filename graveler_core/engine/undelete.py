@@ -28,6 +28,7 @@ from graveler_core.model.ids import Nonce, RepositoryId
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.records.access import Held
+from graveler_core.records.location import Location
 from graveler_core.refs import repositories
 from graveler_core.stores import Stores
 
@@ -163,7 +164,7 @@ def _initial(stores: Stores, repo: Repository) -> Held[Repository]:
     raise AssertionError("attempts() raises when it ends")
 
 
-def _where(held: Entry) -> keys.Location[DeletedRepository]:
+def _where(held: Entry) -> Location[DeletedRepository]:
     repo = held.value.repository
     return keys.deleted_repository(repo.id, repo.uid)
 

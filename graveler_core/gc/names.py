@@ -17,6 +17,7 @@ from graveler_core.model.ids import CommitId
 from graveler_core.model.layers import SealedToken
 from graveler_core.records import access
 from graveler_core.records import layout as keys
+from graveler_core.records.location import Folder
 from graveler_core.staging import area
 from graveler_core.staging.stack import layers_of
 
@@ -108,7 +109,7 @@ class Names:
             return
         self.log_head = None if held is None else held.value.commit_id
 
-    def _folder(self, folder: keys.Folder[R], thing: Thing, keep: Callable[[str, R], None]) -> Iterator[Finding]:
+    def _folder(self, folder: Folder[R], thing: Thing, keep: Callable[[str, R], None]) -> Iterator[Finding]:
         for row in self.kv.scan(folder.partition, prefix=folder.prefix):
             name = row.key.removeprefix(folder.prefix).decode(errors="backslashreplace")
             try:

@@ -30,7 +30,7 @@ from graveler_core.model.ids import EntityUid, GroupId, PolicyId, UserId
 from graveler_core.records import access
 from graveler_core.records import iam_layout as keys
 from graveler_core.records.access import Held
-from graveler_core.records.layout import Folder, Location
+from graveler_core.records.location import Folder, Location
 
 E = TypeVar("E", bound=Entity)
 Named = tuple[EntityUid, Location[Any], Held[Any]]

@@ -19,7 +19,7 @@ from graveler_core.model.ids import EntityUid, UserId
 from graveler_core.records import access
 from graveler_core.records import iam_layout as keys
 from graveler_core.records.access import Held
-from graveler_core.records.layout import Folder
+from graveler_core.records.location import Folder
 
 R = TypeVar("R", Membership, Attachment)
 

@@ -15,7 +15,7 @@ from graveler_core.errors import CorruptData, OutcomeUnknown, PredicateFailed, S
 from graveler_core.kv.bulk import delete_together, deletes_together, get_many
 from graveler_core.kv.store import Predicate, Store
 from graveler_core.model.entities import Record
-from graveler_core.records.layout import Folder, Location
+from graveler_core.records.location import Folder, Location
 
 R = TypeVar("R", bound=Record)
 LOST_ANSWERS = 3

@@ -27,7 +27,8 @@ from graveler_core.model.iam import (
     UserCredential,
 )
 from graveler_core.model.ids import AccessKeyId, GroupId, PolicyId, UserId
-from graveler_core.records.layout import IAM, Folder, Location
+from graveler_core.records.layout import IAM
+from graveler_core.records.location import Folder, Location
 
 USERS = Folder(IAM, b"users/", User)
 GROUPS = Folder(IAM, b"groups/", Group)

@@ -34,7 +34,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Generic, TypeVar
 
 from graveler_core.model.compaction import CompactionHistory, CompactionSettings, StagedCounts
 from graveler_core.model.copying import Copying
@@ -47,7 +46,6 @@ from graveler_core.model.entities import (
     Layout,
     NamespaceClaim,
     Operation,
-    Record,
     Repository,
     Sweeping,
     Tag,
@@ -65,41 +63,13 @@ from graveler_core.model.ids import (
 from graveler_core.model.layers import SealedToken
 from graveler_core.model.migration import MigratedCommit, Migration
 from graveler_core.model.references import InternalReference, ReferenceEvent
-
-R = TypeVar("R", bound=Record)
+from graveler_core.records.location import Folder, Location
 
 GRAVELER = b"graveler"
 DELETED = b"graveler_deleted"
 STATS = b"graveler_stats"
 IAM = b"graveler_iam"
 COPY = b"graveler_copy"
-
-
-@dataclass(frozen=True, slots=True)
-class Location(Generic[R]):
-    """Where one record is kept, and what it is."""
-
-    partition: bytes
-    key: bytes
-    model: type[R]
-
-    @property
-    def name(self) -> str:
-        """How an error names the record."""
-        return f"{self.partition.decode(errors='replace')}/{self.key.decode(errors='replace')}"
-
-
-@dataclass(frozen=True, slots=True)
-class Folder(Generic[R]):
-    """All records of one kind in a partition, in key order."""
-
-    partition: bytes
-    prefix: bytes
-    model: type[R]
-
-    def at(self, name: str) -> Location[R]:
-        """The location of the record of this name."""
-        return Location(self.partition, self.prefix + name.encode(), self.model)
 
 
 REPOSITORIES = Folder(GRAVELER, b"repos/", Repository)

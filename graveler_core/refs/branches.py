@@ -13,7 +13,7 @@ from graveler_core.model.references import ReferenceType
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.records.access import Held
-from graveler_core.records.layout import Location
+from graveler_core.records.location import Location
 
 
 def new_branch(ids: IdSource, repo: Repository, name: BranchId, commit: CommitId, past: str = "") -> Branch:

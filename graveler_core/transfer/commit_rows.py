@@ -19,6 +19,7 @@ from graveler_core.model.ids import CommitId, ObjectId
 from graveler_core.model.index import Place
 from graveler_core.objects.objects import decode_object
 from graveler_core.records import layout as keys
+from graveler_core.records.location import Folder
 from graveler_core.transfer.commit_graph import CommitGraph, Flags, IdSet, binary_id
 from graveler_core.transfer.format import DumpWriter
 from graveler_core.transfer.format import Kind as Rows
@@ -133,7 +134,7 @@ class CommitRows:
             named |= runs
         return named
 
-    def _of_commits(self, folder: keys.Folder[Any]) -> Iterator[tuple[int, bytes | None]]:
+    def _of_commits(self, folder: Folder[Any]) -> Iterator[tuple[int, bytes | None]]:
         """What a folder holds for each commit that was found, in the order of their ids; None for nothing."""
         graph, place = self.graph, 0
         for row in self.kv.scan(folder.partition, prefix=folder.prefix):

@@ -45,6 +45,7 @@ from graveler_core.objects.objects import Write, encode_object
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.records.access import Held
+from graveler_core.records.location import Location
 from graveler_core.refs import repositories
 from graveler_core.refs.branches import new_branch
 from graveler_core.stores import Stores
@@ -223,7 +224,7 @@ def _writes(work: _Restore, row: Row) -> list[Write]:
     match row.kind:
         case Rows.SETTING:
             name, _, record = data.partition(b"\0")
-            at: keys.Location[Any] = SETTINGS[name][1](repo)
+            at: Location[Any] = SETTINGS[name][1](repo)
         case Rows.FOREIGN:
             return work.foreign.take(data)
         case Rows.COMMIT:

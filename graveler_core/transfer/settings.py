@@ -10,8 +10,9 @@ from graveler_core.errors import CorruptData
 from graveler_core.model.compaction import CompactionSettings
 from graveler_core.model.entities import Record, Repository
 from graveler_core.records import layout as keys
+from graveler_core.records.location import Location
 
-SETTINGS: dict[bytes, tuple[type[Record], Callable[[Repository], keys.Location[Any]]]] = {
+SETTINGS: dict[bytes, tuple[type[Record], Callable[[Repository], Location[Any]]]] = {
     b"compaction": (CompactionSettings, keys.compaction_settings),
 }
 """What each is and where it is kept, in the order of the names."""

@@ -30,7 +30,7 @@ from graveler_core.model.index import Run
 from graveler_core.model.layers import Layer, PrefixRemoval, PrefixRestoration, SealedToken, SegmentLayer
 from graveler_core.objects.objects import Objects, decode_object
 from graveler_core.records import layout as keys
-from graveler_core.records.layout import Location
+from graveler_core.records.location import Location
 from graveler_core.staging import segment_layer
 from tests.simulation.history import AGAIN, Value
 from tests.simulation.schedule import Fate

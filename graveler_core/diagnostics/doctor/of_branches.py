@@ -20,6 +20,7 @@ from graveler_core.model.ids import BranchId
 from graveler_core.model.layers import MAX_LAYERS
 from graveler_core.records import access
 from graveler_core.records import layout as keys
+from graveler_core.records.location import Folder
 
 NEAR = MAX_LAYERS * 8 // 10
 """So many layers are near to where bulk writes are refused."""
@@ -191,5 +192,5 @@ def _namespace(of: Examination, repo: Repository) -> None:
         of.ahead(f"{repo.storage_namespace}/{first.address}", first.mtime)
 
 
-def _scanned(of: Examination, repo: Repository, folder: keys.Folder[Any]) -> Iterator[tuple[str, access.Held[Any]]]:
+def _scanned(of: Examination, repo: Repository, folder: Folder[Any]) -> Iterator[tuple[str, access.Held[Any]]]:
     return access.scan(of.stores.kv, folder, damaged=lambda e: of.damaged(f"graveler://{repo.id}", e))

@@ -21,6 +21,7 @@ from graveler_core.model.entities import NamespaceClaim
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.records.access import Held
+from graveler_core.records.location import Location
 
 Row = tuple[str, Held[NamespaceClaim]]
 
@@ -47,7 +48,7 @@ def _orphans(work: Work, rows: Sequence[Row]) -> None:
 def _unowned(work: Work, rows: Sequence[Row], looks_at_entry: bool) -> list[Row]:
     """Those whose owner's entry, or record, does not stand."""
     owners = [(held.value.repository, held.value.owner) for _, held in rows]
-    wheres: list[keys.Location[Any]] = [
+    wheres: list[Location[Any]] = [
         keys.deleted_repository(name, uid) if looks_at_entry else keys.repository(name) for name, uid in owners
     ]
     found = access.read_many(work.stores.kv, wheres)

@@ -35,6 +35,7 @@ from graveler_core.model.ids import Nonce
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.records.access import Held
+from graveler_core.records.location import Location
 from graveler_core.refs import repositories
 from graveler_core.staging.stack import layers_of
 
@@ -171,6 +172,6 @@ def _release(work: Work, repo: Repository) -> None:
         access.remove(work.stores.kv, where, claim)
 
 
-def _where(held: Held[DeletedRepository]) -> keys.Location[DeletedRepository]:
+def _where(held: Held[DeletedRepository]) -> Location[DeletedRepository]:
     repo = held.value.repository
     return keys.deleted_repository(repo.id, repo.uid)

@@ -34,6 +34,7 @@ from graveler_core.model.ids import BranchId
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.records.access import Held
+from graveler_core.records.location import Folder, Location
 from graveler_core.stores import Registers
 
 Found = tuple[str, Held[Cleanup]]
@@ -52,7 +53,7 @@ def live(work: Work, at: Position) -> Iterator[Step]:
 
 
 def _folders(work: Work, repo: Repository, inner: Position) -> Iterator[Step]:
-    parts: list[tuple[str, keys.Folder[Any], Callable[[Work, Repository, Sequence[Any]], None]]] = [
+    parts: list[tuple[str, Folder[Any], Callable[[Work, Repository, Sequence[Any]], None]]] = [
         ("cleanup", keys.cleanups(repo), _layers),
         ("ops", keys.operations(repo), _operations),
         ("compactions", keys.compaction_histories(repo), _histories),
@@ -149,5 +150,5 @@ def _histories(work: Work, repo: Repository, rows: Sequence[tuple[str, Held[Comp
     work.done.records += _removed(work, found)
 
 
-def _removed(work: Work, found: Sequence[tuple[keys.Location[Any], Held[Any]]]) -> int:
+def _removed(work: Work, found: Sequence[tuple[Location[Any], Held[Any]]]) -> int:
     return len(found) if work.plan.dry_run else access.remove_many(work.stores.kv, found)

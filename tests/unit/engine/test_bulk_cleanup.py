@@ -11,7 +11,7 @@ from graveler_core.model.entities import Cleanup
 from graveler_core.model.layers import SegmentLayer
 from graveler_core.records import access
 from graveler_core.records import layout as keys
-from graveler_core.records.layout import Folder
+from graveler_core.records.location import Folder
 from graveler_core.staging.stack import Stack, drop, layers_of
 from tests.unit.engine.flows import table
 from tests.unit.engine.interposed import Crash, Interposed

@@ -18,6 +18,7 @@ from graveler_core.model.entities import Commit, Tag
 from graveler_core.model.ids import CommitId
 from graveler_core.records import access
 from graveler_core.records import layout as keys
+from graveler_core.records.location import Location
 from graveler_core.stores import Hooks
 from tests.unit.engine.flows import table
 from tests.unit.engine.world import World, entry
@@ -33,7 +34,7 @@ def anew(world: World) -> Repository:
     return world.graveler().repository("repo")
 
 
-def lose(world: World, where: keys.Location[Commit]) -> None:
+def lose(world: World, where: Location[Commit]) -> None:
     world.kv.delete(where.partition, where.key)
 
 

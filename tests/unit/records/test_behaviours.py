@@ -21,7 +21,7 @@ from graveler_core.model.entities import Branch, Record, Tag
 from graveler_core.model.ids import BranchId, CommitId, MetarangeId, RepositoryUid, StagingToken, TagId
 from graveler_core.records import access
 from graveler_core.records import layout as keys
-from graveler_core.records.layout import Folder, Location
+from graveler_core.records.location import Folder, Location
 from tests.unit.records.samples import RECORDS, REPOSITORY, SINCE
 
 BRANCH = Branch.model_validate(RECORDS["branch"])

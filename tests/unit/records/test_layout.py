@@ -19,7 +19,7 @@ from graveler_core.model.ids import (
 )
 from graveler_core.records import iam_layout as iam_keys
 from graveler_core.records import layout as keys
-from graveler_core.records.layout import Location
+from graveler_core.records.location import Location
 from tests.unit.records.iam_samples import KEY
 from tests.unit.records.samples import RECORDS, REPOSITORY
 

@@ -16,7 +16,7 @@ from graveler_core.model.ids import ObjectId, RepositoryId, StagingToken
 from graveler_core.model.layers import SealedToken
 from graveler_core.records import iam_layout
 from graveler_core.records import layout as keys
-from graveler_core.records.layout import Folder, Location
+from graveler_core.records.location import Folder, Location
 from tests.unit.engine.flows import table
 from tests.unit.engine.world import World, entry
 from tests.unit.records.samples import RECORDS, REPOSITORY
@@ -93,7 +93,7 @@ def _locations() -> Iterator[Location[Any]]:
         elif inspect.isfunction(value) and value.__module__ in LAYOUTS and not name.startswith("_"):
             types = get_type_hints(value)
             kind = types.pop("return")
-            if getattr(get_origin(kind) or kind, "__module__", "") == keys.__name__:
+            if getattr(get_origin(kind) or kind, "__module__", "") in (keys.__name__, Location.__module__):
                 yield from _within(value(**{argument: _argument(kind) for argument, kind in types.items()}))
 
 

@@ -19,6 +19,7 @@ from graveler_core.model.index import Index, Place, Run
 from graveler_core.objects.commits import prepare
 from graveler_core.records import access
 from graveler_core.records import layout as keys
+from graveler_core.records.location import Folder
 from graveler_core.refs import repositories
 from tests.golden.history import NAME
 from tests.unit.engine.interposed import Interposed
@@ -210,7 +211,7 @@ class TestDamage:
             assert word in caught.value.message
         assert nothing_at(world, uri)
 
-    def rows(self, world: World, folder: keys.Folder[Any]) -> list[bytes]:
+    def rows(self, world: World, folder: Folder[Any]) -> list[bytes]:
         return [row.key for row in world.kv.scan(folder.partition, prefix=folder.prefix)]
 
     def test_what_a_branch_needs_is_missing(self, made: Original) -> None:

@@ -17,6 +17,7 @@ from graveler_core.model.ids import BranchId, Nonce, RepositoryId, RepositoryUid
 from graveler_core.model.layers import SealedToken
 from graveler_core.records import access
 from graveler_core.records import layout as keys
+from graveler_core.records.location import Location
 from graveler_core.staging import area
 from graveler_core.testing.plain_store import PlainStore
 from tests.unit.engine.cleaning.places import cleaned, deleted, fill, listed, partitions, recorded, staged_files
@@ -247,7 +248,7 @@ def test_histories_of_branches_that_are_gone(world: World) -> None:
     assert [name for name, _ in access.scan(world.kv, keys.compaction_histories(repo._record))] == ["there"]
 
 
-def claim(world: World, name: str, owner: str, nonce: str = "n") -> keys.Location[NamespaceClaim]:
+def claim(world: World, name: str, owner: str, nonce: str = "n") -> Location[NamespaceClaim]:
     found = NamespaceClaim(
         owner=RepositoryUid(owner), repository=RepositoryId("repo"), nonce=Nonce(nonce), since=world.clock.now()
     )
