@@ -1,13 +1,15 @@
-"""The command line in an empty directory, and on a repository with something in it."""
+"""The command line in an empty directory, and on a repository with something in it; empty stores of each kind."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from graveler_core.cli.app import run
 from tests.integration.command_line import Cli, Ran
+from tests.postgresql_server import fresh_schema, running_server
 
 
 @pytest.fixture
@@ -45,3 +47,20 @@ def flights(cli: Cli, here: Path) -> Cli:
     assert cli("put", "-r", "local", "graveler://flights/main/").code == 0
     assert cli("commit", "graveler://flights/main", "-m", "Load two months", "--meta", "rows=2").code == 0
     return cli
+
+
+@pytest.fixture(scope="session")
+def postgresql_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The URL of a running server."""
+    with running_server(tmp_path_factory) as url:
+        yield url
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def target(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """The URL of an empty store of each kind."""
+    if request.param == "sqlite":
+        yield f"sqlite:///{tmp_path}/target.db?durability=process"
+        return
+    with fresh_schema(request.getfixturevalue("postgresql_server")) as found:
+        yield found

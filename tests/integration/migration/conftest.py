@@ -1,4 +1,4 @@
-"""Sources to migrate from, of both kinds, and a store to migrate into."""
+"""Sources to migrate from, of both kinds."""
 
 from __future__ import annotations
 
@@ -9,14 +9,7 @@ import pytest
 
 from benchmarks.lifecycle.sources import make_tables, opened
 from tests.integration.migration.histories import Lake
-from tests.postgresql_server import fresh_schema, running_server
-
-
-@pytest.fixture(scope="session")
-def postgresql_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The URL of a running server."""
-    with running_server(tmp_path_factory) as url:
-        yield url
+from tests.postgresql_server import fresh_schema
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -24,16 +17,6 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     """The URL of an empty database of each kind."""
     if request.param == "sqlite":
         yield f"sqlite:///{tmp_path}/source.db"
-        return
-    with fresh_schema(request.getfixturevalue("postgresql_server")) as found:
-        yield found
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def target(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """The URL of an empty store of each kind, to migrate into."""
-    if request.param == "sqlite":
-        yield f"sqlite:///{tmp_path}/target.db?durability=process"
         return
     with fresh_schema(request.getfixturevalue("postgresql_server")) as found:
         yield found
