@@ -10,9 +10,9 @@ contents, too: every tree that the source names opens, and every commit's tree i
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
@@ -20,7 +20,7 @@ from graveler_core.committed.index.diff import diff
 from graveler_core.committed.index.indexes import Indexes
 from graveler_core.errors import CorruptData
 from graveler_core.kv.bulk import get_many
-from graveler_core.model.entities import Branch, Commit, Repository, RepositoryState
+from graveler_core.model.entities import Branch, Commit, Repository, RepositoryState, Tag
 from graveler_core.model.ids import CommitId
 from graveler_core.model.index import Index
 from graveler_core.model.names import repository_id
@@ -39,17 +39,21 @@ from graveler_core.transfer.migration.rows import (
     SourceBranch,
     SourceCommit,
     SourceRepository,
+    SourceTag,
     branch_of,
     commit_of,
     repository_of,
     tag_of,
 )
 from graveler_core.transfer.migration.run import chosen, for_reading, migrated_commits
-from graveler_core.transfer.migration.source import IDS_AT_ONCE, Snapshot, Source
+from graveler_core.transfer.migration.source import IDS_AT_ONCE, Row, Snapshot, Source
 from graveler_core.transfer.named_files import first_missing
 
 _FIELDS = ("committer", "message", "creation_date", "metadata")
+_LEADS_BY = {Entity.BRANCH: "head", Entity.TAG: "commit"}
 _HOW = {(True, False): Differs.MISSING, (False, True): Differs.SURPLUS, (True, True): Differs.CHANGED}
+
+N = TypeVar("N", SourceBranch, SourceTag)
 
 
 def compare(
@@ -120,8 +124,10 @@ class _Pair:
         missing = first_missing(self.reading.trees.blobs, self.metaranges.files)
         if missing is not None:
             yield self._difference(Entity.METARANGE, missing, Differs.MISSING, "is not in the namespace")
-        yield from self._branches()
-        yield from self._tags()
+        kv, named = self.stores.kv, self.here.id
+        held = branches.list_branches(kv, self.here), branches.list_tags(kv, self.here)
+        yield from self._named(Entity.BRANCH, self.snapshot.branches(named), branch_of, held[0], self._staged)
+        yield from self._named(Entity.TAG, self.snapshot.tags(named), tag_of, held[1], lambda there, here: iter(()))
 
     def _difference(self, entity: Entity, name: object, how: Differs, why: str = "") -> Difference:
         return Difference(self.here.id, entity, str(name), how, why)
@@ -186,42 +192,32 @@ class _Pair:
         except (BrokenValueError, CorruptData) as e:
             yield self._difference(Entity.METARANGE, there.meta_range_id, Differs.MISSING, f"{e} (commit {there.id})")
 
-    def _branches(self) -> Iterator[Difference]:
-        here = {branch.id: branch for branch in branches.list_branches(self.stores.kv, self.here)}
-        for row in self.snapshot.branches(self.here.id):
+    def _named(
+        self,
+        entity: Entity,
+        rows: Iterator[Row],
+        read: Callable[[Row], N],
+        held: Iterator[Branch] | Iterator[Tag],
+        inside: Callable[[N, Any], Iterator[Difference]],
+    ) -> Iterator[Difference]:
+        """What bears a name and leads to a commit: branches or tags, and what differs inside of them."""
+        here = {named.id: named for named in held}
+        for row in rows:
             self.progress(1)
             try:
-                there = branch_of(row)
+                there = read(row)
             except BrokenValueError as e:
-                yield self._difference(Entity.BRANCH, row[0], Differs.MISSING, str(e))
+                yield self._difference(entity, row[0], Differs.MISSING, str(e))
                 continue
-            branch = here.pop(there.id, None)
-            if branch is None:
-                yield self._difference(Entity.BRANCH, there.id, Differs.MISSING)
+            found = here.pop(there.id, None)
+            if found is None:
+                yield self._difference(entity, there.id, Differs.MISSING)
                 continue
             expected = self.made.get(there.commit_id, there.commit_id)
-            yield from self._said(Entity.BRANCH, there.id, "head", expected, branch.commit_id)
-            yield from self._staged(there, branch)
+            yield from self._said(entity, there.id, _LEADS_BY[entity], expected, found.commit_id)
+            yield from inside(there, found)
         for name in here:
-            yield self._difference(Entity.BRANCH, name, Differs.SURPLUS)
-
-    def _tags(self) -> Iterator[Difference]:
-        here = {tag.id: tag for tag in branches.list_tags(self.stores.kv, self.here)}
-        for row in self.snapshot.tags(self.here.id):
-            self.progress(1)
-            try:
-                there = tag_of(row)
-            except BrokenValueError as e:
-                yield self._difference(Entity.TAG, row[0], Differs.MISSING, str(e))
-                continue
-            tag = here.pop(there.id, None)
-            if tag is None:
-                yield self._difference(Entity.TAG, there.id, Differs.MISSING)
-                continue
-            expected = self.made.get(there.commit_id, there.commit_id)
-            yield from self._said(Entity.TAG, there.id, "commit", expected, tag.commit_id)
-        for name in here:
-            yield self._difference(Entity.TAG, name, Differs.SURPLUS)
+            yield self._difference(entity, name, Differs.SURPLUS)
 
     def _staged(self, there: SourceBranch, here: Branch) -> Iterator[Difference]:
         """What is staged on a branch, as two sorted streams."""
