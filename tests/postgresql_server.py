@@ -44,6 +44,16 @@ def fresh_schema(server: str) -> Iterator[str]:
             connection.execute(f'DROP SCHEMA "{name}" CASCADE'.encode())
 
 
+@contextmanager
+def empty_database(request: pytest.FixtureRequest, sqlite: str) -> Iterator[str]:
+    """The URL of an empty database of the kind that a fixture's parameter names: `sqlite`, or a schema of its own."""
+    if request.param == "sqlite":
+        yield sqlite
+        return
+    with fresh_schema(request.getfixturevalue("postgresql_server")) as found:
+        yield found
+
+
 def _directory(factory: pytest.TempPathFactory) -> Path:
     """Outside of pytest's own directories: as root the server runs as another user, who may not enter those."""
     base = factory.getbasetemp()

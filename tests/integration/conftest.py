@@ -9,7 +9,7 @@ import pytest
 
 from graveler_core.cli.app import run
 from tests.integration.command_line import Cli, Ran
-from tests.postgresql_server import fresh_schema, running_server
+from tests.postgresql_server import empty_database, running_server
 
 
 @pytest.fixture
@@ -59,8 +59,5 @@ def postgresql_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]
 @pytest.fixture(params=["sqlite", "postgresql"])
 def target(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     """The URL of an empty store of each kind."""
-    if request.param == "sqlite":
-        yield f"sqlite:///{tmp_path}/target.db?durability=process"
-        return
-    with fresh_schema(request.getfixturevalue("postgresql_server")) as found:
+    with empty_database(request, f"sqlite:///{tmp_path}/target.db?durability=process") as found:
         yield found

@@ -9,16 +9,13 @@ import pytest
 
 from benchmarks.lifecycle.sources import make_tables, opened
 from tests.integration.migration.histories import Lake
-from tests.postgresql_server import fresh_schema
+from tests.postgresql_server import empty_database
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     """The URL of an empty database of each kind."""
-    if request.param == "sqlite":
-        yield f"sqlite:///{tmp_path}/source.db"
-        return
-    with fresh_schema(request.getfixturevalue("postgresql_server")) as found:
+    with empty_database(request, f"sqlite:///{tmp_path}/source.db") as found:
         yield found
 
 
