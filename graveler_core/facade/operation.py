@@ -141,13 +141,12 @@ def _where(
     method: Callable[Concatenate[H, P], object], repository: str, branch: str
 ) -> Callable[Concatenate[H, P], Said]:
     """Finds the repository and the branch of a call: those of its handle, or the arguments that name them."""
-    places = [*signature(method).parameters]
 
     def where(self: H, /, *args: P.args, **kwargs: P.kwargs) -> Said:
         def of(known: str, name: str) -> str:
             if not name:
                 return known
-            at = places.index(name) - 1
+            at = [*_signature(method).parameters].index(name) - 1  # without the handle
             return str(kwargs[name]) if name in kwargs else str(args[at]) if at < len(args) else known
 
         held = self._said

@@ -71,7 +71,6 @@ STATS = b"graveler_stats"
 IAM = b"graveler_iam"
 COPY = b"graveler_copy"
 
-
 REPOSITORIES = Folder(GRAVELER, b"repos/", Repository)
 NAMESPACES = Folder(GRAVELER, b"namespaces/", NamespaceClaim)
 DELETED_REPOSITORIES = Folder(DELETED, b"repo/", DeletedRepository)

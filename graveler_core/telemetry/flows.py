@@ -64,8 +64,8 @@ def traced(
 ) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """Make a function a flow: each call of it is told.
 
-    What can be known before is looked up here, once, as most calls are told to nobody: staging one entry into memory
-    takes some 50 µs, and what stands around it shall not be seen beside that.
+    What can be known before is looked up here, once: most calls are told to nobody, and some take a few dozen
+    microseconds.
 
     Args:
         name: Of the flow.
