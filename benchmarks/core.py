@@ -10,6 +10,7 @@ from itertools import islice
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import numpy as np
 import pyarrow as pa
 
 from benchmarks import entries
@@ -25,6 +26,7 @@ _ALL_SIZES = (10_000, 100_000, 1_000_000)
 _STAGED = 2_000
 _SMALL_COMMITS = 40
 _CHANGES = (1, 1_000, 100_000)
+_LAYERS = 50
 
 
 def empty_repository(place: Place) -> None:
@@ -58,6 +60,17 @@ def staged_in_bulk(place: Place) -> None:
     """All entries staged on `main` by one `stage_many`."""
     with place.connect() as g:
         place.create(g).branch("main").stage_many(entries.first(place.size))
+
+
+def layers(place: Place) -> None:
+    """All entries staged by many `stage_many`: in turn on `main`, on `across` each of every fiftieth key."""
+    with place.connect() as g:
+        repo = place.create(g)
+        for name, first, step in (("main", place.size // _LAYERS, 1), ("across", 1, _LAYERS)):
+            branch = repo.create_branch(name, source="main") if name != "main" else repo.branch(name)
+            for number in range(_LAYERS):
+                numbers = number * first + step * np.arange(place.size // _LAYERS)
+                branch.stage_many(entries.entries(numbers))
 
 
 def changed_branches(place: Place) -> None:
@@ -109,6 +122,22 @@ def commit_bulk(place: Place) -> Iterator[Measured]:
     with place.connect() as g:
         main = place.repo(g).branch("main")
         yield clocked(lambda: main.commit("bulk")).named("commit alone, staged in bulk")
+
+
+@scenario("core", layers, sizes=(10_000_000,))
+def commit_layers(place: Place) -> Iterator[Measured]:
+    """What was staged by many bulk writes of the next keys each becomes a commit: for its peak of memory."""
+    with place.connect() as g:
+        main = place.repo(g).branch("main")
+        yield clocked(lambda: main.commit("bulk")).named(f"commit of {_LAYERS} layers in turn")
+
+
+@scenario("core", layers, sizes=(10_000_000,))
+def commit_layers_across(place: Place) -> Iterator[Measured]:
+    """Likewise of bulk writes that each cross the whole branch."""
+    with place.connect() as g:
+        branch = place.repo(g).branch("across")
+        yield clocked(lambda: branch.commit("bulk")).named(f"commit of {_LAYERS} layers across each other")
 
 
 @scenario("core", committed_entries)

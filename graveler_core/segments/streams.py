@@ -9,26 +9,40 @@ import pyarrow as pa
 from graveler_core.segments.merge import live, newest_wins, overlay
 from graveler_core.segments.sorted_keys import KEY, upper_bound
 
+ROWS_AT_ONCE = 262_144
+"""What is merged in one go at most: 60 MiB of records without content, which take several times that meanwhile."""
 
-def merge(streams: Sequence[Iterator[pa.Table]]) -> Iterator[pa.Table]:
+
+def merge(streams: Sequence[Iterator[pa.Table]], begins: Sequence[bytes] | None = None) -> Iterator[pa.Table]:
     """One sorted stream of what several sorted streams say, each key once.
 
     Args:
         streams: Newest first; each yields sorted tables in `RECORD_SCHEMA` with growing, distinct keys. One is asked
             for its next page only when what follows is asked for.
+        begins: For each stream a key before which it says nothing; it is not asked for a page until that key's turn.
 
     Only keys up to the smallest last key of the pages at hand are decided, so that no stream can still come up with a
-    smaller one; memory is one page a stream.
+    smaller one; memory is one page of each stream that has begun and not ended, and what `ROWS_AT_ONCE` rows take.
     """
     if len(streams) == 1:
         yield from streams[0]
         return
-    pages = {age: page for age, stream in enumerate(streams) if (page := _next(stream)) is not None}
-    while pages:
-        bound = min(_last_key(page) for page in pages.values())
-        cuts = {age: upper_bound(page.column(KEY), bound) for age, page in pages.items()}
-        yield newest_wins([page.slice(0, cuts[age]) for age, page in pages.items()])
-        rests = {age: page.slice(cuts[age]) for age, page in pages.items()}
+    first = begins or [b""] * len(streams)
+    waiting = sorted(range(len(streams)), key=lambda age: first[age], reverse=True)
+    pages: dict[int, pa.Table] = {}
+    while pages or waiting:
+        while waiting and (not pages or first[waiting[-1]] <= min(map(_last_key, pages.values()))):
+            age = waiting.pop()
+            if (page := _next(streams[age])) is not None:
+                pages[age] = page
+        if not pages:
+            return
+        some = max(1, ROWS_AT_ONCE // len(pages))
+        bound = min(_last_key(page.slice(0, some)) for page in pages.values())
+        ages = sorted(pages)
+        cuts = {age: upper_bound(pages[age].column(KEY), bound) for age in ages}
+        yield newest_wins([pages[age].slice(0, cuts[age]) for age in ages])
+        rests = {age: pages[age].slice(cuts[age]) for age in ages}
         following = {age: rest if rest.num_rows else _next(streams[age]) for age, rest in rests.items()}
         pages = {age: page for age, page in following.items() if page is not None}
 

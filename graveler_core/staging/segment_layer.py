@@ -108,6 +108,12 @@ def scan(
             yield between(read_piece(blobs, layer, piece, cache), start, end)
 
 
+def first_key(blobs: Blobs, layer: LayerId, *, start: bytes, cache: Cache | None = None) -> bytes:
+    """A key from `start` on before which the layer holds none of `scan`; its manifest says it, no piece is read."""
+    pieces = manifest(blobs, layer, cache).pieces
+    return next((max(start, piece.min_key) for piece in pieces if piece.max_key >= start), start)
+
+
 def lookup(blobs: Blobs, layer: LayerId, key: bytes, cache: Cache | None = None) -> pa.Table | None:
     """The layer's record of a key as a table of one row, or None."""
     for piece in manifest(blobs, layer, cache).pieces:

@@ -95,21 +95,18 @@ def _decide(stack: Stack, path: str, records: Mapping[str, Stored | None]) -> St
 def scan(stack: Stack, *, start: bytes = b"", end: bytes | None = None, few: int | None = None) -> Iterator[pa.Table]:
     """The visible staged records from `start` to before `end`: sorted, each key once, tombstones among them.
 
+    Memory: a page of each token, and of each segment layer whose keys begin before and end after what is decided.
+
     Args:
         few: How many are likely to be enough; see `area.scan`.
     """
-    streams = []
+    streams, begins = [], []
     for depth, layer in enumerate(stack.layers):
         if isinstance(layer, SealedToken | SegmentLayer):
-            shadows = hidden(stack.layers[:depth])
-            if isinstance(layer, SegmentLayer):
-                found = segment_layer.scan(stack.blobs, layer.id, start=start, end=end, cache=stack.cache)
-            elif depth == 0 or stack.cache is None:  # the newest layer may be the open token, which changes
-                found = area.scan(stack.kv, layer.token, start=start, end=end, few=few)
-            else:
-                found = SealedPages(stack.kv, stack.cache).scan(layer.token, start=start, end=end, few=few)
-            streams.append(_unhidden(found, shadows))
-    return merge(streams) if streams else iter(())
+            pages = _pages(stack, layer, start, end, few)
+            streams.append(_unhidden(pages, hidden(stack.layers[:depth])))
+            begins.append(_first_key(stack, layer, start))
+    yield from merge(streams, begins)
 
 
 def few_rows(stack: Stack, most: int) -> list[tuple[bytes, bytes]] | None:
@@ -148,6 +145,24 @@ def drop(stack: Stack) -> None:
             area.drop(stack.kv, layer.token)
         elif isinstance(layer, SegmentLayer):
             segment_layer.drop(stack.blobs, layer.id)
+
+
+def _first_key(stack: Stack, layer: SealedToken | SegmentLayer, start: bytes) -> bytes:
+    """A key before which a layer has no record from `start` on. Nobody knows it of a token."""
+    if isinstance(layer, SealedToken):
+        return start
+    return segment_layer.first_key(stack.blobs, layer.id, start=start, cache=stack.cache)
+
+
+def _pages(
+    stack: Stack, layer: SealedToken | SegmentLayer, start: bytes, end: bytes | None, few: int | None
+) -> Iterator[pa.Table]:
+    """The records of one layer, hidden ones among them."""
+    if isinstance(layer, SegmentLayer):
+        return segment_layer.scan(stack.blobs, layer.id, start=start, end=end, cache=stack.cache)
+    if stack.cache is None or layer is stack.layers[0]:  # the newest layer may be the open token, which changes
+        return area.scan(stack.kv, layer.token, start=start, end=end, few=few)
+    return SealedPages(stack.kv, stack.cache).scan(layer.token, start=start, end=end, few=few)
 
 
 def _unhidden(pages: Iterator[pa.Table], shadows: Sequence[tuple[bytes, bytes | None]]) -> Iterator[pa.Table]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from uuid import uuid4
 
 import pytest
 
@@ -48,8 +49,8 @@ FOUND_BY = {
 def failed_tests(wrap: Callable[[Store], Store]) -> set[str]:
     """The tests of the suite that a store fails, each run on data of its own, as pytest would."""
     failed: set[str] = set()
-    for number, name in enumerate(TESTS):
-        url = f"memory://{wrap.__name__}-{id(failed)}-{number}"
+    for name in TESTS:
+        url = f"memory://{uuid4()}"
 
         def opener(url: str = url) -> Store:
             return wrap(open_memory(url))

@@ -29,16 +29,16 @@ class Scraped:
     """A store in memory, its handle, and the metrics of it."""
 
     def __init__(self, most: int = 1_000) -> None:
-        world = World()
-        self.kv = Faulty(Counting(world.kv), lambda call, number: None)
+        self.world = World()
+        self.kv = Faulty(Counting(self.world.kv), lambda call, number: None)
         self.time = 1_000.0
-        self.graveler = Graveler(replace(world.stores(self.kv), wall=lambda: self.time))
+        self.graveler = Graveler(replace(self.world.stores(self.kv), wall=lambda: self.time))
         self.registry = CollectorRegistry()
         self.collector = StoreCollector(self.graveler, most)
         self.registry.register(self.collector)
 
     def repository(self, name: str, *branches: str) -> None:
-        repo = self.graveler.create_repository(name, f"memory://{id(self)}-{name}/data")
+        repo = self.graveler.create_repository(name, self.world.namespace(name))
         for branch in branches:
             repo.create_branch(branch, source="main")
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from graveler_core.segments import streams
 from graveler_core.segments.sorted_keys import KEY
 from graveler_core.segments.streams import merge, overlaid
 from tests.unit.segments.samples import CHANGES, STATES, Changes, State, after, entries, records, state_of
@@ -20,15 +22,22 @@ def pages(changes: Changes, rows: int) -> Iterator[pa.Table]:
     return (table.slice(row, rows) for row in range(0, table.num_rows, rows))
 
 
-@given(STREAMS)
-def test_newest_wins(streams: list[tuple[Changes, int]]) -> None:
+def merged(said: list[tuple[Changes, int]], at_once: int) -> Iterator[pa.Table]:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(streams, "ROWS_AT_ONCE", at_once)
+        yield from merge([pages(*stream) for stream in said])
+
+
+@given(STREAMS, st.sampled_from([1, 4, 9, streams.ROWS_AT_ONCE]))
+def test_newest_wins(said: list[tuple[Changes, int]], at_once: int) -> None:
     found: dict[bytes, int | None] = {}
-    for page in merge([pages(*stream) for stream in streams]):
+    for page in merged(said, at_once):
+        assert len(said) == 1 or page.num_rows <= max(at_once, len(said))
         for row in page.select([KEY, "size"]).to_pylist():
             assert row[KEY] not in found
             found[row[KEY]] = row["size"]
     wanted: dict[bytes, int | None] = {}
-    for changes, _ in streams:
+    for changes, _ in said:
         wanted = {**changes, **wanted}
     assert found == wanted
     assert list(found) == sorted(found)
@@ -42,11 +51,43 @@ def test_nothing_is_read_before_it_is_asked_for() -> None:
             read.append((name, number))
             yield records({b"%04d" % number: 1})
 
-    merged = merge([stream("even", range(0, 1000, 2)), stream("odd", range(1, 1000, 2))])
+    both = merge([stream("even", range(0, 1000, 2)), stream("odd", range(1, 1000, 2))])
     assert not read
     for number in range(10):
-        next(merged)
+        next(both)
         assert len(read) == number + 2
+
+
+@given(STREAMS, st.integers(0, 2))
+def test_streams_that_say_where_they_begin(said: list[tuple[Changes, int]], before: int) -> None:
+    begins = [min(changes, default=b"z")[: -before or None] for changes, _ in said]
+    told = [page.to_pylist() for page in merge([pages(*stream) for stream in said], begins)]
+    untold = [page.to_pylist() for page in merge([pages(*stream) for stream in said])]
+    assert [row for page in told for row in page] == [row for page in untold for row in page]
+
+
+def test_a_stream_is_asked_when_its_keys_have_their_turn() -> None:
+    asked: list[str] = []
+
+    def stream(name: str, *keys: bytes) -> Iterator[pa.Table]:
+        asked.append(name)
+        for key in keys:
+            yield records({key: 1})
+
+    late, early = stream("late", b"c", b"d"), stream("early", b"a", b"b", b"c", b"e")
+    found = []
+    for page in merge([late, early, stream("last", b"f")], [b"c", b"a", b"f"]):
+        keys = page.column(KEY).to_pylist()
+        found += [(key, list(asked)) for key in keys]
+    both = ["early", "late"]
+    assert found == [
+        (b"a", ["early"]),
+        (b"b", ["early"]),
+        (b"c", both),
+        (b"d", both),
+        (b"e", both),
+        (b"f", [*both, "last"]),
+    ]
 
 
 def test_empty_pages_end_nothing() -> None:

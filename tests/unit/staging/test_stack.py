@@ -10,8 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from graveler_core.blobs.counting import CountingBlobs
 from graveler_core.blobs.open import open_blobs
 from graveler_core.codec.entry import normalise_entry, record_table
+from graveler_core.committed.cache import TreeCache
 from graveler_core.kv.backends.memory import open_memory
 from graveler_core.kv.wrappers.counting import Counting
 from graveler_core.model.entry import TOMBSTONE, Entry
@@ -100,6 +102,19 @@ def test_a_stack_says_its_newest_word(words: list[tuple[str, Records | str]], st
     assert list(found) == sorted(found, key=str.encode)
     spoken = {p: said.entry is None for p in inside if isinstance(said := answers[p], Staged)}
     assert found == spoken
+
+
+def test_layers_that_follow_each_other_are_read_one_after_the_other() -> None:
+    words: list[tuple[str, Records | str]] = [
+        ("segment", {"b": 1, "b/1": 2, "zz": 3}),
+        ("token", {"b": 9}),
+        ("segment", {"a": 1, "a/1": 2, "a/2": 3}),
+    ]
+    made = stack_of(words)
+    blobs = CountingBlobs(made.blobs)
+    stack = replace(made, blobs=blobs, cache=TreeCache())
+    read = [(page.column(KEY).to_pylist(), blobs.calls["read"] - 2) for page in scan(stack)]  # two manifests
+    assert read == [([b"a", b"a/1"], 1), ([b"a/2"], 2), ([b"b"], 3), ([b"b/1"], 3), ([b"zz"], 4)]
 
 
 @given(st.lists(WORDS, max_size=6), st.sampled_from(PATHS), st.sampled_from(PATHS))
