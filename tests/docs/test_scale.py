@@ -33,6 +33,7 @@ from graveler_core.refs import childless
 from graveler_core.segments.boundary import Cutting
 from graveler_core.segments.format import encode
 from graveler_core.segments.merge import as_entries
+from graveler_core.segments.streams import ROWS_AT_ONCE
 from graveler_core.staging.segment_layer import PIECE_ROWS
 from graveler_core.staging.stack import KEYS_AT_ONCE
 from graveler_core.stores import RetryBudget
@@ -76,6 +77,7 @@ def test_what_is_read_at_once() -> None:
         "entries of a page of columns": f"{ARROW_PAGE_ROWS:,}",
         "records of a page of uncommitted changes": f"{LISTING_ROWS:,}",
         "entries of a file of a layer": f"{PIECE_ROWS:,}",
+        "records of layers merged at once": f"{ROWS_AT_ONCE:,}",
         "conflicts that an error lists; all are counted": f"{MAX_LISTED_CONFLICTS:,}",
         "changes of a commit in memory at once, a piece of work": f"{MAX_TAKE_BYTES // MIB} MiB",
         "changes that a merge keeps to walk once, not twice": f"{MAX_HELD_BYTES // MIB} MiB",
