@@ -101,17 +101,15 @@ def write_manifest(blobs: Blobs, layer: LayerId, pieces: Iterable[Piece]) -> Non
 
 def scan(
     blobs: Blobs, layer: LayerId, *, start: bytes = b"", end: bytes | None = None, cache: Cache | None = None
-) -> Iterator[pa.Table]:
-    """The layer's records from `start` to before `end`, a piece at a time."""
-    for piece in manifest(blobs, layer, cache).pieces:
-        if piece.max_key >= start and (end is None or piece.min_key < end):
-            yield between(read_piece(blobs, layer, piece, cache), start, end)
+) -> tuple[bytes, Iterator[pa.Table]]:
+    """A key before which the layer holds nothing, and its records from `start` to before `end`, a piece at a time.
 
-
-def first_key(blobs: Blobs, layer: LayerId, *, start: bytes, cache: Cache | None = None) -> bytes:
-    """A key from `start` on before which the layer holds none of `scan`; its manifest says it, no piece is read."""
+    Reads the manifest at once, and each piece when it is asked for.
+    """
     pieces = manifest(blobs, layer, cache).pieces
-    return next((max(start, piece.min_key) for piece in pieces if piece.max_key >= start), start)
+    wanted = [piece for piece in pieces if piece.max_key >= start and (end is None or piece.min_key < end)]
+    tables = (between(read_piece(blobs, layer, piece, cache), start, end) for piece in wanted)
+    return wanted[0].min_key if wanted else start, tables
 
 
 def lookup(blobs: Blobs, layer: LayerId, key: bytes, cache: Cache | None = None) -> pa.Table | None:

@@ -103,9 +103,9 @@ def scan(stack: Stack, *, start: bytes = b"", end: bytes | None = None, few: int
     streams, begins = [], []
     for depth, layer in enumerate(stack.layers):
         if isinstance(layer, SealedToken | SegmentLayer):
-            pages = _pages(stack, layer, start, end, few)
+            begin, pages = _pages(stack, layer, start, end, few)
             streams.append(_unhidden(pages, hidden(stack.layers[:depth])))
-            begins.append(_first_key(stack, layer, start))
+            begins.append(begin)
     yield from merge(streams, begins)
 
 
@@ -147,22 +147,15 @@ def drop(stack: Stack) -> None:
             segment_layer.drop(stack.blobs, layer.id)
 
 
-def _first_key(stack: Stack, layer: SealedToken | SegmentLayer, start: bytes) -> bytes:
-    """A key before which a layer has no record from `start` on. Nobody knows it of a token."""
-    if isinstance(layer, SealedToken):
-        return start
-    return segment_layer.first_key(stack.blobs, layer.id, start=start, cache=stack.cache)
-
-
 def _pages(
     stack: Stack, layer: SealedToken | SegmentLayer, start: bytes, end: bytes | None, few: int | None
-) -> Iterator[pa.Table]:
-    """The records of one layer, hidden ones among them."""
+) -> tuple[bytes, Iterator[pa.Table]]:
+    """A key before which a layer has no record from `start` on, and its records, hidden ones among them."""
     if isinstance(layer, SegmentLayer):
         return segment_layer.scan(stack.blobs, layer.id, start=start, end=end, cache=stack.cache)
     if stack.cache is None or layer is stack.layers[0]:  # the newest layer may be the open token, which changes
-        return area.scan(stack.kv, layer.token, start=start, end=end, few=few)
-    return SealedPages(stack.kv, stack.cache).scan(layer.token, start=start, end=end, few=few)
+        return start, area.scan(stack.kv, layer.token, start=start, end=end, few=few)
+    return start, SealedPages(stack.kv, stack.cache).scan(layer.token, start=start, end=end, few=few)
 
 
 def _unhidden(pages: Iterator[pa.Table], shadows: Sequence[tuple[bytes, bytes | None]]) -> Iterator[pa.Table]:

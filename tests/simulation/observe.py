@@ -247,7 +247,7 @@ class Observer:
         if layer.id not in self._segments:
             found: Tree = {}
             blobs = SimBlobs(self.held, Unscheduled()).at(repo.storage_namespace)
-            for table in segment_layer.scan(blobs, layer.id):
+            for table in segment_layer.scan(blobs, layer.id)[1]:
                 for key, size, gone in zip(*(table[c].to_pylist() for c in ("key", "size", "tombstone")), strict=True):
                     found[key.decode()] = None if gone else size
             self._segments[layer.id] = found

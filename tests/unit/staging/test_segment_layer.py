@@ -31,7 +31,7 @@ def blobs() -> Blobs:
 
 
 def keys(blobs: Blobs, start: bytes = b"", end: bytes | None = None) -> list[bytes]:
-    pages = segment_layer.scan(blobs, LAYER, start=start, end=end)
+    _, pages = segment_layer.scan(blobs, LAYER, start=start, end=end)
     return [key for page in pages for key in page.column(KEY).to_pylist()]
 
 
@@ -51,6 +51,11 @@ def test_scans(blobs: Blobs) -> None:
     assert keys(blobs, b"x") == keys(blobs, b"", b"a") == []
 
 
+def test_where_a_scan_begins(blobs: Blobs) -> None:
+    begins = {start: segment_layer.scan(blobs, LAYER, start=start)[0] for start in (b"", b"b", b"bb", b"c", b"e")}
+    assert begins == {b"": b"a", b"b": b"a", b"bb": b"c", b"c": b"c", b"e": b"e"}
+
+
 def test_lookups(blobs: Blobs) -> None:
     for key, there in ((b"a", True), (b"b", True), (b"e", True), (b"bb", False), (b"", False), (b"z", False)):
         row = segment_layer.lookup(blobs, LAYER, key)
@@ -64,9 +69,9 @@ def test_files_are_read_once_where_there_is_a_cache(blobs: Blobs) -> None:
         assert segment_layer.lookup(counted, LAYER, b"c", cache) is not None
         assert counted.calls == {"read": 2}
     for _ in range(2):
-        assert sum(page.num_rows for page in segment_layer.scan(counted, LAYER, cache=cache)) == 5
+        assert sum(page.num_rows for page in segment_layer.scan(counted, LAYER, cache=cache)[1]) == 5
         assert counted.calls == {"read": 4}
-    assert sum(page.num_rows for page in segment_layer.scan(counted, LAYER)) == 5
+    assert sum(page.num_rows for page in segment_layer.scan(counted, LAYER)[1]) == 5
     assert counted.calls == {"read": 8}
 
 
