@@ -14,8 +14,8 @@ class Cut:
     key: bytes
     """The last key of the left one, or a key that nothing has: then the left one ends before it."""
     closed: bool = False
-    """Whoever planned it knows that it is a primary boundary key, of the base or put, that survives the changes. So the
-    right one begins a range, and need not wait for what the left one left over."""
+    """Whether it is a primary boundary key of what the changes make of the base. So the left one ends a range, and the
+    right one begins one, and need not wait for what the left one left over."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ from graveler_core.segments.operations import OperationsDigest, OperationsPiece
 
 
 class CutMoved(Exception):
-    """What was planned as a surviving boundary key is none: the changes are not those that were planned for."""
+    """Parts do not meet where one of them ended, or no range ends there: they have not seen the same changes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ def assemble(trees: Trees, parts: Iterable[Part]) -> Applied:
         parts: Of one base, in key order; each goes on where the one before it ended, the last to the end.
 
     Raises:
-        CutMoved: a cut that was planned as closed is not.
+        CutMoved: two parts meet at different keys, or at a cut that is not closed as they say.
     """
     builder, operations = TreeBuilder(trees), OperationsDigest(trees.boundary_seed)
     joint, totals = Joint(trees, builder), np.zeros(5, np.int64)
@@ -134,16 +134,18 @@ def assemble(trees: Trees, parts: Iterable[Part]) -> Applied:
 
 def _require_next(before: Interval | None, following: Interval | None) -> None:
     """Parts make up all keys: the first has no start, the last no end, and each begins where the one before it ends."""
-    ended = before is not None and before.through is None
     end = None if before is None else before.through
-    if (following is None) != ended or (following is not None and following.after != end):
+    goes_on = before is None or end is not None
+    if (following is not None) != goes_on or (following is not None and (following.after is None) != (end is None)):
         raise ValueError(f"parts are not all keys in order: {following} cannot come after {before}")
+    if following is not None and following.after != end:
+        raise CutMoved(f"a part ends at {end}, the next begins at {following.after}")
 
 
 def _require_closed(trees: Trees, cut: Cut, joint: Joint) -> None:
     boundary = key_hash(cut.key, trees.boundary_seed) < trees.cutting.threshold()
     if not (boundary and joint.is_closed() and joint.last == cut.key):
-        raise CutMoved(f"the cut after {cut.key!r} was planned as a boundary and is none")
+        raise CutMoved(f"no range ends at {cut.key!r}, where two parts meet")
 
 
 def _unpickled(

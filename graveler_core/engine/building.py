@@ -8,8 +8,9 @@ flow.
 Why parts are safe. The base of a build is a tree, which never changes. Its layers are frozen but for a late write into
 a sealed token, which was not acknowledged and is written again: each key is read by the one part whose interval it is
 in, so the result holds the write or it does not, whole, whatever other parts saw. A part that is worked on again may
-see it where the first attempt did not; each result is right for what it saw, and only one of them is taken. Where a
-late write removes a key that was planned as a boundary, `CutMoved` says so, and the second plan has no such cuts.
+see it where the first attempt did not; each result is right for what it saw, and only one of them is taken. Where
+neighbours find different keys to meet at, since a late write put or removed one, `CutMoved` says so, and the work is
+done again with the cuts as they were planned.
 
 A worker writes ranges, nodes and nothing else, all by their content and named by nobody: a worker that dies, or a
 driver that dies before its swap, leaves blobs that a sweep takes once they are old. What it writes is younger than the
@@ -23,12 +24,14 @@ import operator
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial, reduce
+from itertools import zip_longest
 
+from graveler_core.committed.closing import closed
 from graveler_core.committed.index.fold import fold
 from graveler_core.committed.index.settled import Compared, compared, settled, settled_by
 from graveler_core.committed.index.successor import Successor, of_tree, on_metarange
 from graveler_core.committed.index.three_way import Verdict, three_way, together, verdict
-from graveler_core.committed.interval import Interval, intervals
+from graveler_core.committed.interval import Cut, Interval, intervals
 from graveler_core.committed.parts import CutMoved, Part, apply_part, assemble
 from graveler_core.engine.cuts import cuts
 from graveler_core.engine.sources import ChangeSource, MergedChanges, ParentsOwn, StagedChanges
@@ -58,11 +61,12 @@ def built(
         return here()
     indexes = stores.indexes(source.repository)
     root = fold(indexes, base, mapper=stores.executor.map)
-    work = partial(_applying, _Work(source, root, verbatim))
-    for closed in (True, False):
-        planned = intervals(cuts(stores, source, root, pieces, closed=closed))
+    planned = intervals(cuts(stores, source, root, pieces))
+    for closes in (True, False):
+        work = partial(_applying, _Work(source, root, verbatim, closes))
+        parts = stores.cluster.map(work, list(zip_longest(planned, planned[1:])))
         try:
-            return of_tree(assemble(indexes.trees, stores.cluster.map(work, planned)))
+            return of_tree(assemble(indexes.trees, parts))
         except CutMoved:
             continue
     raise AssertionError("only a closed cut can move")
@@ -97,7 +101,7 @@ def settled_on(stores: Stores, view: View, tree: Successor) -> Successor:
         kept = source.changes(stores)
         return on_metarange(view.indexes, tree.index, kept, mapper=stores.executor.map, verbatim=True)
 
-    planned = intervals(cuts(stores, source, tree.index.metarange_id, pieces, closed=False))
+    planned = intervals(cuts(stores, source, tree.index.metarange_id, pieces))
     found = reduce(operator.add, stores.cluster.map(partial(_comparing, source), planned))
     return settled_by(view.indexes, tree, found, lambda: built(stores, source, tree.index, here, verbatim=True))
 
@@ -111,7 +115,7 @@ def judged(stores: Stores, merged: MergedChanges) -> Verdict:
     pieces = _pieces(stores, merged)
     if stores.cluster is None or pieces < 2:
         return verdict(three_way(stores.indexes(merged.repository), merged.inputs, merged.rules))
-    planned = intervals(cuts(stores, merged, merged.inputs.destination.metarange_id, pieces, closed=False))
+    planned = intervals(cuts(stores, merged, merged.inputs.destination.metarange_id, pieces))
     return together(stores.cluster.map(partial(_judging, merged), planned))
 
 
@@ -124,13 +128,25 @@ class _Work:
     source: ChangeSource
     base: MetarangeId
     verbatim: bool
+    closes: bool
+    """Whether a part begins and ends where ranges do, near its cuts, or at its cuts."""
 
 
-def _applying(work: _Work, stores: Stores, interval: Interval) -> Part:
-    """In a worker: one interval of the new tree."""
+def _applying(work: _Work, stores: Stores, planned: tuple[Interval, Interval | None]) -> Part:
+    """In a worker: one interval of the new tree. The interval behind it says how far a cut may be moved."""
+    interval, following = planned
+    if work.closes:
+        through = None if following is None else _closed(work, stores, following)
+        interval = Interval(_closed(work, stores, interval), through)
     changes = work.source.changes(stores, interval.start, interval.end)
     trees = stores.trees(work.source.repository)
     return apply_part(trees, work.base, changes, interval, verbatim=work.verbatim)
+
+
+def _closed(work: _Work, stores: Stores, interval: Interval) -> Cut | None:
+    """The cut that an interval begins with, moved to where a range ends."""
+    changes = work.source.changes(stores, interval.start, interval.end)
+    return closed(stores.trees(work.source.repository), work.base, changes, interval)
 
 
 def _comparing(source: ParentsOwn, stores: Stores, interval: Interval) -> Compared:

@@ -1,34 +1,29 @@
 """Where to cut a change into about equal work, from what is known of it without reading it.
 
 Work is changes, and of the base the entries in ranges that they fall into: at most a range for each change. So a small
-change on a large base is cut where its changes are, and what it does not touch weighs nothing. A cut is moved a little,
-to an edge of the base that stays, where the source tells of that cheaply; else it stays open, which costs a range on
-either side (`committed.parts`).
+change on a large base is cut where its changes are, and what it does not touch weighs nothing. Whoever works on
+a part moves its cuts to where ranges end (`committed.closing`).
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Sequence
 from itertools import accumulate
 
 from graveler_core.committed.interval import Cut
 from graveler_core.committed.node import Row
 from graveler_core.committed.outline import outline
-from graveler_core.committed.trees import Trees
 from graveler_core.engine.sources import ChangeSource, Weight
 from graveler_core.model.ids import MetarangeId
-from graveler_core.segments.boundary import key_hash
 from graveler_core.stores import Stores
 
 _FINENESS = 8
 """So many weights a piece are asked for: a piece is about so exact."""
-_SLACK = 4
-"""A cut is moved by one of so many parts of a piece at most."""
 
 
-def cuts(stores: Stores, source: ChangeSource, base: MetarangeId, pieces: int, *, closed: bool = True) -> list[Cut]:
-    """Cuts that make at most so many pieces of about equal work, in order.
+def cuts(stores: Stores, source: ChangeSource, base: MetarangeId, pieces: int) -> list[Cut]:
+    """Open cuts that make at most so many pieces of about equal work, in order.
 
     Rows of nodes that are read, and weights: some fan-outs for each piece.
 
@@ -37,7 +32,6 @@ def cuts(stores: Stores, source: ChangeSource, base: MetarangeId, pieces: int, *
         source: The changes.
         base: The tree that they change.
         pieces: How many there may be.
-        closed: Whether to look for boundaries that survive.
     """
     trees = stores.trees(source.repository)
     rows = outline(trees, base, pieces * _FINENESS)
@@ -47,18 +41,8 @@ def cuts(stores: Stores, source: ChangeSource, base: MetarangeId, pieces: int, *
     if not done or done[-1] == 0:
         return []
     each = done[-1] / pieces
-    wished = dict[bytes, bytes]()
-    """Keys to cut at, and the key behind which each may be moved."""
-    for piece in range(1, pieces):
-        key = weights[bisect_left(done, each * piece)].key
-        least = weights[bisect_left(done, each * (piece - 1 / _SLACK))].key
-        if key is not None and least is not None:
-            wished.setdefault(key, least)
-    edges = _edges(trees, rows) if closed else []
-    moved = {key: edge for key, least in wished.items() if (edge := _edge(edges, least, key)) is not None}
-    staying = source.staying(stores, sorted(set(moved.values())))
-    kept = {key: False for key in wished if moved.get(key) not in staying} | dict.fromkeys(staying, True)
-    return [Cut(key, kept[key]) for key in sorted(kept)]
+    wished = {weights[bisect_left(done, each * piece)].key for piece in range(1, pieces)}
+    return [Cut(key) for key in sorted(key for key in wished if key is not None)]
 
 
 def _work(weights: Sequence[Weight], rows: Sequence[Row], mean: int) -> list[int]:
@@ -71,14 +55,3 @@ def _work(weights: Sequence[Weight], rows: Sequence[Row], mean: int) -> list[int
             at += 1
         work.append(weight.rows + min(beside, weight.rows * mean))
     return work
-
-
-def _edges(trees: Trees, rows: Sequence[Row]) -> list[bytes]:
-    threshold = trees.cutting.threshold()
-    return [row.max_key for row in rows if key_hash(row.max_key, trees.boundary_seed) < threshold]
-
-
-def _edge(edges: Sequence[bytes], least: bytes, key: bytes) -> bytes | None:
-    """The last edge behind one key and not behind another."""
-    at = bisect_right(edges, key)
-    return edges[at - 1] if at and edges[at - 1] > least else None

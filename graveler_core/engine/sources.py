@@ -28,7 +28,7 @@ from graveler_core.model.layers import Layer, SealedToken, SegmentLayer
 from graveler_core.records import layout as keys
 from graveler_core.staging import segment_layer
 from graveler_core.staging.prefixes import Source, spans
-from graveler_core.staging.stack import Stack, Staged, lookup_many
+from graveler_core.staging.stack import Stack
 from graveler_core.stores import Stores
 
 _DOUBTED = 65_536
@@ -64,10 +64,6 @@ class ChangeSource(Protocol):
 
     def rows(self, stores: Stores) -> int:
         """About how many changes there are, without reading them."""
-        ...
-
-    def staying(self, stores: Stores, keys: Sequence[bytes]) -> set[bytes]:
-        """Keys of the base among some that the changes do not remove, as far as that is cheap to know."""
         ...
 
 
@@ -116,13 +112,6 @@ class StagedChanges:
             masked += _total(_differing(indexes, base, self.head, _LOOK))
         return sum(self._counted(stores).values()) + masked
 
-    def staying(self, stores: Stores, keys: Sequence[bytes]) -> set[bytes]:
-        if any(isinstance(layer, SegmentLayer) for layer in self.layers):
-            return set()  # a piece of a file would be read for each
-        found = lookup_many(self.view(stores).stack, [key.decode() for key in keys])
-        there = [f is Source.BASE or (isinstance(f, Staged) and f.entry is not None) for f in found]
-        return {key for key, is_there in zip(keys, there, strict=True) if is_there}
-
     def _counted(self, stores: Stores) -> dict[Layer, int]:
         writes = counted_in(stores, self.repository, self.branch)
         found = dict[Layer, int]()
@@ -168,9 +157,6 @@ class MergedChanges:
             return len(self.inputs.changed)
         return _total(self.weights(stores, _LOOK))
 
-    def staying(self, stores: Stores, keys: Sequence[bytes]) -> set[bytes]:
-        return set()  # three trees would be looked into for each
-
 
 @dataclass(frozen=True, slots=True)
 class ParentsOwn:
@@ -188,9 +174,6 @@ class ParentsOwn:
 
     def rows(self, stores: Stores) -> int:
         return _total(self.weights(stores, _LOOK))
-
-    def staying(self, stores: Stores, keys: Sequence[bytes]) -> set[bytes]:
-        return set(keys)  # entries are put alone
 
 
 def _total(weights: Sequence[Weight]) -> int:

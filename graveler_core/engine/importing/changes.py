@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -68,11 +68,6 @@ class ImportedChanges:
 
     def rows(self, stores: Stores) -> int:
         return sum(weight.rows for weight in self.weights(stores, _LOOK))
-
-    def staying(self, stores: Stores, keys: Sequence[bytes]) -> set[bytes]:
-        start, end = self.span
-        removes = self.mode is ImportMode.REPLACE
-        return {key for key in keys if not removes or key < start or (end is not None and key >= end)}
 
     def _is_sparse(self, stores: Stores) -> bool:
         trees = stores.trees(self.repository)

@@ -181,14 +181,22 @@ def test_changes_of_other_intervals_are_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "order",
-    [[], [1], [0], [0, 2], [1, 0], [0, 1, 1], [0, 1, 2, 2]],
-    ids=["none", "no first", "no last", "a gap", "turned", "twice", "more"],
+    ("order", "error", "why"),
+    [
+        ([], ValueError, "None cannot come after None"),
+        ([1], ValueError, "cannot come after None"),
+        ([0], ValueError, "None cannot come after"),
+        ([1, 0], ValueError, "cannot come after None"),
+        ([0, 1, 2, 2], ValueError, "cannot come after"),
+        ([0, 2], CutMoved, r"ends at Cut\(key=b'b'.* begins at Cut\(key=b'x'"),
+        ([0, 1, 1], CutMoved, r"ends at Cut\(key=b'x'.* begins at Cut\(key=b'b'"),
+    ],
+    ids=["none", "no first", "no last", "turned", "more", "a gap", "twice"],
 )
-def test_parts_are_all_keys_in_order(order: list[int]) -> None:
+def test_parts_are_all_keys_in_order(order: list[int], error: type[Exception], why: str) -> None:
     trees = tiny_trees()
     parts = [apply_part(trees, None, records({}), each) for each in intervals([Cut(b"b"), Cut(b"x")])]
-    with pytest.raises(ValueError, match="cannot come after"):
+    with pytest.raises(error, match=why):
         assemble(trees, [parts[n] for n in order])
 
 

@@ -13,8 +13,10 @@ import pytest
 
 from graveler_core.blobs.open import OpenedBlobs
 from graveler_core.codec.record_format import TOMBSTONE_VALUE
+from graveler_core.committed.closing import closed
 from graveler_core.committed.interval import Cut
-from graveler_core.engine import building, bulk, cuts, sources
+from graveler_core.committed.parts import Part, assemble
+from graveler_core.engine import building, bulk, sources
 from graveler_core.engine.compaction import Compacted
 from graveler_core.engine.counting import write_down_at_end
 from graveler_core.errors import Conflict, SlowDown
@@ -214,30 +216,51 @@ def test_small_work_stays_here(both: Both) -> None:
     both.same()
 
 
-def test_a_late_write_that_removes_a_planned_boundary(both: Both) -> None:
-    """It lands in a sealed token between planning and work; nobody acknowledges it. The plan is made anew."""
+def test_parts_that_meet_where_ranges_end_leave_nothing_to_join(both: Both) -> None:
+    """Of layers of files and of tokens, on an empty branch and on entries, removals among them."""
+    open_ends = list[int]()
+    for changes in (
+        stage(MANY),
+        put({f"k/{n:04}": 300 + n for n in range(0, 400, 2)}),
+        stage({f"k/{n:04}x": n for n in range(0, 400, 2)}),
+        lambda repo: repo.branch("main").remove_many(f"k/{n:04}" for n in range(0, 400, 3)),
+    ):
+        both.play(changes, lambda repo: repo.branch("main").pressure(exact=True))
+        with patch.object(building, "assemble", lambda trees, parts: assemble(trees, noted(parts, open_ends))):
+            both.play(commit())
+        both.same()
+    assert both.cluster.done == [4, 4, 4, 4]
+    assert open_ends == [0] * 16
+
+
+def noted(parts: Iterator[Part], open_ends: list[int]) -> Iterator[Part]:
+    """How many entries each part leaves to whoever puts them together."""
+    for part in parts:
+        open_ends.append(part.head.num_rows + part.tail.num_rows)
+        yield part
+
+
+def test_a_late_write_that_removes_where_parts_meet(both: Both) -> None:
+    """It lands in a sealed token between the looks of two neighbours; nobody acknowledges it. They work once more."""
     both.play(stage(MANY), commit(), put({f"k/{n:04}": 300 + n for n in range(0, 400, 2)}))
     both.play(lambda repo: repo.branch("main").pressure(exact=True))
     theirs, late = both.repos[1], list[str]()
     stores = theirs._stores
-    planned = cuts.cuts
 
-    def noted(*arguments: Any, closed: bool) -> list[Cut]:
-        found = planned(*arguments, closed=closed)
-        edges = [cut.key for cut in found if cut.closed]
-        (sealed,) = get_branch(stores.kv, theirs._active(), BranchId("main")).value.sealed_tokens
-        for edge in edges:
-            stores.kv.set(keys.staging(StagingToken(sealed.id)), keys.staged(edge), TOMBSTONE_VALUE)
-            late.append(edge.decode())
+    def lost(*arguments: Any) -> Cut | None:
+        found = closed(*arguments)
+        if found is not None and found.closed and not late:
+            (sealed,) = get_branch(stores.kv, theirs._active(), BranchId("main")).value.sealed_tokens
+            stores.kv.set(keys.staging(StagingToken(sealed.id)), keys.staged(found.key), TOMBSTONE_VALUE)
+            late.append(found.key.decode())
         return found
 
-    with patch.object(building, "cuts", noted):
+    with patch.object(building, "closed", lost):
         theirs.branch("main").commit("many")
     assert both.cluster.done[-2:] == [4, 4]
-    for path in late:
-        both.repos[0].branch("main").remove(path)
-    both.play(lambda repo: repo.branch("main").commit("many") if repo is both.repos[0] else None)
-    assert late
+    (path,) = late
+    both.repos[0].branch("main").remove(path)
+    both.repos[0].branch("main").commit("many")
     both.same()
 
 

@@ -16,7 +16,6 @@ from graveler_core.engine.seal import seal
 from graveler_core.engine.sources import StagedChanges
 from graveler_core.engine.view import view_under
 from graveler_core.model.ids import BranchId, RepositoryId
-from graveler_core.segments.boundary import key_hash
 from graveler_core.staging import area
 from graveler_core.staging.stack import layers_of
 from graveler_core.stores import Stores
@@ -88,17 +87,6 @@ def test_removed_prefixes_are_cut_by_what_the_trees_tell(world: World) -> None:
     source = StagedChanges.of(MAIN[1], view_under(stores, registers, layers_of(registers.branch)))
     assert 100 <= source.rows(stores) < 150
     require_even(cut_up(stores, source)[1], 100)
-
-
-def test_closed_cuts_are_edges_that_stay(world: World) -> None:
-    committed(world, BASE)
-    stores, source = staged(world, {key: None if number % 3 else 5 for number, key in enumerate(BASE)})
-    trees = stores.trees(source.repository)
-    closed = [cut.key for cut in cut_up(stores, source, 40)[0] if cut.closed]
-    assert len(closed) > 3
-    for key in closed:
-        assert key_hash(key, trees.boundary_seed) < trees.cutting.threshold()
-        assert list(BASE).index(key) % 3 == 0, "it is put again"
 
 
 def test_nothing_is_not_cut(world: World) -> None:
