@@ -103,8 +103,11 @@ NO_TEXT = "\ud800"
         lambda repo: repo.at(5),
         lambda repo: repo.branch(None),
         lambda repo: repo.branch("main").commit("m", metadata={"a": 1}),
+        lambda repo: repo.set_read_only("yes"),
+        lambda repo: repo.set_thresholds("main"),
+        lambda repo: repo.set_thresholds({"layers": 5}),
     ],
-    ids=range(28),
+    ids=range(31),
 )
 def test_bad_input_is_refused_and_changes_nothing(repo: Repository, call: Callable[[Repository], object]) -> None:
     before = repo.branch("main").record()
