@@ -85,12 +85,17 @@ def main() -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command line; returns the exit code. Writes to `sys.stdout` and `sys.stderr`."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # the descriptor was closed before the program began
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 - as long as the process
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
         code = app(args=list(arguments) or ["--help"], prog_name="graveler", standalone_mode=False)
         sys.stdout.flush()
+    except SystemExit:  # typer leaves so where nobody reads a help text, with the code for errors
+        code = NOBODY_READS
     except (Exception, KeyboardInterrupt) as error:
         code, message = _ending(error)
         if message:

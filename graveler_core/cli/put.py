@@ -109,6 +109,10 @@ def _put_file(branch: Branch, upload: Upload, progress: Progress) -> None:
 
 
 def _put_stdin(session: Session, target: Uri) -> None:
+    if target.path.endswith("/"):
+        raise InvalidInput(f"URI {str(target)!r}: must name a path, as standard input has no name to add")
+    if sys.stdin is None:
+        raise InvalidInput(f"file {STDIN!r}: standard input is closed")
     with Progress(Work("uploading")):
         entry = session.branch(target).put(target.path, sys.stdin.buffer)
     session.out.result(_document(target.path, entry.size), f"put {bytes_for_people(entry.size)} to {target}")

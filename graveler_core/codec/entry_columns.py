@@ -26,6 +26,8 @@ def conformed(table: pa.Table) -> pa.Table:
     Raises:
         InvalidInput: unknown, missing or doubled columns; a column that does not cast; invalid text; a null key.
     """
+    if not isinstance(table, pa.Table | pa.RecordBatch):
+        raise InvalidInput(f"{type(table).__name__}: entries are staged as a table of Arrow")
     names = table.schema.names
     unknown = sorted(set(names) - {*ENTRY_SCHEMA.names, REMOVED})
     if unknown:

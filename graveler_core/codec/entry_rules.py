@@ -87,6 +87,8 @@ def checked_addresses(batch: pa.RecordBatch) -> pa.StringArray:
 def checked_entry(path: str, entry: Entry) -> tuple[Entry, TailValues]:
     """One entry by the same rules, defaults filled in, at its path, without an identity; and its tail fields."""
     path_key(path)
+    if not isinstance(entry, Entry):
+        raise InvalidInput(f"entry {path!r}: {entry!r} is no Entry", path=path)
     name, kind, address, size = f"entry {path!r}", entry.address_type, entry.address, entry.size
     values = tail_values(entry, name)
     if not isinstance(size, int) or size < 0:

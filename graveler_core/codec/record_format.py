@@ -43,12 +43,19 @@ def record_identity(record: bytes) -> bytes:
 
 
 def microseconds(mtime: datetime | None, name: str) -> int:
-    """A time as records keep it, 0 where there is none; `InvalidInput` for a time without a time zone."""
+    """A time as records keep it, 0 where there is none.
+
+    Raises:
+        InvalidInput: it is without a time zone, or in UTC not in the years 1 to 9999.
+    """
     if mtime is None:
         return 0
     if not isinstance(mtime, datetime) or mtime.tzinfo is None:
         raise InvalidInput(f"{name}: mtime {mtime} must be a time with a time zone")
-    return (mtime - EPOCH) // MICROSECOND
+    since = (mtime - EPOCH) // MICROSECOND
+    if not MIN_MTIME <= since <= MAX_MTIME:
+        raise InvalidInput(f"{name}: mtime {mtime} must lie in the years 1 to 9999 in UTC")
+    return since
 
 
 def malformed(path: str) -> CorruptData:

@@ -11,6 +11,7 @@ import hashlib
 from typing import TypeVar, cast
 
 from pydantic import ValidationError
+from pydantic_core import PydanticSerializationError
 
 from graveler_core.codec.layouts import decode_layout, encode_layout
 from graveler_core.errors import CorruptData, InvalidInput
@@ -22,8 +23,18 @@ _VERSION = bytes([FORMAT_VERSION])
 
 
 def encode(record: Record) -> bytes:
-    """The record's canonical bytes."""
-    return encode_layout(record) if isinstance(record, Layout) else _VERSION + record.model_dump_json().encode()
+    """The record's canonical bytes.
+
+    Raises:
+        InvalidInput: a field has a value that could not be read back: `model_copy` takes whatever it is given.
+    """
+    if isinstance(record, Layout):
+        return encode_layout(record)
+    try:
+        return _VERSION + record.model_dump_json(warnings="error").encode()
+    except PydanticSerializationError as e:
+        what = type(record).__name__
+        raise InvalidInput(f"{what}: a field has the wrong type, or is no valid Unicode: {e}") from e
 
 
 def decode(model: type[R], data: bytes, name: str) -> R:

@@ -30,6 +30,8 @@ class Draft:
     idempotency_key: str = ""
 
     def __post_init__(self) -> None:
+        if not isinstance(self.metadata, Mapping):
+            raise InvalidInput(f"commit: metadata {self.metadata!r} must map text to text")
         texts = [self.message, self.committer, self.idempotency_key, *self.metadata, *self.metadata.values()]
         if not all(isinstance(text, str) for text in texts):
             raise InvalidInput("commit: message, committer and metadata must be text")

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from graveler_core.engine import counting
 from graveler_core.engine.registers import fresh
 from graveler_core.engine.retry import attempts
-from graveler_core.errors import PredicateFailed
+from graveler_core.errors import InvalidInput, PredicateFailed
 from graveler_core.model.compaction import CompactionSettings, Counted, StagedCounts, Thresholds
 from graveler_core.model.entities import Branch, Repository, RepositoryState
 from graveler_core.model.entry import TOMBSTONE
@@ -140,7 +140,13 @@ def settings_of(stores: Stores, repository: Repository) -> CompactionSettings:
 def set_thresholds(
     stores: Stores, repository: Repository, thresholds: Thresholds | None, branch: BranchId | None = None
 ) -> CompactionSettings:
-    """Set the thresholds of a repository, or of one branch of it; None takes them back. Gives all of them."""
+    """Set the thresholds of a repository, or of one branch of it; None takes them back. Gives all of them.
+
+    Raises:
+        InvalidInput: these are no thresholds.
+    """
+    if thresholds is not None and not isinstance(thresholds, Thresholds):
+        raise InvalidInput(f"thresholds {thresholds!r}: must be Thresholds or None")
     where = keys.compaction_settings(repository)
     for _ in attempts(stores, f"thresholds of {repository.id}"):
         held = access.read(stores.kv, where)

@@ -50,7 +50,9 @@ def unprotect(stores: Stores, repo: RepositoryId, pattern: str) -> Repository:
 
 
 def set_read_only(stores: Stores, repo: RepositoryId, *, read_only: bool) -> Repository:
-    """Let nothing that its users see be changed, or let it be changed again."""
+    """Let nothing that its users see be changed, or let it be changed again. Raises `InvalidInput` for no bool."""
+    if not isinstance(read_only, bool):
+        raise InvalidInput(f"read_only {read_only!r}: must be True or False")
     return _changed(stores, repo, lambda now: {"read_only": read_only})
 
 

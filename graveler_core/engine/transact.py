@@ -39,7 +39,7 @@ from graveler_core.engine.retry import attempts
 from graveler_core.engine.swap import record_writes, without_layer
 from graveler_core.engine.validation import Arbiter, fail, normalised, validate, with_content_ids
 from graveler_core.engine.view import View, commit_of, view_of
-from graveler_core.errors import Conflict, CorruptData, DirtyBranch, NoChanges
+from graveler_core.errors import Conflict, CorruptData, DirtyBranch, InvalidInput, NoChanges
 from graveler_core.model.entry import Entry
 from graveler_core.model.ids import BranchId, CommitId, MetarangeId, Nonce, RepositoryId, RepositoryUid
 from graveler_core.model.index import Index
@@ -62,6 +62,10 @@ class Transaction:
     arbiter: Arbiter = fail
     basis: Basis | None = None
     """What the branch must hold still."""
+
+    def __post_init__(self) -> None:
+        if self.basis is not None and not isinstance(self.basis, Basis):
+            raise InvalidInput(f"transaction: on {self.basis!r}: must be the id of a commit, a Basis or None")
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,6 +54,12 @@ class Replay:
     backwards: bool = False
     """Revert instead of repeat."""
 
+    def __post_init__(self) -> None:
+        if isinstance(self.refs, str) or not isinstance(self.refs, Sequence) or not self.refs:
+            raise InvalidInput(f"transplant: {self.refs!r} is no list of one commit or more")
+        if not isinstance(self.mainline, int):
+            raise InvalidInput(f"mainline {self.mainline!r}: must be the number of a parent, from 1")
+
 
 @dataclass(frozen=True, slots=True)
 class _Step:
@@ -113,8 +119,6 @@ def _transplant(
 
 
 def _steps(stores: Stores, repo: Repository, replay: Replay, draft: Draft) -> list[_Step]:
-    if isinstance(replay.refs, str) or not replay.refs:
-        raise InvalidInput(f"transplant: {replay.refs!r} is no list of one commit or more")
     commits = [resolve_commit(stores, repo, ref) for ref in replay.refs]
     if not replay.backwards:
         for older, newer in pairwise(commits):

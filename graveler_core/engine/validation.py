@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import uuid
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from graveler_core.codec.entry import normalise_entry
@@ -59,6 +59,8 @@ def normalised(operations: Sequence[Operation]) -> list[Operation]:
         InvalidInput: something that is no operation, a path twice (but for remove and put, which re-adds), a content id
             twice, or a bad entry.
     """
+    if not isinstance(operations, Iterable):
+        raise InvalidInput(f"transaction: {operations!r} is no list of operations")
     checked = [_normalised(operation) for operation in operations]
     kinds: dict[str, list[type[Operation]]] = defaultdict(list)
     for operation in checked:

@@ -24,7 +24,7 @@ from graveler_core.codec.entry import normalise_record
 from graveler_core.engine import counting
 from graveler_core.engine.permitted import require_permitted
 from graveler_core.engine.registers import same_token, settled
-from graveler_core.errors import OutcomeUnknown, PermissionDenied, SlowDown, Unavailable
+from graveler_core.errors import InvalidInput, OutcomeUnknown, PermissionDenied, SlowDown, Unavailable
 from graveler_core.kv.bulk import set_many, sets_atomically
 from graveler_core.model.entry import AddressType, Entry
 from graveler_core.model.ids import BranchId, RepositoryId
@@ -41,6 +41,10 @@ class Content:
     data: bytes
     content_type: str | None = None
     metadata: Mapping[str, str] | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.data, bytes):
+            raise InvalidInput(f"content of type {type(self.data).__name__}: must be bytes, or a file that gives bytes")
 
 
 def stage(stores: Stores, repo: RepositoryId, branch: BranchId, path: str, entry: Entry) -> Entry:

@@ -45,7 +45,7 @@ from graveler_core.model.entities import Branch as BranchRecord
 from graveler_core.model.entities import Repository as RepositoryRecord
 from graveler_core.model.entry import CommonPrefix, Entry
 from graveler_core.model.ids import BranchId, CommitId
-from graveler_core.model.names import path_key, prefix_key
+from graveler_core.model.names import many_paths, path_key, prefix_key
 from graveler_core.model.operations import Basis, Operation
 from graveler_core.model.permission import Action
 from graveler_core.refs import branches
@@ -86,8 +86,12 @@ class Branch:
         content_type: str | None = None,
         metadata: Mapping[str, str] | None = None,
     ) -> Entry:
-        """Upload content, then stage its entry. Gives the entry."""
-        uploaded = data if isinstance(data, bytes) else data.read()
+        """Upload content, then stage its entry. Gives the entry.
+
+        Args:
+            data: Bytes, or a file that gives bytes: it is read to its end.
+        """
+        uploaded = data.read() if hasattr(data, "read") else data
         return write.put(*self._at, path, write.Content(uploaded, content_type, metadata))
 
     @operation("stage", needs.path(Action.WRITE_OBJECT), of_entry)
@@ -127,7 +131,7 @@ class Branch:
     @operation("remove many", needs.paths(Action.DELETE_OBJECT))
     def remove_many(self, paths: Iterable[str]) -> None:
         """Remove many paths at once: all of them are gone, or none."""
-        remove.remove_many(*self._at, [*paths])
+        remove.remove_many(*self._at, many_paths(paths))
 
     @operation("remove prefix", needs.under(Action.DELETE_OBJECT))
     def remove_prefix(self, prefix: str) -> None:

@@ -130,6 +130,8 @@ class Graveler(Migrating, Health):
             prefix: Only branches whose `<repository>/<branch>` begins so.
             after: Only those behind this one: an item's `token`.
         """
+        prefix_key(prefix)
+        prefix_key(after)
         surveyed = pressure.survey(self._stores, prefix=prefix, after=after)
         found = (item for item in surveyed if self._shows(on_branch(item.repository.id, item.branch.id)))
         return Listing(found, lambda item: item.token, limit)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
+from operator import index
 from typing import Generic, TypeVar
 
 from graveler_core.errors import InvalidInput
@@ -24,9 +26,7 @@ class Listing(Iterator[T]):
     """A lazy iterator over items in order. Nothing is read before the first item is asked for."""
 
     def __init__(self, items: Iterator[T], token: Callable[[T], str], limit: int | None = None) -> None:
-        if limit is not None and limit < 0:
-            raise InvalidInput(f"limit {limit}: must not be negative")
-        self._items = items if limit is None else islice(items, limit)
+        self._items = items if limit is None else islice(items, number("limit", limit, 0))
         self._token = token
 
     def __iter__(self) -> Iterator[T]:
@@ -37,8 +37,7 @@ class Listing(Iterator[T]):
 
     def pages(self, size: int) -> Iterator[Page[T]]:
         """What is left, in pages of `size` items; the last may be shorter. An empty listing has one empty page."""
-        if size < 1:
-            raise InvalidInput(f"page size {size}: must be at least 1")
+        size = number("page size", size, 1)
         page = list(islice(self._items, size))
         while True:
             ahead = list(islice(self._items, size)) if len(page) == size else []
@@ -46,3 +45,14 @@ class Listing(Iterator[T]):
             if not ahead:
                 return
             page = ahead
+
+
+def number(what: str, given: int, least: int) -> int:
+    """A whole number as it counts items: more than there can be is all of them. `InvalidInput` for any other value."""
+    try:
+        counted = index(given)
+    except TypeError as e:
+        raise InvalidInput(f"{what} {given!r}: must be a whole number") from e
+    if counted < least:
+        raise InvalidInput(f"{what} {given}: must be at least {least}")
+    return min(counted, sys.maxsize)

@@ -16,7 +16,7 @@ from graveler_core.codec.entry_rules import checked_keys
 from graveler_core.facade.operation import Call, Rule
 from graveler_core.facade.place import Place, on_branch
 from graveler_core.model.address import namespace
-from graveler_core.model.names import branch_id, path_key, prefix_key, repository_id, tag_id
+from graveler_core.model.names import branch_id, many_paths, path_key, prefix_key, repository_id, tag_id
 from graveler_core.model.permission import Action, Request, namespace_resource, repository_resource
 
 SHOWN = (Action.LIST_OBJECTS, Action.READ_OBJECT)
@@ -135,7 +135,7 @@ def paths(action: Action, named: str = "paths") -> Rule:
     """On each of many paths, which are read once."""
 
     def rule(call: Call) -> Iterator[Request]:
-        given = call.arguments[named] = [*call.arguments[named]]
+        given = call.arguments[named] = many_paths(call.arguments[named])
         for each in given:
             path_key(each)
         yield from on_paths(call, call.place, action, given)

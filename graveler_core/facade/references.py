@@ -20,7 +20,7 @@ from graveler_core.gc.heads import HeadCheck, check_heads
 from graveler_core.model.entities import Branch as BranchRecord
 from graveler_core.model.entities import Tag
 from graveler_core.model.ids import CommitId
-from graveler_core.model.names import branch_id, prefix_key, tag_id
+from graveler_core.model.names import branch_id, prefix_key, tag_id, text
 from graveler_core.model.permission import Action
 from graveler_core.model.references import EventKind, ReferenceEvent, ReferenceType
 from graveler_core.refs import branches
@@ -123,7 +123,8 @@ class References(Handle):
 
         The hook that verifies tags, where one was given to `connect`, may refuse it by whatever it raises.
         """
-        tag = Tag(id=tag_id(name), commit_id=CommitId(""), message=message, signature=signature)
+        said = {"message": text("message", message), "signature": text("signature", signature)}
+        tag = Tag(id=tag_id(name), commit_id=CommitId(""), **said)
         return branching.create_tag(self._stores, self.id, tag, ref)
 
     @operation("verify tag", needs.tag(Action.READ_TAG))

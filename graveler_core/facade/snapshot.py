@@ -10,7 +10,7 @@ from graveler_core.engine import content, listing, read, snapshot
 from graveler_core.engine.listing import PAGE_ROWS, PageSource, Window
 from graveler_core.errors import Kind, NotFound
 from graveler_core.facade import needs
-from graveler_core.facade.listing import Listing
+from graveler_core.facade.listing import Listing, number
 from graveler_core.facade.operation import operation
 from graveler_core.facade.place import Place
 from graveler_core.model.entities import Repository as RepositoryRecord
@@ -124,5 +124,5 @@ def listed(
 def _window(prefix: str, after: str, delimiter: str, limit: int | None) -> Window:
     for text in (prefix, after, delimiter):
         prefix_key(text)
-    page = PAGE_ROWS if limit is None or delimiter else max(1, min(limit, PAGE_ROWS))
+    page = PAGE_ROWS if limit is None or delimiter else max(1, min(number("limit", limit, 0), PAGE_ROWS))
     return Window(prefix, after, delimiter, page)

@@ -32,7 +32,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from enum import Enum
 from functools import partial
 from itertools import islice
@@ -78,6 +78,8 @@ class Plan:
     """Delete what dead jobs have stored of users' data, too (`gc.uploads`)."""
 
     def __post_init__(self) -> None:
+        if not isinstance(self.grace, timedelta):
+            raise InvalidInput(f"sweep: grace {self.grace!r} must be a timedelta")
         if self.grace < timedelta(0) or (self.limit is not None and self.limit < 0):
             raise InvalidInput(f"sweep: grace {self.grace} and limit {self.limit} must not be negative")
         if self.grace < LEAST_GRACE and not self.alone:
@@ -134,7 +136,7 @@ class _Sweep:
     @property
     def cutoff(self) -> datetime:
         """What was needed later is spared."""
-        return self.began - self.plan.grace
+        return self.began - min(self.plan.grace, self.began - datetime.min.replace(tzinfo=UTC))
 
 
 def sweep(

@@ -7,6 +7,7 @@ Each check returns the typed id or raises `InvalidInput` naming the value and th
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from graveler_core.errors import InvalidInput, Kind
 from graveler_core.model.ids import AccessKeyId, BranchId, GroupId, PolicyId, RepositoryId, TagId, UserId
@@ -78,6 +79,22 @@ def path_key(path: str) -> bytes:
 def prefix_key(prefix: str) -> bytes:
     """As `path_key`, but empty is allowed: it is the prefix of every path."""
     return _utf8(prefix)
+
+
+def text(what: str, value: str) -> str:
+    """Check a text that people write; `what` names it in the error."""
+    try:
+        value.encode()
+    except (AttributeError, UnicodeEncodeError) as e:
+        raise InvalidInput(f"{what} {value!r}: must be text in valid Unicode") from e
+    return value
+
+
+def many_paths(paths: Iterable[str]) -> list[str]:
+    """The paths, read once; not checked. One text is refused: each of its characters would be a path."""
+    if isinstance(paths, str | bytes) or not isinstance(paths, Iterable):
+        raise InvalidInput(f"paths {paths!r}: must be several, in a list or the like", kind=Kind.InvalidPath)
+    return [*paths]
 
 
 def _utf8(path: str) -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import shlex
 import signal
 import subprocess
 import sys
@@ -244,6 +245,36 @@ def test_a_closed_pipe_ends_it_quietly(flights: Cli, here: Path) -> None:
     process.stdout.close()
     _, err = process.communicate()
     assert (process.returncode, err) == (141, b"")
+
+
+def test_nobody_reads_a_help_text() -> None:
+    process = subprocess.Popen([*PROGRAM, "ls", "--help"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout is not None
+    process.stdout.close()
+    _, err = process.communicate()
+    assert (process.returncode, err) == (141, b"")
+
+
+def test_standard_input_has_no_name_to_add(flights: Cli) -> None:
+    ran = subprocess.run(
+        [*PROGRAM, "put", "-", "graveler://flights/main/raw/"], input="x", capture_output=True, text=True, check=False
+    )
+    assert (ran.returncode, ran.stdout) == (1, "")
+    assert "standard input has no name" in ran.stderr
+    assert "raw/" not in paths(flights, "graveler://flights/main")
+
+
+def test_standard_input_may_be_closed(flights: Cli) -> None:
+    command = shlex.join([*PROGRAM, "put", "-", "graveler://flights/main/raw/new"])
+    ran = subprocess.run(["/bin/sh", "-c", f"{command} <&-"], capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (1, "", "error: file '-': standard input is closed\n")
+
+
+@pytest.mark.parametrize(("closed", "shown"), [(">&-", ""), ("2>&-", "\t"), (">&- 2>&-", "")])
+def test_a_stream_may_be_closed(flights: Cli, closed: str, shown: str) -> None:
+    command = shlex.join([*PROGRAM, "ls", "graveler://flights/main"])
+    ran = subprocess.run(["/bin/sh", "-c", f"{command} {closed}"], capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stdout[:1], ran.stderr) == (0, shown, "")
 
 
 def test_an_interruption_ends_it_with_one_line(flights: Cli) -> None:

@@ -47,6 +47,8 @@ class CleaningPlan:
 
     def __post_init__(self) -> None:
         for name in ("undelete_within", "late", "building", "keys_for"):
+            if not isinstance(getattr(self, name), timedelta):
+                raise InvalidInput(f"cleaning: {name} {getattr(self, name)!r} must be a timedelta")
             if getattr(self, name) < timedelta(0):
                 raise InvalidInput(f"cleaning: {name} {getattr(self, name)} must not be negative")
         if self.limit is not None and self.limit < 0:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import numpy as np
@@ -163,6 +163,8 @@ def test_a_record_has_at_most_72_kib() -> None:
         {"address_type": 3},
         {"mtime": datetime(2020, 1, 1)},
         {"mtime": "2020-01-01"},
+        {"mtime": datetime.max.replace(tzinfo=timezone(timedelta(hours=-1)))},
+        {"mtime": datetime.min.replace(tzinfo=timezone(timedelta(hours=1)))},
         {"content_type": "\ud800"},
         {"data": "text"},
         {"data": 5},

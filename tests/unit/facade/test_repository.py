@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
+from io import StringIO
+from typing import Any
 
 import pytest
 
 from graveler_core.errors import InvalidInput, Kind, NotFound
 from graveler_core.facade.repository import Repository
 from graveler_core.model.changes import ChangeKind
+from graveler_core.model.operations import Remove
 from tests.unit.engine.world import World, entry
 
 
@@ -103,8 +107,29 @@ NO_TEXT = "\ud800"
         lambda repo: repo.at(5),
         lambda repo: repo.branch(None),
         lambda repo: repo.branch("main").commit("m", metadata={"a": 1}),
+        lambda repo: repo.set_read_only("yes"),
+        lambda repo: repo.set_thresholds("main"),
+        lambda repo: repo.set_thresholds({"layers": 5}),
+        lambda repo: repo.branch("main").remove_many("p/1"),
+        lambda repo: repo.branch("main").remove_many(None),
+        lambda repo: repo.create_tag("v1", "main", message=NO_TEXT),
+        lambda repo: repo.create_tag("v1", "main", signature=b"signed"),
+        lambda repo: repo.branches(limit="1"),
+        lambda repo: repo.at("main").list(limit=1.5),
+        lambda repo: next(repo.tags().pages(1.5)),
+        lambda repo: repo.transplant((name for name in ["dev"]), onto="main"),
+        lambda repo: repo.transplant(None, onto="main"),
+        lambda repo: repo.cherry_pick("dev", onto="main", mainline="1"),
+        lambda repo: repo.sweep(grace=7),
+        lambda repo: repo.branch("main").commit("m", metadata=[("a", "1")]),
+        lambda repo: repo.branch("main").put("a", "text"),
+        lambda repo: repo.branch("main").put("a", StringIO("text")),
+        lambda repo: repo.branch("main").put("a", None),
+        lambda repo: repo.branch("main").stage("a", {"address": "x"}),
+        lambda repo: repo.branch("main").stage_many({"key": ["a"]}),
+        lambda repo: repo.branch("main").transact(None, message="m"),
+        lambda repo: repo.branch("main").transact([Remove("p/1")], message="m", on=5),
     ],
-    ids=range(28),
 )
 def test_bad_input_is_refused_and_changes_nothing(repo: Repository, call: Callable[[Repository], object]) -> None:
     before = repo.branch("main").record()
@@ -112,6 +137,25 @@ def test_bad_input_is_refused_and_changes_nothing(repo: Repository, call: Callab
         call(repo)
     assert repo.branch("main").record() == before
     assert list(repo.branch("main").uncommitted()) == []
+
+
+@pytest.mark.parametrize("wrong", [5, None, NO_TEXT])
+def test_bad_input_to_a_store_is_refused(wrong: Any) -> None:
+    g = World().graveler()
+    for call in (
+        lambda: g.pressures(wrong),
+        lambda: g.pressures(after=wrong),
+        lambda: g.clean(undelete_within=wrong),
+    ):
+        with pytest.raises(InvalidInput):
+            call()
+
+
+def test_no_number_is_too_large(repo: Repository) -> None:
+    paths = [entry.path for entry in repo.at("main").list()]
+    assert [entry.path for entry in repo.at("main").list(limit=10**30)] == paths
+    assert [entry.path for entry in next(repo.at("main").list().pages(10**30)).items] == paths
+    assert repo.sweep(grace=timedelta.max).blobs == 0
 
 
 @pytest.mark.parametrize("path", ["nothing", "p", "p/", "p/3", "P/1"])
