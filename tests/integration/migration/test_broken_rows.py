@@ -177,6 +177,17 @@ def test_a_broken_repository(small: Lake, values: dict[str, Any], rule: str) -> 
     assert rule in row.rule
 
 
+@pytest.mark.parametrize("default", ["main", "side"])
+def test_a_repository_that_is_there_twice(small: Lake, default: str) -> None:
+    """Nothing says which row counts, even where they are equal."""
+    made = flights(small)
+    small.sql("ALTER TABLE graveler_repositories RENAME TO former")
+    small.sql("CREATE TABLE graveler_repositories AS SELECT * FROM former")
+    made.repository(default_branch=default)
+    (row,) = rejected(small).broken
+    assert str(row) == "graveler_repositories flights: is there twice"
+
+
 def test_dates_that_python_does_not_know(lake: Lake) -> None:
     far = "12000-01-01 00:00:00+00" if lake.url.startswith("postgresql") else "12000-01-01"
     made = lake.history().repository().commit(1).branch("main", 1)
