@@ -90,6 +90,7 @@ def dump(stores: Stores, repo: Repository, uri: str, *, progress: Progress = lam
         CorruptData: something is damaged or missing that belongs to the dump; nothing was stored. If it is the log of
             references: `mend_reflog` goes back to what is whole.
         Conflict: (`LostRace`) what a layout named was swept before it was read; dump again.
+        Unavailable: (`StoreFull`, …) the dump, or the temporary file that gathers it, cannot be written.
         NotFound: the repository was deleted meanwhile.
     """
     if repo.bare:

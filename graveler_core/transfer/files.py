@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import mmap
 import posixpath
+import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
+from io import FileIO
 from tempfile import TemporaryFile
-from typing import BinaryIO
 
+from graveler_core.blobs.failures import Verb, translating
 from graveler_core.blobs.port import Blobs, BlobStores
 from graveler_core.errors import CorruptData, InvalidInput, Kind, NotFound, NotUnique
 from graveler_core.model.address import Namespace, namespace
@@ -34,17 +36,20 @@ class DumpFile:
         return self.blobs.uri(self.address)
 
     @contextmanager
-    def created(self) -> Iterator[BinaryIO]:
+    def created(self) -> Iterator[Gathered]:
         """A file to write the dump to; stored when the `with` statement ends without an error.
 
         Raises:
             NotUnique: (`BlobExists`) something is there already.
+            Unavailable: (`StoreFull`, …) the temporary file cannot be written; nothing was stored.
         """
         if self.blobs.head(self.address) is not None:
             raise self._exists()
-        with TemporaryFile() as file:
-            yield file
-            file.flush()
+        with ExitStack() as opened:
+            with _on_local_disk():
+                # Without a buffer: closing one that could not be written would fail again.
+                file = opened.enter_context(TemporaryFile(buffering=0))
+            yield Gathered(file)
             # Not closed here: a store in memory goes on using it.
             new = self.blobs.create(self.address, memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)))
         if not new:
@@ -63,6 +68,20 @@ class DumpFile:
 
     def _exists(self) -> NotUnique:
         return NotUnique(f"dump {self.uri}: exists already; nothing is overwritten", kind=Kind.BlobExists, uri=self.uri)
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """The temporary file in which a dump is gathered."""
+
+    file: FileIO
+
+    def write(self, data: bytes) -> None:
+        """Append bytes, all of them."""
+        left = memoryview(data)
+        with _on_local_disk():
+            while left:
+                left = left[self.file.write(left) :]
 
 
 class Pieces:
@@ -87,6 +106,11 @@ class Pieces:
         taken, self._held = self._held[:count], self._held[count:]
         self.at += len(taken)
         return taken
+
+
+def _on_local_disk() -> AbstractContextManager[None]:
+    """Errors of the operating system as ours, about temporary files: what it says itself names no place."""
+    return translating(Verb.WRITE, f"a temporary file in {tempfile.tempdir or 'any directory'}")
 
 
 def dump_file(stores: BlobStores, uri: str) -> DumpFile:

@@ -34,7 +34,7 @@ from __future__ import annotations
 import struct
 from collections import Counter
 from enum import IntEnum
-from typing import BinaryIO
+from typing import Protocol
 
 import pyarrow as pa
 import xxhash
@@ -91,14 +91,22 @@ class RowDigest:
         return DumpEnd(rows=dict(sorted(self.rows.items())), digest=self._hash.hexdigest())
 
 
+class Sink(Protocol):
+    """What a dump is written to."""
+
+    def write(self, data: bytes, /) -> object:
+        """Append bytes, all of them."""
+        ...
+
+
 class DumpWriter:
     """Writes a dump row by row. In memory is one frame.
 
     Args:
-        file: Where to, open for writing, at its beginning. The caller gives rows in the order of the format.
+        file: Where to, with nothing in it yet. The caller gives rows in the order of the format.
     """
 
-    def __init__(self, file: BinaryIO) -> None:
+    def __init__(self, file: Sink) -> None:
         self._file = file
         self._digest = RowDigest()
         self._kind = Kind.REPOSITORY

@@ -54,7 +54,7 @@ def tables(rows: Iterable[Row], place: str, broken: Broken) -> Iterator[pa.Table
         for row in page:
             try:
                 value = _value(row, home)
-                if row[0] <= before:
+                if before and row[0] <= before:
                     raise BrokenValueError("the key is there twice under its token")
             except BrokenValueError as e:
                 broken(row[0], str(e))

@@ -18,6 +18,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import groupby
+from operator import itemgetter
 
 from graveler_core.committed.cache import TreeCache
 from graveler_core.committed.index.indexes import Indexes
@@ -105,13 +107,13 @@ def migrate(
     """
     outcomes = []
     with source.snapshot() as snapshot:
-        for row in chosen(snapshot, plan.repositories):
-            outcomes.append(_Repository(stores, source, plan, lifecycle, progress).outcome(snapshot, row))
+        for _, rows in groupby(chosen(snapshot, plan.repositories), key=itemgetter(0)):
+            outcomes.append(_Repository(stores, source, plan, lifecycle, progress).outcome(snapshot, *rows))
     return Migrated(tuple(outcomes))
 
 
 def chosen(snapshot: Snapshot, names: Collection[str]) -> Iterator[Row]:
-    """The rows of some repositories, or of all.
+    """The rows of some repositories, or of all, in the order of their ids.
 
     Raises:
         InvalidInput: one of them is not there.
@@ -165,10 +167,16 @@ class _Repository:
     lifecycle: Lifecycle
     progress: Progress
 
-    def outcome(self, snapshot: Snapshot, row: Row) -> Outcome:
-        """Migrate it, and say what became of it."""
+    def outcome(self, snapshot: Snapshot, row: Row, *others: Row) -> Outcome:
+        """Migrate it, and say what became of it.
+
+        Args:
+            others: Rows of the same id, which a table without a primary key may have: nothing says which one counts.
+        """
         try:
             found = repository_of(row)
+            if others:
+                raise BrokenValueError("is there twice")
         except BrokenValueError as e:
             broken = BrokenRows()
             broken.add("graveler_repositories", row[0], str(e))

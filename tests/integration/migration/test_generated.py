@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TypeAlias
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.lifecycle.sources import make_tables, opened
+from graveler_core.kv.registry import open_store
 from tests.integration.migration.histories import History, Lake
 from tests.integration.migration.runs import elsewhere, small_pages
+from tests.postgresql_server import fresh_schema
+from tests.unit.engine.world import World
 
 PATHS = st.sampled_from(["a", "a/b", "ä", "b/\N{GRINNING FACE}", "c%20d", "e\\f", "z", "\x01", "~", "日本"])
 STATES = st.dictionaries(PATHS, st.integers(1, 9), max_size=8)
 STAGED = st.one_of(st.none(), st.dictionaries(PATHS, st.one_of(st.none(), st.integers(10, 19)), max_size=8))
+Drawn: TypeAlias = tuple[list[tuple[list[int], dict[str, int], int]], dict[str, object]]
 
 
 @st.composite
-def histories(draw: st.DrawFn) -> tuple[list[tuple[list[int], dict[str, int], int]], dict[str, object]]:
+def histories(draw: st.DrawFn) -> Drawn:
     """Commits by their parents, states and versions; branches by commit and what is staged; tags."""
     commits = []
     for number in range(draw(st.integers(1, 8))):
@@ -34,7 +41,7 @@ def histories(draw: st.DrawFn) -> tuple[list[tuple[list[int], dict[str, int], in
     }
 
 
-def filled(lake: Lake, drawn: tuple[list[tuple[list[int], dict[str, int], int]], dict[str, object]]) -> History:
+def filled(lake: Lake, drawn: Drawn) -> History:
     made = lake.history().repository()
     commits, refs = drawn
     for number, (parents, state, version) in enumerate(commits):
@@ -47,11 +54,10 @@ def filled(lake: Lake, drawn: tuple[list[tuple[list[int], dict[str, int], int]],
     return made
 
 
-@settings(max_examples=25, deadline=None)
-@given(histories())
-def test_any_source_comes_over(drawn: tuple[list[tuple[list[int], dict[str, int], int]], dict[str, object]]) -> None:
-    with TemporaryDirectory() as directory, small_pages():
-        lake = Lake(f"sqlite:///{Path(directory)}/source.db")
+def assert_comes_over(url: str, world: World, drawn: Drawn) -> None:
+    """From an empty source into a world's store, and once more into one in memory."""
+    with small_pages():
+        lake = Lake(url, world)
         with opened(lake.url) as connection:
             make_tables(connection)
         made = filled(lake, drawn)
@@ -61,3 +67,27 @@ def test_any_source_comes_over(drawn: tuple[list[tuple[list[int], dict[str, int]
         assert again.lake.migrate().good
         ids = [[*history.lake.graveler().migrated_ids("flights")] for history in (made, again)]
         assert ids[0] == ids[1]
+
+
+@settings(max_examples=25, deadline=None)
+@given(histories())
+def test_any_source_comes_over(drawn: Drawn) -> None:
+    with TemporaryDirectory() as directory:
+        assert_comes_over(f"sqlite:///{Path(directory)}/source.db", World(), drawn)
+
+
+@pytest.mark.parametrize("examples", [pytest.param(5, id="few"), pytest.param(100, id="many", marks=pytest.mark.slow)])
+def test_any_source_comes_over_into_postgresql(examples: int, postgresql_server: str) -> None:
+    """Both databases are PostgreSQL's."""
+
+    @settings(max_examples=examples)
+    @given(histories())
+    def comes_over(drawn: Drawn) -> None:
+        with (
+            fresh_schema(postgresql_server) as source,
+            fresh_schema(postgresql_server) as target,
+            closing(open_store(target)) as kv,
+        ):
+            assert_comes_over(source, World(kv), drawn)
+
+    comes_over()

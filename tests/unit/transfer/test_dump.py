@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import resource
+import tempfile
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -9,7 +11,7 @@ from typing import Any
 import pytest
 
 from graveler_core.codec.records import encode
-from graveler_core.errors import Conflict, CorruptData, InvalidInput, Kind, NotFound, NotUnique
+from graveler_core.errors import Conflict, CorruptData, InvalidInput, Kind, NotFound, NotUnique, Unavailable
 from graveler_core.facade.repository import Repository
 from graveler_core.kv.wrappers.counting import Counting
 from graveler_core.model.entities import Commit, Layout
@@ -21,6 +23,7 @@ from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.records.location import Folder
 from graveler_core.refs import repositories
+from graveler_core.transfer.files import dump_file
 from tests.golden.history import NAME
 from tests.unit.engine.interposed import Interposed
 from tests.unit.engine.world import START, World, entry
@@ -278,6 +281,27 @@ class TestWhere:
         assert dumped.uri == uri
         assert content(world, uri) == made.data
         assert restored(made, uri).id == NAME
+
+    def test_no_room_for_the_temporary_file(self, world: World) -> None:
+        """The error says where there is none, which need not be where the dump goes."""
+        uri = fresh_uri()
+        before = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))
+        try:
+            with pytest.raises(
+                Unavailable, match=f"temporary file in {tempfile.gettempdir()}: file too large"
+            ) as caught:
+                repo_of(world).dump_refs(uri)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        assert caught.value.kind is Kind.StoreFull
+        with pytest.raises(NotFound):
+            dump_file(world.blobs, uri).size()
+
+    def test_no_directory_for_the_temporary_file(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(tempfile, "tempdir", "/nowhere")
+        with pytest.raises(Unavailable, match=r"temporary file in /nowhere: .* does not exist"):
+            repo_of(world).dump_refs(fresh_uri())
 
 
 def test_what_is_told(made: Original, world: World) -> None:
