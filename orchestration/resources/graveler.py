@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import dagster as dg
-from pydantic import Field, PrivateAttr
+from pydantic import ConfigDict, Field, PrivateAttr
 
 from jobs.report import Report
 
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 class GravelerResource(dg.ConfigurableResource):  # type: ignore[type-arg]
     """Where graveler keeps what changes, and how to reach it."""
+
+    # A field that is none is refused, not ignored; errors name fields, and show no value: it may be a secret.
+    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
     url: str = Field(
         repr=False,

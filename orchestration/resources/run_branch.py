@@ -6,7 +6,7 @@ Assets (through the IO manager), checks and ops of a run all ask this resource, 
 from typing import TYPE_CHECKING
 
 import dagster as dg
-from pydantic import Field, PrivateAttr
+from pydantic import ConfigDict, Field, PrivateAttr
 
 from orchestration.resources.graveler import GravelerResource
 from orchestration.runs import origin_run_id, partition_label
@@ -23,6 +23,8 @@ _RUN_DIGITS = 13
 
 class RunBranch(dg.ConfigurableResource):  # type: ignore[type-arg]
     """One repository, and in it the branch of the run at hand."""
+
+    model_config = ConfigDict(extra="forbid")  # else Dagster ignores a field that is none
 
     graveler: dg.ResourceDependency[GravelerResource]
     repository: str = Field(description="The repository; created at first use.")

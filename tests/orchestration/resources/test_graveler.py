@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 import pytest
+from pydantic import ValidationError
 
 from graveler_core import connect
 from graveler_core.errors import InvalidInput, Kind, PermissionDenied, Unavailable
@@ -87,6 +89,20 @@ def test_it_is_printed_without_what_may_be_secret(monkeypatch: pytest.MonkeyPatc
     assert dg.materialize([prints], resources={"graveler": graveler, "branch": branch}).success
     assert all("AK1" in text for text in printed)
     assert "canary" not in "".join(printed)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "rule"),
+    [
+        ({"secret_acces_key": "canary"}, "secret_acces_key\n  Extra inputs are not permitted"),
+        ({"storage_options": {"region": ["canary"]}}, "storage_options.region\n  Input should be a valid string"),
+    ],
+)
+def test_a_wrong_field_is_named_without_its_value(wrong: dict[str, Any], rule: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        GravelerResource(url="memory://", **wrong)
+    assert rule in str(caught.value)
+    assert "canary" not in str(caught.value)
 
 
 def test_a_url_of_no_store_is_one_clear_error() -> None:

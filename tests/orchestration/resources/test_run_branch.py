@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dagster as dg
 import pytest
+from pydantic import ValidationError
 
 from graveler_core.errors import InvalidInput, Kind, NotUnique
 from graveler_core.facade.graveler import Graveler
@@ -92,6 +93,12 @@ def test_a_name_that_asks_for_what_the_run_does_not_have_is_refused(
         run(instance, target(installation, template))
     assert str(caught.value.__cause__) == f"branch {template!r}: of this run, {{run}} may stand in it"
     assert list(graveler.list_repositories()) == []
+
+
+def test_a_field_that_is_none_is_refused(installation: Installation) -> None:
+    graveler = GravelerResource(url=installation.store)
+    with pytest.raises(ValidationError, match="brunch"):
+        RunBranch(graveler=graveler, repository="lake", storage_root=installation.data, brunch="dev")
 
 
 def test_an_empty_name_does_not_stand_for_the_published_branch(
