@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import dagster as dg
 import pytest
@@ -112,6 +113,27 @@ def test_many_branches_take_several_ticks(
     assert partitions == [["a", "b", "bb", "zz"], ["a", "b", "c", "d", "zz"], ["a", "b", "c", "d", "main"]]
     assert set(observed(instance, *names, "main")) == {*names, "main"}
     assert json.loads(cursor or "") == {"version": 2, "after": ""}
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["deleted", "created-anew"])
+def test_a_repository_that_is_deleted_during_a_tick_is_left_to_the_next_one(
+    tick: Evaluate, store: Graveler, lake: Repository, monkeypatch: pytest.MonkeyPatch, again: bool
+) -> None:
+    real = Repository.commit
+
+    def too_late(repository: Repository, ref: str) -> Any:
+        monkeypatch.undo()
+        store.delete_repository("lake")
+        if again:
+            store.create_repository("lake", "memory://new", adopt=True)
+        return real(repository, ref)
+
+    monkeypatch.setattr(Repository, "commit", too_late)
+    cursor = '{"version":2,"after":"a"}'
+    answer = tick(SENSOR, cursor)
+    assert (answer.skipped, answer.events, answer.partitions) == ("lake was deleted meanwhile", [], [])
+    assert answer.cursor == cursor
+    assert len(tick(SENSOR, cursor).events) == (2 if again else 0)
 
 
 @pytest.mark.parametrize("cursor", [None, "", "rubbish", '{"version": 1, "commit": "x"}'])
