@@ -30,7 +30,7 @@ PAGE = 1_000
 
 class _Cursor(cursors.Cursor):
     version: Literal[2] = 2
-    after: str = ""
+    after: cursors.Place = ""
     """The listing goes on behind this branch; empty: from the start."""
 
 

@@ -20,6 +20,7 @@ MAIN = dg.AssetKey(["lake", "main"])
 BRANCHES = make_branches_asset("lake")
 SENSOR = make_branch_heads_sensor(BRANCHES, repository="lake", published={"main": MAIN})
 PARTITIONS = "lake/branches"
+NOWHERE = [json.dumps({"version": 2, "after": after}) for after in ("\0", "x" * 2_000)]
 
 
 @pytest.fixture
@@ -136,7 +137,7 @@ def test_a_repository_that_is_deleted_during_a_tick_is_left_to_the_next_one(
     assert len(tick(SENSOR, cursor).events) == (2 if again else 0)
 
 
-@pytest.mark.parametrize("cursor", [None, "", "rubbish", '{"version": 1, "commit": "x"}'])
+@pytest.mark.parametrize("cursor", [None, "", "rubbish", '{"version": 1, "commit": "x"}', *NOWHERE])
 def test_an_unknown_cursor_is_begun_anew(tick: Evaluate, lake: Repository, cursor: str | None) -> None:
     assert len(tick(SENSOR, cursor).events) == 2
 
