@@ -25,11 +25,11 @@ def origin_run_id(instance: dg.DagsterInstance, run: dg.DagsterRun) -> str:
     return run.run_id
 
 
-def partition_label(run: dg.DagsterRun) -> str:
-    """`2013-01`, `2013-01 to 2013-11`, or empty for a run without partitions."""
+def partition_label(run: dg.DagsterRun, to: str = " to ") -> str:
+    """`2013-01`, `2013-01 to 2013-11`, or empty for a run without partitions; `to` stands between two."""
     first, last = run.tags.get(RANGE_START_TAG), run.tags.get(RANGE_END_TAG)
     if first and last:
-        return first if first == last else f"{first} to {last}"
+        return first if first == last else f"{first}{to}{last}"
     return run.tags.get(PARTITION_TAG, "")
 
 

@@ -30,7 +30,7 @@ PAGE = 1_000
 
 class _Cursor(cursors.Cursor):
     version: Literal[2] = 2
-    after: str = ""
+    after: cursors.Place = ""
     """The listing goes on behind this branch; empty: from the start."""
 
 
@@ -65,16 +65,21 @@ def make_branch_heads_sensor(
         description=f"Reports the heads of the branches of {repository}, and which branches there are.",
     )
     def moved(context: dg.SensorEvaluationContext) -> dg.SensorResult:
+        from graveler_core.errors import NotFound
+
         graveler, instance = getattr(context.resources, resource_key).graveler(), context.instance
         after = cursors.read(_Cursor, context.cursor).after
         of, branches = _page(graveler, repository, after)
         last = branches[-1].id if len(branches) == PAGE else ""
         events: list[Any] = []
-        if of is not None:
-            events += _observations(instance, of, asset.key, branches)
-            for branch in branches:
-                if branch.id in own and reported_commit(instance, own[branch.id]) != branch.commit_id:
-                    events.append(_materialization(of, own[branch.id], branch))
+        try:
+            if of is not None:
+                events += _observations(instance, of, asset.key, branches)
+                for branch in branches:
+                    if branch.id in own and reported_commit(instance, own[branch.id]) != branch.commit_id:
+                        events.append(_materialization(of, own[branch.id], branch))
+        except NotFound:
+            return dg.SensorResult(skip_reason=f"{repository} was deleted meanwhile", cursor=context.cursor)
         requests = _in_step(instance, partitions, branches, (after, last))
         quiet = f"{len(branches):,} branches of {repository}, all as known" if of else f"there is no {repository} yet"
         return dg.SensorResult(

@@ -25,7 +25,7 @@ _REASONS_SHOWN = 3
 
 class _Cursor(cursors.Cursor):
     version: Literal[1] = 1
-    after: str = ""
+    after: cursors.Place = ""
     """The survey goes on behind this branch; empty: from the start."""
     over: tuple[str, ...] = ()
     """What was over pressure in the last survey: see `_mark`."""

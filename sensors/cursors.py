@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
 
+Place = Annotated[str, StringConstraints(max_length=400, pattern=r"^[!-~]*$")]
+"""Where a listing goes on: a branch, with or without its repository. Longer or other text names none, and no listing
+takes it."""
 C = TypeVar("C", bound="Cursor")
 
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from graveler_core.engine.cleaning import Waiting
 
 _LONGEST_REST = 24 * 60 * 60.0
+_MOST_IN_VAIN = 20
+"""So many doublings outlast the longest rest; the count stops there."""
 
 
 class _Cursor(cursors.Cursor):
@@ -63,7 +65,7 @@ def make_leftovers_sensor(
         cursor, now = cursors.read(_Cursor, context.cursor), time.time()
         left = graveler.waiting(undelete_within=undelete_within)
         said = _said(left, most)
-        in_vain = cursor.in_vain + 1 if cursor.asked and left.due >= cursor.due else 0
+        in_vain = min(cursor.in_vain + 1, _MOST_IN_VAIN) if cursor.asked and left.due >= cursor.due else 0
         rest = min(interval_seconds * 2.0**in_vain, _LONGEST_REST) if cursor.asked else 0.0
         if left.due < most:
             return dg.SensorResult(skip_reason=said, cursor=_Cursor().text())

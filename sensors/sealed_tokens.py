@@ -31,7 +31,7 @@ _REMEMBERED = 500
 
 class _Cursor(cursors.Cursor):
     version: Literal[1] = 1
-    after: str = ""
+    after: cursors.Place = ""
     """The listing goes on behind this branch; empty: from the start."""
     seen: dict[str, tuple[str, float]] = Field(default_factory=dict)
     """By uid of a branch with a sealed token on top: that token, and when it was first seen, in seconds since 1970."""

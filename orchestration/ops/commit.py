@@ -4,6 +4,7 @@ The façade is given a key of the run and the step, so that an op whose first at
 say so, finds its own commit.
 """
 
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -60,9 +61,10 @@ def _commit(context: dg.OpExecutionContext, what: Commit, repository: "Repositor
     )
     try:
         made = make(idempotency_key=key)
-        if made.metadata["run"] != context.run_id and next(branch.uncommitted(limit=1), None) is not None:
-            # The run is resumed: what was staged since its first commit is a commit of its own.
-            made = make(idempotency_key=f"{key}/{made.id}")
     except NoChanges:
         return repository.commit(what.branch).id
+    with suppress(NoChanges):
+        while made.metadata["run"] != context.run_id:
+            # The run is resumed: what was staged since its last commit, however often, is a commit of its own.
+            made = make(idempotency_key=f"{key}/{made.id}", allow_empty=False)
     return made.id

@@ -1,14 +1,14 @@
 """`GravelerResource`: a connection to graveler, opened when it is first used.
 
 Importing the definitions and starting a code server open nothing; secrets come as `dg.EnvVar`, so that they stand in no
-run configuration and no log.
+run configuration and no log. What may hold one stands in no `repr` either: people log resources.
 """
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import dagster as dg
-from pydantic import Field, PrivateAttr
+from pydantic import ConfigDict, Field, PrivateAttr
 
 from jobs.report import Report
 
@@ -20,15 +20,23 @@ if TYPE_CHECKING:
 class GravelerResource(dg.ConfigurableResource):  # type: ignore[type-arg]
     """Where graveler keeps what changes, and how to reach it."""
 
+    # A field that is none is refused, not ignored; errors name fields, and show no value: it may be a secret.
+    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
+
     url: str = Field(
+        repr=False,
         description="The key-value store: sqlite:///path, postgresql://…, or a plug-in's. With a password in it, "
-        'give dg.EnvVar("…"), not the text.'
+        'give dg.EnvVar("…"), not the text.',
     )
     storage_options: dict[str, str] = Field(
-        default_factory=dict, description="Options of the object stores, as obstore names them; else its environment."
+        default_factory=dict,
+        repr=False,
+        description="Options of the object stores, as obstore names them; else its environment.",
     )
     access_key_id: str = Field(default="", description="Who opens it, where it was said who may do what.")
-    secret_access_key: str = Field(default="", description='Of that key: give dg.EnvVar("…"), not the text.')
+    secret_access_key: str = Field(
+        default="", repr=False, description='Of that key: give dg.EnvVar("…"), not the text.'
+    )
     _graveler: "Graveler | None" = PrivateAttr(default=None)
     _report: Report = PrivateAttr(default_factory=Report)
 

@@ -6,10 +6,10 @@ Assets (through the IO manager), checks and ops of a run all ask this resource, 
 from typing import TYPE_CHECKING
 
 import dagster as dg
-from pydantic import Field, PrivateAttr
+from pydantic import ConfigDict, Field, PrivateAttr
 
 from orchestration.resources.graveler import GravelerResource
-from orchestration.runs import PARTITION_TAG, origin_run_id
+from orchestration.runs import origin_run_id, partition_label
 from sensors.run_tags import BRANCH_TAG
 
 if TYPE_CHECKING:
@@ -24,6 +24,8 @@ _RUN_DIGITS = 13
 class RunBranch(dg.ConfigurableResource):  # type: ignore[type-arg]
     """One repository, and in it the branch of the run at hand."""
 
+    model_config = ConfigDict(extra="forbid")  # else Dagster ignores a field that is none
+
     graveler: dg.ResourceDependency[GravelerResource]
     repository: str = Field(description="The repository; created at first use.")
     storage_root: str = Field(description="A repository that does not exist yet keeps its objects below this URI.")
@@ -31,23 +33,25 @@ class RunBranch(dg.ConfigurableResource):  # type: ignore[type-arg]
     branch: str = Field(
         default="run-{run}",
         description="The branch to work on: {run} stands for the run that began the publication, {partition} for its "
-        "partition key. The run tag graveler/branch wins over this.",
+        "partition key, or first_to_last of a range. The run tag graveler/branch wins over this.",
     )
-    _name: str = PrivateAttr(default="")
+    _name: str | None = PrivateAttr(default=None)
 
     def setup_for_execution(self, context: dg.InitResourceContext) -> None:
-        """Settle the branch's name for the run at hand. Connects to nothing."""
+        """Settle the branch's name for the run at hand. Connects to nothing.
+
+        Raises:
+            InvalidInput: the name asks for what the run does not have.
+        """
         run, instance = context.run, context.instance
         if run is None or instance is None:
             return
-        self._name = run.tags.get(BRANCH_TAG) or self.branch.format(
-            run=origin_run_id(instance, run)[:_RUN_DIGITS], partition=run.tags.get(PARTITION_TAG, "")
-        )
+        self._name = run.tags.get(BRANCH_TAG) or self._filled(instance, run)
 
     @property
     def name(self) -> str:
         """The branch's name; outside of a run, the branch to publish into."""
-        return self._name or self.into
+        return self.into if self._name is None else self._name
 
     def open_repository(self) -> "Repository":
         """The repository, created if it does not exist."""
@@ -83,6 +87,20 @@ class RunBranch(dg.ConfigurableResource):  # type: ignore[type-arg]
         except NotFound:
             return False
         return True
+
+    def _filled(self, instance: dg.DagsterInstance, run: dg.DagsterRun) -> str:
+        from graveler_core.errors import InvalidInput, Kind
+
+        given = {"run": origin_run_id(instance, run)[:_RUN_DIGITS]}
+        if partition := partition_label(run, to="_to_"):
+            given["partition"] = partition
+        try:
+            return self.branch.format_map(given)
+        except (AttributeError, LookupError, ValueError) as e:
+            fields = " and ".join(f"{{{name}}}" for name in given)
+            raise InvalidInput(
+                f"branch {self.branch!r}: of this run, {fields} may stand in it", kind=Kind.InvalidName
+            ) from e
 
     def _create_repository(self) -> "Repository":
         from graveler_core.errors import Kind, NotUnique

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import dagster as dg
 import pytest
@@ -19,6 +20,7 @@ MAIN = dg.AssetKey(["lake", "main"])
 BRANCHES = make_branches_asset("lake")
 SENSOR = make_branch_heads_sensor(BRANCHES, repository="lake", published={"main": MAIN})
 PARTITIONS = "lake/branches"
+NOWHERE = [json.dumps({"version": 2, "after": after}) for after in ("\0", "x" * 2_000)]
 
 
 @pytest.fixture
@@ -114,7 +116,28 @@ def test_many_branches_take_several_ticks(
     assert json.loads(cursor or "") == {"version": 2, "after": ""}
 
 
-@pytest.mark.parametrize("cursor", [None, "", "rubbish", '{"version": 1, "commit": "x"}'])
+@pytest.mark.parametrize("again", [False, True], ids=["deleted", "created-anew"])
+def test_a_repository_that_is_deleted_during_a_tick_is_left_to_the_next_one(
+    tick: Evaluate, store: Graveler, lake: Repository, monkeypatch: pytest.MonkeyPatch, again: bool
+) -> None:
+    real = Repository.commit
+
+    def too_late(repository: Repository, ref: str) -> Any:
+        monkeypatch.undo()
+        store.delete_repository("lake")
+        if again:
+            store.create_repository("lake", "memory://new", adopt=True)
+        return real(repository, ref)
+
+    monkeypatch.setattr(Repository, "commit", too_late)
+    cursor = '{"version":2,"after":"a"}'
+    answer = tick(SENSOR, cursor)
+    assert (answer.skipped, answer.events, answer.partitions) == ("lake was deleted meanwhile", [], [])
+    assert answer.cursor == cursor
+    assert len(tick(SENSOR, cursor).events) == (2 if again else 0)
+
+
+@pytest.mark.parametrize("cursor", [None, "", "rubbish", '{"version": 1, "commit": "x"}', *NOWHERE])
 def test_an_unknown_cursor_is_begun_anew(tick: Evaluate, lake: Repository, cursor: str | None) -> None:
     assert len(tick(SENSOR, cursor).events) == 2
 

@@ -87,6 +87,15 @@ def test_a_run_in_vain_is_asked_for_ever_more_slowly(
     assert asked == [0, 10, 30, 70]
 
 
+def test_it_goes_on_after_years_in_vain(tick: Evaluate, store: Graveler) -> None:
+    with time_machine.travel(START, tick=False) as clock:
+        delete(store, "one", "two")
+        clock.shift(timedelta(days=8))
+        answer = tick(SENSOR, '{"version": 1, "asked": 1.0, "due": 2, "in_vain": 1100}')
+        assert answer.requests
+        assert json.loads(answer.cursor or "")["in_vain"] == 20
+
+
 def test_a_run_that_never_began_is_taken_up(tick: Evaluate, store: Graveler, instance: dg.DagsterInstance) -> None:
     """As a daemon leaves it that died: under its own key it is begun."""
     with time_machine.travel(START, tick=False) as clock:

@@ -104,7 +104,9 @@ def test_what_a_cursor_remembers_is_bounded(tick: Evaluate, lake: Repository, mo
     assert len(json.loads(tick(SENSOR).cursor or "")["seen"]) == 2
 
 
-@pytest.mark.parametrize("cursor", ["rubbish", '{"version": 9}', '{"seen": 7}'])
+@pytest.mark.parametrize(
+    "cursor", ["rubbish", '{"version": 9}', '{"seen": 7}', r'{"version": 1, "after": "lake/\u0000"}']
+)
 def test_an_unknown_cursor_is_begun_anew(tick: Evaluate, lake: Repository, cursor: str) -> None:
     assert json.loads(tick(SENSOR, cursor).cursor or "") == {"version": 1, "after": "", "seen": {}, "found": {}}
 

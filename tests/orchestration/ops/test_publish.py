@@ -155,18 +155,25 @@ def test_a_resumed_run_goes_on_with_its_own_commit(publication: Publication, fai
     assert publication.data_version() == publication.history()[0]
 
 
-def test_what_was_written_after_a_first_commit_is_published_too(publication: Publication, fail_once: FailOnce) -> None:
+@pytest.mark.parametrize("later", [["t/two"], ["t/three", "t/two"]], ids=["once", "twice"])
+def test_what_was_written_after_a_commit_is_published_too(
+    publication: Publication, fail_once: FailOnce, later: list[str]
+) -> None:
     fail_once(Repository, "merge", PermissionDenied("not today"))
     failed = publication.publish()
-    publication.repository.branch(BRANCH).put("t/two", b"2")
-    fail_once(Repository, "merge", PermissionDenied("not yet"))
-    options = dg.ReexecutionOptions(failed.run_id, step_selection=[COMMIT, MERGE])
-    again = dg.execute_job(
-        dg.reconstructable(publish_only), publication.instance, tags={BRANCH_TAG: BRANCH}, reexecution_options=options
-    )
-    assert not again.success
-    assert publication.publish(resumes=again.run_id).success
-    assert [entry.path for entry in publication.repository.at("main").list()] == ["t/one", "t/two"]
+    for path in later:
+        publication.repository.branch(BRANCH).put(path, b"2")
+        fail_once(Repository, "merge", PermissionDenied("not yet"))
+        options = dg.ReexecutionOptions(failed.run_id, step_selection=[COMMIT, MERGE])
+        failed = dg.execute_job(
+            dg.reconstructable(publish_only),
+            publication.instance,
+            tags={BRANCH_TAG: BRANCH},
+            reexecution_options=options,
+        )
+        assert not failed.success
+    assert publication.publish(resumes=failed.run_id).success
+    assert [entry.path for entry in publication.repository.at("main").list()] == ["t/one", *later]
 
 
 def test_publishing_again_without_changes_is_no_commit(publication: Publication) -> None:

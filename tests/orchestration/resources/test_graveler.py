@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 import pytest
+from pydantic import ValidationError
 
 from graveler_core import connect
 from graveler_core.errors import InvalidInput, Kind, PermissionDenied, Unavailable
 from graveler_core.facade.graveler import Graveler
 from orchestration.resources.graveler import GravelerResource
+from orchestration.resources.run_branch import RunBranch
 
 
 def test_it_connects_when_first_used_and_once(tmp_path: Path) -> None:
@@ -67,6 +70,39 @@ def test_it_shows_the_credentials_that_the_environment_gives(tmp_path: Path, mon
     assert secret not in f"{run} {logged}"
     expected = {"access_key_id": made.access_key_id, "secret_access_key": secret}
     assert places == [{"store": url, "repository": "lake", **expected}]
+
+
+def test_it_is_printed_without_what_may_be_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    secrets = {"URL": "postgresql://u:canary-url@nowhere/db", "KEY": "canary-key", "OPTION": "canary-option"}
+    for name, value in secrets.items():
+        monkeypatch.setenv(name, value)
+    printed: list[str] = []
+
+    @dg.asset
+    def prints(graveler: GravelerResource, branch: RunBranch) -> None:
+        printed.extend([repr(graveler), str(graveler), repr(branch), str(branch)])
+
+    options = {"aws_secret_access_key": dg.EnvVar("OPTION")}
+    shown = {"access_key_id": "AK1", "secret_access_key": dg.EnvVar("KEY")}
+    graveler = GravelerResource(url=dg.EnvVar("URL"), storage_options=options, **shown)
+    branch = RunBranch(graveler=graveler, repository="lake", storage_root="memory://lake")
+    assert dg.materialize([prints], resources={"graveler": graveler, "branch": branch}).success
+    assert all("AK1" in text for text in printed)
+    assert "canary" not in "".join(printed)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "rule"),
+    [
+        ({"secret_acces_key": "canary"}, "secret_acces_key\n  Extra inputs are not permitted"),
+        ({"storage_options": {"region": ["canary"]}}, "storage_options.region\n  Input should be a valid string"),
+    ],
+)
+def test_a_wrong_field_is_named_without_its_value(wrong: dict[str, Any], rule: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        GravelerResource(url="memory://", **wrong)
+    assert rule in str(caught.value)
+    assert "canary" not in str(caught.value)
 
 
 def test_a_url_of_no_store_is_one_clear_error() -> None:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import dagster as dg
 import pytest
+from pydantic import ValidationError
 
 from graveler_core.errors import InvalidInput, Kind, NotUnique
 from graveler_core.facade.graveler import Graveler
 from orchestration.local import Installation
 from orchestration.resources.graveler import GravelerResource
 from orchestration.resources.run_branch import RunBranch
+from orchestration.runs import RANGE_END_TAG, RANGE_START_TAG
+
+JANUARY_TO_MARCH = {RANGE_START_TAG: "2013-01", RANGE_END_TAG: "2013-03"}
 
 
 def target(installation: Installation, branch: str = "run-{run}") -> RunBranch:
@@ -55,6 +59,7 @@ def test_each_run_has_a_branch_of_its_own(
     ("template", "tags", "expected"),
     [
         ("dev", {}, "dev"),
+        ("month-{partition}", JANUARY_TO_MARCH, "month-2013-01_to_2013-03"),
         ("month-{partition}", {"dagster/partition": "2013-01"}, "month-2013-01"),
         ("dev", {"graveler/branch": "mine"}, "mine"),
         ("run-{run}", {"graveler/branch": "mine"}, "mine"),
@@ -78,6 +83,29 @@ def test_a_branch_name_that_breaks_the_rules_is_refused(
 ) -> None:
     with pytest.raises(InvalidInput, match="a/b"):
         run(instance, target(installation), {"graveler/branch": "a/b"})
+
+
+@pytest.mark.parametrize("template", ["{partition}", "month-{partition}", "{runs}", "{}", "run-{run", "{run.id}"])
+def test_a_name_that_asks_for_what_the_run_does_not_have_is_refused(
+    installation: Installation, instance: dg.DagsterInstance, graveler: Graveler, template: str
+) -> None:
+    with pytest.raises(dg.DagsterResourceFunctionError) as caught:
+        run(instance, target(installation, template))
+    assert str(caught.value.__cause__) == f"branch {template!r}: of this run, {{run}} may stand in it"
+    assert list(graveler.list_repositories()) == []
+
+
+def test_a_field_that_is_none_is_refused(installation: Installation) -> None:
+    graveler = GravelerResource(url=installation.store)
+    with pytest.raises(ValidationError, match="brunch"):
+        RunBranch(graveler=graveler, repository="lake", storage_root=installation.data, brunch="dev")
+
+
+def test_an_empty_name_does_not_stand_for_the_published_branch(
+    installation: Installation, instance: dg.DagsterInstance
+) -> None:
+    with pytest.raises(InvalidInput, match="branch name ''"):
+        run(instance, target(installation, ""))
 
 
 def test_a_namespace_in_use_is_said_so(installation: Installation, graveler: Graveler) -> None:
