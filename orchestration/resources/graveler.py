@@ -20,15 +20,21 @@ if TYPE_CHECKING:
 class GravelerResource(dg.ConfigurableResource):  # type: ignore[type-arg]
     """Where graveler keeps what changes, and how to reach it."""
 
+    # What may hold a secret shows in no repr, which is what ends up in logs.
     url: str = Field(
+        repr=False,
         description="The key-value store: sqlite:///path, postgresql://…, or a plug-in's. With a password in it, "
-        'give dg.EnvVar("…"), not the text.'
+        'give dg.EnvVar("…"), not the text.',
     )
     storage_options: dict[str, str] = Field(
-        default_factory=dict, description="Options of the object stores, as obstore names them; else its environment."
+        default_factory=dict,
+        repr=False,
+        description="Options of the object stores, as obstore names them; else its environment.",
     )
     access_key_id: str = Field(default="", description="Who opens it, where it was said who may do what.")
-    secret_access_key: str = Field(default="", description='Of that key: give dg.EnvVar("…"), not the text.')
+    secret_access_key: str = Field(
+        default="", repr=False, description='Of that key: give dg.EnvVar("…"), not the text.'
+    )
     _graveler: "Graveler | None" = PrivateAttr(default=None)
     _report: Report = PrivateAttr(default_factory=Report)
 

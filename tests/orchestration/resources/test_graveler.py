@@ -11,6 +11,7 @@ from graveler_core import connect
 from graveler_core.errors import InvalidInput, Kind, PermissionDenied, Unavailable
 from graveler_core.facade.graveler import Graveler
 from orchestration.resources.graveler import GravelerResource
+from orchestration.resources.run_branch import RunBranch
 
 
 def test_it_connects_when_first_used_and_once(tmp_path: Path) -> None:
@@ -67,6 +68,27 @@ def test_it_shows_the_credentials_that_the_environment_gives(tmp_path: Path, mon
     assert secret not in f"{run} {logged}"
     expected = {"access_key_id": made.access_key_id, "secret_access_key": secret}
     assert places == [{"store": url, "repository": "lake", **expected}]
+
+
+def test_it_shows_no_secret_when_it_is_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GRAVELER_STORE", "postgresql://me:canary@nowhere.invalid/db")
+    monkeypatch.setenv("KEY_SECRET", "canary")
+    shown: list[str] = []
+
+    @dg.asset
+    def prints(graveler: GravelerResource, branch: RunBranch) -> None:
+        shown.extend(f"{resource!r} {resource}" for resource in (graveler, branch))
+
+    resource = GravelerResource(
+        url=dg.EnvVar("GRAVELER_STORE"),
+        storage_options={"secret_access_key": "canary"},
+        access_key_id="KEY",
+        secret_access_key=dg.EnvVar("KEY_SECRET"),
+    )
+    branch = RunBranch(graveler=resource, repository="lake", storage_root="memory://lake")
+    assert dg.materialize([prints], resources={"graveler": resource, "branch": branch}).success
+    assert len(shown) == 2
+    assert all("access_key_id='KEY'" in text and "canary" not in text for text in shown)
 
 
 def test_a_url_of_no_store_is_one_clear_error() -> None:
