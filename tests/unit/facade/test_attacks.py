@@ -15,6 +15,7 @@ import pytest
 
 from graveler_core.errors import InvalidInput, Kind, PermissionDenied
 from graveler_core.facade.branch import Branch
+from graveler_core.facade.graveler import Graveler
 from graveler_core.facade.repository import Repository
 from graveler_core.model.address import namespace
 from graveler_core.model.entry import AddressType, Entry
@@ -348,6 +349,60 @@ def test_what_comes_to_the_source_after_the_proof_is_not_brought(world: World) -
     assert merged.message == "Merge 'open' into 'main'"
     assert [entry.path for entry in world.branch().list("secret/")] == ["secret/x"]
     assert world.branch(name="open").read("secret/late") == b"late"
+
+
+OF_REFS: dict[str, Callable[[Repository], Iterable[object]]] = {
+    "diff": lambda r: r.diff("main", "main-x"),
+    "diff in pages": lambda r: r.diff("main", "main-x").pages(1),
+    "conflicts": lambda r: r.conflicts("main-x", into="main"),
+    "log": lambda r: r.log("main-x", prefix="public/"),
+}
+
+
+@pytest.mark.parametrize("name", OF_REFS)
+def test_a_ref_that_names_something_else_when_it_is_read_is_asked_for_again(world: World, name: str) -> None:
+    """The listing is made while its ref is a branch that may be read, and read when it is a tag of another's commit."""
+    shown = (READ, Action.LIST_OBJECTS)
+    others = [Says(action) for action in Action if action not in shown]
+    repo = repository(world, Told(*others, *(Says(action, branch="main*") for action in shown)))
+    repo.create_branch("main-x", "main")
+    assert isinstance([*OF_REFS[name](repo)], list)
+    made = OF_REFS[name](repo)
+    repo.delete_branch("main-x")
+    repo.create_tag("main-x", "dev")
+    with pytest.raises(PermissionDenied) as refusal:
+        next(iter(made))
+    assert refusal.value.kind is Kind.AccessDenied
+
+
+LAZY: dict[str, Callable[[Graveler], Iterable[object]]] = {
+    "list": lambda g: g.repository("repo").branch("main").list(),
+    "list in pages": lambda g: g.repository("repo").branch("main").list().pages(1),
+    "to_arrow": lambda g: g.repository("repo").at("main").to_arrow(),
+    "changes": lambda g: next(g.repository("repo").log("dev")).changes(),
+    "fsck": lambda g: g.repository("repo").fsck(),
+    "branches": lambda g: g.repository("repo").branches(),
+    "policies": lambda g: g.iam.policies(),
+}
+
+
+@pytest.mark.parametrize("name", LAZY)
+def test_a_listing_that_was_made_earlier_is_read_by_nobody_who_may_not_any_more(world: World, name: str) -> None:
+    told = everything()
+    made = LAZY[name](guarded(world, told))
+    told.says = ()
+    with pytest.raises(PermissionDenied) as refusal:
+        next(iter(made))
+    assert refusal.value.kind is Kind.AccessDenied
+
+
+def test_a_listing_ends_with_the_permission_to_read_it(world: World) -> None:
+    told = everything()
+    made = branch(world, told).list()
+    assert next(made).path == "public/a"
+    told.says = (*told.says, Says(READ, SECRET, deny=True))
+    with pytest.raises(PermissionDenied):
+        next(made)
 
 
 def test_who_is_allowed_everything_is_still_bound_by_protection(world: World) -> None:
