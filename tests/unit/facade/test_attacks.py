@@ -280,6 +280,20 @@ def test_many_paths_are_denied_for_one(world: World) -> None:
     made.remove_prefix("public/b")
 
 
+IMPORTS: dict[str, Callable[[Repository, str], object]] = {
+    "prefix": lambda r, uri: r.import_prefix(uri, "main", "secret", dry_run=True),
+    "replacing": lambda r, uri: r.import_prefix(uri, "main", "secret", mode="replace", dry_run=True),
+    "object": lambda r, uri: r.import_objects({"secret/x": f"{uri}/x"}, "main", dry_run=True),
+}
+
+
+@pytest.mark.parametrize("name", IMPORTS)
+def test_an_import_tells_nobody_what_is_there_who_may_not_list_it(world: World, name: str) -> None:
+    told = everything(Says(Action.LIST_OBJECTS, SECRET, deny=True))
+    below = "/object/secret/x" if name == "object" else "/object/secret/"
+    refused(world, lambda: IMPORTS[name](repository(world, told), "memory://lake-of-attacks/mine"), below)
+
+
 class Twice:
     """Gives other paths when it is read again."""
 
