@@ -13,13 +13,13 @@ from datetime import timedelta
 import pyarrow as pa
 import pytest
 
-from graveler_core.errors import InvalidInput, Kind, PermissionDenied
+from graveler_core.errors import Conflict, InvalidInput, Kind, PermissionDenied
 from graveler_core.facade.branch import Branch
 from graveler_core.facade.graveler import Graveler
 from graveler_core.facade.repository import Repository
 from graveler_core.model.address import namespace
 from graveler_core.model.entry import AddressType, Entry
-from graveler_core.model.operations import Put, Remove, Unchanged
+from graveler_core.model.operations import Basis, Put, Remove, Unchanged
 from graveler_core.model.permission import Action, Request
 from tests.unit.engine.world import World, entry
 from tests.unit.facade.principals import Says, Told, branch, everything, guarded, repository, state
@@ -278,6 +278,16 @@ def test_many_paths_are_denied_for_one(world: World) -> None:
     refused(world, lambda: made.stage_many(pa.table({"key": ["public/a"], "removed": [True]})), "/object/public/a")
     refused(world, lambda: made.transact([Remove("public/a")], message="gone"), "/object/public/a")
     made.remove_prefix("public/b")
+
+
+def test_a_basis_is_judged_as_it_was_given(world: World) -> None:
+    head = world.branch().record().commit_id
+    world.branch().put("public/new", b"new")
+    world.branch().commit("come between")
+    once = Basis(head, iter(["public/"]))  # type: ignore[arg-type]
+    with pytest.raises(Conflict) as conflict:
+        branch(world, everything()).transact([Put("other", Entry(data=b"x", size=1))], message="on it", on=once)
+    assert conflict.value.kind is Kind.LostRace
 
 
 IMPORTS: dict[str, Callable[[Repository, str], object]] = {
