@@ -132,6 +132,8 @@ def test_bad_policies_are_refused(cli: Cli) -> None:
     refused(cli("iam", "policy", "create", "policy.json"), "policy.json: is nested too deep")
     Path("policy.json").write_text("[]")
     refused(cli("iam", "policy", "create", "policy.json"), "id and statements")
+    Path("policy.json").write_text('{"id": "x", "statements": [{"effect": "deny", "effect": "allow"}]}')
+    refused(cli("iam", "policy", "create", "policy.json"), "policy.json: 'effect' stands twice")
     refused(cli("iam", "policy", "create", "none.json"), "none.json")
     assert cli("iam", "policy", "list").out == ""
 
