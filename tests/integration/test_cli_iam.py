@@ -155,6 +155,8 @@ def test_simulate(cli: Cli) -> None:
     assert cli("iam", "simulate", "ada", "fs:ReadObject", RAW).out == "denied by NoRaw, statement 1\n"
     refused(cli("iam", "simulate", "eve", "fs:ReadObject", RAW), "user 'eve' does not exist")
     refused(cli("iam", "simulate", "ada", "fs:Fly", RAW), "'fs:Fly'")
+    refused(cli("iam", "simulate", "ada", "fs:ReadObject", "flights/raw/jan.csv"), "'flights/raw/jan.csv'")
+    refused(cli("iam", "simulate", "ada", "fs:ReadObject", RAW, "-c", "graveler:time=soon"), "'soon'")
     refused(cli("iam", "simulate", "ada", "fs:ReadObject", RAW, "-c", "moon=full"), "'moon'")
 
 
