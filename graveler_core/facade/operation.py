@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, Protocol, 
 import pyarrow as pa
 
 from graveler_core.facade.listing import Listing
-from graveler_core.facade.place import Place, through
+from graveler_core.facade.place import Place, pinned, through
 from graveler_core.model.permission import Request
 from graveler_core.stores import Stores
 from graveler_core.telemetry import Said, traced
@@ -77,6 +77,10 @@ class Call:
     def through(self, ref: str) -> Place:
         """The handle's repository, seen through a ref."""
         return through(self.stores, self.place.repository, ref)
+
+    def pinned(self, ref: str) -> tuple[Place, str]:
+        """As `through`, with the commit that the method is to be given in place of the ref."""
+        return pinned(self.stores, self.place.repository, ref)
 
     def allows(self, request: Request) -> bool:
         """Whether something may be done, for rules that look for a proof."""

@@ -7,13 +7,14 @@ do everything but read the repository `vault`, or import from a store.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 
 import pyarrow as pa
 import pytest
 
-from graveler_core.errors import Conflict, InvalidInput, Kind, PermissionDenied
+from graveler_core.errors import Conflict, InvalidInput, Kind, NoChanges, PermissionDenied
 from graveler_core.facade.branch import Branch
 from graveler_core.facade.graveler import Graveler
 from graveler_core.facade.repository import Repository
@@ -373,6 +374,46 @@ def test_what_comes_to_the_source_after_the_proof_is_not_brought(world: World) -
     assert merged.message == "Merge 'open' into 'main'"
     assert [entry.path for entry in world.branch().list("secret/")] == ["secret/x"]
     assert world.branch(name="open").read("secret/late") == b"late"
+
+
+class Renaming(Told):
+    """When it is asked for the last thing, somebody gives the name of the source to something else."""
+
+    def __init__(self, world: World) -> None:
+        super().__init__(*narrow().says)
+        self.world, self.done = world, False
+
+    def allows(self, request: Request) -> bool:
+        allowed = super().allows(request)
+        if request.action is Action.READ_COMMIT and not self.done:
+            self.done = True
+            repo = self.world.graveler().repository("repo")
+            repo.delete_branch("main-x")
+            repo.create_tag("main-x", "dev")
+        return allowed
+
+
+@pytest.mark.parametrize(
+    "bring",
+    [
+        lambda r: r.create_branch("main-y", "main-x"),
+        lambda r: r.create_tag("y", "main-x"),
+        lambda r: r.branch("main").hard_reset("main-x"),
+        lambda r: r.merge("main-x", into="main"),
+        lambda r: r.cherry_pick("main-x", onto="main"),
+        lambda r: r.revert("main-x", onto="main"),
+        lambda r: r.transplant(["main-x"], onto="main"),
+    ],
+)
+def test_what_the_name_of_the_source_is_given_to_is_not_brought(
+    world: World, bring: Callable[[Repository], object]
+) -> None:
+    world.graveler().repository("repo").create_branch("main-x", "main")
+    with suppress(NoChanges, Conflict):
+        bring(repository(world, Renaming(world)))
+    repo = world.graveler().repository("repo")
+    for ref in {"main", "main-y", "y"} & {each.id for each in (*repo.branches(), *repo.tags())}:
+        assert "secret/y" not in [entry.path for entry in repo.at(ref).list("secret/")], ref
 
 
 OF_REFS: dict[str, Callable[[Repository], Iterable[object]]] = {
