@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -122,9 +123,19 @@ def _read(file: str) -> tuple[str, list[object]]:
 
     content = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
     try:
-        document = json.loads(content)
+        document = json.loads(content, object_pairs_hook=partial(_object, file))
     except ValueError as e:
         raise InvalidInput(f"{file}: is no JSON ({e})") from e
     except RecursionError:
         raise InvalidInput(f"{file}: is nested too deep") from None
     return parse_policy(document)
+
+
+def _object(file: str, pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """An object of the document. Of a name that stands twice one value would be kept: a condition lost, or a denial."""
+    found: dict[str, object] = {}
+    for name, value in pairs:
+        if name in found:
+            raise InvalidInput(f"{file}: {name!r} stands twice in one object: give it once, with all that it is to say")
+        found[name] = value
+    return found

@@ -9,8 +9,8 @@ against, is decision 033. Two ways to prove it:
 * A merge or a replay brings some paths. It passes where all of the repository may be read through source and
   destination (a conflict shows both); else each path that the source changed is asked for.
 
-Between the proof and the flow the source may move. So where single paths were looked at, the flow is given the commit
-that they were looked at in.
+Between the proof and the flow the source may move, or its name be given to something else. So the flow is given the
+commit that the proof speaks of.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ def named_anew(source: str, *, branch: str = "", tag: str = "") -> Rule:
     """
 
     def rule(call: Call) -> Iterator[Request]:
-        here, repo = call.through(call.arguments[source]), call.place.repository
+        repo = call.place.repository
+        here, call.arguments[source] = call.pinned(call.arguments[source])
         there = call.place
         if branch:
             there = on_branch(repo, branch_id(call.arguments[branch]))
@@ -61,13 +62,13 @@ def named_anew(source: str, *, branch: str = "", tag: str = "") -> Rule:
 
 def merged(call: Call) -> Iterator[Request]:
     """What the merge of `source` brings `into` a branch, and what `resolve` puts there."""
-    source = call.through(call.arguments["source"])
+    source, commit = call.pinned(call.arguments["source"])
     into = on_branch(call.place.repository, branch_id(call.arguments["into"]))
     yield source.itself(Action.READ_COMMIT)
     unproved = _unproved(call, source, into)
     if unproved:
         repo = call.handle._active()
-        theirs, ours = (resolve_commit(call.stores, repo, place.ref) for place in (source, into))
+        theirs, ours = (resolve_commit(call.stores, repo, ref) for ref in (commit, into.ref))
         try:
             sides = base_of(call.stores, repo, ours, theirs).id, theirs.id
         except NotFound as e:
@@ -76,8 +77,8 @@ def merged(call: Call) -> Iterator[Request]:
             yield from (place.under(Action.READ_OBJECT) for place in unproved)
             return
         yield from _each_changed(call, repo, sides, unproved)
-        call.arguments["message"] = call.arguments["message"] or f"Merge {source.ref!r} into {into.ref!r}"
-        call.arguments["source"] = theirs.id
+    call.arguments["message"] = call.arguments["message"] or f"Merge {source.ref!r} into {into.ref!r}"
+    call.arguments["source"] = commit
     yield from _resolved(call, into)
 
 
@@ -92,19 +93,18 @@ def replayed(named: str) -> Rule:
         given = call.arguments[named]
         refs = [given] if isinstance(given, str) else [*given]
         onto = on_branch(call.place.repository, branch_id(call.arguments["onto"]))
-        pinned = list[str]()
-        for source in map(call.through, refs):
+        commits = list[str]()
+        for source, id in map(call.pinned, refs):
             yield source.itself(Action.READ_COMMIT)
             unproved = _unproved(call, source, onto)
-            pinned.append(source.ref)
+            commits.append(id)
             if unproved:
                 repo = call.handle._active()
-                commit = resolve_commit(call.stores, repo, source.ref)
+                commit = resolve_commit(call.stores, repo, id)
                 above = commit.header.parents[call.arguments.get("mainline", 1) - 1 :][:1]
                 for parent in above:  # without it the flow refuses the commit
                     yield from _each_changed(call, repo, (parent, commit.id), unproved)
-                pinned[-1] = commit.id
-        call.arguments[named] = pinned[0] if isinstance(given, str) else pinned
+        call.arguments[named] = commits[0] if isinstance(given, str) else commits
 
     return rule
 

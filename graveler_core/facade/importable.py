@@ -1,6 +1,7 @@
 """Rules for imports: what is named where it lies must be the caller's to import, and the paths his to write.
 
-The keys of a place are not known before it is listed, so everything below the destination must be writable. A place
+The keys of a place are not known before it is listed, so everything below the destination must be writable. It must
+be listable, too: an import, also a dry run, tells how many of its paths were there and are staged. A place
 that overlaps the storage namespace of a repository is refused by the flow, whoever asks.
 """
 
@@ -17,6 +18,8 @@ from graveler_core.model.address import namespace, parted
 from graveler_core.model.importing import ImportMode
 from graveler_core.model.names import branch_id, prefix_key
 from graveler_core.model.permission import Action, Request, namespace_resource
+
+_ON_PATHS = (Action.WRITE_OBJECT, Action.LIST_OBJECTS)
 
 
 def place(call: Call) -> Iterator[Request]:
@@ -69,9 +72,11 @@ def _into(call: Call, names: Iterable[str] | None = None) -> Iterator[Request]:
     below = f"{given['destination'].rstrip('/')}/" if given["destination"] else ""
     branch = on_branch(call.place.repository, branch_id(given["into"]))
     if names is None:
-        yield branch.under(Action.WRITE_OBJECT, below)
+        yield from (branch.under(action, below) for action in _ON_PATHS)
     else:
-        yield from on_paths(call, branch, Action.WRITE_OBJECT, (f"{below}{name}" for name in names))
+        paths = [f"{below}{name}" for name in names]
+        for action in _ON_PATHS:
+            yield from on_paths(call, branch, action, paths)
     if given["options"].get("mode", ImportMode.ADD) != ImportMode.ADD:
         yield branch.under(Action.DELETE_OBJECT, below)
 

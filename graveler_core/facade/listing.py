@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from operator import index
-from typing import Generic, TypeVar
+from typing import Generic, Self, TypeVar
 
 from graveler_core.errors import InvalidInput
 
@@ -34,6 +34,10 @@ class Listing(Iterator[T]):
 
     def __next__(self) -> T:
         return next(self._items)
+
+    def through(self, guard: Callable[[Iterator[T]], Iterator[T]]) -> Self:
+        """The same, its items taken through a guard."""
+        return type(self)(guard(self._items), self._token)
 
     def pages(self, size: int) -> Iterator[Page[T]]:
         """What is left, in pages of `size` items; the last may be shorter. An empty listing has one empty page."""

@@ -7,18 +7,24 @@ guarded handle the rules are asked first, all of them, in their order; they yiel
 ends the call, and nothing was changed. What they look at must be what the method then works on, so a rule may put a
 value in place of an argument: a list for an iterable that can be read only once, a commit for a ref that may move.
 
+What a lazy method gives is read later, when the caller may no longer, or a ref names something else. So its rules are
+asked again before the first item, and while it is read whenever the caller's policies have been read anew.
+
 A rule that yields nothing has found its proof already: see `graveler_core.facade.needs.narrowed`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache, wraps
+from functools import cache, partial, wraps
 from inspect import Signature, signature
 from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, Protocol, TypeVar
 
-from graveler_core.facade.place import Place, through
+import pyarrow as pa
+
+from graveler_core.facade.listing import Listing
+from graveler_core.facade.place import Place, pinned, through
 from graveler_core.model.permission import Request
 from graveler_core.stores import Stores
 from graveler_core.telemetry import Said, traced
@@ -72,6 +78,10 @@ class Call:
         """The handle's repository, seen through a ref."""
         return through(self.stores, self.place.repository, ref)
 
+    def pinned(self, ref: str) -> tuple[Place, str]:
+        """As `through`, with the commit that the method is to be given in place of the ref."""
+        return pinned(self.stores, self.place.repository, ref)
+
     def allows(self, request: Request) -> bool:
         """Whether something may be done, for rules that look for a proof."""
         return self.principal.allows(request)
@@ -104,7 +114,8 @@ def operation(
     """
 
     def made(method: Callable[Concatenate[H, P], R]) -> Callable[Concatenate[H, P], R]:
-        permitted = _permitted(method, rules)
+        lazy = str(method.__annotations__.get("return", "")).startswith(LAZY)
+        permitted = _permitted(method, rules, lazy=lazy)
 
         @wraps(method)
         def guarded(self: H, /, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -112,7 +123,6 @@ def operation(
                 return method(self, *args, **kwargs)
             return permitted(self, *args, **kwargs)
 
-        lazy = str(method.__annotations__.get("return", "")).startswith(LAZY)
         called = guarded if lazy else traced(name, _where(method, repository, branch))(guarded)
         setattr(called, MARK, Operation(name, rules))
         return called
@@ -120,7 +130,9 @@ def operation(
     return made
 
 
-def _permitted(method: Callable[Concatenate[H, P], R], rules: tuple[Rule, ...]) -> Callable[Concatenate[H, P], R]:
+def _permitted(
+    method: Callable[Concatenate[H, P], R], rules: tuple[Rule, ...], *, lazy: bool
+) -> Callable[Concatenate[H, P], R]:
     """The method for those who have a principal."""
 
     def permitted(self: H, /, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -129,12 +141,42 @@ def _permitted(method: Callable[Concatenate[H, P], R], rules: tuple[Rule, ...]) 
         principal = self._stores.principal
         assert principal is not None  # noqa: S101 - else the method itself is called
         call = Call(self, bound.arguments, principal)
-        for rule in rules:
-            for request in rule(call):
-                principal.require(request)
-        return method(*bound.args, **bound.kwargs)
+        _ask(call, rules)
+        result = method(*bound.args, **bound.kwargs)
+        return _guarded_later(result, partial(_guard, call, rules)) if lazy else result
 
     return permitted
+
+
+def _ask(call: Call, rules: tuple[Rule, ...]) -> None:
+    """Raises `PermissionDenied` for the first request of the rules that is refused."""
+    for rule in rules:
+        for request in rule(call):
+            call.principal.require(request)
+
+
+def _guarded_later(result: Any, guard: Callable[[Iterator[Any]], Iterator[Any]]) -> Any:
+    """What a lazy method gave, its items guarded."""
+    if isinstance(result, Listing):
+        return result.through(guard)
+    if isinstance(result, pa.RecordBatchReader):
+        return pa.RecordBatchReader.from_batches(result.schema, guard(iter(result)))
+    return guard(result)
+
+
+def _guard(call: Call, rules: tuple[Rule, ...], items: Iterator[Any]) -> Iterator[Any]:
+    """The items, to those who may read them when they do."""
+    asked: object = None
+    while True:
+        reading = call.principal.reading
+        if reading is not asked:
+            _ask(call, rules)
+            asked = reading
+        try:
+            item = next(items)
+        except StopIteration:
+            return
+        yield item
 
 
 def _where(

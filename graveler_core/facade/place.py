@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from graveler_core.engine.resolve import resolve
+from graveler_core.errors import InvalidInput, NotFound
 from graveler_core.model.ids import BranchId, RepositoryId
 from graveler_core.model.permission import (
     Action,
@@ -78,3 +80,18 @@ def through(stores: Stores, repository: RepositoryId, ref: str) -> Place:
     if held is None or access.read(stores.kv, keys.branch(held.value, BranchId(expression.name))) is None:
         return Place(repository, ref)
     return Place(repository, ref, expression.name)
+
+
+def pinned(stores: Stores, repository: RepositoryId, ref: str) -> tuple[Place, str]:
+    """As `through`, and the id of the commit that the ref named as this looked; the ref itself where it named none.
+
+    Whoever then works on the commit works on what the place speaks of, whatever becomes of the name.
+    """
+    held = None if parse(ref).view == "$" else repositories.find(stores.kv, repository)  # what is staged is no commit
+    try:
+        found = None if held is None else resolve(stores, held.value, ref)
+    except (NotFound, InvalidInput):
+        found = None  # the flow says so, to those who may
+    if found is None:
+        return Place(repository, ref), ref
+    return Place(repository, ref, found.branch or ""), found.commit_id

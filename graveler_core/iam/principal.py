@@ -52,6 +52,14 @@ class Principal:
     def __repr__(self) -> str:
         return f"Principal(user={self.user!r})"
 
+    @property
+    def reading(self) -> object:
+        """Stands for the policies that hold now: another object whenever they were read anew.
+
+        Raises `Unavailable` as `require`.
+        """
+        return self._rules()
+
     def require(self, request: Request) -> None:
         """Pass if the user may do this.
 

@@ -13,16 +13,25 @@ from graveler_core.iam.principal import in_context
 from graveler_core.kv.store import Store
 from graveler_core.model.clock import Clock
 from graveler_core.model.ids import UserId
-from graveler_core.model.permission import Action, ContextKey, Request
+from graveler_core.model.permission import RESOURCES, Action, ContextKey, Request, begins_resource
+from graveler_core.model.policy_document import moment
 
 
 def request(action: str, resource: str, context: Mapping[str, str], *, prefix: bool = False) -> Request:
-    """A request in words. Raises `InvalidInput` for an action or a key of the context that does not exist."""
+    """A request in words.
+
+    Raises:
+        InvalidInput: there is no such action, resource or key of the context, or the time is none.
+    """
     if action not in tuple(Action):
         raise InvalidInput(f"action {action!r}: must be one of {', '.join(Action)}")
     for key in context:
         if key not in tuple(ContextKey):
             raise InvalidInput(f"context key {key!r}: must be one of {', '.join(ContextKey)}")
+    if not begins_resource(resource, more=prefix):
+        raise InvalidInput(f"resource {resource!r}: names nothing; {RESOURCES}")
+    if ContextKey.TIME in context:
+        moment(ContextKey.TIME, context[ContextKey.TIME])
     return Request(Action(action), resource, dict(context), prefix)
 
 

@@ -63,6 +63,7 @@ class Basis:
     def __post_init__(self) -> None:
         if isinstance(self.under, str):
             raise InvalidInput(f"Basis.under: a tuple of prefixes, not {self.under!r}")
+        object.__setattr__(self, "under", tuple(self.under))  # lest it can be read only once
 
 
 class ConflictKind(StrEnum):

@@ -14,6 +14,11 @@ from enum import StrEnum
 FS_ARN = "arn:graveler:fs:::"
 AUTH_ARN = "arn:graveler:auth:::"
 EVERYTHING = "*"
+RESOURCES = (
+    f"resources are {FS_ARN}repository/…, with /object/…, /branch/… or /tag/… behind it, {FS_ARN}namespace/…, "
+    f"{AUTH_ARN}user/…, …group/…, …policy/…"
+)
+"""For messages."""
 
 
 class Action(StrEnum):
@@ -99,6 +104,23 @@ class Request:
     prefix: bool = False
     """Whether it asks for every resource that begins with `resource`, itself among them: allowed if one resource of one
     allowing statement covers all of them and no denying statement meets any."""
+
+
+def begins_resource(text: str, *, more: bool = False) -> bool:
+    """Whether a text begins as the ARN of something there is; with `more`, whether it does as soon as more follows."""
+
+    def begins(text: str, kinds: tuple[str, ...]) -> bool:
+        return any(text.startswith(kind) or (more and kind.startswith(text)) for kind in kinds)
+
+    repositories = f"{FS_ARN}repository/"
+    _, slash, within = text.removeprefix(repositories).partition("/")
+    if text.startswith(repositories) and slash:
+        return begins(within, _WITHIN_REPOSITORY)
+    return begins(text, (repositories, f"{FS_ARN}namespace/", *_OF_AUTH))
+
+
+_WITHIN_REPOSITORY = ("object/", "branch/", "tag/")
+_OF_AUTH = (f"{AUTH_ARN}user/", f"{AUTH_ARN}group/", f"{AUTH_ARN}policy/")
 
 
 def repository_resource(repo: str) -> str:

@@ -6,8 +6,9 @@
         "resources": ["arn:graveler:fs:::repository/flights/object/raw/*"],
         "conditions": {"StringLike": {"graveler:ref": ["main", "release-*"]}}}]}
 
-What cannot mean anything is refused, lest somebody rely on it: an action that nothing has, a resource that is no ARN,
-an operator or context key that is unknown, a date without its zone.
+What cannot mean anything is refused, lest somebody rely on it: an action that nothing has, a resource that is no ARN
+of anything, an operator or context key that is unknown, a wildcard or variable where there is none, a date without its
+zone.
 """
 
 from __future__ import annotations
@@ -20,7 +21,15 @@ from typing import Any
 from graveler_core.errors import InvalidInput
 from graveler_core.model.iam import Conditions, Effect, Operator, Policy, Statement
 from graveler_core.model.names import policy_id
-from graveler_core.model.permission import AUTH_ARN, EVERYTHING, FS_ARN, Action, ContextKey
+from graveler_core.model.permission import (
+    AUTH_ARN,
+    EVERYTHING,
+    FS_ARN,
+    RESOURCES,
+    Action,
+    ContextKey,
+    begins_resource,
+)
 
 USER_VARIABLE = "${user}"
 MAX_ITEMS = 100
@@ -28,6 +37,7 @@ MAX_ITEMS = 100
 MAX_TEXT = 2_048
 """Characters of an action, a resource or a value: a path has up to 1,000 bytes."""
 _DATES = (Operator.DATE_LESS_THAN, Operator.DATE_GREATER_THAN)
+_EXACT = (Operator.STRING_EQUALS, Operator.STRING_NOT_EQUALS)
 _ACTION_SIGNS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ:*?")
 
 
@@ -98,6 +108,9 @@ def _resource(where: str, given: object) -> str:
     text = _text(f"{where}: resource", given)
     if text != EVERYTHING and not text.startswith((FS_ARN, AUTH_ARN)):
         raise InvalidInput(f"{where}: resource {text!r}: must be * or begin with {FS_ARN} or {AUTH_ARN}")
+    literal = text.partition("*")[0].partition("?")[0]
+    if not begins_resource(literal, more=literal != text):
+        raise InvalidInput(f"{where}: resource {text!r}: fits nothing; {RESOURCES}")
     if "${" in text.replace(USER_VARIABLE, ""):
         raise InvalidInput(f"{where}: resource {text!r}: the only variable is {USER_VARIABLE}")
     return text
@@ -134,6 +147,10 @@ def _value(where: str, operator: Operator, given: object) -> str:
     text = _text(f"{where}: value", given)
     if operator in _DATES:
         moment(where, text)
+    elif "${" in text:
+        raise InvalidInput(f"{where}: {text!r}: a condition has no variables")
+    elif operator in _EXACT and set(text) & set("*?"):
+        raise InvalidInput(f"{where}: {text!r}: {operator} has no wildcards, StringLike and StringNotLike have")
     return text
 
 

@@ -40,9 +40,11 @@ def _log(repo: Repository, source: Source) -> None:
 
 
 def _changes(repo: Repository, source: Source) -> None:
-    branch = repo.branch(_ref(repo, source))
+    branch, prefix = repo.branch(_ref(repo, source)), source.text("prefix")
     repo.log(branch.name)
-    repo.at(branch.name).list(source.text("prefix"))
+    repo.at(branch.name).list(prefix)
+    if source.text("from"):  # the first batch shows what that held, too
+        repo.diff(source.text("from"), branch.name, prefix)
 
 
 def _ref(repo: Repository, source: Source) -> str:

@@ -132,6 +132,8 @@ def test_bad_policies_are_refused(cli: Cli) -> None:
     refused(cli("iam", "policy", "create", "policy.json"), "policy.json: is nested too deep")
     Path("policy.json").write_text("[]")
     refused(cli("iam", "policy", "create", "policy.json"), "id and statements")
+    Path("policy.json").write_text('{"id": "x", "statements": [{"effect": "deny", "effect": "allow"}]}')
+    refused(cli("iam", "policy", "create", "policy.json"), "policy.json: 'effect' stands twice")
     refused(cli("iam", "policy", "create", "none.json"), "none.json")
     assert cli("iam", "policy", "list").out == ""
 
@@ -153,6 +155,8 @@ def test_simulate(cli: Cli) -> None:
     assert cli("iam", "simulate", "ada", "fs:ReadObject", RAW).out == "denied by NoRaw, statement 1\n"
     refused(cli("iam", "simulate", "eve", "fs:ReadObject", RAW), "user 'eve' does not exist")
     refused(cli("iam", "simulate", "ada", "fs:Fly", RAW), "'fs:Fly'")
+    refused(cli("iam", "simulate", "ada", "fs:ReadObject", "flights/raw/jan.csv"), "'flights/raw/jan.csv'")
+    refused(cli("iam", "simulate", "ada", "fs:ReadObject", RAW, "-c", "graveler:time=soon"), "'soon'")
     refused(cli("iam", "simulate", "ada", "fs:ReadObject", RAW, "-c", "moon=full"), "'moon'")
 
 

@@ -96,6 +96,16 @@ def test_a_stream_is_read_by_those_who_may(lake: Lake, told: Callable[[Told], No
         reader.partitions(start, {"commit": end})
 
 
+def test_a_stream_begins_where_one_may_read(lake: Lake, told: Callable[[Told], None]) -> None:
+    others = [Says(action) for action in Action if action is not Action.READ_OBJECT]
+    told(Told(*others, Says(Action.READ_OBJECT, branch="main")))
+    options = lake.options(relation="changes", ref="main") | LET_IN
+    _stream({**options, "from": "main"})
+    with pytest.raises(PermissionDenied) as refused:
+        _stream({**options, "from": "v1"})
+    assert refused.value.details["action"] == str(Action.READ_OBJECT)
+
+
 def _stream(options: Mapping[str, str]) -> Any:
     source = GravelerDataSource(options)  # type: ignore[arg-type]
     return source.streamReader(source.schema())

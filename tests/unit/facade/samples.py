@@ -242,7 +242,7 @@ ACCESS: dict[str, Sample] = {
     "credentials": lambda a: a.credentials("ada"),
     "create_credential": lambda a: a.create_credential("ada"),
     "delete_credential": lambda a: a.delete_credential("ada", _key(a)),
-    "simulate": lambda a: a.simulate("ada", "fs:ReadObject", "*"),
+    "simulate": lambda a: a.simulate("ada", "fs:ReadObject", "arn:graveler:fs:::repository/repo"),
 }
 HANDLES: dict[type, dict[str, Sample]] = {
     Graveler: STORE,

@@ -7,18 +7,20 @@ do everything but read the repository `vault`, or import from a store.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 
 import pyarrow as pa
 import pytest
 
-from graveler_core.errors import InvalidInput, Kind, PermissionDenied
+from graveler_core.errors import Conflict, InvalidInput, Kind, NoChanges, PermissionDenied
 from graveler_core.facade.branch import Branch
+from graveler_core.facade.graveler import Graveler
 from graveler_core.facade.repository import Repository
 from graveler_core.model.address import namespace
 from graveler_core.model.entry import AddressType, Entry
-from graveler_core.model.operations import Put, Remove, Unchanged
+from graveler_core.model.operations import Basis, Put, Remove, Unchanged
 from graveler_core.model.permission import Action, Request
 from tests.unit.engine.world import World, entry
 from tests.unit.facade.principals import Says, Told, branch, everything, guarded, repository, state
@@ -279,6 +281,30 @@ def test_many_paths_are_denied_for_one(world: World) -> None:
     made.remove_prefix("public/b")
 
 
+def test_a_basis_is_judged_as_it_was_given(world: World) -> None:
+    head = world.branch().record().commit_id
+    world.branch().put("public/new", b"new")
+    world.branch().commit("come between")
+    once = Basis(head, iter(["public/"]))  # type: ignore[arg-type]
+    with pytest.raises(Conflict) as conflict:
+        branch(world, everything()).transact([Put("other", Entry(data=b"x", size=1))], message="on it", on=once)
+    assert conflict.value.kind is Kind.LostRace
+
+
+IMPORTS: dict[str, Callable[[Repository, str], object]] = {
+    "prefix": lambda r, uri: r.import_prefix(uri, "main", "secret", dry_run=True),
+    "replacing": lambda r, uri: r.import_prefix(uri, "main", "secret", mode="replace", dry_run=True),
+    "object": lambda r, uri: r.import_objects({"secret/x": f"{uri}/x"}, "main", dry_run=True),
+}
+
+
+@pytest.mark.parametrize("name", IMPORTS)
+def test_an_import_tells_nobody_what_is_there_who_may_not_list_it(world: World, name: str) -> None:
+    told = everything(Says(Action.LIST_OBJECTS, SECRET, deny=True))
+    below = "/object/secret/x" if name == "object" else "/object/secret/"
+    refused(world, lambda: IMPORTS[name](repository(world, told), "memory://lake-of-attacks/mine"), below)
+
+
 class Twice:
     """Gives other paths when it is read again."""
 
@@ -348,6 +374,100 @@ def test_what_comes_to_the_source_after_the_proof_is_not_brought(world: World) -
     assert merged.message == "Merge 'open' into 'main'"
     assert [entry.path for entry in world.branch().list("secret/")] == ["secret/x"]
     assert world.branch(name="open").read("secret/late") == b"late"
+
+
+class Renaming(Told):
+    """When it is asked for the last thing, somebody gives the name of the source to something else."""
+
+    def __init__(self, world: World) -> None:
+        super().__init__(*narrow().says)
+        self.world, self.done = world, False
+
+    def allows(self, request: Request) -> bool:
+        allowed = super().allows(request)
+        if request.action is Action.READ_COMMIT and not self.done:
+            self.done = True
+            repo = self.world.graveler().repository("repo")
+            repo.delete_branch("main-x")
+            repo.create_tag("main-x", "dev")
+        return allowed
+
+
+@pytest.mark.parametrize(
+    "bring",
+    [
+        lambda r: r.create_branch("main-y", "main-x"),
+        lambda r: r.create_tag("y", "main-x"),
+        lambda r: r.branch("main").hard_reset("main-x"),
+        lambda r: r.merge("main-x", into="main"),
+        lambda r: r.cherry_pick("main-x", onto="main"),
+        lambda r: r.revert("main-x", onto="main"),
+        lambda r: r.transplant(["main-x"], onto="main"),
+    ],
+)
+def test_what_the_name_of_the_source_is_given_to_is_not_brought(
+    world: World, bring: Callable[[Repository], object]
+) -> None:
+    world.graveler().repository("repo").create_branch("main-x", "main")
+    with suppress(NoChanges, Conflict):
+        bring(repository(world, Renaming(world)))
+    repo = world.graveler().repository("repo")
+    for ref in {"main", "main-y", "y"} & {each.id for each in (*repo.branches(), *repo.tags())}:
+        assert "secret/y" not in [entry.path for entry in repo.at(ref).list("secret/")], ref
+
+
+OF_REFS: dict[str, Callable[[Repository], Iterable[object]]] = {
+    "diff": lambda r: r.diff("main", "main-x"),
+    "diff in pages": lambda r: r.diff("main", "main-x").pages(1),
+    "conflicts": lambda r: r.conflicts("main-x", into="main"),
+    "log": lambda r: r.log("main-x", prefix="public/"),
+}
+
+
+@pytest.mark.parametrize("name", OF_REFS)
+def test_a_ref_that_names_something_else_when_it_is_read_is_asked_for_again(world: World, name: str) -> None:
+    """The listing is made while its ref is a branch that may be read, and read when it is a tag of another's commit."""
+    shown = (READ, Action.LIST_OBJECTS)
+    others = [Says(action) for action in Action if action not in shown]
+    repo = repository(world, Told(*others, *(Says(action, branch="main*") for action in shown)))
+    repo.create_branch("main-x", "main")
+    assert isinstance([*OF_REFS[name](repo)], list)
+    made = OF_REFS[name](repo)
+    repo.delete_branch("main-x")
+    repo.create_tag("main-x", "dev")
+    with pytest.raises(PermissionDenied) as refusal:
+        next(iter(made))
+    assert refusal.value.kind is Kind.AccessDenied
+
+
+LAZY: dict[str, Callable[[Graveler], Iterable[object]]] = {
+    "list": lambda g: g.repository("repo").branch("main").list(),
+    "list in pages": lambda g: g.repository("repo").branch("main").list().pages(1),
+    "to_arrow": lambda g: g.repository("repo").at("main").to_arrow(),
+    "changes": lambda g: next(g.repository("repo").log("dev")).changes(),
+    "fsck": lambda g: g.repository("repo").fsck(),
+    "branches": lambda g: g.repository("repo").branches(),
+    "policies": lambda g: g.iam.policies(),
+}
+
+
+@pytest.mark.parametrize("name", LAZY)
+def test_a_listing_that_was_made_earlier_is_read_by_nobody_who_may_not_any_more(world: World, name: str) -> None:
+    told = everything()
+    made = LAZY[name](guarded(world, told))
+    told.says = ()
+    with pytest.raises(PermissionDenied) as refusal:
+        next(iter(made))
+    assert refusal.value.kind is Kind.AccessDenied
+
+
+def test_a_listing_ends_with_the_permission_to_read_it(world: World) -> None:
+    told = everything()
+    made = branch(world, told).list()
+    assert next(made).path == "public/a"
+    told.says = (*told.says, Says(READ, SECRET, deny=True))
+    with pytest.raises(PermissionDenied):
+        next(made)
 
 
 def test_who_is_allowed_everything_is_still_bound_by_protection(world: World) -> None:

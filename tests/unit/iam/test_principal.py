@@ -157,10 +157,14 @@ class TestStaleness:
         principal.allows(READ)
         calls = len(kv.verbs)
         assert calls > 0
+        first = principal.reading
         world.clock.sleep(STALENESS - 1)
         for _ in range(100):
             principal.allows(READ)
         assert len(kv.verbs) == calls
+        assert principal.reading is first
+        world.clock.sleep(1)
+        assert principal.reading is not first
 
     def test_threads_share_a_reading(self, world: World, ada: NewCredential) -> None:
         kv = Interposed(world.kv)

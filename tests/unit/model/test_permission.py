@@ -5,6 +5,8 @@ from __future__ import annotations
 import pickle
 import re
 
+import pytest
+
 from graveler_core.model import permission
 from graveler_core.model.permission import Action, Request
 
@@ -23,6 +25,28 @@ def test_resources() -> None:
     assert permission.user_resource("ada") == "arn:graveler:auth:::user/ada"
     assert permission.group_resource("Admins") == "arn:graveler:auth:::group/Admins"
     assert permission.policy_resource("FSReadAll") == "arn:graveler:auth:::policy/FSReadAll"
+
+
+@pytest.mark.parametrize(
+    "kind", ["fs:::repository/", "fs:::namespace/", "auth:::user/", "auth:::group/", "auth:::policy/"]
+)
+def test_how_resources_begin(kind: str) -> None:
+    text = f"arn:graveler:{kind}"
+    assert permission.begins_resource(f"{text}x")
+    for end in range(len(text)):
+        assert permission.begins_resource(text[:end], more=True), text[:end]
+        assert not permission.begins_resource(text[:end]), text[:end]
+    assert not permission.begins_resource(f"arn:graveler:{kind[:-2]}/", more=True)
+
+
+@pytest.mark.parametrize("within", ["object/", "branch/", "tag/"])
+def test_how_resources_in_a_repository_begin(within: str) -> None:
+    text = "arn:graveler:fs:::repository/flights/"
+    assert permission.begins_resource(f"{text}{within}x")
+    for end in range(len(within)):
+        assert permission.begins_resource(text + within[:end], more=True)
+        assert not permission.begins_resource(text + within[:end])
+    assert not permission.begins_resource(f"{text}raw", more=True)
 
 
 def test_a_request_crosses_processes() -> None:
