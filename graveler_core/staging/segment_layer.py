@@ -25,7 +25,6 @@ from graveler_core.model.entities import Record
 from graveler_core.model.entry import RECORD_SCHEMA
 from graveler_core.model.ids import LayerId
 from graveler_core.segments.format import decode as decode_segment
-from graveler_core.segments.format import decode_batches
 from graveler_core.segments.format import encode as encode_segment
 from graveler_core.segments.sorted_keys import KEY, between
 
@@ -109,8 +108,8 @@ def scan(
     """
     pieces = manifest(blobs, layer, cache).pieces
     wanted = [piece for piece in pieces if piece.max_key >= start and (end is None or piece.min_key < end)]
-    tables = (table for piece in wanted for table in _tables(blobs, layer, piece, cache))
-    return wanted[0].min_key if wanted else start, (between(table, start, end) for table in tables)
+    tables = (between(read_piece(blobs, layer, piece, cache), start, end) for piece in wanted)
+    return wanted[0].min_key if wanted else start, tables
 
 
 def lookup(blobs: Blobs, layer: LayerId, key: bytes, cache: Cache | None = None) -> pa.Table | None:
@@ -155,27 +154,11 @@ def read_piece(blobs: Blobs, layer: LayerId, piece: Piece, cache: Cache | None =
     if held is not None:
         return held
     table = decode_segment(_read(blobs, layer, piece.name), RECORD_SCHEMA, where)
-    _require_count(where, piece, table.num_rows)
+    if table.num_rows != piece.count:
+        raise CorruptData(f"{where}: has {table.num_rows} records, the manifest says {piece.count}", name=where)
     if cache is not None:
         cache.put(where, table, table.nbytes)
     return table
-
-
-def _tables(blobs: Blobs, layer: LayerId, piece: Piece, cache: Cache | None) -> Iterator[pa.Table]:
-    """The records of a piece: at once if they are kept; else some at a time, and no more decoded than are asked for."""
-    if cache is not None:
-        yield read_piece(blobs, layer, piece, cache)
-        return
-    where, rows = address(layer, piece.name), 0
-    for table in decode_batches(_read(blobs, layer, piece.name), RECORD_SCHEMA, where):
-        rows += table.num_rows
-        yield table
-    _require_count(where, piece, rows)
-
-
-def _require_count(where: str, piece: Piece, found: int) -> None:
-    if found != piece.count:
-        raise CorruptData(f"{where}: has {found} records, the manifest says {piece.count}", name=where)
 
 
 def _small(table: pa.Table | pa.RecordBatch) -> Iterator[pa.RecordBatch]:
