@@ -11,7 +11,6 @@ import hashlib
 from typing import TypeVar, cast
 
 from pydantic import ValidationError
-from pydantic_core import PydanticSerializationError
 
 from graveler_core.codec.layouts import decode_layout, encode_layout
 from graveler_core.errors import CorruptData, InvalidInput
@@ -32,7 +31,7 @@ def encode(record: Record) -> bytes:
         return encode_layout(record)
     try:
         return _VERSION + record.model_dump_json(warnings="error").encode()
-    except PydanticSerializationError as e:
+    except ValueError as e:  # of pydantic_core, which is no dependency of ours
         what = type(record).__name__
         raise InvalidInput(f"{what}: a field has the wrong type, or is no valid Unicode: {e}") from e
 
