@@ -104,7 +104,7 @@ class _KeptTooSoon:
         self.inner.put(id, value, size)
 
 
-@mutant(seed=283, breaks="1")
+@mutant(seed=1756, breaks="1")
 def sealed_token_is_kept_from_before_its_seal() -> Iterator[None]:
     """A page of a sealed token is taken from a scan that began before a record listed the token as sealed."""
     real = stack.scan
