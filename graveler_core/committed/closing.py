@@ -61,13 +61,8 @@ def closed(trees: Trees, base: MetarangeId | None, changes: Iterable[pa.Table], 
 
 def _edges(trees: Trees, base: MetarangeId, within: Interval) -> Iterator[bytes]:
     """The primary boundary keys of the base in an interval."""
-    cursor, threshold = Cursor(trees, base, within.start, within.end), trees.cutting.threshold()
-    while (ahead := cursor.peek()) is not None:
-        level, row = ahead
-        if level > 0:
-            cursor.descend()
-            continue
-        cursor.step()
+    threshold = trees.cutting.threshold()
+    for row in Cursor(trees, base, within.start, within.end).ranges():
         inside = within.end is None or row.max_key < within.end
         if inside and key_hash(row.max_key, trees.boundary_seed) < threshold:
             yield row.max_key

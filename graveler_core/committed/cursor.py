@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Iterator
 
 from graveler_core.committed.node import Node, Row
 from graveler_core.committed.trees import Trees, read_node
@@ -47,6 +48,16 @@ class Cursor:
         """Go into the node of the row ahead, which must not be a range."""
         node, index = self._stack[-1]
         self._enter(node.rows[index].id)
+
+    def ranges(self) -> Iterator[Row]:
+        """Pass all that is ahead, range by range; each node is read when its first range is asked for."""
+        while (ahead := self.peek()) is not None:
+            level, row = ahead
+            if level > 0:
+                self.descend()
+            else:
+                self.step()
+                yield row
 
     def at_last(self) -> bool:
         """Whether nothing follows the row ahead."""

@@ -23,13 +23,7 @@ def scan(
         CorruptData: a node or range on the way is missing or damaged.
     """
     first, last = key_interval(prefix, start, end)
-    cursor = Cursor(trees, metarange, first, last)
-    while (ahead := cursor.peek()) is not None:
-        level, row = ahead
-        if level > 0:
-            cursor.descend()
-            continue
-        cursor.step()
+    for row in Cursor(trees, metarange, first, last).ranges():
         entries = between(read_range(trees, row), first, last)
         if entries.num_rows:
             yield entries
