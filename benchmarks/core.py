@@ -62,15 +62,22 @@ def staged_in_bulk(place: Place) -> None:
         place.create(g).branch("main").stage_many(entries.first(place.size))
 
 
-def layers(place: Place) -> None:
-    """All entries staged by many `stage_many`: in turn on `main`, on `across` each of every fiftieth key."""
+def layers_in_turn(place: Place) -> None:
+    """All entries staged on `main` by many `stage_many`, each of the next keys."""
+    each = place.size // _LAYERS
+    _stage_layers(place, (np.arange(first, first + each) for first in range(0, each * _LAYERS, each)))
+
+
+def layers_across(place: Place) -> None:
+    """Likewise, each of keys from the first to the last."""
+    _stage_layers(place, (np.arange(first, place.size, _LAYERS) for first in range(_LAYERS)))
+
+
+def _stage_layers(place: Place, layers: Iterator[np.ndarray[tuple[int], np.dtype[np.int64]]]) -> None:
     with place.connect() as g:
-        repo = place.create(g)
-        for name, first, step in (("main", place.size // _LAYERS, 1), ("across", 1, _LAYERS)):
-            branch = repo.create_branch(name, source="main") if name != "main" else repo.branch(name)
-            for number in range(_LAYERS):
-                numbers = number * first + step * np.arange(place.size // _LAYERS)
-                branch.stage_many(entries.entries(numbers))
+        main = place.create(g).branch("main")
+        for numbers in layers:
+            main.stage_many(entries.entries(numbers))
 
 
 def changed_branches(place: Place) -> None:
@@ -124,20 +131,22 @@ def commit_bulk(place: Place) -> Iterator[Measured]:
         yield clocked(lambda: main.commit("bulk")).named("commit alone, staged in bulk")
 
 
-@scenario("core", layers, sizes=(10_000_000,))
+@scenario("core", layers_in_turn, sizes=(10_000_000,))
 def commit_layers(place: Place) -> Iterator[Measured]:
-    """What was staged by many bulk writes of the next keys each becomes a commit: for its peak of memory."""
+    """What many bulk writes staged becomes a commit: for its peak of memory."""
+    yield _layers_committed(place).named(f"commit of {_LAYERS} layers in turn")
+
+
+@scenario("core", layers_across, sizes=(10_000_000,))
+def commit_layers_across(place: Place) -> Iterator[Measured]:
+    """Likewise, where each of them crosses the whole branch."""
+    yield _layers_committed(place).named(f"commit of {_LAYERS} layers across each other")
+
+
+def _layers_committed(place: Place) -> Clocked:
     with place.connect() as g:
         main = place.repo(g).branch("main")
-        yield clocked(lambda: main.commit("bulk")).named(f"commit of {_LAYERS} layers in turn")
-
-
-@scenario("core", layers, sizes=(10_000_000,))
-def commit_layers_across(place: Place) -> Iterator[Measured]:
-    """Likewise of bulk writes that each cross the whole branch."""
-    with place.connect() as g:
-        branch = place.repo(g).branch("across")
-        yield clocked(lambda: branch.commit("bulk")).named(f"commit of {_LAYERS} layers across each other")
+        return clocked(lambda: main.commit("bulk"))
 
 
 @scenario("core", committed_entries)
