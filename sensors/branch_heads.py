@@ -71,13 +71,8 @@ def make_branch_heads_sensor(
         after = cursors.read(_Cursor, context.cursor).after
         of, branches = _page(graveler, repository, after)
         last = branches[-1].id if len(branches) == PAGE else ""
-        events: list[Any] = []
         try:
-            if of is not None:
-                events += _observations(instance, of, asset.key, branches)
-                for branch in branches:
-                    if branch.id in own and reported_commit(instance, own[branch.id]) != branch.commit_id:
-                        events.append(_materialization(of, own[branch.id], branch))
+            events = [] if of is None else _events(instance, of, asset.key, own, branches)
         except NotFound:
             return dg.SensorResult(skip_reason=f"{repository} was deleted meanwhile", cursor=context.cursor)
         requests = _in_step(instance, partitions, branches, (after, last))
@@ -90,6 +85,21 @@ def make_branch_heads_sensor(
         )
 
     return moved
+
+
+def _events(
+    instance: dg.DagsterInstance,
+    of: Repository,
+    every: dg.AssetKey,
+    own: Mapping[str, dg.AssetKey],
+    branches: list[Branch],
+) -> list[Any]:
+    """What is to be reported: of all branches to the asset that stands for them, of some to assets of their own."""
+    events: list[Any] = [*_observations(instance, of, every, branches)]
+    for branch in branches:
+        if branch.id in own and reported_commit(instance, own[branch.id]) != branch.commit_id:
+            events.append(_materialization(of, own[branch.id], branch))
+    return events
 
 
 def _page(graveler: Graveler, repository: str, after: str) -> tuple[Repository | None, list[Branch]]:
