@@ -1,1 +1,1 @@
-"""What ./run bench runs."""
+"""Benchmarks that `./run bench` runs."""

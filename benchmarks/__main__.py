@@ -1,4 +1,4 @@
-"""`python -m benchmarks SUITE`: measure, and print what was measured."""
+"""Entry point of `python -m benchmarks SUITE`: run the scenarios of a suite and print the results."""
 
 from benchmarks.command import main
 

@@ -1,6 +1,6 @@
-"""A writer beside one long call on its branch: what it sees before, during and after it.
+"""Latency of a writer before, during and after a long call on the same branch.
 
-Of commits the protocol's *Long-Commit-Multiple-Staging*, and the same of compactions.
+The long call is a commit, a compaction or a deletion.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from graveler_core.facade.branch import Branch
 from graveler_core.model.entry import Entry
 
 _PATHS = 100
-"""That a committer or a writer takes in turn: what is staged and committed stays small."""
+"""Number of paths that a committer or a writer overwrites in turn, so that each commit stays small."""
 _MOMENT = 1.0
 """Seconds of writing before a long call, and after it."""
 
 
 def ways(place: Place) -> tuple[By, ...]:
-    """What can work together there: a store in memory is of one process."""
+    """Return the ways of working together that a store allows. A store in memory belongs to one process."""
     return ("threads",) if place.store.startswith("memory:") else ("threads", "processes")
 
 
 def staged_in_bulk(place: Place) -> None:
-    """All entries staged by one `stage_many`, on a branch for each way of working."""
+    """Create a repository with branches for threads and for processes, and stage all entries on each in bulk."""
     with place.connect() as g:
         repo = place.create(g)
         for by in ways(place):
@@ -41,7 +41,7 @@ def staged_in_bulk(place: Place) -> None:
 
 
 def staged_one_by_one(place: Place) -> None:
-    """All entries staged as one key-value row each, on a branch for each way of working."""
+    """Create a repository like `staged_in_bulk`, but with entries staged as one key-value row each."""
     with place.connect() as g:
         repo = place.create(g)
         for by in ways(place):
@@ -49,11 +49,16 @@ def staged_one_by_one(place: Place) -> None:
 
 
 def beside_a_writer(place: Place, verb: str, staged: str, call: Callable[[Branch], object]) -> Iterator[Measured]:
-    """The call on each of the branches of `staged_…`, and a writer that stages entries there meanwhile.
+    """Run a long call while a writer stages entries on the same branch: once with threads and once with processes.
 
     Args:
-        verb: What the call does.
-        staged: How the entries were staged.
+        place: Run with a branch named `threads` and, if the store allows it, one named `processes`.
+        verb: Noun for the call in the names of the rows, for example `commit`.
+        staged: Description of the staged entries in the names of the rows, for example `in bulk`.
+        call: The long call.
+
+    Yields:
+        Latencies of the writer, the time of the long call, and the number of errors.
     """
     for by in ways(place):
         with place.connect() as g:
@@ -78,12 +83,12 @@ def beside_a_writer(place: Place, verb: str, staged: str, call: Callable[[Branch
 
 
 def new_entry(who: str, number: int) -> tuple[str, Entry]:
-    """One of somebody's paths, and content that it never had."""
+    """Return one of the paths of a worker with new content."""
     return f"{who}/{number % _PATHS}", entries.one(number, time.monotonic_ns())
 
 
 def errors(name: str, shift: Shift) -> Iterator[Measured]:
-    """Calls that failed: in all, and of each kind."""
+    """Number of failed calls: the total, and the count of each kind."""
     found = Counter(shift.errors())
     yield Measured(f"{name}: errors", "calls", (found.total(),))
     for outcome, count in found.items():
@@ -91,7 +96,7 @@ def errors(name: str, shift: Shift) -> Iterator[Measured]:
 
 
 def p99(calls: Sequence[Call]) -> float:
-    """The milliseconds that one call in a hundred exceeds."""
+    """99th percentile of the durations in milliseconds."""
     return float(np.percentile([call.took for call in calls], 99))
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.console import Console
 
 from benchmarks.rows import print_table
-from benchmarks.run import Failed, Request, rows
+from benchmarks.run import BenchmarkRequest, StepFailed, rows
 from benchmarks.scenario import suite
 
 SUITES = ("core", "protocol", "committed", "compaction", "imports", "lifecycle", "iam", "spark", "simulation")
@@ -17,18 +17,18 @@ DURABILITIES = ("process", "power")
 
 
 def main() -> None:
-    """Run a suite as the arguments say; results on standard output, progress on standard error."""
+    """Run the suite that the arguments name. Results go to standard output, progress to standard error."""
     asked = _parser().parse_args()
     known = suite(asked.suite)
     unknown = [name for name in asked.only or () if name not in known]
     if unknown:
         sys.exit(f"benchmarks: {asked.suite} has no scenario {unknown[0]!r}; it has {', '.join(known)}")
     store = asked.store or ("memory" if asked.suite == "simulation" else "sqlite")
-    request = Request(
+    request = BenchmarkRequest(
         suite=asked.suite,
         scenarios=[known[name] for name in asked.only or known],
         store=store,
-        # Only SQLite and local files know the difference.
+        # Only SQLite and local files distinguish the two durabilities.
         durabilities=asked.durability or (DURABILITIES if store == "sqlite" else ("-",)),
         sizes=asked.size,
         runs=asked.runs,
@@ -45,7 +45,7 @@ def main() -> None:
                 print(row.line(), flush=True)
         else:
             print_table(list(found), Console(width=None if sys.stdout.isatty() else 180))
-    except Failed as e:
+    except StepFailed as e:
         sys.exit(f"benchmarks: {e}")
 
 
@@ -56,24 +56,33 @@ def _parser() -> argparse.ArgumentParser:
         "--size",
         type=int,
         action="append",
-        help="entries (or milliseconds, layers, histories), instead of each scenario's own; repeatable",
+        help="number of entries (or of milliseconds, layers, histories); default: set by each scenario; repeatable",
     )
-    parser.add_argument("--commits", type=int, help="commits in a row, where a scenario of `committed` makes many")
-    parser.add_argument("--only", action="append", metavar="SCENARIO", help="run this one; repeatable")
-    parser.add_argument("--runs", type=int, help="set-ups and measurements of each, instead of each scenario's own")
-    parser.add_argument("--durability", choices=DURABILITIES, action="append", help="default: both")
+    parser.add_argument(
+        "--commits", type=int, help="number of commits in scenarios that make many; default: set by each scenario"
+    )
+    parser.add_argument("--only", action="append", metavar="SCENARIO", help="run only this scenario; repeatable")
+    parser.add_argument("--runs", type=int, help="number of runs of each scenario; default: set by each scenario")
+    parser.add_argument(
+        "--durability", choices=DURABILITIES, action="append", help="default: both on SQLite; repeatable"
+    )
     parser.add_argument(
         "--store", help="sqlite (default), memory (default of simulation), postgresql (starts a server), or a URL"
     )
-    parser.add_argument("--directory", type=Path, help="where files go; default: the system's temporary directory")
+    parser.add_argument(
+        "--directory", type=Path, help="directory for all files; default: the system's temporary directory"
+    )
     parser.add_argument(
         "--namespace",
         default="",
         metavar="URI",
-        help="where objects go, below it a directory for each run; default: --directory",
+        help="URI below which each run stores its objects in a directory of its own; default: below --directory",
     )
     parser.add_argument(
-        "--cluster", default="", metavar="MASTER", help="of `spark`: a master in place of local[1] and local[2]"
+        "--cluster",
+        default="",
+        metavar="MASTER",
+        help="Spark master of the suite spark; default: local[1] and local[2]",
     )
-    parser.add_argument("--json", action="store_true", help="one JSON line for each row")
+    parser.add_argument("--json", action="store_true", help="print one JSON object per line instead of a table")
     return parser

@@ -1,4 +1,4 @@
-"""The suite `core`: stage, commit, read, diff, merge and branch, through the public surface."""
+"""The suite `core`: stage, commit, read, diff, merge and create branches through the public API."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ _LAYERS = 50
 
 
 def empty_repository(place: Place) -> None:
-    """Nothing but the first commit."""
+    """Create a repository that contains only its first, empty commit."""
     with place.connect() as g:
         place.create(g)
 
 
 def committed_entries(place: Place) -> None:
-    """All entries committed on `main`."""
+    """Create a repository with all entries committed on `main`."""
     with place.connect() as g:
         main = place.create(g).branch("main")
         main.stage_many(entries.first(place.size))
@@ -44,32 +44,32 @@ def committed_entries(place: Place) -> None:
 
 
 def staged_entries(place: Place) -> None:
-    """All entries staged on `main` as one key-value row each: what staging them one by one leaves."""
+    """Create a repository with all entries staged on `main` as one key-value row each, as single `stage` calls do."""
     with place.connect() as g:
         put_rows(place, place.create(g).branch("main"), normalise(entries.first(place.size)))
 
 
 def put_rows(place: Place, branch: Branch, records: pa.Table) -> None:
-    """Stage records as one key-value row each, without the calls."""
+    """Stage records as one key-value row each, by writing directly to the key-value store."""
     store = open_store(place.store)
     put_table(store, branch.record().staging_token, records)
     store.close()
 
 
 def staged_in_bulk(place: Place) -> None:
-    """All entries staged on `main` by one `stage_many`."""
+    """Create a repository with all entries staged on `main` by one call of `stage_many`."""
     with place.connect() as g:
         place.create(g).branch("main").stage_many(entries.first(place.size))
 
 
 def layers_in_turn(place: Place) -> None:
-    """All entries staged on `main` by many `stage_many`, each of the next keys."""
+    """Create a repository with all entries staged on `main` by many calls of `stage_many` with disjoint key ranges."""
     each = place.size // _LAYERS
     _stage_layers(place, (np.arange(first, first + each) for first in range(0, each * _LAYERS, each)))
 
 
 def layers_across(place: Place) -> None:
-    """Likewise, each of keys from the first to the last."""
+    """Create a repository like `layers_in_turn`, but the keys of each call are spread over the whole key range."""
     _stage_layers(place, (np.arange(first, place.size, _LAYERS) for first in range(_LAYERS)))
 
 
@@ -81,7 +81,10 @@ def _stage_layers(place: Place, layers: Iterator[np.ndarray[tuple[int], np.dtype
 
 
 def changed_branches(place: Place) -> None:
-    """All entries on `main`; a branch for each number of spread changes; and one more, `other`, with 1,000 others."""
+    """Create a repository with all entries on `main`, and branches with changes that are spread over all keys.
+
+    There is one branch `changed-N` for each number of changes. A branch `other` changes 1,000 different entries.
+    """
     committed_entries(place)
     with place.connect() as g:
         repo = place.repo(g)
@@ -93,7 +96,7 @@ def changed_branches(place: Place) -> None:
 
 @scenario("core", empty_repository, sizes=(_STAGED,), runs=3)
 def stage(place: Place) -> Iterator[Measured]:
-    """Single entries, one after another."""
+    """Stage single entries one after another."""
     with place.connect() as g:
         main = place.repo(g).branch("main")
         wanted = [(entries.key(i), entries.one(i, 0)) for i in range(place.size)]
@@ -105,7 +108,7 @@ def stage(place: Place) -> Iterator[Measured]:
 
 @scenario("core", empty_repository, sizes=_ALL_SIZES, runs=3)
 def stage_and_commit(place: Place) -> Iterator[Measured]:
-    """A table in memory becomes a commit."""
+    """Stage and commit a table in memory."""
     with place.connect() as g:
         main = place.repo(g).branch("main")
         table = entries.first(place.size)
@@ -117,7 +120,7 @@ def stage_and_commit(place: Place) -> Iterator[Measured]:
 
 @scenario("core", staged_entries, sizes=_ALL_SIZES, runs=3)
 def commit_staged(place: Place) -> Iterator[Measured]:
-    """What was staged one by one becomes a commit."""
+    """Commit entries that were staged one by one."""
     with place.connect() as g:
         main = place.repo(g).branch("main")
         yield clocked(lambda: main.commit("rows")).named("commit, staged one by one")
@@ -125,7 +128,7 @@ def commit_staged(place: Place) -> Iterator[Measured]:
 
 @scenario("core", staged_in_bulk)
 def commit_bulk(place: Place) -> Iterator[Measured]:
-    """The commit alone, for its peak of memory."""
+    """Commit entries that were staged in bulk, in a process of its own, to measure the peak memory."""
     with place.connect() as g:
         main = place.repo(g).branch("main")
         yield clocked(lambda: main.commit("bulk")).named("commit alone, staged in bulk")
@@ -133,13 +136,13 @@ def commit_bulk(place: Place) -> Iterator[Measured]:
 
 @scenario("core", layers_in_turn, sizes=(10_000_000,))
 def commit_layers(place: Place) -> Iterator[Measured]:
-    """What many bulk writes staged becomes a commit: for its peak of memory."""
+    """Commit many layers with disjoint key ranges, to measure the peak memory."""
     yield _layers_committed(place).named(f"commit of {_LAYERS} layers in turn")
 
 
 @scenario("core", layers_across, sizes=(10_000_000,))
 def commit_layers_across(place: Place) -> Iterator[Measured]:
-    """Likewise, where each of them crosses the whole branch."""
+    """Commit many layers that each cover the whole key range, to measure the peak memory."""
     yield _layers_committed(place).named(f"commit of {_LAYERS} layers across each other")
 
 
@@ -151,7 +154,7 @@ def _layers_committed(place: Place) -> Clocked:
 
 @scenario("core", committed_entries)
 def read(place: Place) -> Iterator[Measured]:
-    """Single entries and pages, of a branch and of a commit."""
+    """Read single entries and pages of a branch and of a commit."""
     with place.connect() as g:
         repo = place.repo(g)
         main, at = repo.branch("main"), repo.at("main@")
@@ -171,7 +174,7 @@ def read(place: Place) -> Iterator[Measured]:
 
 @scenario("core", changed_branches)
 def diff(place: Place) -> Iterator[Measured]:
-    """Spread changes against the commit that they were made on, as values and as counts."""
+    """Compare a branch with the commit it started from: as a list of changes and as counts."""
     for count in _CHANGES:
         with place.connect() as g:
             repo = place.repo(g)
@@ -187,7 +190,7 @@ def diff(place: Place) -> Iterator[Measured]:
 
 @scenario("core", changed_branches)
 def merge(place: Place) -> Iterator[Measured]:
-    """Spread changes into a branch that changed 1,000 other entries. Warm: into that state again."""
+    """Merge changes into a branch that changed 1,000 other entries. Each warm merge repeats this on a new branch."""
     for count in _CHANGES:
         with place.connect() as g:
             repo = place.repo(g)
@@ -198,7 +201,7 @@ def merge(place: Place) -> Iterator[Measured]:
 
 @scenario("core", committed_entries)
 def small_commit(place: Place) -> Iterator[Measured]:
-    """Random overwrites, staged one by one; the commit alone is timed."""
+    """Commit random overwrites that were staged one by one. Only the commit is timed."""
     random.seed(7)
     with place.connect() as g:
         main = place.repo(g).branch("main")
@@ -218,7 +221,7 @@ def small_commit(place: Place) -> Iterator[Measured]:
 
 @scenario("core", empty_repository, sizes=(0,))
 def branch(place: Place) -> Iterator[Measured]:
-    """Branches at a head."""
+    """Create branches, and commit one entry in a small repository."""
     with place.connect() as g:
         repo = place.repo(g)
         names = iter(f"branch-{i}" for i in range(1_000))
@@ -237,7 +240,7 @@ def _page(listing: Callable[..., Iterator[object]], after: str) -> int:
 
 
 def _columns(at: Snapshot, number: int) -> int:
-    """The page that holds a number, as Arrow."""
+    """Read the page that contains the key of a number as Arrow columns, and return its number of rows."""
     prefix = entries.key(number).rpartition("/")[0]
     return sum(batch.num_rows for batch in islice(at.to_arrow(prefix), 1))
 
@@ -252,7 +255,7 @@ def _changes(count: int) -> str:
 
 
 def _bytes_below(data: str) -> int:
-    """Bytes of all files under a local storage namespace; 0 elsewhere."""
+    """Return the size in bytes of all metadata files of a local storage namespace; 0 for other namespaces."""
     if not data.startswith("file:"):
         return 0
     with os.scandir(Path(urlsplit(data).path, "_graveler")) as files:

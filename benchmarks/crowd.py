@@ -1,4 +1,4 @@
-"""Several at work at once: threads of one process on one handle, or processes with a handle each."""
+"""Concurrent workers: threads that share one handle, or processes that each open their own handle."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from graveler_core.facade.repository import Repository
 
 By = Literal["threads", "processes"]
 Prepare = Callable[[Branch, str, int], Callable[[], object]]
-"""Readies somebody's call of a number on a branch, and gives it. For processes: a function that can be pickled."""
+"""Function (branch, worker name, call number) that prepares a call and returns it. With processes it is pickled."""
 
 DONE, ABSORBED = "done", "absorbed"
 _PATIENCE = 120
-"""Seconds for all to be ready, and for all to end."""
+"""Timeout in seconds for all workers to become ready, and for all workers to end."""
 _PRELOAD = [
     "benchmarks.protocol",
     "graveler_core.blobs.open",
     "graveler_core.kv.backends.postgresql",
     "graveler_core.kv.backends.sqlite",
-    "pandas",  # Arrow imports it, where it is installed, at the first array it takes over
+    "pandas",  # Arrow imports it, if installed, when it first converts a NumPy array
     "pyarrow.pandas_compat",
 ]
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Who does what, on which branch, again and again."""
+    """Name, branch and call of one worker. The worker repeats the call."""
 
     who: str
     branch: str
@@ -43,53 +43,58 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call: from when to when (seconds of a clock that all processes share), and how it ended."""
+    """One call: start and end in seconds of a clock that all processes share, and the outcome."""
 
     begun: float
     ended: float
     outcome: str
-    """DONE; ABSORBED where another commit took the changes; else class and kind of the error."""
+    """`DONE`; `ABSORBED` if another commit included the changes; otherwise class and kind of the error."""
 
     @property
     def answered(self) -> bool:
-        """Whether its changes are in the branch's history."""
+        """`True` if the changes of the call are in the history of the branch."""
         return self.outcome in (DONE, ABSORBED)
 
     @property
     def took(self) -> float:
-        """Milliseconds."""
+        """Duration in milliseconds."""
         return (self.ended - self.begun) * 1e3
 
 
 @dataclass(slots=True)
 class Shift:
-    """A time together; the calls are known when it is over."""
+    """Period in which all workers run. `calls` is filled when it ends."""
 
     begun: float = 0.0
     ended: float = 0.0
     calls: dict[str, list[Call]] = field(default_factory=dict)
-    """Of each, in their order; the last ends after the shift."""
+    """Calls of each worker, by worker name, in order. The last call of a worker ends after the shift."""
 
     @property
     def seconds(self) -> float:
         return self.ended - self.begun
 
     def within(self, who: str) -> list[Call]:
-        """Somebody's calls that ended within the shift."""
+        """Return the calls of a worker that ended within the shift."""
         return [call for call in self.calls[who] if call.ended <= self.ended]
 
     def errors(self) -> list[str]:
-        """How calls ended that brought nothing into the history."""
+        """Return the outcomes of the calls that failed."""
         return [call.outcome for calls in self.calls.values() for call in calls if not call.answered]
 
 
 @contextmanager
 def at_work(place: Place, repo: Repository, parts: Sequence[Part], by: By) -> Iterator[Shift]:
-    """All work from when the first call of each is done until the end of the `with` statement.
+    """Run all workers until the `with` block ends. The shift starts after each worker has finished one call.
 
     Args:
-        repo: What threads work on; a process opens its own.
-        by: What each of them is.
+        place: Stores and repository of the run.
+        repo: Repository handle that threads share. A process opens its own handle.
+        parts: Work of each worker.
+        by: Run workers as threads or as processes.
+
+    Yields:
+        The shift.
     """
     means: Any = multiprocessing.dummy
     if by == "processes":
@@ -125,7 +130,7 @@ def _work(
 ) -> None:
     with opened() as repo:
         branch = repo.branch(part.branch)
-        _called(branch, part, 0)  # what is done but once: connections, caches, imports
+        _called(branch, part, 0)  # work that is done only once: connections, caches, imports
         start.wait(_PATIENCE)
         calls: list[Call] = []
         while not stop.is_set():

@@ -1,4 +1,4 @@
-"""Entries to measure with: keys like those of a partitioned table, random checksums, everything made as columns."""
+"""Generated entries with keys like those of a partitioned table and random checksums, made as Arrow columns."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ _PARTITION_FILES = 4_096
 
 
 def entries(numbers: np.ndarray[tuple[int], np.dtype[np.int64]], seed: int = 0) -> pa.Table:
-    """The entries of some numbers, for `stage_many`: 53-byte keys in the numbers' order, 16 random bytes of content.
+    """Return one entry per number as a table for `stage_many`. Keys have 53 bytes; checksums have 16 random bytes.
 
     Args:
-        numbers: One entry each; the same number has the same key.
-        seed: Another seed gives the same keys other content.
+        numbers: Numbers of the entries. A number determines the key, and keys sort like their numbers.
+        seed: Seed of the content. Different seeds give the same keys different content.
     """
     checksums = _random_hex(len(numbers), seed)
     return pa.table(
@@ -32,21 +32,21 @@ def entries(numbers: np.ndarray[tuple[int], np.dtype[np.int64]], seed: int = 0) 
 
 
 def first(count: int, seed: int = 0) -> pa.Table:
-    """The entries of the first numbers."""
+    """Return the entries of the numbers 0 to `count` - 1."""
     return entries(np.arange(count), seed)
 
 
 def spread(size: int, count: int, seed: int) -> pa.Table:
-    """Changed content for `count` of the first `size` entries (at most half), evenly spread.
+    """Return new content for `count` of the first `size` entries, evenly spread. `count` is at most half of `size`.
 
-    An even seed changes entries of even numbers only, an odd one the others.
+    An even seed changes entries with even numbers, an odd seed entries with odd numbers.
     """
     step = max(2, size // count & ~1)
     return entries(np.arange(seed % 2, size, step)[:count], seed)
 
 
 def nested(count: int) -> pa.Table:
-    """As `first`, under other keys: 10 directories of 100 directories of 100 directories, of equally many entries."""
+    """Return entries like `first`, in directories of three levels: 10, 100 and 100 directories of equal size."""
     numbers = np.arange(count)
     parts = [numbers * 10 // count, numbers * 1_000 // count % 100, numbers * 100_000 // count % 100, numbers]
     names = [_padded(part, width) for part, width in zip(parts, (1, 2, 2, 9), strict=True)]
@@ -55,20 +55,20 @@ def nested(count: int) -> pa.Table:
 
 
 def keys(numbers: np.ndarray[tuple[int], np.dtype[np.int64]]) -> pa.Array:
-    """The keys of some numbers."""
+    """Return the keys of several numbers."""
     days, files = numbers // _PARTITION_FILES, numbers % _PARTITION_FILES
     parts = "warehouse/events/day=", _padded(days, 6), "/part-", _padded(files, 8), ".zstd.parquet", ""
     return pc.binary_join_element_wise(*parts)
 
 
 def key(number: int) -> str:
-    """The key of a number."""
+    """Return the key of a number."""
     found: str = keys(np.array([number]))[0].as_py()
     return found
 
 
 def one(number: int, seed: int) -> Entry:
-    """An entry as a caller of `stage` makes it."""
+    """Return an entry for a call of `stage`."""
     checksum = f"{seed * 1_000_003 + number:032x}"
     return Entry(address=f"data/{checksum}", size=number, checksum=checksum)
 

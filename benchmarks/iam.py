@@ -1,8 +1,9 @@
-"""The suite `iam`: what it costs to ask whether somebody may do something.
+"""The suite `iam`: cost of access control decisions.
 
-A user has so many policies, a quarter of them in each of four groups. Each has a statement that allows reading below a
-prefix of a repository of its own, one that allows writing on some branches of it, and one that denies deletions at a
-place in the middle of its paths; all repositories are named alike, so a request looks at every policy.
+The size is the number of policies of a user. Each of four groups has a quarter of the policies. Each policy has its own
+repository and three statements: one allows reads below a prefix, one allows writes on some branches, and one denies
+deletions of paths that match a wildcard in the middle. The repositories have similar names, so every request is
+compared with every policy.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from time import perf_counter, process_time
 
 from benchmarks.scenario import Clocked, Measured, Place, clocked, scenario
 from graveler_core.iam.effective import effective_policies
-from graveler_core.iam.evaluation import Rules
+from graveler_core.iam.evaluation import CompiledPolicies
 from graveler_core.iam.principal import authenticate
 from graveler_core.model.ids import UserId
 from graveler_core.model.permission import Action, Request, object_resource
@@ -23,7 +24,7 @@ _BATCH, _BATCHES = 200, 25
 
 
 def users(place: Place) -> None:
-    """The user, in its groups, with its policies."""
+    """Create the user, the groups and the policies."""
     with place.connect() as g:
         g.iam.create_user(_USER)
         for group in range(_GROUPS):
@@ -36,9 +37,9 @@ def users(place: Place) -> None:
 
 @scenario("iam", users, sizes=(20, 200), counts="policies")
 def evaluate(place: Place) -> Iterator[Measured]:
-    """A request, or one for all below a prefix, with the policies at hand: of the last policy, so that all are seen."""
+    """Decide requests for a path and for a prefix with compiled policies. The last policy decides, so all are read."""
     with place.connect() as g:
-        rules = Rules(effective_policies(g._stores.kv, _USER) or (), _USER)
+        rules = CompiledPolicies(effective_policies(g._stores.kv, _USER) or (), _USER)
     last = f"flights-{place.size - 1:04}"
     said = {"graveler:branch": "dev-1"}
     asked = {
@@ -61,21 +62,21 @@ def evaluate(place: Place) -> Iterator[Measured]:
 
 @scenario("iam", users, sizes=(20,), counts="policies")
 def connect(place: Place) -> Iterator[Measured]:
-    """What a process pays once, and every half minute."""
+    """Authenticate and load the policies, as a process does once and then every 30 seconds."""
     with place.connect() as g:
         kv, clock = g._stores.kv, g._stores.clock
         made = g.iam.create_credential(_USER)
         yield clocked(lambda: authenticate(kv, clock, made.access_key_id, made.secret), 20).named("authenticate")
         policies = effective_policies(kv, _USER)
         yield clocked(lambda: effective_policies(kv, _USER), 50).named("read the policies of a user")
-        yield clocked(lambda: Rules(policies or (), _USER), 50).named("make policies ready")
+        yield clocked(lambda: CompiledPolicies(policies or (), _USER), 50).named("compile policies")
         principal = authenticate(kv, clock, made.access_key_id, made.secret)
         request = Request(Action.READ_OBJECT, object_resource(f"flights-{place.size - 1:04}", "raw/part-0001.parquet"))
-        yield _each(principal.allows, request).named("ask a principal")
+        yield _each(principal.allows, request).named("evaluate with a principal")
 
 
 def _each(ask: Callable[[Request], object], request: Request) -> Clocked:
-    """Milliseconds of one request, as the mean of a batch."""
+    """Return the milliseconds per request of several batches, each as the mean of its batch."""
     wall, cpu = [], []
     for _ in range(_BATCHES):
         used, begun = process_time(), perf_counter()

@@ -1,7 +1,7 @@
-"""The suite `imports`: objects that lie in an object store become entries.
+"""The suite `imports`: import the objects of an object store as entries.
 
-What a store takes to list them is left out: a million small files on a disk, or in a bucket, tell of the disk or the
-bucket. The listing is a synthetic one, behind the port, of pages of 1,000 as S3 gives them.
+The time to list a real object store is not measured, because it depends on the disk or the bucket. The listing is
+synthetic: it implements the interface of object stores and returns pages of 1,000 objects like S3.
 """
 
 from __future__ import annotations
@@ -30,39 +30,47 @@ _SHARE = 100
 
 @dataclass
 class Bucket:
-    """`BlobStores` whose one foreign place holds what is listed in a table; and that place."""
+    """`BlobStores` with a single foreign location. The location lists the objects of a table."""
 
     inner: BlobStores
     objects: pa.Table
 
     def at(self, namespace: str) -> Blobs:
-        """As it is."""
+        """Return the unchanged store of a storage namespace."""
         return self.inner.at(namespace)
 
     def foreign(self, place: Namespace) -> Foreign:
-        """The place."""
+        """Return this object, which is also the foreign location."""
         return self
 
     def pages(self, after: str = "", through: str | None = None) -> Iterator[pa.Table]:
-        """All of it, by pages."""
+        """Yield all objects in pages."""
         yield from (self.objects.slice(at, PAGE) for at in range(0, self.objects.num_rows, PAGE))
 
-    def cuts(self, most: int) -> list[str]:
-        """None: nobody waits for this listing."""
+    def split_points(self, most: int) -> list[str]:
+        """Return no split points, because this listing takes no time."""
         return []
 
     def head(self, key: str) -> BlobInfo | None:
-        """Nothing marks a directory."""
+        """Return `None`: there are no directory markers."""
         return None
 
     def read(self, key: str) -> bytes:
-        """Nobody reads it."""
+        """Return no content, because imports do not read content."""
         return b""
+
+    def read_range(self, key: str, start: int, length: int) -> bytes:
+        """Return no content."""
+        return b""
+
+    def presigned(self, key: str, seconds: int) -> str:
+        """Return no URL."""
+        return ""
 
 
 @scenario("imports", empty_repository)
 def synthetic(place: Place) -> Iterator[Measured]:
-    """First, again, with one object in a hundred written anew, with one in a hundred gone; and few beside many."""
+    """Import all objects; repeat it unchanged, with 1 % changed, and with 1 % removed; then import 1,000 objects."""
     every = np.arange(place.size)
     with _opened(place) as (repo, bucket):
         bucket.objects = _listed(every, 0)
@@ -70,11 +78,11 @@ def synthetic(place: Place) -> Iterator[Measured]:
         yield clocked(lambda: _import(repo, "add"), 3).named("import again, nothing new")
         changed = every % _SHARE == 0
         bucket.objects = _mixed(bucket.objects, _listed(every, 1), changed)
-        yield clocked(lambda: _import(repo, "add")).named("import again, 1 of 100 written anew")
+        yield clocked(lambda: _import(repo, "add")).named("import again, 1 of 100 changed")
         bucket.objects = bucket.objects.filter(pa.array(every % _SHARE != 1))
-        yield clocked(lambda: _import(repo, "replace")).named("replace, 1 of 100 gone")
+        yield clocked(lambda: _import(repo, "replace")).named("replace, 1 of 100 removed")
         bucket.objects = _listed(every[:1_000], 2)
-        yield clocked(lambda: _import(repo, "add")).named("import of 1,000 among them")
+        yield clocked(lambda: _import(repo, "add")).named("import of 1,000 of them")
 
 
 @contextmanager
@@ -92,7 +100,7 @@ def _listed(numbers: np.ndarray[tuple[int], np.dtype[np.int64]], seed: int) -> p
 
 
 def _mixed(left: pa.Table, right: pa.Table, chosen: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> pa.Table:
-    """The rows of the left table, those that are chosen from the right one."""
+    """Return the rows of the left table, with the chosen rows replaced by those of the right table."""
     rows = np.arange(left.num_rows) + np.where(chosen, left.num_rows, 0)
     return pa.concat_tables([left, right]).combine_chunks().take(pa.array(rows))
 

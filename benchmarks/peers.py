@@ -1,7 +1,8 @@
-"""What rows are compared with: the aims, and what peers do on a machine of the same class.
+"""Reference values for rows: target values of this project, and results of other systems on a similar machine.
 
-Peers were measured once, in process and without a network (lakeFS 71a45eeb, "tuned" without its read batching; Nessie
-0.108.1 on RocksDB); neither syncs its writes to disk, so the row to compare is `process`.
+The other systems were measured once, in process and without a network: lakeFS 71a45eeb ("tuned" means without its read
+batching) and Nessie 0.108.1 on RocksDB. Neither syncs its writes to disk, so compare them with the durability
+`process`.
 """
 
 from __future__ import annotations
@@ -37,14 +38,14 @@ _PROTOCOL: dict[str, str | dict[int, str]] = {
     "8 threads, 1 branch: answered": "aim: as 1 committer; lakeFS 35–45, tuned 136–154, PostgreSQL 42; "
     "Nessie 1,641, PostgreSQL 792",
     "8 threads, 1 branch: commit": "slowest: lakeFS 2,500–4,600; Nessie 4,700, PostgreSQL 3,300",
-    "8 threads, 1 branch: least share": "aim 0.5; Nessie: up to 33 times between threads",
+    "8 threads, 1 branch: smallest share": "aim 0.5; Nessie: up to 33 times between threads",
     "8 threads, 1 branch: errors": "aim 0; lakeFS loses attempts",
     "8 threads, 8 branches: commits": "lakeFS 143–158, tuned 201–224",
     "8 processes, 1 branch: answered": "aim: as 1 committer",
-    "8 processes, 1 branch: least share": "aim 0.5",
+    "8 processes, 1 branch: smallest share": "aim 0.5",
     "8 processes, 1 branch: errors": "aim 0",
-    "transact 1,000 beside 3 of 1, threads: kept": "aim 0.5; Nessie starves: 0–3 calls in 15 s",
-    "transact 1,000 beside 3 of 1, processes: kept": "aim 0.5",
+    "transact 1,000 beside 3 of 1, threads: relative rate": "aim 0.5; Nessie starves: 0–3 calls in 15 s",
+    "transact 1,000 beside 3 of 1, processes: relative rate": "aim 0.5",
 }
 _COMMITTED: dict[str, str | dict[int, str]] = {
     "stage, all entries": {1_000_000: "aim 1,000 with its commit; lakeFS 7,700–11,000"},
@@ -101,7 +102,7 @@ _COMPACTION: dict[str, str | dict[int, str]] = {
         for how in ("one by one", "in bulk")
         for by in ("threads", "processes")
     },
-    "stage one, counted against not": "aim 1.02",
+    "stage one, counted relative to not counted": "aim 1.02",
 }
 _IAM: dict[str, str | dict[int, str]] = {
     f"evaluate, {name}": {20: "aim 0.05"}
@@ -118,12 +119,12 @@ _IAM: dict[str, str | dict[int, str]] = {
 _SPARK: dict[str, str | dict[int, str]] = {
     f"{work}, {master}: rows per core": "aim: half of alone"
     for work in (
-        "commit on nothing",
-        "commit of rows on nothing",
-        "commit among as many",
-        "compact among as many",
-        "merge of a fifth and a fifth",
-        "diff of two fifths",
+        "commit to an empty branch",
+        "commit of rows to an empty branch",
+        "commit among other entries",
+        "compact among other entries",
+        "merge of two changed fifths",
+        "diff of two changed fifths",
     )
     for master in ("local[1]", "local[2]")
 }
@@ -138,6 +139,6 @@ _SUITES = {
 
 
 def reference(suite: str, name: str, size: int) -> str:
-    """What to compare a row with, in the row's unit; empty where nothing is known."""
+    """Return the reference values for a row in the row's unit, or an empty string if there are none."""
     known = _SUITES.get(suite, {}).get(name, "")
     return known if isinstance(known, str) else known.get(size, "")

@@ -1,7 +1,9 @@
-"""The suite `protocol`: many at once on a branch: their rate, how fair it is, what a writer sees of a long commit.
+"""The suite `protocol`: concurrent workers on a branch.
 
-A committer stages one entry and commits. Where several share a branch, a commit may take what others have staged: such
-a call is answered with the commit that took its change, and counts as answered.
+It measures the commit rate, the fairness between workers, and the latency of a writer during a long commit.
+
+A committer stages one entry and commits. If several committers share a branch, a commit may include entries that other
+committers staged. The calls of those committers then return that commit, and they count as answered.
 """
 
 from __future__ import annotations
@@ -32,11 +34,11 @@ _CROWD = 8
 _SMALL = 3
 _PUTS = (10, 100, 1_000)
 _PATIENT = 10
-"""Times the latency that a lone committer sees: within it an answer is in time."""
+"""Factor on the median latency of a single committer. A call that takes longer does not count as answered in time."""
 
 
 def branches(place: Place) -> None:
-    """An empty repository with a branch for each of the crowd."""
+    """Create an empty repository with one branch per committer."""
     with place.connect() as g:
         repo = place.create(g)
         for number in range(_CROWD):
@@ -45,7 +47,7 @@ def branches(place: Place) -> None:
 
 @scenario("protocol", branches, sizes=(4_000,), counts="milliseconds")
 def committers(place: Place) -> Iterator[Measured]:
-    """One, eight on a branch, and eight on a branch each; `commit` alone is timed."""
+    """Commit with one committer, with eight on one branch, and with eight on separate branches. Time only `commit`."""
     with place.connect() as g:
         repo = place.repo(g)
         alone = _together(place, repo, _committers(1, ["main"]), "threads")
@@ -61,7 +63,7 @@ def committers(place: Place) -> Iterator[Measured]:
 
 @scenario("protocol", empty_repository, sizes=(4_000,), counts="milliseconds")
 def large_transaction(place: Place) -> Iterator[Measured]:
-    """Transactions of many puts, alone and beside others of one put each, all of them of new paths."""
+    """Run transactions of many puts, alone and next to transactions of one put. All puts add new paths."""
     with place.connect() as g:
         repo = place.repo(g)
         for puts in _PUTS:
@@ -76,7 +78,7 @@ def large_transaction(place: Place) -> Iterator[Measured]:
                 what = f"{name} beside {_SMALL} of 1, {by}"
                 yield Measured(what, "per s", (_rate(beside, [name]),))
                 if before:
-                    yield Measured(f"{what}: kept", "of alone", (_rate(beside, [name]) / before,))
+                    yield Measured(f"{what}: relative rate", "of alone", (_rate(beside, [name]) / before,))
                 yield Measured(f"{what}: the others", "per s", (_rate(beside, [part.who for part in small]),))
                 yield _slowest(what, beside.calls[name])
                 yield from errors(what, beside)
@@ -84,13 +86,13 @@ def large_transaction(place: Place) -> Iterator[Measured]:
 
 @scenario("protocol", staged_in_bulk, sizes=(100_000, 1_000_000))
 def long_commit(place: Place) -> Iterator[Measured]:
-    """A writer before, during and after the commit of what was staged in bulk."""
+    """Measure a writer before, during and after a commit of entries that were staged in bulk."""
     yield from beside_a_writer(place, "commit", "in bulk", partial(Branch.commit, message="long"))
 
 
 @scenario("protocol", staged_one_by_one, sizes=(100_000,))
 def long_commit_of_rows(place: Place) -> Iterator[Measured]:
-    """The same where the entries were staged one by one; after it, their rows are dropped in the background."""
+    """Measure the same for entries staged one by one. Their rows are dropped in the background after the commit."""
     yield from beside_a_writer(place, "commit", "one by one", partial(Branch.commit, message="long"))
 
 
@@ -116,7 +118,7 @@ def _together(place: Place, repo: Repository, parts: Sequence[Part], by: By) -> 
 
 
 def _rates(name: str, shift: Shift, idle: float) -> Iterator[Measured]:
-    """How many commits, of whom, and how long they took."""
+    """Rates, latencies, fairness and errors of the calls of a shift."""
     calls = _all(shift)
     answered = {who: sum(call.answered for call in shift.within(who)) for who in shift.calls}
     fair = sum(answered.values()) / len(answered)
@@ -125,14 +127,14 @@ def _rates(name: str, shift: Shift, idle: float) -> Iterator[Measured]:
     yield Measured(f"{name}: answered", "per s", (sum(answered.values()) / shift.seconds,))
     yield Measured(f"{name}: commit", "ms", tuple(call.took for call in calls))
     yield Measured(f"{name}: commit, p99", "ms", (p99(calls),))
-    yield Measured(f"{name}: answered within {_PATIENT} x idle", "%", (100 * in_time,))
+    yield Measured(f"{name}: answered within {_PATIENT} x the idle latency", "%", (100 * in_time,))
     if len(answered) > 1:
-        yield Measured(f"{name}: least share", "of fair", (min(answered.values()) / fair if fair else 0.0,))
+        yield Measured(f"{name}: smallest share", "of mean", (min(answered.values()) / fair if fair else 0.0,))
     yield from errors(name, shift)
 
 
 def _rate(shift: Shift, whose: Sequence[str] | dict[str, list[Call]]) -> float:
-    """What they brought into the history themselves, a second."""
+    """Number of changes per second that the workers added to the history."""
     return sum(call.outcome == DONE for who in whose for call in shift.within(who)) / shift.seconds
 
 

@@ -1,4 +1,4 @@
-"""Results as rows: one JSON line each, or a table on a terminal."""
+"""Rows of results, printed as JSON lines or as a table."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rich.table import Table
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One thing measured at one size on one store."""
+    """Result of one measurement at one size on one store."""
 
     suite: str
     scenario: str
@@ -26,24 +26,24 @@ class Row:
     most: float
     repeats: int
     cpu: float | None
-    """Median of the milliseconds of processor time, all threads together: what a busy machine changes least."""
+    """Median CPU time in milliseconds, summed over all threads. Other load on the machine affects it the least."""
     peak_mib: float
-    """Resident memory of the measuring process at its highest, imports included."""
+    """Peak resident memory of the measuring process in MiB, including imported modules."""
     reference: str = ""
-    """The aim, or what a peer or the bare store does, where known."""
+    """Target value, or results of other systems, if known."""
 
     def line(self) -> str:
-        """The row as JSON."""
+        """Return the row as a JSON object on one line."""
         return json.dumps(asdict(self))
 
 
 def four_digits(value: float) -> float:
-    """What of a measurement is worth showing."""
+    """Round to four significant digits."""
     return float(f"{value:.4g}")
 
 
 def print_table(rows: Iterable[Row], console: Console) -> None:
-    """Rows as a table."""
+    """Print the rows as a table."""
     numbers = ("median", "least", "most", "n", "CPU ms", "peak MiB")
     table = Table("what", "size", "durability", "unit", *numbers, "reference")
     for column in (1, 4, 5, 6, 7, 8, 9):

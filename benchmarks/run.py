@@ -1,4 +1,7 @@
-"""Running scenarios: for each size and durability, set-ups and measurements in fresh processes, gathered into rows."""
+"""Runs scenarios and returns their results as rows.
+
+Each size and each durability gets its own set-up and its own measurement, both in fresh processes.
+"""
 
 from __future__ import annotations
 
@@ -19,14 +22,17 @@ from benchmarks.rows import Row, four_digits
 from benchmarks.scenario import Measured, Place, Scenario
 from tests.postgresql_server import own_server
 
+Perform = Callable[[dict[str, Any]], dict[str, Any]]
+"""Runs a task of `benchmarks.worker` and returns its answer."""
 
-class Failed(Exception):
-    """A step ended with an error, which it has printed."""
+
+class StepFailed(Exception):
+    """Error: a step failed. The step has already printed the reason."""
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
-    """What to run, and where."""
+class BenchmarkRequest:
+    """Scenarios to run, and the stores to run them on."""
 
     suite: str
     scenarios: Sequence[Scenario]
@@ -34,32 +40,42 @@ class Request:
     """`sqlite`, `memory`, `postgresql` (a server for this run), or the URL of a store."""
     durabilities: Sequence[str]
     sizes: Sequence[int] | None
-    """In place of the scenarios' own."""
+    """Sizes that replace the defaults of each scenario; `None` keeps the defaults."""
     runs: int | None
-    """In place of the scenarios' own."""
+    """Number of runs that replaces the default of each scenario; `None` keeps the default."""
     directory: Path | None
-    """Where files go; the disk under it is part of what is measured."""
+    """Directory for all files; `None` means the system's temporary directory. The speed of its disk matters."""
     commits: int | None = None
-    """In place of the scenarios' own."""
+    """Number of commits that replaces the default of each scenario; `None` keeps the default."""
     namespace: str = ""
-    """URI below which objects go, in place of `directory`."""
+    """URI below which objects are stored; empty means below `directory`."""
     cluster: str = ""
-    """Of scenarios that work on Spark: the master, in place of their own ones."""
+    """Spark master that replaces the default masters of the Spark scenarios; empty keeps the defaults."""
 
 
-def rows(request: Request, say: Callable[[str], None]) -> Iterator[Row]:
-    """All rows asked for, each when it is known."""
+def rows(request: BenchmarkRequest, say: Callable[[str], None], perform: Perform | None = None) -> Iterator[Row]:
+    """Run the request and yield each row as soon as it is known.
+
+    Args:
+        request: Scenarios to run.
+        say: Called with one line of progress before each scenario.
+        perform: Runs steps of a scenario; the default starts a process for them.
+
+    Raises:
+        StepFailed: A step failed.
+    """
     with _running(request.store) as store:
         for scenario in request.scenarios:
             for size in request.sizes or scenario.sizes:
                 for durability in request.durabilities:
                     say(f"{scenario.name}, {size:,} {scenario.counts}, {durability}")
-                    yield from _gathered(replace(request, store=store), scenario, size, durability)
+                    running = replace(request, store=store)
+                    yield from _gathered(running, scenario, size, durability, perform or _in_a_process)
 
 
 @contextmanager
 def _running(store: str) -> Iterator[str]:
-    """The store as asked for; `postgresql` becomes the URL of a server that runs meanwhile, as in the tests."""
+    """Yield the URL or name of the store. For `postgresql`, run a server until the context ends, as the tests do."""
     if store != "postgresql":
         yield store
         return
@@ -67,7 +83,9 @@ def _running(store: str) -> Iterator[str]:
         yield server.url
 
 
-def _gathered(request: Request, scenario: Scenario, size: int, durability: str) -> Iterator[Row]:
+def _gathered(
+    request: BenchmarkRequest, scenario: Scenario, size: int, durability: str, perform: Perform
+) -> Iterator[Row]:
     values: dict[tuple[str, str], list[float]] = {}
     cpu: dict[tuple[str, str], list[float]] = {}
     peaks: dict[tuple[str, str], float] = {}
@@ -75,7 +93,9 @@ def _gathered(request: Request, scenario: Scenario, size: int, durability: str) 
         with tempfile.TemporaryDirectory(prefix="graveler-bench-", dir=request.directory) as directory:
             place = _place(request, directory, size, durability)
             for steps in _processes(request.store):
-                answer = _step(request.suite, scenario, place, steps)
+                answer = perform(
+                    {"suite": request.suite, "scenario": scenario.name, "place": asdict(place), "steps": steps}
+                )
                 for measured in map(Measured.of, answer["measured"]):
                     key = (measured.name, measured.unit)
                     values.setdefault(key, []).extend(measured.values)
@@ -101,7 +121,7 @@ def _gathered(request: Request, scenario: Scenario, size: int, durability: str) 
         )
 
 
-def _place(request: Request, directory: str, size: int, durability: str) -> Place:
+def _place(request: BenchmarkRequest, directory: str, size: int, durability: str) -> Place:
     name = f"bench-{uuid.uuid4().hex[:12]}"
     store, data = request.store, f"{request.namespace.rstrip('/')}/{name}"
     if not request.namespace:
@@ -114,12 +134,11 @@ def _place(request: Request, directory: str, size: int, durability: str) -> Plac
 
 
 def _processes(store: str) -> list[list[str]]:
-    """The steps by processes: a store in memory ends with its process."""
+    """Return the steps of each process. A store in memory ends with its process, so both steps share one process."""
     return [["prepare", "measure"]] if store == "memory" else [["prepare"], ["measure"]]
 
 
-def _step(suite: str, scenario: Scenario, place: Place, steps: list[str]) -> dict[str, Any]:
-    task = {"suite": suite, "scenario": scenario.name, "place": asdict(place), "steps": steps}
+def _in_a_process(task: dict[str, Any]) -> dict[str, Any]:
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.worker"],
         input=json.dumps(task),
@@ -128,6 +147,6 @@ def _step(suite: str, scenario: Scenario, place: Place, steps: list[str]) -> dic
         check=False,
     )
     if done.returncode:
-        raise Failed(f"{scenario.name}: {' and '.join(steps)} failed")
+        raise StepFailed(f"{task['scenario']}: {' and '.join(task['steps'])} failed")
     answer: dict[str, Any] = json.loads(done.stdout)
     return answer

@@ -1,8 +1,8 @@
-"""What a suite is made of: scenarios, each a set-up and a measurement, run in processes of their own.
+"""Scenarios: a scenario is a set-up and a measurement, and a suite is a set of scenarios.
 
-A scenario registers itself in its suite by a decorator; `benchmarks/<suite>.py` is a suite because it does so. Set-up
-and measurement meet only in the store: the measuring process begins with cold caches, and its peak of memory is that
-of what is measured.
+The decorator `scenario` registers a function in a suite. The scenarios of a suite are in the module or package
+`benchmarks.<suite>`. Set-up and measurement run in separate processes and share only the store. So the measuring
+process starts with cold caches, and its peak memory is that of the measured work.
 """
 
 from __future__ import annotations
@@ -22,35 +22,35 @@ Better = Literal["lower", "higher"]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where one run of a scenario works, and how large."""
+    """Stores, repository and size of one run of a scenario."""
 
     store: str
     """URL of the key-value store."""
     data: str
     """Storage namespace of the run's repository."""
     repository: str
-    """The repository's name; no other run has it."""
+    """Name of the repository, unique to the run."""
     size: int
-    """Entries, or what else the scenario counts."""
+    """Number of entries, or of the unit in `Scenario.counts`."""
     commits: int | None = None
-    """Of a scenario that makes many in a row: in place of its own number."""
+    """Number of commits for scenarios that make many; `None` means the scenario's default."""
     cluster: str = ""
-    """Of a scenario that works on Spark: the master, in place of its own ones."""
+    """Spark master for scenarios that use Spark; empty means the scenario's default masters."""
 
     def connect(self) -> Graveler:
-        """The store."""
+        """Connect to the stores of the run."""
         return graveler.connect(self.store)
 
     def create(self, g: Graveler) -> Repository:
-        """The run's repository, made by its set-up."""
+        """Create the repository of the run; the set-up calls this."""
         return g.create_repository(self.repository, storage_namespace=self.data)
 
     def repo(self, g: Graveler) -> Repository:
-        """The run's repository."""
+        """Return the repository of the run."""
         return g.repository(self.repository)
 
     def part(self, name: str) -> Place:
-        """Another repository of the run, beside others of its parts."""
+        """Return a place for an additional repository of the same run, with its own name and storage namespace."""
         return replace(self, repository=f"{self.repository}-{name}", data=f"{self.data}/{name}")
 
 
@@ -62,13 +62,13 @@ class Measured:
     unit: str
     values: tuple[float, ...]
     cpu: tuple[float, ...] = ()
-    """Milliseconds of processor time of each, all threads together; empty where it is not the time that counts."""
+    """CPU time of each measurement in milliseconds, summed over all threads; empty if the values are not times."""
     peak_mib: float = 0.0
-    """Of the process that it was measured in; 0: that is the one that measures."""
+    """Peak memory of the process that did the work; 0 means the measuring process."""
 
     @staticmethod
     def of(fields: dict[str, Any]) -> Measured:
-        """Back from `asdict` and JSON."""
+        """Create a measurement from the output of `fields`, after a round trip through JSON."""
         values, cpu = tuple(fields["values"]), tuple(fields["cpu"])
         return Measured(fields["name"], fields["unit"], values, cpu, fields["peak_mib"])
 
@@ -82,7 +82,7 @@ Measure = Callable[[Place], Iterator[Measured]]
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """One thing to measure, at some sizes, in a number of runs."""
+    """A set-up and a measurement, with the sizes and the number of runs."""
 
     name: str
     prepare: Prepare
@@ -90,7 +90,7 @@ class Scenario:
     sizes: tuple[int, ...]
     runs: int
     counts: str
-    """What its sizes are numbers of."""
+    """Unit of the sizes, in the plural."""
 
 
 SUITES: dict[str, dict[str, Scenario]] = {}
@@ -102,10 +102,14 @@ def scenario(
     """Register a measurement under its function's name.
 
     Args:
-        suite: The suite that it belongs to.
-        prepare: Its set-up, run in a process before it; not measured.
-        sizes: Entries, or what `counts` says: one row of results each.
-        runs: Set-ups and measurements from the beginning; for what can be measured only once after its set-up.
+        suite: Name of the suite.
+        prepare: Set-up, which runs in an earlier process and is not measured.
+        sizes: Sizes to measure, in the unit `counts`.
+        runs: Number of repetitions of set-up and measurement, for work that can run only once after its set-up.
+        counts: Unit of the sizes, in the plural.
+
+    Returns:
+        A decorator that registers the measurement and returns it unchanged.
     """
 
     def register(measure: Measure) -> Measure:
@@ -117,14 +121,14 @@ def scenario(
 
 
 def suite(name: str) -> dict[str, Scenario]:
-    """The scenarios of `benchmarks/<name>.py`, by name."""
+    """Import `benchmarks.<name>` and return its scenarios by name."""
     importlib.import_module(f"benchmarks.{name}")
     return SUITES[name]
 
 
 @dataclass(frozen=True, slots=True)
 class Clocked:
-    """Milliseconds of some calls, by the clock and of the processor."""
+    """Wall-clock time and CPU time of calls, in milliseconds."""
 
     wall: tuple[float, ...] = ()
     cpu: tuple[float, ...] = ()
@@ -136,12 +140,12 @@ class Clocked:
         return Clocked(self.wall + other.wall, self.cpu + other.cpu)
 
     def named(self, name: str) -> Measured:
-        """As a measurement."""
+        """Return the times as a measurement with a name."""
         return Measured(name, "ms", self.wall, self.cpu)
 
 
 def clocked(work: Callable[[], object], repeats: int = 1) -> Clocked:
-    """Call it so many times."""
+    """Call `work` `repeats` times and return the time of each call."""
     wall, cpu = [], []
     for _ in range(repeats):
         used, begun = time.process_time(), time.perf_counter()

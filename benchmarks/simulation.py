@@ -1,6 +1,6 @@
-"""The suite `simulation`: histories a second, of the pure model and of the simulator on the engine, on one core.
+"""The suite `simulation`: histories per second of the pure model and of the simulator, on one core.
 
-Both work in memory, whatever the store. A history that breaks a promise ends the run.
+Both work in memory and ignore the configured store. A history that violates a guarantee ends the run with an error.
 """
 
 from __future__ import annotations
@@ -8,17 +8,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from benchmarks.scenario import Clocked, Measured, Place, clocked, scenario
-from tests.model.schedule import violation
-from tests.simulation.run import simulate
+from tests.proofs.model.schedule import violation
+from tests.proofs.simulation.run import simulate
 
 
 def nothing(place: Place) -> None:
-    """A history makes what it needs."""
+    """Do nothing: each history creates its own data."""
 
 
 @scenario("simulation", nothing, sizes=(20_000,), counts="histories")
 def model(place: Place) -> Iterator[Measured]:
-    """The pure model of the branch register (`tests/model`)."""
+    """Run histories in the pure model of the branch record (`tests/proofs/model`)."""
     broken: list[str] = []
     taken = clocked(lambda: broken.extend(filter(None, map(violation, range(place.size)))))
     yield from _rows("the model", place.size, taken, broken)
@@ -26,8 +26,8 @@ def model(place: Place) -> Iterator[Measured]:
 
 @scenario("simulation", nothing, sizes=(500,), counts="histories")
 def simulator(place: Place) -> Iterator[Measured]:
-    """The simulator (`tests/simulation`)."""
-    simulate(0)  # imports what the engine imports late
+    """Run histories in the simulator, which runs the real engine (`tests/proofs/simulation`)."""
+    simulate(0)  # triggers the lazy imports of the engine
     broken: list[str] = []
     taken = clocked(lambda: broken.extend(found for seed in range(place.size) for found in simulate(seed).violations))
     yield from _rows("the simulator", place.size, taken, broken)

@@ -1,12 +1,13 @@
-"""A Spark standalone cluster on this machine: PySpark's own master and workers, nothing downloaded.
+"""A Spark standalone cluster on this machine. It uses the master and workers of the installed PySpark package.
 
-`python -m benchmarks.standalone COMMAND …` runs a command, or a shell, beside one and beside what the machines of a
-cluster share: a PostgreSQL (`GRAVELER_STORE`), an S3 (`AWS_…`) with the buckets `lake` and `raw`. `SPARK_MASTER_URL`
-names the master. All of it ends with the command, and leaves nothing. docs/guides/spark-cluster.md says how to use it.
+`python -m benchmarks.standalone COMMAND …` starts a cluster, a PostgreSQL server and an S3 server, and then runs a
+command, or a shell. The command finds them in environment variables: `SPARK_MASTER_URL` for the master,
+`GRAVELER_STORE` for PostgreSQL, and `AWS_…` for S3, which has the buckets `lake` and `raw`. When the command ends, all
+servers stop and their files are deleted. docs/guides/spark-cluster.md explains the use.
 
-Each worker is a machine of its own, with its own address (127.0.0.1, 127.0.0.2, …: Linux has all of them): Spark runs
-two attempts at a task on two hosts or not at all. Ports are free ones that the system chooses. Executors get the
-environment of their worker, as on any standalone cluster.
+Each worker has its own loopback address (127.0.0.1, 127.0.0.2, …), because Spark runs a speculative second attempt of a
+task only on another host. The system chooses free ports. Executors inherit the environment of their worker, as on any
+standalone cluster.
 """
 
 from __future__ import annotations
@@ -30,14 +31,14 @@ from tests.s3_server import S3Server, serving
 
 BUCKETS = ("lake", "raw")
 _PATIENCE = 300
-"""Seconds after which a daemon that does not say that it is ready, or does not end, is given up."""
+"""Timeout in seconds for a daemon to become ready, and for a daemon to end."""
 _SMALL = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
-"""Of the daemons, which do little."""
+"""JVM options of the daemons, which do little work."""
 
 
 @dataclass(frozen=True, slots=True)
 class Machines:
-    """How many there are, and what each has."""
+    """Number of workers, and the resources of each."""
 
     count: int = 2
     cores: int = 1
@@ -49,29 +50,32 @@ class Standalone:
     """A running cluster."""
 
     url: str
-    """Of the master, as `spark-submit --master` takes it."""
+    """URL of the master, in the form that `spark-submit --master` accepts."""
     workers: tuple[subprocess.Popen[bytes], ...]
     directory: Path
-    """Its logs; below it each worker's directory, with the logs of its executors."""
+    """Directory with the logs of the daemons, and a directory per worker with the logs of its executors."""
 
 
 class NotReady(Exception):
-    """A daemon has ended, or does not get ready; with its last words."""
+    """Error: a daemon ended or did not become ready in time. The message contains the end of its log."""
 
 
 @contextmanager
 def standalone(
     directory: Path, machines: Machines = Machines(), environment: Mapping[str, str] | None = None
 ) -> Iterator[Standalone]:
-    """A cluster, as long as somebody works with it.
+    """Run a cluster until the `with` block ends.
 
     Args:
-        directory: Where its files go. Whoever asks removes it.
-        machines: Its workers.
-        environment: Variables of the workers, and so of their executors, besides those of this process.
+        directory: Directory for all files. The caller removes it.
+        machines: Number and resources of the workers.
+        environment: Environment variables of the workers and executors, in addition to those of this process.
+
+    Yields:
+        The running cluster.
 
     Raises:
-        NotReady: a daemon did not start.
+        NotReady: A daemon did not start.
     """
     directory.mkdir(parents=True, exist_ok=True)
     given = {**os.environ, "SPARK_DAEMON_JAVA_OPTS": _SMALL, "PYSPARK_PYTHON": sys.executable, **(environment or {})}
@@ -91,7 +95,7 @@ def standalone(
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a master or a worker lives."""
+    """Directory, address and environment of a daemon."""
 
     home: Path
     host: str
@@ -100,14 +104,14 @@ class _Place:
 
 @dataclass(frozen=True, slots=True)
 class _Daemon:
-    """A master or a worker that runs."""
+    """A running master or worker."""
 
     name: str
     process: subprocess.Popen[bytes]
     log: Path
 
     def said(self, pattern: str) -> str:
-        """Wait until its log says something; gives the first group of it."""
+        """Wait until a line of the log matches a pattern, and return the first group of the match."""
         deadline = time.monotonic() + _PATIENCE
         while not (found := re.search(pattern, self.log.read_text(errors="replace"))):
             if self.process.poll() is not None or time.monotonic() > deadline:
@@ -120,7 +124,7 @@ class _Daemon:
 def _running(place: _Place, name: str, arguments: Sequence[str]) -> Iterator[_Daemon]:
     place.home.mkdir()
     program = Path(pyspark.__file__).with_name("bin") / "spark-class"
-    # The web page too is for this machine alone: it listens at SPARK_LOCAL_IP.
+    # The web UI listens on SPARK_LOCAL_IP, so it is reachable from this machine only.
     own = {"SPARK_LOCAL_IP": place.host, "SPARK_LOCAL_DIRS": str(place.home / "scratch")}
     command = [
         str(program),
@@ -141,7 +145,7 @@ def _running(place: _Place, name: str, arguments: Sequence[str]) -> Iterator[_Da
             stdin=subprocess.DEVNULL,
             stdout=file,
             stderr=subprocess.STDOUT,
-            start_new_session=True,  # an interrupt at the terminal is for what runs beside it
+            start_new_session=True,  # an interrupt at the terminal must reach only the command, not the daemons
         )
     try:
         yield _Daemon(name, process, log)
@@ -150,7 +154,7 @@ def _running(place: _Place, name: str, arguments: Sequence[str]) -> Iterator[_Da
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """A worker that is asked to end ends its executors."""
+    """Terminate a daemon, and kill it after a timeout. A worker that is terminated also ends its executors."""
     process.terminate()
     try:
         process.wait(_PATIENCE)
@@ -161,7 +165,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 @contextmanager
 def shared() -> Iterator[dict[str, str]]:
-    """What all machines reach, as variables of their environment: a key-value store and an object store, empty."""
+    """Run an empty PostgreSQL server and an empty S3 server. Yield the environment variables that point to them."""
     with own_server() as postgresql, contextmanager(serving)() as s3:
         for bucket in BUCKETS:
             s3.make_bucket(bucket)
@@ -169,7 +173,7 @@ def shared() -> Iterator[dict[str, str]]:
 
 
 def aws(s3: S3Server) -> dict[str, str]:
-    """How to reach an S3, as object stores look for it in the environment."""
+    """Return the environment variables with which object store clients find an S3 server."""
     return {
         "AWS_ENDPOINT": s3.endpoint,
         "AWS_ALLOW_HTTP": "true",
@@ -180,16 +184,16 @@ def aws(s3: S3Server) -> dict[str, str]:
 
 
 def main() -> None:
-    """Run the command that the arguments give, or a shell, and end as it ends."""
+    """Run the command in the arguments, or a shell, and exit with its exit code."""
     command = sys.argv[1:] or [os.environ.get("SHELL", "sh")]
-    signal.signal(signal.SIGINT, lambda *_: None)  # it is for the command; a handler is not inherited
+    signal.signal(signal.SIGINT, lambda *_: None)  # only the command handles it; handlers are not inherited
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     with ExitStack() as running:
         directory = Path(running.enter_context(TemporaryDirectory(prefix="graveler-cluster-")))
         given = running.enter_context(shared())
         cluster = running.enter_context(standalone(directory / "spark", environment=given))
         given |= {"SPARK_MASTER_URL": cluster.url, "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
-        print(f"{cluster.url}, logs below {cluster.directory}; all of it ends with the command", file=sys.stderr)
+        print(f"{cluster.url}, logs below {cluster.directory}; all servers stop when the command ends", file=sys.stderr)
         code = subprocess.call(command, env={**os.environ, **given})
     sys.exit(code)
 

@@ -1,4 +1,4 @@
-"""One step of one run in a process of its own: reads what to do from standard input, answers on standard output."""
+"""Runs steps of a scenario in a separate process: the task comes from standard input, results go to standard output."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import json
 import resource
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,22 +16,29 @@ from benchmarks.scenario import Place, suite
 
 
 def main() -> None:
-    """Do the steps asked for, and say what was measured and how much memory the process had at most."""
-    task = json.load(sys.stdin)
+    """Run the steps that standard input requests. Print the measurements and the peak memory as JSON."""
+    json.dump(performed(json.load(sys.stdin)), sys.stdout)
+
+
+def performed(task: dict[str, Any]) -> dict[str, Any]:
+    """Run the requested steps. Return the measurements and the peak memory of the process."""
     scenario = suite(task["suite"])[task["scenario"]]
     place = Place(**task["place"])
     measured = []
     if "prepare" in task["steps"]:
         scenario.prepare(place)
     if "measure" in task["steps"]:
-        pa.array(np.zeros(1))  # Arrow imports pandas, where it is installed, at the first array it takes over
+        pa.array(np.zeros(1))  # Arrow imports pandas, if installed, when it first converts a NumPy array
         gc.collect()
         measured = [found.fields() for found in scenario.measure(place)]
-    json.dump({"measured": measured, "peak_mib": _peak_mib()}, sys.stdout)
+    return {"measured": measured, "peak_mib": _peak_mib()}
 
 
 def _peak_mib() -> float:
-    """Of this process alone: Linux counts in `getrusage` what the parent had before this program began."""
+    """Return the peak resident memory of this process in MiB.
+
+    On Linux, `getrusage` includes memory of the parent from before `exec`, so `/proc` is read instead.
+    """
     status = Path("/proc/self/status")
     if status.exists():
         lines = status.read_text().splitlines()

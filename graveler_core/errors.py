@@ -1,21 +1,21 @@
-"""Every error that graveler raises, as one tree. The bottom layer: imports nothing of ours.
+"""All errors that graveler raises, as one tree. This is the lowest layer: it imports no other module of graveler.
 
-The classes say what the caller can *do*; `kind` says what happened, by the field's own names. Classes are few and
-fixed; kinds only ever grow (a kind is stored in logs and crosses process borders, so none is renamed or removed).
+The class of an error says what the caller can do; its `kind` says what happened. The classes are few and fixed.
+Kinds are append-only, because logs store them and they cross process boundaries.
 
     GravelerError
     ├── NotFound           name something that exists
     ├── NotUnique          choose another name, or use what exists
     ├── InvalidInput       fix the input: the message names the value and the rule
     ├── LimitExceeded      make the value smaller
-    ├── Conflict           decide between the two sides (merge), or look again and retry (lost race)
-    │   ├── DirtyBranch    commit or reset what is staged first
+    ├── Conflict           choose between the two sides (merge), or read again and retry (lost race, changed prefix)
+    │   ├── DirtyBranch    commit or reset the staged changes first
     │   └── PredicateFailed  a compare-and-swap lost: read again (flows do; users rarely see it)
-    ├── NoChanges          nothing to commit; `details["commit"]` may name the commit that took the changes
-    ├── SlowDown           wait, then try the same again
-    ├── OutcomeUnknown     the write may have happened: look before repeating it
-    ├── Unavailable        the store cannot be reached, or cannot be written: mend the surroundings
-    ├── PermissionDenied   ask for the permission, or that the rule be lifted that the message names
+    ├── NoChanges          nothing to commit; `details["commit"]` may name the commit that has the changes
+    ├── SlowDown           wait, then retry
+    ├── OutcomeUnknown     the write may have happened: read before repeating it
+    ├── Unavailable        the store cannot be reached or written: repair the environment
+    ├── PermissionDenied   ask for the permission, or for a change of the rule that the message names
     └── CorruptData        restore the named object from a copy; repeating will not help
 """
 
@@ -26,7 +26,7 @@ from typing import Any, ClassVar
 
 
 class Kind(StrEnum):
-    """What happened. Append-only."""
+    """Kind of error. Append-only."""
 
     RepositoryNotFound = "RepositoryNotFound"
     RepositoryDeleting = "RepositoryDeleting"
@@ -94,6 +94,8 @@ class Kind(StrEnum):
     InvalidCredentials = "InvalidCredentials"
     IamSetUp = "IamSetUp"
     CredentialsRequired = "CredentialsRequired"
+    ChecksRequired = "ChecksRequired"
+    PrefixChanged = "PrefixChanged"
 
 
 class GravelerError(Exception):
@@ -122,43 +124,43 @@ def _rebuild(cls: type[GravelerError], message: str, kind: Kind, details: dict[s
 
 
 class NotFound(GravelerError):
-    """What was named does not exist."""
+    """The named resource does not exist."""
 
     default_kind = Kind.ObjectNotFound
 
 
 class NotUnique(GravelerError):
-    """What should be created exists already."""
+    """The resource to create already exists."""
 
     default_kind = Kind.BlobExists
 
 
 class InvalidInput(GravelerError):
-    """The input breaks a rule; nothing was changed."""
+    """The input is not valid. Nothing was changed."""
 
     default_kind = Kind.InvalidValue
 
 
 class LimitExceeded(GravelerError):
-    """A key, value or entry is larger than every store accepts."""
+    """A key, value or entry exceeds the size that every store accepts."""
 
     default_kind = Kind.ValueTooLarge
 
 
 class Conflict(GravelerError):
-    """Two changes meet; nothing was changed. `details["conflicts"]` lists them where there are several."""
+    """Two changes conflict. Nothing was changed. `details["conflicts"]` lists several conflicts."""
 
     default_kind = Kind.LostRace
 
 
 class DirtyBranch(Conflict):
-    """The branch has staged changes, and the operation needs a clean one."""
+    """The branch has staged changes, and the operation requires a clean one."""
 
     default_kind = Kind.BranchDirty
 
 
 class PredicateFailed(Conflict):
-    """A compare-and-swap found another value than expected; nothing was written."""
+    """A compare-and-swap found a different value than expected. Nothing was written."""
 
     default_kind = Kind.PredicateFailed
 
@@ -170,30 +172,30 @@ class NoChanges(GravelerError):
 
 
 class SlowDown(GravelerError):
-    """The store or the branch is overloaded; nothing was changed; the same call may be repeated later."""
+    """The store or the branch is overloaded. Nothing was changed. Repeat the same call later."""
 
     default_kind = Kind.StoreBusy
 
 
 class OutcomeUnknown(GravelerError):
-    """A write was sent and its answer never came: it may or may not have happened."""
+    """A write was sent and no response arrived: it may or may not have happened."""
 
     default_kind = Kind.OutcomeUnknown
 
 
 class Unavailable(GravelerError):
-    """The store cannot be reached, read or written at all."""
+    """The store cannot be reached, read or written."""
 
     default_kind = Kind.StoreUnreachable
 
 
 class PermissionDenied(GravelerError):
-    """The caller may not do this, or nobody may; nothing was changed."""
+    """The caller, or every caller, is not allowed to do this. Nothing was changed."""
 
     default_kind = Kind.PermissionDenied
 
 
 class CorruptData(GravelerError):
-    """A stored thing is not what its id or format says; the message names it."""
+    """Stored data does not match its id or format. The message names it."""
 
     default_kind = Kind.CorruptRecord

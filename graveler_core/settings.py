@@ -1,4 +1,4 @@
-"""Settings from the environment (`GRAVELER_…`): the only module that reads it. Nothing below imports it."""
+"""Settings from environment variables (`GRAVELER_…`). No other module of the library reads the environment."""
 
 from __future__ import annotations
 
@@ -17,37 +17,41 @@ def _local_data() -> str:
 
 
 class Settings(BaseSettings):
-    """What a process works with unless told otherwise."""
+    """Defaults of a process."""
 
     model_config = SettingsConfigDict(env_prefix="GRAVELER_", frozen=True)
 
     store: SecretStr = SecretStr("sqlite:///.graveler/meta.db")
-    """URL of the key-value store. Secret, because it may hold a password."""
+    """URL of the key-value store. Secret, because it may contain a password."""
     access_key_id: str | None = None
-    """Who opens it, where it was said who may do what."""
+    """Access key id of the user, if access control is set up."""
     secret_access_key: SecretStr | None = None
     data: str = Field(default_factory=_local_data)
-    """Storage root: a new repository keeps its data below it unless it is given a namespace of its own."""
+    """Storage root: URI of the directory below which new repositories keep their data, unless they have their own
+    storage namespace.
+    """
     cache_dir: Path | None = None
-    """Directory for what is read of commits in remote object stores; nothing is kept on disk when not set."""
+    """Directory that caches data of commits in remote object stores. By default nothing is cached on disk."""
     cache_bytes: int | None = None
-    """About how much it may hold; 10 GiB when not set."""
+    """Approximate maximum size of the cache in bytes. Default: 10 GiB."""
     committer: str | None = None
-    """Who commits; the name of the operating system's user when not set."""
+    """Name of the committer. Default: the name of the operating system's user."""
     log_level: str | None = None
-    """Which events are logged to standard error: debug, info, warning, error; none when not set."""
+    """Minimum level of the events that are logged to standard error: debug, info, warning or error. By default none are
+    logged.
+    """
     log_format: str = "text"
-    """How: text or json."""
+    """Format of logged events: text or json."""
     tag_verifier: str | None = None
-    """What verifies tags on the command line: a function, as module:function; see `connect(verify_tag=…)`."""
+    """Function that verifies tags on the command line, as module:function; see `connect(verify_tag=…)`."""
 
     @property
     def credentials(self) -> Credentials | None:
-        """What is shown when a store is opened. Raises `InvalidInput` where only one part is set."""
+        """Credentials to open a store with. Raises `InvalidInput` if only one part is set."""
         return credentials(self.access_key_id, self.secret_access_key)
 
     def shown(self) -> dict[str, object]:
-        """The settings as they may be shown: of URLs neither passwords nor values of a query."""
+        """Return the settings without secrets: URLs contain neither passwords nor query values."""
         told = {**self.model_dump(), "store": self.store.get_secret_value()}
         return {name: _shown(value) for name, value in told.items()}
 
@@ -59,6 +63,6 @@ def _shown(value: object) -> object:
 
 
 def secret(variable: str) -> SecretStr | None:
-    """What an environment variable that a user named holds; None where it is not set, or empty."""
+    """Return the value of an environment variable that a user named, or `None` if it is not set or empty."""
     found = os.environ.get(variable)
     return SecretStr(found) if found else None

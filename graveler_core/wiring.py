@@ -1,11 +1,12 @@
-"""Putting the parts together: from a URL to a handle.
+"""Opening of stores: from a URL to a handle.
 
-The parts are imported when a store is opened: they take most of a second, which nobody who only asks for `--help` or
-for a type should wait.
+The packages are imported when a store is opened, because their import takes most of a second. `--help` and the use
+of types do not need them.
 
-A store on which it was said who may do what gives a guarded handle, and only to those who show credentials. What is
-opened here without a handle (`open_stores`, `copy_store`, `compare_stores`) asks nobody: it is for workers, which do
-what a driver was allowed, and for administrators. Whoever holds the store's URL can go round any handle.
+A store with access control returns a guarded handle, and requires credentials. Functions without a handle
+(`open_stores`, `open_worker_stores`, `uploads_of`, `copy_store`, `compare_stores`) check no permissions: they are for
+workers, which do what their driver is allowed to do, and for administrators. Anyone with the store's URL can bypass
+the handles.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from dataclasses import replace
 from functools import cache
 from logging import INFO
 from os import PathLike
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
@@ -25,9 +26,15 @@ if TYPE_CHECKING:
     from graveler_core.iam.principal import Principal
     from graveler_core.kv.store import Store
     from graveler_core.model.credentials import Credentials
+    from graveler_core.objects.uploads import Uploads
     from graveler_core.stores import Cluster, Stores, TagVerifier
     from graveler_core.transfer.kv_copy import Copied
-    from graveler_core.transfer.kv_copy_compare import Compared, Progress
+    from graveler_core.transfer.kv_copy_compare import Progress, StoreComparison
+
+_WORKER_CACHE_BYTES: Final = 32 << 20
+"""Cache of decoded nodes and ranges in a worker, in bytes. It is small because a worker reads each range of its
+partition once.
+"""
 
 
 def connect(  # noqa: PLR0913 - one call, all of it optional
@@ -41,30 +48,32 @@ def connect(  # noqa: PLR0913 - one call, all of it optional
     verify_tag: TagVerifier | None = None,
     cluster: Cluster | None = None,
 ) -> Graveler:
-    """Open graveler on a key-value store.
+    """Open a handle on a key-value store.
 
     Args:
         url: `memory://`, `sqlite:///path`, `postgresql://…`, or a scheme that a plug-in registered. With
-            `?durability=process`, SQLite and local objects survive a killed process but not a power cut, and are
-            faster.
-        credentials: Who opens it. Needed where it was said who may do what; then every call on the handle asks whether
-            this user may. Whether it was said is looked up once: a handle that was opened before stays open to all.
-        storage_options: Options of the object stores, by the names that obstore gives them (credentials, region, …).
-            Read from obstore's own environment variables where not given.
-        cache_dir: A local directory, which processes may share, for what is read of commits in remote object stores.
-            Nothing is kept on disk without.
-        cache_bytes: About how much it may hold; 10 GiB where not given.
-        metrics: A registry of Prometheus that is told of every call of the key-value store: `graveler_kv_…`.
-        verify_tag: Called as `verify_tag(tag, commit)` with a tag's record and its commit's before the tag is created,
-            and by `Repository.verify_tag`; refuses the tag by raising.
-        cluster: Does what outgrows this process, for instance `jobs.cluster.SparkCluster`; everything is done here
-            without.
+        `?durability=process`, SQLite and local objects survive a killed process but not a power failure, and are
+        faster.
+        credentials: Credentials of the user. Required if access control is set up; every call then checks the user's
+        permissions. A handle that was opened before access control was set up remains unrestricted.
+        storage_options: Options of the object stores, with the names of obstore (credentials, region, …). By default
+        obstore reads its own environment variables.
+        cache_dir: Local directory that caches data of commits in remote object stores. Processes may share it.
+        Without it nothing is cached on disk.
+        cache_bytes: Approximate maximum size of the cache in bytes. Default: 10 GiB.
+        metrics: Prometheus registry that records every call of the key-value store: `graveler_kv_…`.
+        verify_tag: Function that is called as `verify_tag(tag, commit)` with the records of a tag and its commit,
+        before the tag is created and by `Repository.verify_tag`. It refuses a tag by raising an exception.
+        cluster: Cluster for large work, such as `graveler.spark.cluster.SparkCluster`. Default: none.
+
+    Returns:
+        The handle. Close it after use.
 
     Raises:
-        InvalidInput: the URL has an unknown scheme or a wrong form, or the cache no room.
-        Unavailable: the store cannot be reached, or is no graveler store.
-        PermissionDenied: (`CredentialsRequired`) the store wants credentials; (`InvalidCredentials`) these are none of
-            its.
+        InvalidInput: the URL has an unknown scheme or is malformed, or the cache is too small.
+        Unavailable: the store cannot be reached, or is not a graveler store.
+        PermissionDenied: (`CredentialsRequired`) the store requires credentials; (`InvalidCredentials`) the
+        credentials are wrong.
     """
     from graveler_core.facade.graveler import Graveler
     from graveler_core.stores import Hooks
@@ -81,10 +90,10 @@ def connect(  # noqa: PLR0913 - one call, all of it optional
 
 
 def principal_of(stores: Stores, credentials: Credentials | None) -> Principal | None:
-    """Who works on a store; None where nothing was said about who may. One get, and with credentials some more.
+    """Return the principal for some credentials, or `None` if access control is not set up.
 
     Raises:
-        PermissionDenied: as `connect`.
+        PermissionDenied: as for `connect`.
     """
     from graveler_core.errors import Kind, PermissionDenied
     from graveler_core.iam.principal import authenticate, is_set_up
@@ -109,7 +118,7 @@ def principal_of(stores: Stores, credentials: Credentials | None) -> Principal |
 
 @cache
 def _say_that_it_is_open() -> None:
-    """Once in a process, whatever number of stores it opens."""
+    """Log once in each process that a store has no access control."""
     from graveler_core.telemetry.events import tell
 
     tell(
@@ -128,7 +137,10 @@ def open_stores(
     cache_bytes: int | None = None,
     metrics: CollectorRegistry | None = None,
 ) -> Stores:
-    """What `connect` opens, without a handle on it: for workers of a cluster. Arguments and errors as there."""
+    """Open the stores of a URL without a handle and without permission checks, for workers of a cluster.
+
+    Arguments and errors are the same as for `connect`.
+    """
     from graveler_core.blobs.disk_cache import DEFAULT_BYTES, DiskCache
     from graveler_core.blobs.open import OpenedBlobs
     from graveler_core.kv.registry import open_store
@@ -139,27 +151,82 @@ def open_stores(
     blobs = OpenedBlobs(storage_options, durable=durable, cache=cache)
     kv = open_store(url)
     if metrics is not None:
-        from graveler_core.kv.wrappers.metrics import Metered
+        from graveler_core.extras import requires
 
+        with requires("metrics"):
+            from graveler_core.kv.wrappers.metrics import Metered
         kv = Metered(kv, metrics)
     return Stores(kv=kv, blobs=blobs, background=Aside(), turns=Turns(kv))
 
 
-def copy_store(source: str, target: str, *, dry_run: bool = False, progress: Progress = lambda more: None) -> Copied:
-    """Copy a whole key-value store at rest into an empty one, and compare both: see `graveler_core.transfer.kv_copy`.
+def open_worker_stores(
+    url: str,
+    *,
+    storage_options: Mapping[str, str] | None = None,
+    cache_dir: str | PathLike[str] | None = None,
+    cache_bytes: int | None = None,
+) -> Stores:
+    """Open the stores of a URL for a process that executes tasks of a cluster: with one thread, without background
+    work, and with small caches in memory.
 
-    A copy that did not end goes on where it was. What lies in storage namespaces stays there.
+    Arguments and errors are the same as for `connect`.
+    """
+    from graveler_core.committed.cache import TreeCache
+    from graveler_core.stores import AtOnce, Threads, Turns
+
+    return replace(
+        open_stores(url, storage_options=storage_options, cache_dir=cache_dir, cache_bytes=cache_bytes),
+        executor=Threads(1),
+        background=AtOnce(),
+        turns=Turns(),
+        ranges=TreeCache(_WORKER_CACHE_BYTES),
+        uncommitted=TreeCache(_WORKER_CACHE_BYTES),
+    )
+
+
+def uploads_of(stores: Stores, repository: str, uid: str) -> Uploads:
+    """Return the uploads of a repository without permission checks, for workers that store files.
+
+    Args:
+        stores: Stores of the repository.
+        repository: Name of the repository.
+        uid: Unique id of the repository, as it was when the job began.
+
+    Returns:
+        The uploads.
+
+    Raises:
+        NotFound: the repository was deleted, even if another one has its name now.
+    """
+    from graveler_core.engine.reading.pinned import still
+    from graveler_core.model.ids import RepositoryUid
+    from graveler_core.model.names import repository_id
+    from graveler_core.objects.uploads import Uploads
+
+    record = still(stores, repository_id(repository), RepositoryUid(uid))
+    return Uploads(stores.kv, stores.blobs.at(record.storage_namespace), record, stores.clock, stores.ids)
+
+
+def copy_store(source: str, target: str, *, dry_run: bool = False, progress: Progress = lambda more: None) -> Copied:
+    """Copy a whole key-value store into an empty one, and compare both: see `graveler_core.transfer.kv_copy`.
+
+    Neither store may be in use. An interrupted copy is continued by the next call. Files in storage namespaces are
+    not copied.
 
     Args:
         source: URL of a store, as for `connect`.
-        target: URL of a store that is empty, or holds a part of this very copy.
+        target: URL of a store that is empty, or contains a part of this copy.
         dry_run: Only count what would be copied.
-        progress: Told how many more rows were copied or compared.
+        progress: Called with the number of rows copied or compared since the last call.
+
+    Returns:
+        Numbers of the copied rows.
 
     Raises:
-        InvalidInput: a URL is none; the source holds nothing, or is itself a copy that did not end.
-        NotUnique: (`StoreNotEmpty`) the target holds something else.
-        Conflict: (`StoreChanged`) the source changed meanwhile; (`LostRace`) another run copies into the target.
+        InvalidInput: a URL is not valid; the source is empty, or is itself an incomplete copy.
+        NotUnique: (`StoreNotEmpty`) the target contains other data.
+        Conflict: (`StoreChanged`) the source has changed during the copy; (`LostRace`) another process copies into
+        the target.
     """
     from graveler_core.transfer import kv_copy
 
@@ -167,12 +234,20 @@ def copy_store(source: str, target: str, *, dry_run: bool = False, progress: Pro
         return kv_copy.measure(here, there) if dry_run else kv_copy.copy_store(here, there, progress=progress)
 
 
-def compare_stores(source: str, target: str, *, progress: Progress = lambda more: None) -> Compared:
-    """Compare all that two key-value stores at rest hold, row by row. Changes nothing.
+def compare_stores(source: str, target: str, *, progress: Progress = lambda more: None) -> StoreComparison:
+    """Compare all data of two key-value stores, row by row. Change nothing. Neither store may be in use.
 
     Args:
-        source: URL of a store; so is `target`.
-        progress: Told how many more rows were compared.
+        source: URL of a store, as for `connect`.
+        target: URL of the other store.
+        progress: Called with the number of rows compared since the last call.
+
+    Returns:
+        Numbers of equal and different rows, with examples.
+
+    Raises:
+        InvalidInput: a URL is not valid.
+        Unavailable: a store cannot be reached.
     """
     from graveler_core.transfer import kv_copy_compare
 

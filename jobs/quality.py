@@ -1,6 +1,6 @@
-"""What the flights pipeline's checks look at: each table measured in one pass, and the verdicts on the measures.
+"""Measures for the checks of the flights pipeline: each table is measured in one pass, and the measures are judged.
 
-Measuring is Spark's work; judging is plain Python on a handful of numbers, so it can be tested without Spark.
+Spark computes the measures. Plain Python judges these few numbers, so that this can be tested without Spark.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 EARLIEST_MINUTES = -180.0
 LATEST_MINUTES = 1_440.0
-"""A plausible delay lies between three hours early and a day late (the data's own extremes are -86 and 1,301)."""
+"""Bounds of a plausible delay: three hours early to a day late (the extremes of the data are -86 and 1,301)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Measures:
-    """One table in numbers. `least` and `most` are minutes of delay, None where no row has one."""
+    """Measures of one table. `least` and `most` are minutes of delay, `None` if no row has one."""
 
     rows: int
     distinct_keys: int
@@ -31,11 +31,11 @@ class Measures:
     least: float | None = None
     most: float | None = None
     flights: int = 0
-    """How many flights the rows stand for."""
+    """Number of flights that the rows represent."""
 
 
 def measure(table: DataFrame, key: Sequence[str], delays: Sequence[str] = (), flights: str = "1") -> Measures:
-    """Measure a table in one pass. `flights` is the SQL expression of how many flights a row stands for."""
+    """Measure a table in one pass. `flights` is the SQL expression for the number of flights that a row represents."""
     columns = [
         F.count("*").alias("rows"),
         F.countDistinct(F.struct(*key)).alias("distinct_keys"),
@@ -56,7 +56,7 @@ def measure_raw(raw: DataFrame) -> Measures:
 
 
 def measure_weather(weather: DataFrame) -> Measures:
-    """Measure the raw weather; its rows stand for no flights."""
+    """Measure the raw weather; its rows represent no flights."""
     return measure(weather, ("origin", "time_hour"), flights="0")
 
 
@@ -71,10 +71,10 @@ def measure_daily(daily: DataFrame) -> Measures:
 
 
 def keys_unique(m: Measures) -> bool:
-    """Every row has a whole key, and no two have the same."""
+    """Return `True` if every row has a complete key, and the keys are unique."""
     return m.null_keys == 0 and m.distinct_keys == m.rows
 
 
 def delays_within_bounds(m: Measures) -> bool:
-    """No delay is implausible. A table without any delay passes: cancelled flights have none."""
+    """Return `True` if no delay is implausible. A table without delays passes, because cancelled flights have none."""
     return (m.least is None or m.least >= EARLIEST_MINUTES) and (m.most is None or m.most <= LATEST_MINUTES)

@@ -1,1 +1,1 @@
-"""Dagster: resources, IO managers, assets, ops, checks, jobs, schedules, definitions."""
+"""Dagster definitions of this deployment: assets, checks, ops, jobs, the demo and the UI."""

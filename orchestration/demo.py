@@ -1,10 +1,10 @@
-"""`./run demo`: the main job on real data, as its user would see it.
+"""`./run demo`: runs the main job on real data, as a user would.
 
     python -m orchestration.demo [--months N] [--spark-from ROWS]
 
-Creates `.graveler/` in the working directory, publishes real flights through the real job, and shows what that gives:
-history, diffs, time travel, a broken delivery that never reaches `main`, a commit and a merge on Spark, and files taken
-over without a copy. Called again, it publishes a later edition of a month.
+The demo creates `.graveler/` in the working directory, publishes real flights through the real job, and shows the
+result: history, diffs, time travel, a broken delivery that never reaches `main`, a commit and a merge on Spark, and an
+import without copying. When it is called again, it publishes a later edition of a month.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from rich.table import Table
 
 from orchestration import local
 from orchestration.assets.flights import MONTHS
-from orchestration.progress import Request, committing, failed_checks, importing, merging, publication, run_job
+from orchestration.progress import JobRequest, committing, failed_checks, importing, merging, publication, run_job
 
 if TYPE_CHECKING:
     import polars as pl
@@ -39,12 +39,12 @@ MAIN = "main"
 SHOWN_TABLE = "cleaned_flights"
 TIMETABLE = "timetable"
 SMALL: dict[str, Any] = {"url": {"env": "GRAVELER_STORE"}, "threshold": 10_000, "rows_per_piece": 10_000}
-"""The resource `graveler` where Spark is to be seen at work on little."""
+"""Configuration of the resource `graveler` with low thresholds, so that Spark is used for little data."""
 
 
 @dataclass(frozen=True, slots=True)
 class Demo:
-    """What the chapters share."""
+    """Objects shared by the chapters of the demo."""
 
     installation: local.Installation
     instance: dg.DagsterInstance
@@ -53,13 +53,13 @@ class Demo:
     spark_from: int
 
     def open(self) -> Graveler:
-        """A handle on the store."""
+        """Open a handle of the store."""
         from graveler_core import connect
 
         return connect(self.installation.store)
 
     def repository(self) -> Repository | None:
-        """The repository; None before the first run."""
+        """Return the repository, or `None` before the first run."""
         from graveler_core.errors import NotFound
 
         try:
@@ -68,11 +68,15 @@ class Demo:
             return None
 
 
-def publications(demo: Demo) -> list[Request]:
-    """What this call publishes: the months that `main` lacks, the last of them on its own; else a later edition."""
+def publications(demo: Demo) -> list[JobRequest]:
+    """Return what this call publishes: the months that `main` lacks, the last of them separately; otherwise a later
+    edition.
+    """
+    from orchestration.assets.flights import DIRECTORIES
+
     repository = demo.repository()
     paths = [e.path for e in repository.at(MAIN).list(f"{SHOWN_TABLE}/")] if repository else []
-    missing = sorted(set(demo.months) - {path.split("/")[1] for path in paths})
+    missing = sorted(set(demo.months) - {path.split("/")[1].removeprefix(f"{DIRECTORIES}=") for path in paths})
     if repository is not None and not missing:
         edition = sum(1 for _ in repository.log(MAIN, first_parent=True))
         month = demo.months[edition % len(demo.months)]
@@ -85,8 +89,8 @@ def publications(demo: Demo) -> list[Request]:
     return requests
 
 
-def publish(demo: Demo, request: Request) -> None:
-    """Run the job; it must succeed."""
+def publish(demo: Demo, request: JobRequest) -> None:
+    """Run the job. It must succeed."""
     demo.console.rule(f"[bold]Publish: {escape(request.message)}", align="left")
     run = run_job(demo.instance, request, demo.console)
     if not run.is_success:
@@ -94,7 +98,7 @@ def publish(demo: Demo, request: Request) -> None:
 
 
 def show_history(demo: Demo, repository: Repository) -> None:
-    """The log of `main`, first parents."""
+    """Show the log of `main`, along first parents."""
     demo.console.rule("[bold]The log of main", align="left")
     table = Table(box=None, header_style="dim")
     for name in ("commit", "by", "when", "message"):
@@ -106,7 +110,7 @@ def show_history(demo: Demo, repository: Repository) -> None:
 
 
 def show_diff(demo: Demo, repository: Repository) -> None:
-    """What the last publication changed."""
+    """Show the changes of the last publication."""
     demo.console.rule("[bold]What the last publication changed: diff main~1 main", align="left")
     colours = {"added": "green", "changed": "yellow", "removed": "red"}
     for change in repository.diff(f"{MAIN}~1", MAIN):
@@ -116,7 +120,7 @@ def show_diff(demo: Demo, repository: Repository) -> None:
 
 
 def show_time_travel(demo: Demo, repository: Repository) -> None:
-    """The same question to the same table at two commits."""
+    """Ask the same table the same question at two commits."""
     import polars as pl
 
     from orchestration.display.tables import read_small_table
@@ -137,7 +141,7 @@ def show_time_travel(demo: Demo, repository: Repository) -> None:
 
 
 def show_bad_batch(demo: Demo, repository: Repository, month: str) -> None:
-    """A broken delivery: the checks hold it back, `main` stays where it is, the branch stays to be looked at."""
+    """Publish a broken delivery: the checks hold it back, `main` does not move, and the branch stays for inspection."""
     demo.console.rule("[bold]A broken delivery: flights given twice, absurd delays", align="left")
     before = repository.at(MAIN).commit_id
     request = publication(month, month, f"Flights of {month}, broken", {"spoil": True})
@@ -154,12 +158,13 @@ def show_bad_batch(demo: Demo, repository: Repository, month: str) -> None:
 
 
 def show_spark(demo: Demo, repository: Repository, month: str) -> None:
-    """As many changes as a month has flights: the jobs for any branch, with a threshold that gives them to Spark."""
+    """Commit and merge as many changes as a month has flights, with a threshold that runs them on Spark."""
     from graveler_core.errors import NotUnique
+    from orchestration.assets.flights import DIRECTORIES
     from orchestration.display.tables import read_small_table
 
     demo.console.rule(f"[bold]Many changes: each flight of {month} an entry of its own", align="left")
-    entries = one_by_one(read_small_table(repository.at(MAIN), f"{SHOWN_TABLE}/{month}"))
+    entries = one_by_one(read_small_table(repository.at(MAIN), f"{SHOWN_TABLE}/{DIRECTORIES}={month}"))
     with demo.open() as graveler:
         with suppress(NotUnique):
             graveler.create_repository(TIMETABLE, f"{demo.installation.data}/{TIMETABLE}")
@@ -172,7 +177,7 @@ def show_spark(demo: Demo, repository: Repository, month: str) -> None:
     steps = {"commit": (committing, {"branch": month}), "merge": (merging, {"source": month, "into": MAIN})}
     for op, (job, where) in steps.items():
         config = {"ops": {op: {"config": {**what, **where}}}, "resources": {"graveler": {"config": SMALL}}}
-        run = run_job(demo.instance, Request(job, config=config), demo.console)
+        run = run_job(demo.instance, JobRequest(job, config=config), demo.console)
         if not run.is_success:
             raise SystemExit(f"the run {run.run_id} failed: ./run ui shows why")
     demo.console.print(
@@ -182,7 +187,9 @@ def show_spark(demo: Demo, repository: Repository, month: str) -> None:
 
 
 def one_by_one(flights: pl.DataFrame) -> pa.Table:
-    """Each row of `cleaned_flights` as an entry: airport, day and flight are its path, the row as JSON its content."""
+    """Return each row of `cleaned_flights` as an entry: airport, day and flight are its path, the row as JSON is its
+    content.
+    """
     import polars as pl
 
     key = pl.format("{}/{}/{}{}-{}", "origin", "flight_date", "carrier", "flight", "sched_dep_time")
@@ -191,7 +198,7 @@ def one_by_one(flights: pl.DataFrame) -> pa.Table:
 
 
 def show_import(demo: Demo, repository: Repository) -> None:
-    """Files that lie somewhere become part of `main` as they are."""
+    """Import existing files into `main` without copying them."""
     from jobs.nycflights import reference_files
 
     incoming = demo.installation.incoming
@@ -199,7 +206,7 @@ def show_import(demo: Demo, repository: Repository) -> None:
     for file in reference_files():
         if not (incoming / file.name).exists():
             shutil.copy(file, incoming / file.name)
-    run = run_job(demo.instance, Request(importing), demo.console)
+    run = run_job(demo.instance, JobRequest(importing), demo.console)
     if not run.is_success:
         raise SystemExit(f"the run {run.run_id} failed: ./run ui shows why")
     for entry in repository.at(MAIN).list("incoming/"):
@@ -207,7 +214,7 @@ def show_import(demo: Demo, repository: Repository) -> None:
 
 
 def show_next(demo: Demo) -> None:
-    """Where to look next."""
+    """Show the next steps."""
     cli = Path(sys.executable).with_name("graveler")
     shown = cli.relative_to(Path.cwd()) if cli.is_relative_to(Path.cwd()) else cli
     demo.console.rule("[bold]Where to look next", align="left")
@@ -218,9 +225,11 @@ def show_next(demo: Demo) -> None:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Tell the whole story once."""
+    """Run all chapters."""
     parser = argparse.ArgumentParser(prog="./run demo", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--months", type=int, default=12, choices=range(1, 13), help="how much of the year (12)")
+    parser.add_argument(
+        "--months", type=int, default=12, choices=range(1, 13), help="number of months to publish (default 12)"
+    )
     local.add_spark_from(parser)
     options = parser.parse_args(arguments)
 
@@ -249,12 +258,14 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _console() -> Console:
-    """Where the story is told: a descriptor that Dagster does not catch while steps run."""
+    """Return a console on a descriptor that Dagster does not capture while steps run."""
     return Console(file=open(os.dup(sys.stdout.fileno()), "w", encoding=sys.stdout.encoding, buffering=1))
 
 
 def _send_errors_to(log: Path) -> None:
-    """What Spark's JVM and Dagster say on the side goes to a file: descriptor 2 itself, as the JVM inherits it."""
+    """Redirect descriptor 2, which the JVM inherits, to a file, so that messages of Spark and Dagster do not mix with
+    the output.
+    """
     sys.stderr.flush()
     with log.open("ab") as file:
         os.dup2(file.fileno(), 2)

@@ -1,7 +1,7 @@
-"""A local installation: what `./run demo` creates and `./run ui` opens, all of it in `.graveler/`.
+"""Local installation in `.graveler/`, which `./run demo` creates and `./run ui` opens.
 
-Metadata in SQLite, objects as local files, Dagster's own storage beside them. The environment variables are those that
-the definitions and the command line read, so that all three speak of the same data.
+Metadata is in SQLite, objects are local files, and Dagster's storage is next to them. Definitions and the command
+line read the same environment variables, so all of them use the same data.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import orchestration
-from jobs.sizes import THRESHOLD
+from graveler.spark.sizes import THRESHOLD
 
 DIRECTORY = ".graveler"
 WORKSPACE = Path(orchestration.__file__).parent.parent / "workspace.yaml"
@@ -34,7 +34,7 @@ concurrency:
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """Where everything is. `root` is absolute."""
+    """Paths of an installation. `root` is absolute."""
 
     root: Path
 
@@ -45,24 +45,24 @@ class Installation:
 
     @property
     def data(self) -> str:
-        """URI below which repositories keep their objects."""
+        """URI below which repositories store their objects."""
         return (self.root / "data").as_uri()
 
     @property
     def dagster_home(self) -> Path:
-        """Dagster's runs, events and settings."""
+        """Directory of Dagster's runs, events and settings."""
         return self.root / "dagster"
 
     @property
     def incoming(self) -> Path:
-        """What `import_job` takes over, unless it is told of another place."""
+        """Default source of `import_job`."""
         return self.root / "incoming"
 
     def enter(self, spark_from: int = THRESHOLD) -> None:
-        """Create the directories, and make this process and its children work on them.
+        """Create the directories, and set the environment of this process and its children.
 
         Args:
-            spark_from: Rows from which on commits, merges and the like are given to Spark.
+            spark_from: Number of rows from which on work runs on Spark.
         """
         self.dagster_home.mkdir(parents=True, exist_ok=True)
         self.incoming.mkdir(exist_ok=True)
@@ -77,22 +77,22 @@ class Installation:
 
 
 def add_spark_from(parser: argparse.ArgumentParser) -> None:
-    """The argument `--spark-from` of the demo and the UI."""
+    """Add the argument `--spark-from` of the demo and the UI."""
     parser.add_argument(
         "--spark-from",
         type=_rows,
         default=THRESHOLD,
         metavar="ROWS",
-        help=f"changes from which on commits, merges and the like are made on Spark ({THRESHOLD:,})",
+        help=f"number of changes from which on commits, merges and similar work run on Spark (default {THRESHOLD:,})",
     )
 
 
 def _rows(text: str) -> int:
     if not (text.isascii() and text.isdigit()):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of rows")
+        raise argparse.ArgumentTypeError(f"{text!r}: must be a number of rows")
     return int(text)
 
 
 def here() -> Installation:
-    """The installation of the working directory."""
+    """Return the installation of the working directory."""
     return Installation(Path.cwd().resolve() / DIRECTORY)

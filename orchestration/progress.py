@@ -1,4 +1,4 @@
-"""Run a job in this process, on the persistent Dagster instance, and say step by step how it goes."""
+"""Run a job in this process, on the persistent Dagster instance, and print the progress of each step."""
 
 from __future__ import annotations
 
@@ -13,46 +13,46 @@ import dagster as dg
 from rich.console import Console
 from rich.markup import escape
 
-from orchestration.runs import MESSAGE_TAG, PARTITION_TAG, RANGE_END_TAG, RANGE_START_TAG
+from dagster_graveler.runs import MESSAGE_TAG, PARTITION_TAG, RANGE_END_TAG, RANGE_START_TAG
 
 _TOKEN_TAG = "graveler/watch"  # noqa: S105 (names a tag)
 _QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 _POLL_SECONDS = 0.3
 _LOCATION = {"dagster/code_location": "graveler", ".dagster/repository": "__repository__@graveler"}
-"""What the UI finds a job's runs by; it tags those that it starts itself."""
+"""Tag by which the UI finds the runs of a job. The UI sets it on runs that it starts itself."""
 
 
 def pipeline() -> dg.JobDefinition:
-    """`flights_pipeline`, by a name that Dagster can find again in another process."""
+    """`flights_pipeline` under a name by which Dagster can find it in another process."""
     from orchestration.definitions import defs
 
     return defs.resolve_job_def("flights_pipeline")
 
 
 def importing() -> dg.JobDefinition:
-    """`import_job`, likewise."""
+    """`import_job` under a name by which Dagster can find it."""
     from orchestration.definitions import defs
 
     return defs.resolve_job_def("import_job")
 
 
 def committing() -> dg.JobDefinition:
-    """`commit_job`, likewise."""
+    """`commit_job` under a name by which Dagster can find it."""
     from orchestration.definitions import defs
 
     return defs.resolve_job_def("commit_job")
 
 
 def merging() -> dg.JobDefinition:
-    """`merge_job`, likewise."""
+    """`merge_job` under a name by which Dagster can find it."""
     from orchestration.definitions import defs
 
     return defs.resolve_job_def("merge_job")
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
-    """One run: of which job, its tags, and its configuration; None: what the job offers."""
+class JobRequest:
+    """Run of a job: the job, its tags, and its configuration; `None` uses the default configuration."""
 
     job: Callable[[], dg.JobDefinition]
     tags: Mapping[str, str] = field(default_factory=dict)
@@ -60,26 +60,26 @@ class Request:
 
     @property
     def message(self) -> str:
-        """Of the commit."""
+        """Message of the commit."""
         return self.tags.get(MESSAGE_TAG, "")
 
 
-def publication(first: str, last: str, message: str, batch: Mapping[str, Any]) -> Request:
-    """A run of the pipeline.
+def publication(first: str, last: str, message: str, batch: Mapping[str, Any]) -> JobRequest:
+    """Return a run of the pipeline.
 
     Args:
-        first: A month, `2013-01`.
-        last: Another, or the same.
-        message: Of the commit.
-        batch: The configuration of `raw_flights`.
+        first: First month, as `2013-01`.
+        last: Last month; may equal the first.
+        message: Message of the commit.
+        batch: Configuration of `raw_flights`.
     """
     months = {PARTITION_TAG: first} if first == last else {RANGE_START_TAG: first, RANGE_END_TAG: last}
     config = {"ops": {"raw_flights": {"config": dict(batch)}}}
-    return Request(pipeline, {**months, MESSAGE_TAG: message}, config)
+    return JobRequest(pipeline, {**months, MESSAGE_TAG: message}, config)
 
 
-def run_job(instance: dg.DagsterInstance, request: Request, console: Console) -> dg.DagsterRun:
-    """Execute a job, print a line for each step and check as it ends; give the finished run's record."""
+def run_job(instance: dg.DagsterInstance, request: JobRequest, console: Console) -> dg.DagsterRun:
+    """Execute a job, print a line when a step or a check ends, and return the record of the finished run."""
     token = uuid.uuid4().hex
     config = {**_QUIET, **(request.job().run_config or {} if request.config is None else request.config)}
     with ThreadPoolExecutor(1) as pool, console.status("starting") as status:
@@ -105,7 +105,7 @@ def run_job(instance: dg.DagsterInstance, request: Request, console: Console) ->
 
 
 def failed_checks(instance: dg.DagsterInstance, run: dg.DagsterRun) -> list[dg.AssetCheckEvaluation]:
-    """The checks of a run that failed."""
+    """Return the failed checks of a run."""
     logs = instance.all_logs(run.run_id, of_type=dg.DagsterEventType.ASSET_CHECK_EVALUATION)
     evaluations = [e.dagster_event.asset_check_evaluation_data for e in logs if e.dagster_event]
     return [e for e in evaluations if not e.passed]
@@ -113,7 +113,7 @@ def failed_checks(instance: dg.DagsterInstance, run: dg.DagsterRun) -> list[dg.A
 
 @dataclass(slots=True)
 class _Lines:
-    """A line for each thing that ended; `say` shows what is going on meanwhile."""
+    """Printer of a line for each step or check that ended; `say` shows current activity."""
 
     console: Console
     say: Callable[[str], None]
@@ -131,7 +131,7 @@ class _Lines:
         elif kind is dg.DagsterEventType.STEP_OUTPUT:
             self._tell_engine(step, event.step_output_data.metadata)
         elif kind is dg.DagsterEventType.STEP_UP_FOR_RETRY:
-            self._print(False, f"{step} is tried again")
+            self._print(False, f"{step} is retried")
         elif kind is dg.DagsterEventType.ASSET_CHECK_EVALUATION:
             check = event.asset_check_evaluation_data
             self._print(check.passed, f"check {check.check_name} of {check.asset_key.to_user_string()}")
@@ -143,7 +143,7 @@ class _Lines:
             self._print(False, f"{step} failed")
 
     def _tell_engine(self, step: str, told: Mapping[str, dg.MetadataValue[Any]]) -> None:
-        """Where a step did its work, as far as it says."""
+        """Note where a step did its work, if the step reports it."""
         if "engine" in told:
             self.engines[step] = "  on Spark" if told["engine"].value == "spark" else "  here"
         if "rows planned" in told:

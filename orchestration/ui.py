@@ -1,8 +1,9 @@
-"""`./run ui`: Dagster's web server and daemon on what the demo made.
+"""`./run ui`: Dagster's web server and daemon on the installation that the demo created.
 
     python -m orchestration.ui [--port N] [--spark-from ROWS]
 
-Works on `.graveler/` of the working directory. Before any demo it starts empty: `flights_pipeline` can be run there.
+Uses `.graveler/` in the working directory. Without an earlier demo it is empty, and `flights_pipeline` can be run
+there.
 """
 
 from __future__ import annotations
@@ -15,17 +16,17 @@ from orchestration import local
 
 
 def command(host: str, port: int) -> list[str]:
-    """What is run: web server, daemon and code servers of the workspace, until interrupted."""
-    # The new `dg dev` is another package, for another layout of projects: the hint at it is kept from the user.
+    """Run the web server, the daemon and the code servers of the workspace until interrupted."""
+    # `dg dev` is another package, for another project layout, so the hint to use it is hidden from the user.
     program = [sys.executable, "-P", "-W", "ignore:Function `dev_command`", "-m", "dagster", "dev"]
     return [*program, "--workspace", str(local.WORKSPACE), "--host", host, "--port", str(port)]
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Become the web server's parent process."""
+    """Start the web server as a child process, and wait for it."""
     parser = argparse.ArgumentParser(prog="./run ui", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--host", default="127.0.0.1", help="where to listen (127.0.0.1)")
-    parser.add_argument("--port", type=int, default=3000, help="where to listen (3000)")
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default 127.0.0.1)")
+    parser.add_argument("--port", type=int, default=3000, help="port to listen on (default 3000)")
     local.add_spark_from(parser)
     options = parser.parse_args(arguments)
     installation = local.here()

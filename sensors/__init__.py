@@ -1,1 +1,1 @@
-"""Dagster sensors: factories that are handed the job they start."""
+"""Sensors of this deployment, made by the factories of `dagster_graveler`."""

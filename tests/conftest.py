@@ -1,20 +1,72 @@
-"""What holds for every test: nothing of the developer's own set-up leaks in, and nothing is judged by the clock."""
+"""Set-up of all tests: the developer's environment is hidden, and no test depends on the clock."""
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
+from collections.abc import Generator
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.examples import examples
 
 # Before Spark or matplotlib are imported: workers are this interpreter, and no plot asks for a screen.
 os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
 os.environ["MPLBACKEND"] = "Agg"
 
 # Time limits fail on a busy machine, and say nothing about the code.
-settings.register_profile("house", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
+settings.register_profile(
+    "house",
+    max_examples=examples(100),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    print_blob=True,
+)
 settings.load_profile("house")
+
+
+COSTLY_FIXTURES = {"spark", "engines", "postgresql_server", "s3", "installation", "server"}
+"""Fixtures that start a Spark session, a server, or work on a Dagster instance on disk."""
+COSTLY_PARAMETER = "postgresql"
+"""Parameter of fixtures that then use a server."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect without the garbage collector, and exempt from it what was collected.
+
+    Modules and test items live until the end of the run. Each pass over them costs time and frees nothing.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave tests with costly fixtures or on PostgreSQL to CI, but for those that are marked as `everyday`.
+
+    Tests that read the whole project run in one worker, so that each file is parsed once a run. The tests of CI are
+    the long ones: they begin, so that no worker waits at the end for one of them.
+    """
+    for item in items:
+        if "project" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.xdist_group("project"))
+        if _costly(item) and not item.get_closest_marker("everyday"):
+            item.add_marker(pytest.mark.ci)
+    items.sort(key=lambda item: not any(map(item.get_closest_marker, ("ci", "everyday", "slow"))))
+
+
+def _costly(item: pytest.Item) -> bool:
+    parameters = item.callspec.params.values() if hasattr(item, "callspec") else ()
+    return bool(COSTLY_FIXTURES & set(getattr(item, "fixturenames", ()))) or any(
+        isinstance(value, str) and value == COSTLY_PARAMETER for value in parameters
+    )
 
 
 @pytest.fixture(autouse=True)

@@ -5,7 +5,10 @@ from __future__ import annotations
 from datetime import date, timedelta
 from pathlib import Path
 
-from jobs.nycflights import FLIGHTS_SCHEMA, WEATHER_SCHEMA
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from jobs.nycflights import FLIGHTS_SCHEMA, WEATHER_SCHEMA, read_csv
 
 AIRPORTS = ("EWR", "JFK", "LGA")
 CARRIERS = ("AA", "HA", "UA")
@@ -49,3 +52,9 @@ def _names(schema: str) -> str:
 
 def _row(*values: object) -> str:
     return ",".join(map(str, values))
+
+
+@pytest.fixture(scope="session")
+def delivered(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> DataFrame:
+    """January to March, as delivered."""
+    return read_csv(spark, write_flights(tmp_path_factory.mktemp("input") / "flights.csv"), FLIGHTS_SCHEMA).cache()

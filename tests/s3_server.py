@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from moto.server import ThreadedMotoServer
-
 
 @dataclass(frozen=True)
 class S3Server:
@@ -44,6 +42,8 @@ class S3Server:
 
 def serving() -> Iterator[S3Server]:
     """moto's S3, as long as somebody waits for it."""
+    from moto.server import ThreadedMotoServer  # a second to import
+
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
     host, port = server.get_host_and_port()

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql import SparkSession
 
-from jobs.session import local_settings, pin_worker_interpreter
+from graveler.spark.session import local_settings, pin_worker_interpreter
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""The suite `committed`: what history costs at any size: commits, diffs, merges, reading, growth, and others' ways."""
+"""The suite `committed`: commits, diffs, merges and reads at many sizes, their growth, and alternatives to graveler."""
 
 from benchmarks.committed.commits import bulk, commit_changes
 from benchmarks.committed.compare import diff, merge

@@ -1,4 +1,4 @@
-"""Commits of few and of many changes, on few and on many entries."""
+"""Commits of few and many changes in repositories with few and many entries."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from functools import partial
 from benchmarks import entries
 from benchmarks.committed.changes import Draw, whatever_is_there
 from benchmarks.committed.meter import Meter, metered
-from benchmarks.committed.series import Ready, Series, Span, series
+from benchmarks.committed.series import CallLimit, Ready, Series, series
 from benchmarks.core import committed_entries, empty_repository
 from benchmarks.scenario import Clocked, Measured, Place, clocked, scenario
 from graveler_core.facade.branch import Branch
 
 _COUNTS = (1, 10, 100, 1_000, 10_000)
 _ONE_BY_ONE = 100
-"""More changes than that are staged in bulk."""
+"""Largest number of changes that are staged one by one. More are staged in bulk."""
 _TRANSACTED = 1_000
-"""More operations than that are no transaction's business."""
+"""Largest number of operations in a measured transaction."""
 _COMMITS = 200
 _SECONDS = 1.5
 
 
 def entries_if_any(place: Place) -> None:
-    """All entries committed on `main`, or an empty repository."""
+    """Create a repository with all entries committed on `main`, or an empty one if the size is 0."""
     if place.size:
         committed_entries(place)
     else:
@@ -32,7 +32,7 @@ def entries_if_any(place: Place) -> None:
 
 @scenario("committed", empty_repository)
 def bulk(place: Place) -> Iterator[Measured]:
-    """All entries in one commit, a tenth of them changed in another, and the small commit that comes next."""
+    """Commit all entries, then changes of a tenth of them, then one change."""
     with metered(place) as (g, meter):
         main = place.repo(g).branch("main")
         tenth = max(1, place.size // 10)
@@ -44,12 +44,13 @@ def bulk(place: Place) -> Iterator[Measured]:
 
 @scenario("committed", entries_if_any, sizes=(0, 1_000, 10_000, 100_000, 1_000_000))
 def commit_changes(place: Place) -> Iterator[Measured]:
-    """Random overwrites (new entries where there are none), staged and committed, and transacted; each on `main` anew.
+    """Commit random overwrites: staged and committed, and as transactions. In an empty repository, add new entries.
 
-    The commit alone is timed, not the staging. 200 of each, or `--commits`, as far as a time allows.
+    Each series starts on a new branch of `main`. Staging is not timed. A series has 200 commits, or `--commits`, and
+    ends earlier after a time limit.
     """
     with metered(place) as (g, meter):
-        repo, span = place.repo(g), Span(place.commits or _COMMITS, _SECONDS)
+        repo, span = place.repo(g), CallLimit(place.commits or _COMMITS, _SECONDS)
         for count in _COUNTS:
             if place.size and count > place.size:
                 continue
@@ -63,7 +64,7 @@ def commit_changes(place: Place) -> Iterator[Measured]:
 
 
 def transaction(branch: Branch, draw: Draw, count: int) -> Ready:
-    """Transactions of random puts, whatever is there."""
+    """Return transactions of `count` random puts, which overwrite existing entries."""
 
     def ready(number: int) -> Callable[[], object]:
         return partial(branch.transact, draw.puts(count), message=f"{number}", on_conflict=whatever_is_there)
@@ -89,7 +90,7 @@ def _rows(verb: str, changes: str, found: Series) -> Iterator[Measured]:
 
 
 def _bulk(name: str, stage: Callable[[], object], branch: Branch, of: tuple[Meter, int]) -> Iterator[Measured]:
-    """Staging and commit apart, and what they wrote for each of the changes."""
+    """Measure staging and commit separately, with the bytes that each wrote per change."""
     meter, changes = of
     before = meter.read()
     staged: Clocked = clocked(stage)
@@ -98,5 +99,5 @@ def _bulk(name: str, stage: Callable[[], object], branch: Branch, of: tuple[Mete
     after = meter.read()
     yield staged.named(f"stage, {name}")
     yield committed.named(f"commit, {name}")
-    yield Measured(f"written by staging, {name}", "B a change", ((between - before).written / changes,))
-    yield Measured(f"written by the commit, {name}", "B a change", ((after - between).written / changes,))
+    yield Measured(f"written by staging, {name}", "B per change", ((between - before).written / changes,))
+    yield Measured(f"written by the commit, {name}", "B per change", ((after - between).written / changes,))

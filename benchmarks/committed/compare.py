@@ -1,4 +1,4 @@
-"""Diffs and merges of spread changes: made by one commit or by a hundred, here or in another history."""
+"""Diffs and merges of changes spread over all keys: made by one commit, by 100 commits, or in another history."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from benchmarks import entries
 from benchmarks.committed.meter import metered
-from benchmarks.committed.series import Span, cold_and_warm, series
+from benchmarks.committed.series import CallLimit, cold_and_warm, series
 from benchmarks.core import committed_entries
 from benchmarks.scenario import Measured, Place, scenario
 from graveler_core.facade.branch import Branch
@@ -17,11 +17,14 @@ from graveler_core.facade.repository import Repository
 
 _CHANGES = (1, 1_000, 100_000)
 _STEPS = 100
-_MERGES = Span(calls=11, seconds=2.0, at_least=4, unmeasured=0)
+_MERGES = CallLimit(calls=11, seconds=2.0, at_least=4, unmeasured=0)
 
 
 def histories(place: Place) -> None:
-    """All entries on `main`; branches that changed some of them, by one commit and by a hundred; one from the root."""
+    """Create a repository with all entries on `main` and branches that change some of them.
+
+    The changes are made by one commit and by 100 commits. A branch `anew` has the same entries in a separate history.
+    """
     committed_entries(place)
     with place.connect() as g:
         repo = place.repo(g)
@@ -37,7 +40,7 @@ def histories(place: Place) -> None:
 
 @scenario("committed", histories)
 def diff(place: Place) -> Iterator[Measured]:
-    """Against the commit that the changes were made on, and otherwise; the changes as values."""
+    """List the changes between a branch and its base commit, its parent, another branch, and another history."""
     for count in _CHANGES:
         name = f"diff, {count:,} {'change' if count == 1 else 'changes'}"
         yield from _diff(place, name, ("main", f"changed-{count}"))
@@ -52,7 +55,7 @@ def diff(place: Place) -> Iterator[Measured]:
 
 @scenario("committed", histories)
 def merge(place: Place) -> Iterator[Measured]:
-    """Into a branch that changed 1,000 other entries. Warm: into that state again."""
+    """Merge changes into a branch that changed 1,000 other entries. Each warm merge repeats this on a new branch."""
     for count in _CHANGES:
         yield from _merge(place, f"merge, {count:,} against 1,000", (f"changed-{count}", "other"))
     both = f"merge, 1,000 against 1,000, each in {_STEPS} commits"
@@ -66,7 +69,7 @@ def _diff(place: Place, name: str, sides: tuple[str, str]) -> Iterator[Measured]
 
 
 def _merge(place: Place, name: str, sides: tuple[str, str]) -> Iterator[Measured]:
-    """Each into a branch of its own, which is made before it is timed."""
+    """Measure merges. Each merge has a destination branch of its own, which is created before the timed call."""
     source, destination = sides
     with metered(place) as (g, meter):
         repo = place.repo(g)
@@ -88,7 +91,7 @@ def _commit(branch: Branch, table: pa.Table) -> None:
 
 
 def _anew(repo: Repository, size: int) -> None:
-    """The same entries by other commits, on no commit that has any; and then 1,000 changes."""
+    """Create a branch `anew` at the first, empty commit. Commit the same entries there, and then 1,000 changes."""
     root = list(repo.log("main"))[-1]
     branch, table = repo.create_branch("anew", source=root.id), entries.first(size)
     _commit(branch, table[size // 2 :])

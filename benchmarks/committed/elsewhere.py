@@ -1,7 +1,7 @@
-"""Small commits of files' metadata, and the files at a version: here, and in what one may take instead.
+"""Small commits of file metadata, and listings of the files of a version, in graveler and in alternatives.
 
-Nobody else syncs what it writes to disk, so the others stand beside `process` only. What is not installed is left out,
-with a line that says so.
+The alternatives do not sync their writes to disk, so they are measured only with the durability `process`. An
+alternative that is not installed is skipped, with a message.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _LISTINGS = 3
 
 
 class _Here:
-    """This library, as the others do it: files are entries, and a version is a commit."""
+    """Graveler with the interface of the alternatives: files are entries, and a version is a commit."""
 
     def __init__(self, place: Place, g: Graveler) -> None:
         self._place = place
@@ -52,14 +52,14 @@ class _Here:
 
 @scenario("committed", committed_entries, sizes=(10_000,))
 def elsewhere(place: Place) -> Iterator[Measured]:
-    """100 commits, or `--commits`, of 10 new files each, where there are as many as the size says."""
+    """Make 100 commits, or `--commits`, of 10 new files each. The size is the initial number of files."""
     with metered(place) as (g, meter):
         yield from _measured("graveler", _Here(place, g), place, lambda: meter.read().written)
     if "durability=power" in place.store:
         return
     for name, other in OTHERS.items():
         if find_spec(name) is None:
-            print(f"elsewhere: {name} is not installed, so it is not measured", file=sys.stderr)
+            print(f"elsewhere: {name} is not installed and is skipped", file=sys.stderr)
             continue
         with TemporaryDirectory(prefix=f"{name}-", dir=_beside(place)) as directory:
             there = other(Path(directory))
@@ -69,7 +69,10 @@ def elsewhere(place: Place) -> Iterator[Measured]:
 
 
 def _measured(name: str, what: Other, place: Place, written: Callable[[], int]) -> Iterator[Measured]:
-    """Commits, and what they wrote: bytes handed to the stores, or those by which a directory grew."""
+    """Measure commits, the bytes they wrote, and listings.
+
+    `written` returns the bytes so far: those passed to the stores, or the size of a directory.
+    """
     first, before, begun = what.version(), written(), time.perf_counter()
     taken, number = Clocked(), place.size
     while len(taken.wall) < (place.commits or _COMMITS) and time.perf_counter() - begun < _SECONDS:
@@ -88,7 +91,7 @@ def _listed(what: Other, version: Any, expected: int) -> None:
 
 
 def _beside(place: Place) -> Path | None:
-    """Next to the repository's data, on the same disk, where it is on a disk."""
+    """Return the parent directory of the repository's data, or `None` if the data is not in local files."""
     return Path(urlsplit(place.data).path).parent if place.data.startswith("file:") else None
 
 

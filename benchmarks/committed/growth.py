@@ -1,4 +1,4 @@
-"""What grows with the entries: exponents over sizes far apart. 0 is not at all; 1 is in proportion."""
+"""Growth of costs with the number of entries, as exponents: 0 means constant, 1 means proportional."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from benchmarks import entries
 from benchmarks.committed.changes import Draw
 from benchmarks.committed.commits import transaction
 from benchmarks.committed.meter import metered
-from benchmarks.committed.series import Span, series
+from benchmarks.committed.series import CallLimit, series
 from benchmarks.scenario import Measured, Place, clocked, scenario
 from graveler_core.facade.repository import Repository
 
@@ -23,12 +23,12 @@ _DIFFS = 20
 
 
 def sizes(place: Place) -> list[int]:
-    """The size, a tenth, a hundredth and a thousandth of it."""
+    """Return the size, a tenth, a hundredth and a thousandth of it."""
     return sorted({max(_PUTS, place.size // part) for part in (1, 10, 100, 1_000)})
 
 
 def branches(place: Place) -> None:
-    """A branch for each size, of as many entries, each on the root."""
+    """Create a repository with a branch for each size. Each branch starts at the first, empty commit."""
     with place.connect() as g:
         repo = place.create(g)
         for size in sizes(place):
@@ -39,12 +39,12 @@ def branches(place: Place) -> None:
 
 @scenario("committed", branches)
 def growth(place: Place) -> Iterator[Measured]:
-    """Transactions of 10 random overwrites, the diff of each with its parent, and single entries at their end.
+    """Measure transactions of 10 random overwrites, diffs of the last commits with their parents, and single reads.
 
-    200 transactions on each size, or `--commits`.
+    There are 200 transactions, or `--commits`, at each size.
     """
     found: dict[str, list[float]] = {}
-    span = Span(place.commits or _COMMITS, _SECONDS)
+    span = CallLimit(place.commits or _COMMITS, _SECONDS)
     for size in sizes(place):
         with metered(place) as (g, meter):
             repo = place.repo(g)
@@ -59,7 +59,7 @@ def growth(place: Place) -> Iterator[Measured]:
 
 
 def _diffs(repo: Repository, branch: str) -> float:
-    """Median milliseconds of the diffs of the last commits, each with its parent."""
+    """Return the median time in milliseconds of the diffs between each of the last commits and its parent."""
     ids = [commit.id for commit in islice(repo.log(branch), _DIFFS + 1)]
     pairs = iter(zip(ids[1:], ids, strict=False))
     return median(clocked(lambda: list(repo.diff(*next(pairs))), len(ids) - 1).wall)
@@ -73,5 +73,5 @@ def _gets(repo: Repository, branch: str, size: int) -> float:
 
 
 def _exponent(of: Sequence[int], values: Sequence[float]) -> float:
-    """The slope of a line through the logarithms."""
+    """Return the slope of a line fitted through the logarithms of sizes and values."""
     return float(np.polyfit(np.log(of), np.log(values), 1)[0])

@@ -1,7 +1,7 @@
-"""What one may take instead, each doing the same work: commits of files' metadata, and the files at a version.
+"""Alternatives to graveler, each doing the same work: commit the metadata of files, and list the files of a version.
 
-Content is elsewhere, so metadata alone is written. None of these is a dependency of the project: they are imported
-where they are used, and only if they are there.
+Only metadata is written; the content of the files is assumed to exist. The alternatives are not dependencies of the
+project, so the constructors import them.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ _STATISTICS = (
     "upper_bounds",
 )
 _ABSENT = ("sort_order_id", "equality_ids", "key_metadata", "split_offsets")
-"""Fields of an Iceberg data file."""
+"""Fields of an Iceberg data file that have no value here."""
 
 
 class Other(Protocol):
-    """A table or array in a directory of its own, empty at first. Its constructor takes the directory."""
+    """A table or array in a directory of its own, initially empty. Constructors take the directory."""
 
     def commit(self, numbers: Sequence[int]) -> None:
-        """Add the files of some numbers."""
+        """Add the files with these numbers in one commit."""
         ...
 
     def version(self) -> Any:
-        """Names what is there now."""
+        """Return the identifier of the newest version."""
         ...
 
     def files(self, version: Any) -> int:
-        """Open it anew, and list the files at a version: how many."""
+        """Open the table again, list the files of a version, and return their number."""
         ...
 
 
 class DeltaLake:
-    """Delta Lake: add actions, through one handle."""
+    """Delta Lake: commits of add actions through one table handle."""
 
     def __init__(self, directory: Path) -> None:
         self._deltalake: Any = import_module("deltalake")
@@ -53,7 +53,7 @@ class DeltaLake:
 
     def commit(self, numbers: Sequence[int]) -> None:
         self._table.create_write_transaction([self._add(number) for number in numbers], "append", self._schema)
-        self._table.update_incremental()  # else the next one has to check this one for conflicts
+        self._table.update_incremental()  # otherwise the next commit checks this one for conflicts
 
     def version(self) -> Any:
         return self._table.version()
@@ -67,7 +67,7 @@ class DeltaLake:
 
 
 class Iceberg:
-    """Iceberg: fast appends, in a SQL catalog on SQLite."""
+    """Iceberg: fast appends with a SQL catalog on SQLite."""
 
     def __init__(self, directory: Path) -> None:
         sql: Any = import_module("pyiceberg.catalog.sql")
@@ -108,11 +108,11 @@ class Iceberg:
 
 
 class Icechunk:
-    """Icechunk: virtual chunks of one array."""
+    """Icechunk: commits of virtual chunks of one array."""
 
     def __init__(self, directory: Path) -> None:
         self._icechunk: Any = import_module("icechunk")
-        self._icechunk.set_logs_filter("error")  # what it logs goes to standard output
+        self._icechunk.set_logs_filter("error")  # it logs to standard output, which is for results
         zarr: Any = import_module("zarr")
         self._at = str(directory)
         self._repository = self._icechunk.Repository.create(self._storage())
@@ -140,4 +140,4 @@ class Icechunk:
 
 
 OTHERS: dict[str, Callable[[Path], Other]] = {"deltalake": DeltaLake, "pyiceberg": Iceberg, "icechunk": Icechunk}
-"""By the name that each is installed and imported by."""
+"""Alternatives by the name of their package, which is also the name of the module."""

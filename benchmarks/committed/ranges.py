@@ -1,7 +1,7 @@
-"""How large a range should be: what trees of several mean sizes cost to make, to change and to read cold.
+"""Size of ranges: the cost of creating, changing and cold reading trees with several mean sizes.
 
-Parts of the library alone, on local files: the layered index above a tree hides small changes from it, so a session of
-commits says little of the tree.
+It calls the functions for trees directly, on local files. Commits would say little about the tree, because small
+changes go to the layered index above it.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ _CHANGES = 1_000
 
 
 def nothing(place: Place) -> None:
-    """No set-up: trees of all sizes are made by the measurement."""
+    """Do nothing: the measurement builds its own trees."""
 
 
 @scenario("committed", nothing)
 def range_sizes(place: Place) -> Iterator[Measured]:
-    """Making a tree, changing 1,000 random entries and 1, getting one, a page, and the diffs: all from cold caches."""
+    """Build a tree, change 1,000 entries and one, read single entries and a page, and diff. All caches are cold."""
     everything = normalise(entries.first(place.size))
     for mean in _MEANS:
         with _blobs() as blobs:
@@ -58,7 +58,7 @@ def _costs(name: str, cold: Callable[[], Trees], everything: pa.Table) -> Iterat
     for step, changes in steps.items():
         base = made[0] if made else MetarangeId(id)
         applying = partial(apply, cold(), base, changes)
-        yield clocked(lambda: made.append(applying().metarange_id)).named(f"{name}: {step}")  # noqa: B023 - called here
+        yield clocked(lambda: made.append(applying().metarange_id)).named(f"{name}: {step}")  # noqa: B023 - called in this iteration
     files = [blob.size for blob in trees.blobs.list()]
     yield Measured(f"{name}: files", "files", (float(len(files)),))
     keys = iter([entries.key(number).encode() for number in draw.numbers(_GETS)])

@@ -1,4 +1,4 @@
-"""Reading what is committed: behind many small commits, by directories, and where much was removed."""
+"""Reads of committed entries: after many small commits, by directories, and after many removals."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from benchmarks import entries
 from benchmarks.committed.changes import Draw
 from benchmarks.committed.commits import transaction
 from benchmarks.committed.meter import metered
-from benchmarks.committed.series import Span, cold_and_warm, series
+from benchmarks.committed.series import CallLimit, cold_and_warm, series
 from benchmarks.core import committed_entries, put_rows
 from benchmarks.scenario import Measured, Place, clocked, scenario
 from graveler_core.codec.entry import tombstone_table
@@ -32,15 +32,15 @@ _REMOVED = (
 
 
 def small_commits(place: Place) -> None:
-    """All entries on `main`, then 2,000 transactions of 10 random overwrites, or `--commits`."""
+    """Create a repository with all entries on `main`, and run 2,000 transactions, or `--commits`, of 10 overwrites."""
     committed_entries(place)
     with metered(place) as (g, meter):
         ready = transaction(place.repo(g).branch("main"), Draw(place.size), 10)
-        series(ready, Span(place.commits or _COMMITS, _SECONDS), meter)
+        series(ready, CallLimit(place.commits or _COMMITS, _SECONDS), meter)
 
 
 def directory_tree(place: Place) -> None:
-    """All entries in 10 directories of 100 directories of 100 directories."""
+    """Create a repository with entries in directories of three levels: 10, 100 and 100 directories."""
     with place.connect() as g:
         main = place.create(g).branch("main")
         main.stage_many(entries.nested(place.size))
@@ -48,7 +48,7 @@ def directory_tree(place: Place) -> None:
 
 
 def removed_entries(place: Place) -> None:
-    """The tree, and branches that have removed its first directory: a tenth of the entries."""
+    """Create a repository with branches that removed the first directory, a tenth of the entries, in different ways."""
     directory_tree(place)
     with place.connect() as g:
         repo = place.repo(g)
@@ -71,7 +71,7 @@ def removed_entries(place: Place) -> None:
 
 @scenario("committed", small_commits)
 def read_after_commits(place: Place) -> Iterator[Measured]:
-    """Single entries and pages, of the branch and of its head."""
+    """Read single entries and pages of a branch and of its head commit."""
     middle, quarter = entries.key(place.size // 2), entries.key(place.size // 4)
     with place.connect() as g:
         main = place.repo(g).branch("main")
@@ -93,7 +93,7 @@ def read_after_commits(place: Place) -> Iterator[Measured]:
 
 @scenario("committed", directory_tree)
 def list_directories(place: Place) -> Iterator[Measured]:
-    """With a delimiter: what is below a directory is skipped, however much it is."""
+    """List directories with a delimiter. The listing skips the content of each directory, regardless of its size."""
     for name, prefix in [("the 10 of the root", ""), ("100 in one", "5/"), ("100 of the lowest in one", "5/50/")]:
         with place.connect() as g:
             main = place.repo(g).branch("main")
@@ -105,7 +105,7 @@ def list_directories(place: Place) -> Iterator[Measured]:
 
 @scenario("committed", removed_entries)
 def list_removed(place: Place) -> Iterator[Measured]:
-    """The first page, where a tenth of the entries, those before it, were removed."""
+    """Read the first page of a branch whose first tenth of entries was removed."""
     for how in _REMOVED:
         with place.connect() as g:
             branch = place.repo(g).branch(_name(how))
@@ -117,7 +117,7 @@ def _directories(shown: Branch | Snapshot, prefix: str) -> int:
 
 
 def first_page(branch: Branch) -> int:
-    """How many entries it has: up to 1,000."""
+    """Read the first page of up to 1,000 entries, and return its number of entries."""
     return sum(1 for _ in branch.list(limit=_PAGE))
 
 

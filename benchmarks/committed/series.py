@@ -1,4 +1,4 @@
-"""Many commits in a row: how long each took, what it wrote and read."""
+"""Series of calls: the time and the traffic of each call."""
 
 from __future__ import annotations
 
@@ -12,51 +12,55 @@ from benchmarks.committed.meter import Meter, Traffic
 from benchmarks.scenario import Clocked, Measured, clocked
 
 Ready = Callable[[int], Callable[[], object]]
-"""Readies the call of a number, and gives it."""
+"""Function of a call number that prepares the call and returns it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
-    """How often, and for how long at most."""
+class CallLimit:
+    """Number of calls of a series, and its time limit."""
 
     calls: int
+    """Maximum number of measured calls."""
     seconds: float
+    """Time limit in seconds. No call starts after it."""
     at_least: int = 3
-    """Calls that are made however long they take."""
+    """Minimum number of measured calls, regardless of the time limit."""
     unmeasured: int = 2
-    """Calls that come first; their numbers are below 0."""
+    """Number of warm-up calls. Their call numbers are negative."""
 
 
 @dataclass(slots=True)
 class Series:
-    """Calls in a row; the time to ready them is not counted."""
+    """Times and traffic of calls, without the time to prepare them."""
 
     wall: list[float] = field(default_factory=list)
+    """Wall-clock time of each call in milliseconds."""
     cpu: list[float] = field(default_factory=list)
-    """Milliseconds of each."""
+    """CPU time of each call in milliseconds."""
     traffic: list[Traffic] = field(default_factory=list)
+    """Traffic of each call."""
 
     def per_second(self) -> float:
-        """Calls in a second spent in them."""
+        """Return the number of calls per second of time spent in calls."""
         return len(self.wall) / sum(self.wall) * 1e3
 
     def taken(self) -> Clocked:
-        """How long they took."""
+        """Return the times of the calls."""
         return Clocked(tuple(self.wall), tuple(self.cpu))
 
     def times(self, name: str, percentiles: Sequence[float] = (99,)) -> Iterator[Measured]:
-        """Median, least and most; and percentiles, of the clock."""
+        """Yield the times of the calls, and percentiles of the wall-clock times."""
         yield self.taken().named(name)
         for percentile in percentiles:
             yield Measured(f"{name}, p{percentile:g}", "ms", (float(np.percentile(self.wall, percentile)),))
 
     def written(self, name: str) -> Measured:
-        """Kilobytes that each wrote."""
+        """Return the kilobytes that each call wrote."""
         return Measured(name, "kB", tuple(found.written / 1e3 for found in self.traffic))
 
 
-def series(ready: Ready, span: Span, meter: Meter) -> Series:
-    """Call after call, each readied before it is timed."""
+def series(ready: Ready, span: CallLimit, meter: Meter) -> Series:
+    """Run a series of calls. Each call is prepared before it is timed."""
     found = Series()
     for number in range(-span.unmeasured, 0):
         ready(number)()
@@ -74,7 +78,14 @@ def series(ready: Ready, span: Span, meter: Meter) -> Series:
 
 
 def cold_and_warm(name: str, work: Callable[[], object], most: int = 20, seconds: float = 2.0) -> Iterator[Measured]:
-    """The first call, and those after it: at least three."""
+    """Measure the first call and at least three further calls.
+
+    Args:
+        name: Name of the rows.
+        work: Function to call.
+        most: Maximum number of further calls.
+        seconds: Time limit for the further calls.
+    """
     yield clocked(work).named(f"{name}, cold")
     warm, begun = Clocked(), time.perf_counter()
     while len(warm.wall) < most and (len(warm.wall) < 3 or time.perf_counter() - begun < seconds):

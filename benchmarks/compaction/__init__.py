@@ -1,4 +1,4 @@
-"""The suite `compaction`: reading before and after it, what it costs, and what writers see of it."""
+"""The suite `compaction`: reads before and after a compaction, its cost, and its effect on concurrent writers."""
 
 from benchmarks.compaction.compacting import compact_bulk, compact_rows, compact_tombstones
 from benchmarks.compaction.counting import count_writes

@@ -1,4 +1,4 @@
-"""The compaction of what is staged, alone: for its time and its peak of memory."""
+"""Time and peak memory of a compaction of staged changes, without other work."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ _SIZES = (10_000, 100_000, 1_000_000)
 
 @scenario("compaction", staged_entries, sizes=_SIZES, runs=3)
 def compact_rows(place: Place) -> Iterator[Measured]:
-    """What was staged one by one."""
+    """Compact entries that were staged one by one."""
     yield from _compacted(place, "one by one")
 
 
 @scenario("compaction", staged_in_bulk, sizes=_SIZES, runs=3)
 def compact_bulk(place: Place) -> Iterator[Measured]:
-    """What was staged by one `stage_many`."""
+    """Compact entries that were staged by one `stage_many`."""
     yield from _compacted(place, "in bulk")
 
 
 @scenario("compaction", removed_entries, sizes=_SIZES, counts="tombstones")
 def compact_tombstones(place: Place) -> Iterator[Measured]:
-    """Where as many entries were removed."""
+    """Compact staged removals. The size is the number of removals."""
     for how in HOW:
         with place.connect() as g:
             branch = place.repo(g).branch(name_of(how))

@@ -1,4 +1,4 @@
-"""Reading a branch before and after a compaction: behind tombstones, and through layers."""
+"""Reads of a branch before and after a compaction: after many tombstones, and with many layers."""
 
 from __future__ import annotations
 
@@ -14,23 +14,26 @@ from benchmarks.committed.series import cold_and_warm
 from benchmarks.core import put_rows
 from benchmarks.scenario import Measured, Place, clocked, scenario
 from graveler_core.codec.entry import tombstone_table
-from graveler_core.engine.bulk import SEGMENT_ROWS
+from graveler_core.engine.staging.bulk import SEGMENT_ROWS
 from graveler_core.errors import NotFound
 from graveler_core.facade.branch import Branch
 
 _BEHIND = 10_000
-"""Entries behind the removed ones."""
+"""Number of remaining entries, whose keys come after the removed ones."""
 _GETS = 1_000
 _ENTRIES = 100_000
-"""Below the layers."""
+"""Number of committed entries below the layers."""
 _LAYERS = {"tokens": 100, "files": SEGMENT_ROWS}
-"""Changes in each layer: few are rows of a token of their own, many a file."""
+"""Number of changes per layer. A small layer is a staging token with rows, a large one is a file."""
 HOW = ("one by one", "in bulk")
-"""Entries may be removed."""
+"""Ways of removing entries."""
 
 
 def removed_entries(place: Place) -> None:
-    """10,000 entries and more; on a branch each, the first ones removed one by one and in bulk: as many as the size."""
+    """Create a repository with two branches on which the first entries are removed: one by one, and in bulk.
+
+    The size is the number of removed entries. 10,000 entries remain.
+    """
     with place.connect() as g:
         repo = place.create(g)
         main = repo.branch("main")
@@ -44,7 +47,10 @@ def removed_entries(place: Place) -> None:
 
 
 def layers(place: Place) -> None:
-    """100,000 entries; on a branch for each kind, as many layers as the size, of changes to entries of even numbers."""
+    """Create a repository with 100,000 entries, and a branch with layers of each kind.
+
+    The size is the number of layers. The layers change only entries with even numbers.
+    """
     with place.connect() as g:
         repo = place.create(g)
         main = repo.branch("main")
@@ -54,14 +60,14 @@ def layers(place: Place) -> None:
             branch = repo.create_branch(kind, source="main")
             for number in range(max(1, place.size - 1)):
                 if number == place.size - 2:
-                    # The last bulk write makes two layers of it: a hundred are more than bulk writes alone may make.
+                    # With this row staged, the last bulk write adds two layers. Bulk writes alone cannot make 100.
                     branch.stage(entries.key(0), entries.one(0, number))
                 branch.stage_many(entries.spread(_ENTRIES, count, 2 * number))
 
 
 @scenario("compaction", removed_entries, sizes=(1_000, 10_000, 100_000, 1_000_000), counts="tombstones")
 def read_behind_tombstones(place: Place) -> Iterator[Measured]:
-    """The first page and single entries, where all that comes before them was removed."""
+    """Read the first page and single entries of a branch whose first entries are all removed."""
     here, gone = entries.key(place.size + _BEHIND // 2), entries.key(place.size // 2)
     for how in HOW:
 
@@ -75,7 +81,7 @@ def read_behind_tombstones(place: Place) -> Iterator[Measured]:
 
 @scenario("compaction", layers, sizes=(1, 10, 30, 100), counts="layers")
 def read_through_layers(place: Place) -> Iterator[Measured]:
-    """The first page and single entries that no layer has."""
+    """Read the first page, and single entries that are in no layer."""
     for kind, count in _LAYERS.items():
         what = f"layers are {kind} of {count:,}"
 
@@ -87,7 +93,7 @@ def read_through_layers(place: Place) -> Iterator[Measured]:
 
 
 def _before_and_after(place: Place, name: str, read: Callable[[Branch, str], Iterator[Measured]]) -> Iterator[Measured]:
-    """Each with caches of its own."""
+    """Measure reads before and after a compaction, each time with cold caches."""
     with place.connect() as g:
         yield from read(place.repo(g).branch(name), "")
     with place.connect() as g:
@@ -102,5 +108,5 @@ def _get_nothing(branch: Branch, path: str) -> None:
 
 
 def name_of(how: str) -> str:
-    """The branch on which entries were removed so."""
+    """Return the name of the branch on which entries were removed in this way."""
     return "removed-" + how.replace(" ", "-")

@@ -1,23 +1,23 @@
-"""What a tick of the compaction sensor costs where very many branches have counters."""
+"""Cost of a tick of the compaction sensor in a store with very many branches."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from benchmarks.scenario import Measured, Place, clocked, scenario
-from graveler_core.engine import counting
-from graveler_core.engine.registers import fresh
+from graveler_core.engine.protocol import write_counters as counting
+from graveler_core.engine.protocol.registers import fresh
 from graveler_core.model.names import branch_id
+from graveler_core.staging.write_counts import BranchLayer as Counted
 from graveler_core.staging.write_counts import Due
-from graveler_core.staging.write_counts import Place as Counted
 
 _TOMBSTONES = 1_000
 _OVER = 100
-"""Of so many branches, one is over its thresholds."""
+"""Number of branches per branch that exceeds its thresholds."""
 
 
 def counted_branches(place: Place) -> None:
-    """Branches whose counters say that much is staged on them; nothing is, and a tick must not find out."""
+    """Create branches whose counters report staged changes. Nothing is staged: a tick reads only the counters."""
     with place.connect() as g:
         repo, stores = place.create(g), g._stores
         for number in range(place.size):
@@ -31,12 +31,12 @@ def counted_branches(place: Place) -> None:
 
 @scenario("compaction", counted_branches, sizes=(1_000, 10_000), counts="branches")
 def sensor_tick(place: Place) -> Iterator[Measured]:
-    """Whole ticks, the connection included: read the counters and branches, ask Dagster for runs, make requests."""
-    import dagster as dg  # noqa: PLC0415 (the other scenarios do without)
+    """Run complete ticks: connect, read counters and branches, ask Dagster for its runs, and create run requests."""
+    import dagster as dg  # noqa: PLC0415 (the other scenarios do not need Dagster)
 
-    from orchestration.jobs.compaction import make_compaction_job  # noqa: PLC0415
-    from orchestration.resources.graveler import GravelerResource  # noqa: PLC0415
-    from sensors.compaction import make_compaction_sensor  # noqa: PLC0415
+    from dagster_graveler.jobs.compaction import make_compaction_job  # noqa: PLC0415
+    from dagster_graveler.resources.graveler import GravelerResource  # noqa: PLC0415
+    from dagster_graveler.sensors.compaction import make_compaction_sensor  # noqa: PLC0415
 
     graveler = GravelerResource(url=place.store)
     sensor = make_compaction_sensor(make_compaction_job(graveler))
@@ -49,4 +49,4 @@ def sensor_tick(place: Place) -> Iterator[Measured]:
 
         yield clocked(tick).named("tick, the first of a process")
         yield clocked(tick, 5).named("tick")
-    yield Measured("runs asked for", "a tick", tuple(asked))
+    yield Measured("requested runs", "per tick", tuple(asked))

@@ -1,4 +1,4 @@
-"""What a writer sees of the compaction of its branch."""
+"""Benchmarks of a writer while its branch is compacted."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from graveler_core.facade.branch import Branch
 
 @scenario("compaction", staged_in_bulk, sizes=(100_000, 1_000_000))
 def long_compaction(place: Place) -> Iterator[Measured]:
-    """Of what was staged in bulk."""
+    """Compact entries that were staged in bulk."""
     yield from beside_a_writer(place, "compaction", "in bulk", Branch.compact)
 
 
 @scenario("compaction", staged_one_by_one, sizes=(100_000, 1_000_000))
 def long_compaction_of_rows(place: Place) -> Iterator[Measured]:
-    """Of what was staged one by one; after it, the rows are dropped in the background."""
+    """Compact entries that were staged one by one. Their rows are dropped in the background afterwards."""
     yield from beside_a_writer(place, "compaction", "one by one", Branch.compact)

@@ -1,4 +1,4 @@
-"""The suite `lifecycle`: whole repositories and stores, moved and deleted."""
+"""The suite `lifecycle`: copy, dump, migrate and delete whole repositories and stores."""
 
 from benchmarks.lifecycle.copying import copy_a_store
 from benchmarks.lifecycle.deleting import delete, delete_beside_a_writer

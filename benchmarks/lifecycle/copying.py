@@ -12,7 +12,7 @@ from graveler_core.transfer.kv_copy import Copied
 
 @scenario("lifecycle", filled_repository, counts="staged records")
 def copy_a_store(place: Place) -> Iterator[Measured]:
-    """Into a store of the same kind beside it; from PostgreSQL into a file of SQLite."""
+    """Copy a store to another one of the same kind, or from PostgreSQL to SQLite, and compare both."""
     target, copied = beside(place), list[Copied]()
     taken = clocked(lambda: copied.append(copy_store(place.store, target)))
     what = f"{commits_of(place):,} commits and {place.size:,} staged records"
@@ -25,7 +25,7 @@ def copy_a_store(place: Place) -> Iterator[Measured]:
 
 
 def beside(place: Place) -> str:
-    """The URL of an empty store next to the run's."""
+    """Return the URL of an empty store that is the target of copies."""
     if place.store.startswith("memory:"):
         return f"{place.store}-copy"
     if place.store.startswith("sqlite:"):

@@ -1,4 +1,4 @@
-"""Deleting a repository and cleaning up what it leaves, alone and beside a writer on the same store."""
+"""Deletion and clean-up of a repository, alone and next to a writer on the same store."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _AT_ONCE = timedelta(0)
 
 
 def victims(place: Place) -> None:
-    """A branch of the run's repository for each way of working, and for each a filled repository to delete."""
+    """Create a branch for threads and one for processes, and for each of them a filled repository to delete."""
     with place.connect() as g:
         repo = place.create(g)
         for by in ways(place):
@@ -26,7 +26,7 @@ def victims(place: Place) -> None:
 
 @scenario("lifecycle", filled_repository, counts="staged records")
 def delete(place: Place) -> Iterator[Measured]:
-    """A repository deleted, and all of it cleaned up in one call."""
+    """Delete a repository, and clean up all its data in one call."""
     cleaned: list[Cleaned] = []
     with place.connect() as g:
         what = f"of {commits_of(place):,} commits and {place.size:,} staged records"
@@ -39,7 +39,7 @@ def delete(place: Place) -> Iterator[Measured]:
 
 @scenario("lifecycle", victims, counts="staged records")
 def delete_beside_a_writer(place: Place) -> Iterator[Measured]:
-    """The same while somebody stages single entries in another repository of the store."""
+    """Delete and clean up a repository while a writer stages single entries in another repository of the store."""
 
     def deleted(branch: Branch) -> None:
         g, name = Graveler(branch._stores), _victim(place, branch.name)
@@ -56,5 +56,5 @@ def _victim(place: Place, by: str) -> str:
 def _cleaned(g: Graveler, name: str) -> Cleaned:
     cleaned = g.clean(repository=name, undelete_within=_AT_ONCE, late=_AT_ONCE)
     if cleaned.repositories != 1 or cleaned.failed:
-        raise RuntimeError(f"{name}: nothing may be left of it, but {cleaned}")
+        raise RuntimeError(f"{name}: the clean-up is incomplete: {cleaned}")
     return cleaned

@@ -1,4 +1,4 @@
-"""A repository's refs and commits dumped into a file, and restored from it."""
+"""Dump of the refs and commits of a repository into a file, and restore from it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from graveler_core.transfer.dump import Dumped
 
 @scenario("lifecycle", filled_repository, counts="staged records")
 def dump_and_restore(place: Place) -> Iterator[Measured]:
-    """What is staged is in no dump. Restored over the same files, into the store that copies go to."""
+    """Dump a repository, and restore it in another key-value store with the same storage namespace.
+
+    A dump does not contain staged changes.
+    """
     dumped = list[Dumped]()
     what = f"{commits_of(place):,} commits"
     with place.connect() as g:

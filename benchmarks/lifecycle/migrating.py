@@ -1,4 +1,4 @@
-"""Migrating a repository from a SQL database: checked, written, verified."""
+"""Migration of a repository from a SQL database: dry run, migration and verification."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ NAME = "migrated"
 BEGAN = datetime(2020, 1, 1, tzinfo=UTC)
 _AT_ONCE = 10_000
 _TREES = 100
-"""As many commits name a tree of their own; the others that of the commit before."""
+"""Number of commits with a new tree. The other commits have the tree of their parent."""
 
 
 def source_database(place: Place) -> None:
-    """A line of commits, a tenth as many as records staged on it, in a file of SQLite."""
+    """Create a SQLite file with a linear history and staged records. There is one commit for ten records."""
     with opened(source_of(place)) as connection:
         make_tables(connection)
         repository = {"id": NAME, "storage_namespace": _namespace(place), "creation_date": BEGAN}
@@ -44,7 +44,7 @@ def source_database(place: Place) -> None:
 
 @scenario("lifecycle", source_database, counts="staged records")
 def migrate(place: Place) -> Iterator[Measured]:
-    """From a file of SQLite into a store of the run's kind: a check alone, all of it, and a verification."""
+    """Migrate a repository from a SQLite file to the store of the run: a dry run, the migration, and a verification."""
     done = list[Migrated]()
     what = f"{commits_of(place):,} commits and {place.size:,} staged records"
     source = source_of(place)
@@ -60,7 +60,7 @@ def migrate(place: Place) -> Iterator[Measured]:
 
 
 def source_of(place: Place) -> str:
-    """The URL of the database: beside the run's objects, where those are files."""
+    """Return the URL of the source database. It is next to the run's objects if they are local files."""
     beside = Path(place.data.removeprefix("file://")).parent if place.data.startswith("file://") else gettempdir()
     return f"sqlite:///{Path(beside, f'{place.repository}-source.db')}"
 
@@ -107,7 +107,7 @@ def _id(number: int) -> str:
 
 def _require(done: list[Migrated]) -> None:
     if not all(found.good and found.outcomes for found in done):
-        raise RuntimeError(f"{NAME}: must be migrated, but {done}")
+        raise RuntimeError(f"{NAME}: the migration failed: {done}")
 
 
 def _verified(g: Graveler, source: str) -> None:

@@ -1,4 +1,4 @@
-"""The suite `spark`: the same work by the engine alone and by Spark, and what Spark costs besides."""
+"""The suite `spark`: the same work done by one process and by Spark, and the overhead of Spark."""
 
 from benchmarks.spark.changes import commit, commit_among, commit_rows, compact, diff, merge
 from benchmarks.spark.planning import plan

@@ -1,4 +1,4 @@
-"""Commits, compactions, merges and counted differences: alone and by Spark, with the same outcome."""
+"""Commits, compactions, merges and diff summaries, each in one process and on Spark. The results must be equal."""
 
 from __future__ import annotations
 
@@ -10,21 +10,24 @@ from benchmarks.core import put_rows
 from benchmarks.scenario import Measured, Place, scenario
 from benchmarks.spark.engines import Task, by_each, filled, stage_numbers, tree
 from graveler_core.codec.entry import normalise
-from graveler_core.engine.view import commit_of
+from graveler_core.engine.reading.view import commit_of
 from graveler_core.facade.repository import Repository
 
 _LEFT, _RIGHT = "left", "right"
 _SHARE = 5
-"""Up to a tenth of the entries, changes wait above the tree, and are never work for many machines."""
+"""Divisor: each branch changes a fifth of the entries.
+
+Changes of up to a tenth of the entries stay in the index above the tree, and such commits are not given to a cluster.
+"""
 
 
 def staged(place: Place) -> None:
-    """All entries staged on `main` in bulk, a million a call."""
+    """Create repositories with all entries staged on `main` in bulk, a million per call."""
     filled(place, lambda repo: stage_numbers(repo.branch("main"), place.size))
 
 
 def staged_rows(place: Place) -> None:
-    """All entries staged on `main` as one key-value row each, and counted, as calls of `stage` would count them."""
+    """Create repositories with all entries staged on `main` as one key-value row each, and set the write counters."""
     records = normalise(entries.first(place.size))
 
     def fill(repo: Repository) -> None:
@@ -36,7 +39,7 @@ def staged_rows(place: Place) -> None:
 
 
 def staged_among(place: Place) -> None:
-    """As many entries committed on `main` as are staged there, each between two of the others."""
+    """Create repositories with as many entries committed on `main` as staged there. The keys of both alternate."""
 
     def fill(repo: Repository) -> None:
         main = repo.branch("main")
@@ -48,7 +51,7 @@ def staged_among(place: Place) -> None:
 
 
 def changed(place: Place) -> None:
-    """All entries on `main`; two branches that each changed a fifth of them, none in common."""
+    """Create repositories with all entries on `main`, and two branches that each change a different fifth of them."""
 
     def fill(repo: Repository) -> None:
         main = repo.branch("main")
@@ -64,38 +67,38 @@ def changed(place: Place) -> None:
 
 @scenario("spark", staged)
 def commit(place: Place) -> Iterator[Measured]:
-    """On an empty branch."""
-    yield from by_each(place, _commit("commit on nothing", place))
+    """Commit bulk-staged entries on an empty branch."""
+    yield from by_each(place, _commit("commit to an empty branch", place))
 
 
 @scenario("spark", staged_rows)
 def commit_rows(place: Place) -> Iterator[Measured]:
-    """On an empty branch, staged one by one."""
-    yield from by_each(place, _commit("commit of rows on nothing", place))
+    """Commit entries that were staged one by one on an empty branch."""
+    yield from by_each(place, _commit("commit of rows to an empty branch", place))
 
 
 @scenario("spark", staged_among)
 def commit_among(place: Place) -> Iterator[Measured]:
-    """On a branch with as many others."""
-    yield from by_each(place, _commit("commit among as many", place))
+    """Commit entries on a branch with equally many other entries."""
+    yield from by_each(place, _commit("commit among other entries", place))
 
 
 @scenario("spark", staged_among)
 def compact(place: Place) -> Iterator[Measured]:
-    """On a branch with as many others."""
-    yield from by_each(place, Task("compact among as many", place.size, _compacted, tree("main")))
+    """Compact staged entries on a branch with equally many other entries."""
+    yield from by_each(place, Task("compact among other entries", place.size, _compacted, tree("main")))
 
 
 @scenario("spark", changed)
 def merge(place: Place) -> Iterator[Measured]:
-    """Of two branches that each changed a fifth; counted is what one of them changed."""
-    yield from by_each(place, Task("merge of a fifth and a fifth", place.size // _SHARE, _merged, _commit_at(_LEFT)))
+    """Merge two branches that each changed a fifth of the entries. The row count is the changes of one of them."""
+    yield from by_each(place, Task("merge of two changed fifths", place.size // _SHARE, _merged, _commit_at(_LEFT)))
 
 
 @scenario("spark", changed)
 def diff(place: Place) -> Iterator[Measured]:
-    """Of these branches, counted: the entries that differ."""
-    yield from by_each(place, Task("diff of two fifths", 2 * place.size // _SHARE, _counted, _summary))
+    """Count the entries that differ between the two branches."""
+    yield from by_each(place, Task("diff of two changed fifths", 2 * place.size // _SHARE, _counted, _summary))
 
 
 def _commit(name: str, place: Place) -> Task:
@@ -123,11 +126,14 @@ def _summary(repo: Repository, result: object) -> str:
 
 
 def _commit_at(ref: str) -> partial[str]:
-    """Tree and digest of operations: what of a commit's id no clock decides."""
+    """Return a function that identifies the content of a commit: its tree id and its digest of operations.
+
+    The commit id itself also depends on the time of the commit.
+    """
     return partial(_identity, ref)
 
 
 def _identity(ref: str, repo: Repository, result: object) -> str:
-    stores = repo._stores  # the handle's own parts
+    stores = repo._stores
     header = commit_of(stores, repo._active(), repo.commit(ref).id).header
     return f"{repo.at(ref).tree_id()} {header.operations}"

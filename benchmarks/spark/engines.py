@@ -1,8 +1,9 @@
-"""Who does the work: the engine alone, and Spark on some masters, one after the other.
+"""Engines that do the work: one process without Spark, and Spark on several masters, one after the other.
 
-Each has a repository of its own, of one seed: equal content makes equal trees. Each works in a process of its own, with
-its Java and its workers, which ends before the next one begins. Before it is measured, each makes a small commit in
-many pieces: then the session has begun, the workers run, and all is imported.
+Each engine has its own repository. All repositories have the same seed, so equal content gives equal trees. Each engine
+runs in its own process, with its own JVM and Python workers, which ends before the next engine starts. Before the
+measurement, each engine makes a small commit with many tasks. After it the session and the workers run, and all
+modules are imported.
 """
 
 from __future__ import annotations
@@ -23,22 +24,22 @@ from pyspark.sql import SparkSession
 from benchmarks import entries
 from benchmarks.scenario import Measured, Place
 from benchmarks.spark.processes import Spent, spent
+from graveler.spark.cluster import SparkCluster
+from graveler.spark.connection import Connection
+from graveler.spark.report import Report
+from graveler.spark.session import local_settings, pin_worker_interpreter
+from graveler.spark.sizes import ROWS_PER_PIECE
 from graveler_core.facade.branch import Branch
 from graveler_core.facade.graveler import Graveler
 from graveler_core.facade.repository import Repository
 from graveler_core.model.clock import RandomIds
 from graveler_core.wiring import open_stores
-from jobs.cluster import SparkCluster
-from jobs.connection import Connection
-from jobs.report import Report
-from jobs.session import local_settings, pin_worker_interpreter
-from jobs.sizes import ROWS_PER_PIECE
 
 WARM = "warm"
-"""A branch with entries staged to begin with."""
+"""Branch with staged entries for the warm-up commit."""
 _WARM_LAYERS, _WARM_ROWS = 16, 1_000
 LEAST_SECONDS = 0.01
-"""What Linux counts processor time in."""
+"""Resolution in seconds of the CPU times that Linux reports."""
 _BATCH = 1_000_000
 _MASTERS = ("local[1]", "local[2]")
 _OF_THIS_MACHINE = ("spark.master", "spark.driver.host", "spark.driver.bindAddress")
@@ -46,55 +47,56 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class Differs(Exception):
-    """Two engines made different things of the same."""
+class ResultsDiffer(Exception):
+    """Error: two engines returned different results for the same work."""
 
 
 class NotOnSpark(Exception):
-    """What was to be measured on Spark was done in the driver."""
+    """Error: work that was to be measured on Spark was done in the driver."""
 
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """The engine alone, or Spark on a master."""
+    """One process without Spark, or Spark on a master."""
 
     master: str = ""
+    """Spark master; empty means one process without Spark."""
 
     @property
     def name(self) -> str:
         return self.master or "alone"
 
     def place(self, place: Place) -> Place:
-        """Where it works: a repository beside that of the others."""
+        """Return the place of the engine's own repository."""
         return place.part(re.sub("[^0-9a-z]+", "-", self.name)[-20:].strip("-"))
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What every engine does. The functions are pickled: they are those of a module, or partial ones."""
+    """Work that every engine does. The functions are pickled, so use module-level functions or partials of them."""
 
     name: str
     rows: int
-    """Entries that it works on."""
+    """Number of entries that the work processes."""
     work: Callable[[Repository], object]
     found: Callable[[Repository, Any], str]
-    """What of its result must be the same for all."""
+    """Function of the repository and the result that must return the same text for all engines."""
 
 
 def engines(place: Place) -> list[Engine]:
-    """The engine alone first."""
+    """Return the engines to compare. The first one is the process without Spark."""
     return [Engine(), *map(Engine, [place.cluster] if place.cluster else _MASTERS)]
 
 
 class _OneSeed(RandomIds):
-    """All repositories cut at the same keys."""
+    """Ids with a fixed seed, so that the trees of all repositories have the same range boundaries."""
 
     def seed(self) -> int:
         return 7
 
 
 def filled(place: Place, fill: Callable[[Repository], None]) -> None:
-    """Make the repository of each engine, its small branch to begin with, and what `fill` puts into it."""
+    """Create the repository of each engine, with the branch for the warm-up and the content that `fill` adds."""
     for engine in engines(place):
         own = engine.place(place)
         with Graveler(replace(open_stores(own.store), ids=_OneSeed())) as g:
@@ -104,25 +106,35 @@ def filled(place: Place, fill: Callable[[Repository], None]) -> None:
 
 
 def stage_warm(repo: Repository) -> None:
-    """Make the branch to begin with: what is staged there can be cut into 16 pieces."""
+    """Create the branch for the warm-up. Its staged entries can be divided into 16 partitions."""
     branch = repo.create_branch(WARM, source="main")
     for layer in range(_WARM_LAYERS):
         stage_numbers(branch, _WARM_ROWS, first=layer * _WARM_ROWS)
 
 
 def stage_numbers(branch: Branch, count: int, step: int = 1, first: int = 0) -> None:
-    """Stage the entries of so many numbers in bulk, a million a call."""
+    """Stage `count` entries in bulk, a million per call.
+
+    Args:
+        branch: Branch to stage on.
+        count: Number of entries.
+        step: Difference between the numbers of two neighbouring entries.
+        first: Number of the first entry.
+    """
     for start in range(0, count, _BATCH):
         numbers = np.arange(start, min(start + _BATCH, count))
         branch.stage_many(entries.entries(numbers * step + first))
 
 
 def by_each(place: Place, task: Task) -> Iterator[Measured]:
-    """The task by each engine: what it took, the rows for a second of the processor, and how that compares.
+    """Run the task on each engine.
+
+    Yields:
+        Times, rows per second of CPU time, and their ratio to the process without Spark.
 
     Raises:
-        Differs: they found different things.
-        NotOnSpark: a cluster was not given the work.
+        ResultsDiffer: Two engines returned different results.
+        NotOnSpark: The driver did the work instead of Spark.
     """
     first, *others = engines(place)
     alone, expected = in_a_process(_done, first, place, task)
@@ -134,13 +146,20 @@ def by_each(place: Place, task: Task) -> Iterator[Measured]:
 
 
 def require_equal(task: str, who: str, found: object, expected: object) -> None:
-    """Raise `Differs` unless who did a task found what was found first."""
+    """Raise `ResultsDiffer` unless the result of an engine equals the expected result."""
     if found != expected:
-        raise Differs(f"{task}: {who} found {found}, where {expected} was found first")
+        raise ResultsDiffer(f"{task}: {who} returned {found}, expected {expected}")
 
 
 def per_core(name: str, rows: int, taken: Spent, beside: tuple[str, Spent] | None = None) -> Iterator[Measured]:
-    """What a call took, its rows for a second of the processor, and these as a part of somebody else's."""
+    """Times of a call, its rows per second of CPU time, and the ratio to another engine.
+
+    Args:
+        name: Name of the rows.
+        rows: Number of entries or rows that the call processed.
+        taken: Time and memory of the call.
+        beside: Name, time and memory of the engine to compare with.
+    """
     yield from taken.rows(name)
     cpu = max(taken.cpu, LEAST_SECONDS)
     yield Measured(f"{name}: rows per core", "per s", (rows / cpu,))
@@ -150,21 +169,25 @@ def per_core(name: str, rows: int, taken: Spent, beside: tuple[str, Spent] | Non
 
 
 def in_a_process(work: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
-    """Call it in a process of its own, which ends."""
+    """Call a function in a new process, which ends with the call, and return its result."""
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
         return pool.submit(work, *args, **kwargs).result()
 
 
 @contextmanager
 def session(master: str) -> Iterator[SparkSession]:
-    """A Spark session; Java has ended when this does. What runs elsewhere takes its settings from Spark's own files."""
-    os.dup2(2, 1)  # standard output is for results
+    """Run a Spark session. The JVM has ended when the context ends.
+
+    With a local master, the settings of the library for one machine apply. Other masters use Spark's configuration
+    files.
+    """
+    os.dup2(2, 1)  # send Spark's output to standard error, because standard output is for results
     pin_worker_interpreter()
     settings = local_settings()
     if not master.startswith("local"):
         settings = {name: value for name, value in settings.items() if name not in _OF_THIS_MACHINE}
     spark = SparkSession.builder.config(map={**settings, "spark.master": master}).getOrCreate()
-    java = spark.sparkContext._gateway.proc  # type: ignore[union-attr]  # Spark tells of it nowhere else
+    java = spark.sparkContext._gateway.proc  # type: ignore[union-attr]  # Spark has no public attribute for the JVM process
     try:
         yield spark
     finally:
@@ -176,7 +199,14 @@ def session(master: str) -> Iterator[SparkSession]:
 def connected(
     place: Place, spark: SparkSession | None, rows_per_piece: int = ROWS_PER_PIECE, report: Report | None = None
 ) -> Graveler:
-    """The store; with Spark, all work is given to it, and `report` is told."""
+    """Connect to the stores. With a Spark session, Spark does all work that it can do.
+
+    Args:
+        place: Stores of the run.
+        spark: Spark session, or `None` to work in this process.
+        rows_per_piece: Number of rows per partition.
+        report: Receives facts about the work that Spark did.
+    """
     if spark is None:
         return place.connect()
     connection = Connection(place.store)
@@ -184,7 +214,7 @@ def connected(
 
 
 def warm_up(place: Place, spark: SparkSession | None) -> None:
-    """Commit what is staged to begin with."""
+    """Commit the staged entries of the warm-up branch."""
     with connected(place, spark, _WARM_ROWS) as g:
         place.repo(g).branch(WARM).commit("Begin")
 
@@ -204,7 +234,7 @@ def _done(engine: Engine, place: Place, task: Task) -> tuple[Spent, str]:
 
 
 def tree(ref: str) -> Callable[[Repository, object], str]:
-    """Of a result: the tree at a ref, to be compared."""
+    """Return a function that ignores the result and returns the tree id at a ref."""
     return partial(_tree, ref)
 
 

@@ -1,7 +1,7 @@
-"""What the driver does of a commit: what it plans and sends, what comes back to it, and what it makes of that.
+"""Work of the driver in a commit: the plan, the data sent to workers, their results, and the final commit.
 
-The parts are made in one process beside it, without Spark: so all that this process takes is the driver's own, and
-most of that is what no number of machines makes faster.
+A second process does the tasks, without Spark. So the time of this process is the time of the driver. More machines
+cannot reduce most of it.
 """
 
 from __future__ import annotations
@@ -18,33 +18,33 @@ from typing import TypeVar
 from benchmarks.scenario import Clocked, Measured, Place, scenario
 from benchmarks.spark.engines import WARM, stage_numbers, stage_warm
 from benchmarks.spark.processes import DRIVER, Used, spent
+from graveler.spark.connection import Connection, opened
+from graveler.spark.worker import packed
 from graveler_core.stores import Stores
-from jobs.connection import Connection, opened
-from jobs.piecework import packed
 
 T = TypeVar("T")
 U = TypeVar("U")
-_PIECES = (2, 8, 32)
+_TASKS = (2, 8, 32)
 
 
 @dataclass(slots=True)
 class Beside:
-    """A `Cluster` of one process beside this one, that weighs what it is sent and what it gives back."""
+    """A `Cluster` of one additional process. It measures the size of the data that is sent and returned."""
 
     connection: Connection
     pool: ProcessPoolExecutor
     into: int = 2
     asked: Clocked = field(default_factory=Clocked)
-    """From when pieces were asked for to when they were sent."""
+    """Time between the request for tasks and the moment when all tasks are serialized."""
     work: int = 0
-    """Of the last call: bytes that go to each worker."""
+    """Bytes of the last call that go to each worker."""
     items: list[int] = field(default_factory=list)
-    """Of the last call: bytes of each piece,"""
+    """Bytes of each task of the last call."""
     results: list[int] = field(default_factory=list)
-    """and of what came of it."""
+    """Bytes of the result of each task of the last call."""
     _begun: tuple[float, float] = (0.0, 0.0)
 
-    def pieces(self, rows: int) -> int:
+    def tasks(self, rows: int) -> int:
         self._begun = time.perf_counter(), time.process_time()
         return self.into
 
@@ -60,7 +60,7 @@ class Beside:
             yield pickle.loads(result)
 
     def sort(self, *_: object) -> Iterator[U]:
-        raise AssertionError("a commit sorts nothing")
+        raise AssertionError("a commit does not sort")
 
 
 def _worked(connection: Connection, function: bytes, item: bytes) -> bytes:
@@ -68,31 +68,31 @@ def _worked(connection: Connection, function: bytes, item: bytes) -> bytes:
 
 
 def staged_for_each(place: Place) -> None:
-    """All entries staged on `main` in bulk, in a repository for each number of pieces; few in one to begin with."""
+    """Create a repository with staged entries for each number of tasks, and a small repository for the warm-up."""
     with place.connect() as g:
         stage_warm(place.part(WARM).create(g))
-        for pieces in _PIECES:
-            stage_numbers(place.part(f"{pieces}").create(g).branch("main"), place.size)
+        for tasks in _TASKS:
+            stage_numbers(place.part(f"{tasks}").create(g).branch("main"), place.size)
 
 
 @scenario("spark", staged_for_each)
 def plan(place: Place) -> Iterator[Measured]:
-    """A commit in 2, 8 and 32 pieces."""
+    """Commit with 2, 8 and 32 tasks."""
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
         beside = Beside(Connection(place.store), pool)
         with beside.connection.connect(beside) as g:
             place.part(WARM).repo(g).branch(WARM).commit("Begin")
-            for beside.into in _PIECES:
+            for beside.into in _TASKS:
                 main = place.part(f"{beside.into}").repo(g).branch("main")
                 taken = spent(partial(main.commit, "All")).used[DRIVER]
-                yield from _rows(f"commit in {beside.into} pieces", beside, taken)
+                yield from _rows(f"commit in {beside.into} tasks", beside, taken)
 
 
 def _rows(name: str, beside: Beside, driver: Used) -> Iterator[Measured]:
-    yield Measured(f"{name}: pieces", "pieces", (len(beside.items),))
-    yield beside.asked.named(f"{name}: to plan it")
-    yield Measured(f"{name}: the driver's part", "CPU s", (driver.cpu,), peak_mib=driver.peak_mib)
+    yield Measured(f"{name}: tasks", "tasks", (len(beside.items),))
+    yield beside.asked.named(f"{name}: planning")
+    yield Measured(f"{name}: driver", "CPU s", (driver.cpu,), peak_mib=driver.peak_mib)
     yield Measured(f"{name}: sent to each worker", "B", (beside.work,))
-    yield Measured(f"{name}: sent for a piece", "B", tuple(beside.items))
-    yield Measured(f"{name}: sent in all", "B", (beside.work + sum(beside.items),))
-    yield Measured(f"{name}: given back for a piece", "kB", tuple(size / 1e3 for size in beside.results))
+    yield Measured(f"{name}: sent per task", "B", tuple(beside.items))
+    yield Measured(f"{name}: sent in total", "B", (beside.work + sum(beside.items),))
+    yield Measured(f"{name}: returned per task", "kB", tuple(size / 1e3 for size in beside.results))

@@ -1,7 +1,8 @@
-"""Processor time and peak memory of the driver, of Java, and of Spark's Python workers, as Linux tells them in /proc.
+"""CPU time and peak memory of the driver, of the JVMs, and of Spark's Python workers, read from Linux's /proc.
 
-Counted is what this process began, and executors of its application that run on this machine: on a cluster of several
-machines the others are left out. The time of a process that has ended is its parent's, once the parent has noticed.
+It counts the child processes of this process, and the executors of its Spark application that run on this machine. On a
+cluster of several machines the executors on other machines are not counted. The CPU time of a process that has ended is
+added to its parent when the parent has waited for it.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from benchmarks.scenario import Measured
 
 DRIVER, JAVA, WORKERS = "driver", "Java", "workers"
 _OTHERS = "others"
-"""What this process began besides: not measured, until it has ended."""
+"""Role of other child processes. They are not measured while they run."""
 _PROC = Path("/proc")
 _TICKS = os.sysconf("SC_CLK_TCK")
 _FORGET_PEAK = "5"
@@ -25,30 +26,30 @@ _FORGET_PEAK = "5"
 
 @dataclass(frozen=True, slots=True)
 class Used:
-    """What processes of one role took."""
+    """Time and memory of the processes of one role."""
 
     cpu: float = 0.0
-    """Seconds, all of them together."""
+    """CPU time in seconds, summed over the processes."""
     peak_mib: float = 0.0
-    """Resident memory of the largest of them at its highest; what they share counts in each."""
+    """Largest peak resident memory of a process in MiB. Shared memory counts in each process."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What one call took."""
+    """Time and memory of one call."""
 
     wall: float
-    """Seconds."""
+    """Wall-clock time in seconds."""
     used: dict[str, Used]
-    """By role; only those that there are."""
+    """Time and memory by role. Roles without processes are absent."""
 
     @property
     def cpu(self) -> float:
-        """Seconds of the processor, all processes together."""
+        """CPU time in seconds, summed over all processes."""
         return sum(used.cpu for used in self.used.values())
 
     def rows(self, name: str) -> Iterator[Measured]:
-        """The time; and where there is more than a driver, what each role took of it."""
+        """Yield the time, and the time of each role if there are other roles than the driver."""
         yield Measured(name, "ms", (self.wall * 1e3,), (self.cpu * 1e3,), self.used[DRIVER].peak_mib)
         if len(self.used) > 1:
             for role, used in self.used.items():
@@ -56,10 +57,11 @@ class Spent:
 
 
 def spent(work: Callable[[], object], application: str = "") -> Spent:
-    """Call it.
+    """Call `work`, and return the time and memory that it used.
 
     Args:
-        application: The id of the Spark application whose executors take part.
+        work: Function to measure.
+        application: Id of the Spark application whose executors are counted; empty for none.
     """
     before = _processes(application)
     for process in before:
@@ -76,7 +78,7 @@ class _Process:
     parent: int
     command: str
     cpu: float
-    """Seconds, with those of its children that have ended."""
+    """CPU time in seconds, including children that have ended."""
     role: str = DRIVER
 
     def forget_peak(self) -> None:
@@ -103,7 +105,7 @@ def _used(before: list[_Process], after: list[_Process]) -> dict[str, Used]:
 
 
 def _processes(application: str) -> list[_Process]:
-    """This process, those that it began, those that they began; and executors with theirs."""
+    """Return this process, all its descendants, and the executors of the application with their descendants."""
     every = {process.id: process for process in map(_process, _ids()) if process is not None}
     children: dict[int, list[_Process]] = {}
     for process in every.values():

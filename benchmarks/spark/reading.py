@@ -1,4 +1,4 @@
-"""Reading entries and content through Spark, beside pyarrow's own reading of the same files."""
+"""Reads of entries and content through Spark, compared with reads of the same files by pyarrow."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from benchmarks.core import committed_entries
 from benchmarks.scenario import Measured, Place, scenario
 from benchmarks.spark.engines import Engine, engines, in_a_process, per_core, require_equal, session
 from benchmarks.spark.processes import Spent, spent
+from graveler.spark.source import graveler_read, register
+from graveler.spark.tables import hadoop_uri
 from graveler_core.model.entry import ENTRY_SCHEMA
 from graveler_core.wiring import open_stores
-from jobs.source import graveler_read, register
-from jobs.tables import hadoop_uri
 
 _FILE_ROWS = 250_000
 _TABLE = "table"
 _PYARROW = "pyarrow"
 Found = tuple[Spent, int]
-"""What a reading took, and the number that it must have found."""
+"""Time and memory of a read, and the number that it returned."""
 
 
 def committed_files(place: Place) -> None:
-    """A table of so many rows in Parquet files of 250,000 below `table/`, committed."""
+    """Create a repository with a committed table below `table/`, in Parquet files of 250,000 rows."""
     with place.connect() as g:
         main = place.create(g).branch("main")
         for start in range(0, place.size, _FILE_ROWS):
@@ -44,7 +44,7 @@ def committed_files(place: Place) -> None:
 
 @scenario("spark", committed_entries)
 def read_entries(place: Place) -> Iterator[Measured]:
-    """All entries of a commit: pyarrow, the library alone, and `format("graveler")`, which counts them."""
+    """Count all entries of a commit with pyarrow, with the library in one process, and with `format("graveler")`."""
     yield from _compared(
         "read entries",
         place,
@@ -58,7 +58,7 @@ def read_entries(place: Place) -> Iterator[Measured]:
 
 @scenario("spark", committed_files)
 def read_content(place: Place) -> Iterator[Measured]:
-    """All rows of a table's files, summed up: pyarrow, Spark on the files, and `graveler_read`."""
+    """Sum the columns of a table with pyarrow, with Spark on the plain files, and with `graveler_read`."""
     yield from _compared(
         "read a table",
         place,
@@ -71,7 +71,7 @@ def read_content(place: Place) -> Iterator[Measured]:
 
 
 def _compared(name: str, place: Place, readings: list[tuple[str, Callable[[], Found]]]) -> Iterator[Measured]:
-    """Each reading; the first is what the others are compared with."""
+    """Run all reads, and compare each with the first one."""
     (first, reading), *others = readings
     least, expected = reading()
     yield from per_core(f"{name}, {first}", place.size, least)
@@ -133,7 +133,7 @@ def _spark_table(engine: Engine, place: Place) -> Found:
 
 
 def _spark_summed(engine: Engine, frame: Callable[[SparkSession], DataFrame], first: str) -> Found:
-    """Read one file to begin with, then all."""
+    """Read one file as a warm-up, then measure the read of all files."""
     with session(engine.master) as spark:
         _total(spark.read.parquet(first))
         return _summed(lambda: _total(frame(spark)), spark.sparkContext.applicationId)

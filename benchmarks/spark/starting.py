@@ -1,4 +1,4 @@
-"""What Spark takes before it does anything: a session, its first workers; and then the least that a job takes."""
+"""Start-up time of a Spark session and its first workers, and the minimum time of a job."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NEXT = ("next-1", "next-2", "next-3")
 
 
 def staged_little(place: Place) -> None:
-    """A few branches with entries staged."""
+    """Create repositories with several branches, each with staged entries."""
 
     def fill(repo: Repository) -> None:
         for name in _NEXT:
@@ -28,7 +28,7 @@ def staged_little(place: Place) -> None:
 
 @scenario("spark", staged_little, sizes=(10_000,))
 def start(place: Place) -> Iterator[Measured]:
-    """A session; the first commit, in 16 pieces; and those that follow, in two."""
+    """Start a session, make the first commit with 16 tasks, and then commits with two tasks."""
     for engine in engines(place)[1:]:
         for name, taken in in_a_process(_begun, engine, place):
             yield from taken.rows(f"{name}, {engine.name}")

@@ -13,7 +13,7 @@ import time
 
 import pyarrow as pa
 
-from graveler_core import AddressType, connect
+from graveler import AddressType, connect
 from graveler_core.errors import NotFound
 from graveler_core.facade.branch import Branch
 from graveler_core.facade.graveler import Graveler
@@ -48,7 +48,7 @@ def prepare(graveler: Graveler, data: str, files: int) -> Branch:
 
 
 def remove_one_by_one(branch: Branch, files: int) -> None:
-    """What a program does that deletes a directory file by file."""
+    """Remove the files of a directory one by one, as a program does that knows no prefixes."""
     for number in range(files):
         branch.remove(f"old/{number:07}.parquet")
 

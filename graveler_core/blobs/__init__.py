@@ -1,1 +1,1 @@
-"""Object storage: one port, opened by storage namespace; a cache of immutable objects; a counting wrapper."""
+"""Object storage: a port, implementations for local directories and remote stores, and a cache of immutable objects."""

@@ -1,4 +1,4 @@
-"""Which addresses the port accepts, the same for every store so that a namespace can move from one to another."""
+"""Rules for addresses. They are the same for every store, so that a namespace can move from one store to another."""
 
 from __future__ import annotations
 
@@ -8,16 +8,21 @@ from graveler_core.errors import InvalidInput, LimitExceeded
 from graveler_core.model.address import Namespace, relative_address
 
 TEMPORARY = ".graveler-tmp"
-"""First segment kept for unfinished writes of local directories; no object lies below it, no listing shows it."""
+"""First segment reserved for unfinished writes of local directories. No object is below it, and listings omit it."""
 MAX_ADDRESS_BYTES = 800
-"""Leaves room for the namespace's own path within the 1,024 bytes of S3's keys."""
+"""Leaves room for the path of the namespace within the 1,024 bytes of S3 keys."""
 MAX_SEGMENT_BYTES = 255
-"""Longest file name of common file systems."""
+"""Maximum length of file names in common file systems."""
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 def checked_address(address: str) -> str:
-    """The address itself, or `InvalidInput` (`LimitExceeded` if too long for some store) naming the rule it breaks."""
+    """Check an address and return it.
+
+    Raises:
+        InvalidInput: The address breaks a rule; the message names the rule.
+        LimitExceeded: The address is too long for some store.
+    """
     if not isinstance(address, str):
         raise InvalidInput(f"address {address!r}: must be text", address=repr(address))
     relative_address(address)
@@ -27,7 +32,7 @@ def checked_address(address: str) -> str:
         raise InvalidInput(f"address {address!r}: must be valid Unicode", address=repr(address)) from e
     segments = encoded.split(b"/")
     if segments[0] == TEMPORARY.encode():
-        raise InvalidInput(f"address {address!r}: {TEMPORARY} is kept for unfinished writes", address=address)
+        raise InvalidInput(f"address {address!r}: {TEMPORARY} is reserved for unfinished writes", address=address)
     if _CONTROL.search(address):
         raise InvalidInput(f"address {address!r}: must not contain control characters", address=address)
     if len(encoded) > MAX_ADDRESS_BYTES or max(map(len, segments)) > MAX_SEGMENT_BYTES:
@@ -40,7 +45,11 @@ def checked_address(address: str) -> str:
 
 
 def checked_range(address: str, start: int, length: int) -> None:
-    """`InvalidInput` unless both numbers of a range are 0 or more."""
+    """Check that start and length of a range are not negative.
+
+    Raises:
+        InvalidInput: A number is negative.
+    """
     if start < 0 or length < 0:
         raise InvalidInput(
             f"range of {address!r}: start {start}, length {length} must not be negative", address=address
@@ -48,7 +57,7 @@ def checked_range(address: str, start: int, length: int) -> None:
 
 
 def is_address(text: str) -> bool:
-    """Whether an object could bear this address."""
+    """Return true if an object can have this address."""
     try:
         checked_address(text)
     except (InvalidInput, LimitExceeded):
@@ -57,7 +66,11 @@ def is_address(text: str) -> bool:
 
 
 def checked_prefix(prefix: str) -> str:
-    """The beginning of addresses itself, or `InvalidInput` where no address could begin so."""
+    """Check a prefix of addresses and return it.
+
+    Raises:
+        InvalidInput: No address can have this prefix.
+    """
     if not isinstance(prefix, str):
         raise InvalidInput(f"prefix {prefix!r}: must be text", address=repr(prefix))
     directory, slash, last = prefix.rpartition("/")
@@ -68,6 +81,6 @@ def checked_prefix(prefix: str) -> str:
 
 
 def address_uri(namespace: Namespace, address: str) -> str:
-    """The one spelling of an object's absolute URI."""
+    """Return the normalised absolute URI of an object."""
     path = "/".join(filter(None, (namespace.path, checked_address(address))))
     return Namespace(namespace.scheme, namespace.bucket, path).uri

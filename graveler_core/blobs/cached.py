@@ -1,7 +1,7 @@
-"""Objects read through a cache on local disk. Only what never changes is kept, so what is here is what is there.
+"""Objects read through a cache on local disk. Only immutable objects are cached, so a cached copy is always right.
 
-An object that another process deleted may still be read here. Nobody may take that for proof that it exists, as nobody
-may of what is in memory: writers ask the store.
+A cached object may have been deleted from the store. The cache is therefore no proof that an object exists; writers
+must ask the store.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from graveler_core.blobs.port import Blobs
 
 
 class CachedBlobs(PassingBlobs):
-    """`Blobs` whose whole objects below `prefix` are read once, as long as the cache keeps them."""
+    """Object store that caches whole objects below `prefix` on local disk."""
 
     def __init__(self, blobs: Blobs, cache: DiskCache, prefix: str = "") -> None:
         super().__init__(blobs)

@@ -1,4 +1,4 @@
-"""A wrapper for one call that may try several times: what an attempt has written, the next one does not write again."""
+"""Wrapper for one call with several attempts: an object that one attempt has written is not written by the next."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from graveler_core.blobs.port import Blobs, Data
 
 
 class CreatedOnce(PassingBlobs):
-    """`Blobs` that creates an address once.
+    """Object store that creates each address once.
 
-    For the length of one call only: what it remembers is no evidence after a collection by age.
+    Use it for the duration of one call only. Its memory is no proof that an object exists after a sweep.
     """
 
     def __init__(self, blobs: Blobs) -> None:

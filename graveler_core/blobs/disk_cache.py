@@ -1,11 +1,11 @@
-"""Objects that were read, in files of a local directory that several processes may share. Needs no coherency.
+"""Cache of objects in files of a local directory, which several processes may share without coordination.
 
     <directory>/<2 hex digits>/<62>     the hash of the object's URI: checksum of URI and content (16 bytes), content
-    <directory>/writing/<uuid>          a file that is not yet whole
+    <directory>/writing/<uuid>          an incomplete file
 
-A file appears under its name at once and in whole, and is believed only where its checksum fits: whatever else is there
-counts as nothing and goes. What was used longest ago goes when the bytes pass the bound; files bear the time of their
-last use for that. A directory that cannot be read or written makes nothing fail: it only keeps nothing.
+A file appears under its name complete. It is used only if its checksum is right; any other file is ignored and deleted.
+When the total size exceeds the limit, the least recently used files are deleted; the modification time of a file is the
+time of its last use. If the directory cannot be read or written, nothing fails and nothing is cached.
 """
 
 from __future__ import annotations
@@ -26,30 +26,33 @@ from graveler_core.errors import InvalidInput
 
 DEFAULT_BYTES: Final = 10 << 30
 _SHARE = 8
-"""One object takes so small a part of the bound at most, and so much is written between two counts of what is there."""
+"""Divisor of the size limit: one object may use this fraction of it, and the directory is measured after as many new
+bytes.
+"""
 _CHECKSUM_BYTES: Final = 16
 _WRITING: Final = "writing"
 _ABANDONED_SECONDS: Final = 3_600
-"""A file that has not become whole in this time never will."""
+"""Age in seconds after which an incomplete file counts as abandoned."""
 
 
 class DiskCache:
-    """At most `max_bytes` of content; each further process that writes at the same time may add an eighth of that.
+    """Cache of at most `max_bytes` of content, plus an eighth of that for each further process that writes at the same
+    time.
 
-    Thread-safe. Two that miss the same object may both read and keep it.
+    Thread-safe. If two threads or processes miss the same object, both may read and cache it.
     """
 
     def __init__(self, directory: str | os.PathLike[str], max_bytes: int = DEFAULT_BYTES) -> None:
         if max_bytes < 1:
-            raise InvalidInput(f"cache of {max_bytes} bytes: must be at least 1")
+            raise InvalidInput(f"cache of {max_bytes} bytes: the size must be at least 1")
         self._directory = Path(directory).absolute()
         self._max_bytes = max_bytes
         self._lock = threading.Lock()
         self._uncounted = max_bytes
-        """Bytes written since what is there was counted: at first nobody knows."""
+        """Number of bytes written since the last measurement; unknown at first."""
 
     def get(self, uri: str) -> bytes | None:
-        """The content of an object, or None where it is not here or not whole."""
+        """Return the content of an object, or `None` if it is not cached or damaged."""
         path = self._path(uri)
         try:
             with path.open("rb") as file:
@@ -59,16 +62,16 @@ class DiskCache:
         if checksum != _checksum(uri, content):
             self.drop(uri)
             return None
-        with suppress(OSError):  # somebody else let it go meanwhile
+        with suppress(OSError):  # another process may have deleted it
             os.utime(path)
         return content
 
     def put(self, uri: str, content: bytes) -> None:
-        """Keep the content of an object, unless it is larger than an eighth of the bound."""
+        """Cache the content of an object unless it is larger than an eighth of the limit."""
         size = _CHECKSUM_BYTES + len(content)
         if size > self._max_bytes // _SHARE:
             return
-        with suppress(OSError):  # full, or not ours to write: what is not kept is read again
+        with suppress(OSError):  # The disk is full or not writable; the object is not cached and will be read again.
             self._write(self._path(uri), _checksum(uri, content), content)
             with self._lock:
                 self._uncounted += size
@@ -77,11 +80,11 @@ class DiskCache:
                     self._make_room()
 
     def describe(self) -> dict[str, str | int]:
-        """Where it is, and how many bytes it may hold."""
+        """Return the directory and the size limit."""
         return {"directory": str(self._directory), "max_bytes": self._max_bytes}
 
     def drop(self, uri: str) -> None:
-        """Keep an object no longer."""
+        """Remove an object from the cache."""
         with suppress(OSError):
             self._path(uri).unlink(missing_ok=True)
 
@@ -102,7 +105,7 @@ class DiskCache:
             unfinished.unlink(missing_ok=True)
 
     def _make_room(self) -> None:
-        """Let go of what was used longest ago, until an eighth of the bound is free."""
+        """Delete the least recently used files until an eighth of the limit is free."""
         files = sorted((info.st_mtime_ns, info.st_size, path) for path, info in self._files())
         left = sum(size for _, size, _ in files) - (self._max_bytes - self._max_bytes // _SHARE)
         for _, size, path in files:
@@ -113,9 +116,9 @@ class DiskCache:
             left -= size
 
     def _files(self) -> Iterator[tuple[Path, os.stat_result]]:
-        """All files, without those that are being written; what was given up in the middle of writing goes."""
+        """Yield all complete files, and delete abandoned incomplete ones."""
         for path in self._directory.glob("*/*"):
-            with suppress(OSError):  # gone meanwhile
+            with suppress(OSError):  # another process has deleted it
                 info = path.stat()
                 if path.parent.name != _WRITING:
                     yield path, info
@@ -124,7 +127,7 @@ class DiskCache:
 
 
 def _checksum(uri: str, content: bytes) -> bytes:
-    """Of the URI too: a file under another's name is none."""
+    """Return the checksum of content and URI, so that a file under another object's name is not used."""
     hashed = xxhash.xxh3_128(uri.encode() + b"\0")
     hashed.update(content)
     return hashed.digest()

@@ -1,7 +1,7 @@
-"""Every error of obstore and of the operating system, as one of ours. Nothing below the port raises anything else.
+"""Conversion of errors of obstore and of the operating system. The port raises only graveler's own errors.
 
-Messages of obstore carry request URLs (which may carry signatures), replies and configuration values, so only what is
-known to be harmless is repeated, the original is not chained, and nothing here ever sees an option's value.
+Messages of obstore contain request URLs (possibly with signatures), responses and configuration values. Therefore only
+harmless parts are repeated, the original error is not chained, and no option values are passed to this module.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _MISSING_BUCKET = {"NoSuchBucket", "ContainerNotFound"}
 
 
 class Verb(Enum):
-    """What was being done; the value stands in messages."""
+    """Kind of request. The value is used in messages."""
 
     OPEN = "open"
     READ = "read"
@@ -50,13 +50,15 @@ class Verb(Enum):
 
     @property
     def changes(self) -> bool:
-        """Whether a lost reply leaves it open if something happened."""
+        """True if the effect is unknown after a lost response."""
         return self in (Verb.WRITE, Verb.DELETE)
 
 
 @contextmanager
 def translating(verb: Verb, uri: str) -> Iterator[None]:
-    """Raise what obstore or the operating system raises inside as one of ours, about the object or namespace `uri`."""
+    """Convert errors of obstore or the operating system inside the `with` statement. `uri` names the object or
+    namespace.
+    """
     try:
         yield
     except (below.BaseError, OSError, ValueError) as e:
@@ -64,7 +66,7 @@ def translating(verb: Verb, uri: str) -> Iterator[None]:
 
 
 def translated(error: Exception, verb: Verb, uri: str) -> GravelerError:
-    """One of our errors for one of obstore's or the operating system's."""
+    """Return the converted error."""
     for classes, rule in _RULES:
         if isinstance(error, classes):
             return rule(error, verb, uri)
@@ -72,11 +74,11 @@ def translated(error: Exception, verb: Verb, uri: str) -> GravelerError:
 
 
 def _exists(error: Exception, verb: Verb, uri: str) -> GravelerError:
-    return NotUnique(f"{uri}: exists already", uri=uri)
+    return NotUnique(f"{uri}: already exists", uri=uri)
 
 
 def _changed(error: Exception, verb: Verb, uri: str) -> GravelerError:
-    return PredicateFailed(f"{uri}: is no longer what it was", uri=uri)
+    return PredicateFailed(f"{uri}: has changed", uri=uri)
 
 
 def _refused(error: Exception, verb: Verb, uri: str) -> GravelerError:
@@ -115,7 +117,9 @@ def _from_system(error: Exception, verb: Verb, uri: str) -> GravelerError:
 
 
 def _from_text(error: Exception, verb: Verb, uri: str) -> GravelerError:
-    """obstore keeps failures of a request apart only in their text: status, error code, kind of transport error."""
+    """Convert by the text of the message. obstore distinguishes failed requests only there: status, error code,
+    transport error.
+    """
     text = str(error)
     status = _first(_STATUS, text)
     transport = _first(_HTTP, text)
@@ -137,13 +141,18 @@ def _from_text(error: Exception, verb: Verb, uri: str) -> GravelerError:
 
 
 def past_the_end(error: Exception) -> bool:
-    """Whether a range was refused because the object ends before it."""
+    """Return true if a range was refused because the object ends before it."""
     text = str(error)
     return _first(_STATUS, text) == "416" or "StartTooLarge" in text
 
 
+def unsigned(uri: str) -> InvalidInput:
+    """Return the error for a URL of a store that does not sign URLs."""
+    return InvalidInput(f"{uri}: presigned URLs exist only for s3://, gs:// and az://", uri=uri)
+
+
 def error_code(error: Exception) -> str:
-    """The code in an S3-like reply, '' where there is none."""
+    """Return the error code of an S3-like response, or an empty text."""
     return _first(_CODE, str(error))
 
 

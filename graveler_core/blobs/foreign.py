@@ -1,7 +1,7 @@
-"""The objects of others, in object stores and in local directories: what is imported is listed and read here.
+"""Objects that graveler does not own, in object stores and local directories: sources of imports.
 
-A key here is any key of the store, but for what would name another object than it says: empty names, `.` and `..`. The
-rules for addresses of our own (`blobs.addresses`) are narrower. No symbolic link is followed below the place.
+A key is any key of the store, except keys that would name another object: with empty names, `.` or `..`. The rules for
+graveler's own addresses (`blobs.addresses`) are stricter. Symbolic links below the location are not followed.
 """
 
 from __future__ import annotations
@@ -14,28 +14,28 @@ from itertools import islice, takewhile
 import obstore
 import pyarrow as pa
 from obstore.exceptions import InvalidPathError
-from obstore.store import AzureStore, GCSStore, MemoryStore, S3Store
 
-from graveler_core.blobs.failures import Verb, translating
+from graveler_core.blobs.failures import Verb, translating, unsigned
 from graveler_core.blobs.local_listing import listed
-from graveler_core.blobs.local_paths import file_info, opened_file
+from graveler_core.blobs.local_paths import file_info, opened_file, pread
 from graveler_core.blobs.port import LISTED, BlobInfo
+from graveler_core.blobs.remote import RemoteStore, presigned, read_range
 from graveler_core.errors import InvalidInput, Kind
 from graveler_core.model.address import Namespace
 
 PAGE = 1000
-"""Objects in a page: what S3 gives to one request at most."""
+"""Number of objects in a page, the maximum of one S3 request."""
 UNORDERED = "--x-s3"
-"""How the names of S3's directory buckets end, which are listed in no order."""
+"""Suffix of the names of S3 directory buckets, which are listed in no order."""
 _LEAPING = {"s3", "gs", "memory"}
-"""Stores that begin a listing at any key at no cost. Others list from the beginning and throw away."""
+"""Stores that can start a listing at any key at no cost. Others list from the beginning and discard objects."""
 _NAMED = re.compile(r'"((?:[^"\\]|\\.)*)"')
 
 
 class ForeignRemote:
-    """`Foreign` over the obstore store of a whole bucket."""
+    """Foreign objects in a bucket, through obstore."""
 
-    def __init__(self, store: S3Store | GCSStore | AzureStore | MemoryStore, place: Namespace) -> None:
+    def __init__(self, store: RemoteStore, place: Namespace) -> None:
         self._store = store
         self._place = place
         self._root = place.path + "/" if place.path else ""
@@ -44,16 +44,22 @@ class ForeignRemote:
         return f"ForeignRemote({self._place.uri!r})"
 
     def pages(self, after: str = "", through: str | None = None) -> Iterator[pa.Table]:
-        """As the port says. A key that obstore has no name for ends the listing: `InvalidInput` with the key."""
+        """Yield pages as the port specifies.
+
+        Raises:
+            InvalidInput: obstore cannot represent a key; the message contains the key.
+        """
         for page in self._listed(after):
             yield _table([info for info in page if info.address > after and not _beyond(info.address, through)])
             if page and _beyond(page[-1].address, through):
                 return
 
-    def cuts(self, most: int) -> list[str]:
-        """As the port says: the directories of the first level that has several, and those below them if they are few.
+    def split_points(self, most: int) -> list[str]:
+        """Return split points as the port specifies.
 
-        For stores that begin a listing anywhere (S3, GCS, memory). Found by leaping: one request a directory.
+        They are the directories of the first level that has several. If there are few, they also include the
+        directories one level below. Other stores than S3, GCS and memory have no split points, because they cannot
+        start a listing at any key. Takes one request for each directory.
         """
         if self._place.scheme not in _LEAPING or self._place.bucket.endswith(UNORDERED):
             return []
@@ -66,7 +72,9 @@ class ForeignRemote:
         return found if len(found) > 1 else []
 
     def _directories(self, above: str, most: int) -> list[str]:
-        """The first directories right below one, from one key to the next; few of many files are looked at."""
+        """Return the first directories directly below one, skipping from key to key. Files are looked at only if they
+        are few.
+        """
         found: list[str] = []
         after = above
         for _ in range(most):
@@ -76,18 +84,18 @@ class ForeignRemote:
             name, slash, _ = key[len(above) :].partition("/")
             if slash:
                 found.append(f"{above}{name}/")
-            # A zero sorts behind the slash: past everything in the directory.
+            # The character 0 sorts after the slash, so this is past everything in the directory.
             after = f"{above}{name}0" if slash else key
         return found
 
     def _listed(self, after: str) -> Iterator[list[BlobInfo]]:
-        """Pages of what lies behind a key, or a little before it on."""
+        """Yield pages of the objects after a key, or from shortly before it."""
         skip = len(self._root)
         offset = self._root + after if after else None
         with translating(Verb.LIST, self._place.uri):
             try:
                 for page in obstore.list(self._store, self._place.path or None, offset=offset, chunk_size=PAGE):
-                    # What marks the place itself as a directory bears its name without the slash.
+                    # The marker object of the location itself is listed without the slash.
                     yield [
                         BlobInfo(meta["path"][skip:], meta["size"], _unquoted(meta["e_tag"]), meta["last_modified"])
                         for meta in page
@@ -110,11 +118,18 @@ class ForeignRemote:
         with translating(Verb.READ, uri):
             return obstore.get(self._store, self._root + key).bytes().to_bytes()
 
+    def read_range(self, key: str, start: int, length: int) -> bytes:
+        uri = object_uri(self._place, key)
+        return read_range(self._store, self._root + key, start, length, uri) if length else b""
+
+    def presigned(self, key: str, seconds: int) -> str:
+        return presigned(self._store, self._root + key, seconds, object_uri(self._place, key))
+
 
 class ForeignFiles:
-    """`Foreign` over a local directory: regular files; links and the rest are passed over.
+    """Foreign objects in a local directory: regular files. Links and other kinds are skipped.
 
-    The etag is made of what changes when a file is written: its inode, size and modification time.
+    The ETag consists of inode, size and modification time, which change when a file is written.
     """
 
     def __init__(self, place: Namespace) -> None:
@@ -126,7 +141,7 @@ class ForeignFiles:
 
     def pages(self, after: str = "", through: str | None = None) -> Iterator[pa.Table]:
         if os.path.isfile(self._root):
-            return  # nothing lies below a file
+            return  # a file has no objects below it
         with translating(Verb.LIST, self._place.uri):
             found = takewhile(
                 lambda info: not _beyond(info.address, through), listed(self._root, after=after, odd=True)
@@ -134,8 +149,8 @@ class ForeignFiles:
             while page := [_written(info) for info in islice(found, PAGE)]:
                 yield _table(page)
 
-    def cuts(self, most: int) -> list[str]:
-        """None: a disk lists no faster in parts."""
+    def split_points(self, most: int) -> list[str]:
+        """Return no split points, because concurrent listings of a disk are not faster."""
         return []
 
     def head(self, key: str) -> BlobInfo | None:
@@ -154,9 +169,20 @@ class ForeignFiles:
         ):
             return file.read()
 
+    def read_range(self, key: str, start: int, length: int) -> bytes:
+        with translating(Verb.READ, object_uri(self._place, key)), opened_file(self._root, key) as fd:
+            return pread(fd, start, length)
+
+    def presigned(self, key: str, seconds: int) -> str:
+        raise unsigned(object_uri(self._place, key))
+
 
 def object_uri(place: Namespace, key: str) -> str:
-    """The URI of the object at a key; `InvalidInput` where it would name another object."""
+    """Return the URI of the object at a key.
+
+    Raises:
+        InvalidInput: The key would name another object.
+    """
     if "\0" in key or any(segment in ("", ".", "..") for segment in key.split("/")):
         raise InvalidInput(
             f"key {key!r} below {place.uri}: must not contain NUL or empty, '.' or '..' segments",
@@ -187,7 +213,7 @@ def _written(info: BlobInfo) -> BlobInfo:
 
 
 def _unquoted(etag: str | None) -> str | None:
-    """The etag without the quotes that some answers have and others have not."""
+    """Return an ETag without the quotes that some responses have."""
     return None if etag is None else etag.replace('"', "")
 
 

@@ -1,4 +1,6 @@
-"""The files below a root in order of their address, one directory and one page of file data in memory at a time."""
+"""Files below a root in the order of their addresses. One directory and one page of file data are in memory at a
+time.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +16,16 @@ PAGE = 1000
 
 
 def listed(root: str, prefix: str = "", after: str = "", *, odd: bool = False) -> Iterator[BlobInfo]:
-    """Regular files whose address begins with `prefix` and is greater than `after`; links and the rest are passed over.
+    """Yield regular files whose address begins with `prefix` and is greater than `after`. Links and other kinds are
+    skipped.
 
-    A directory sorts as its name and a slash, which puts what lies in it where its address belongs.
+    A directory sorts as its name plus a slash, so that its content is in the right place.
 
     Args:
-        odd: Also what has a name that is not UTF-8, as `os.fsdecode` tells it; its order is not that of its bytes.
+        root: Directory to list.
+        prefix: Prefix of the addresses.
+        after: Yield only larger addresses.
+        odd: Include names that are not UTF-8, as `os.fsdecode` returns them. Their order is not that of their bytes.
     """
     yield from _within(root, "", (prefix, after), odd=odd)
 
@@ -41,7 +47,9 @@ def _within(root: str, above: str, interval: tuple[str, str], *, odd: bool) -> I
 
 
 def _names(root: str, above: str, *, odd: bool) -> list[str]:
-    """Names in a directory in order, directories with a slash; nothing where the directory is gone."""
+    """Return the names in a directory in order, directories with a slash. Return nothing if the directory does not
+    exist.
+    """
     try:
         with opened_directory(root, _parts(above)) as fd, os.scandir(fd) as entries:
             names = [e.name + "/" if e.is_dir(follow_symlinks=False) else e.name for e in entries]
@@ -87,7 +95,7 @@ def _parts(above: str) -> list[str]:
 
 
 def _is_text(name: str) -> bool:
-    """File names that are not UTF-8 cannot be an address."""
+    """Return false for file names that are not UTF-8, which cannot be addresses."""
     try:
         name.encode("utf-8")
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""Files and directories below a root, opened name by name so that no symbolic link is ever followed."""
+"""Files and directories below a root, opened name by name so that symbolic links are never followed."""
 
 from __future__ import annotations
 
@@ -14,15 +14,17 @@ from graveler_core.errors import InvalidInput
 
 _ROOT = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _DIRECTORY = _ROOT | os.O_NOFOLLOW
-# Not blocking: opening a named pipe that someone put there must not wait for its writer.
+# Non-blocking, so that opening a named pipe does not wait for its writer.
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 
 
 @contextmanager
 def opened_directory(root: str, parts: Sequence[str]) -> Iterator[int]:
-    """A descriptor of `root/parts…`; `FileNotFoundError` where that is no directory, `InvalidInput` at a link.
+    """Open the directory `root/parts…`. The root itself may be a link or be behind one.
 
-    The root itself may be a link, or lie behind one: it was chosen by whoever named the storage namespace.
+    Raises:
+        FileNotFoundError: There is no such directory.
+        InvalidInput: A part is a symbolic link.
     """
     fd = os.open(root, _ROOT)
     try:
@@ -37,7 +39,11 @@ def opened_directory(root: str, parts: Sequence[str]) -> Iterator[int]:
 
 @contextmanager
 def opened_file(root: str, address: str) -> Iterator[int]:
-    """A descriptor for reading the file at `address`; `FileNotFoundError` where there is no regular file."""
+    """Open the file at `address` for reading.
+
+    Raises:
+        FileNotFoundError: There is no such regular file.
+    """
     *directories, name = address.split("/")
     with opened_directory(root, directories) as directory:
         fd = _file(directory, name)
@@ -49,10 +55,24 @@ def opened_file(root: str, address: str) -> Iterator[int]:
         os.close(fd)
 
 
-def make_directories(root: str, parts: Sequence[str], durable: bool) -> None:
-    """Make `root/parts…` where it is missing; with `durable`, sync each directory that has to remember another.
+def pread(fd: int, start: int, length: int) -> bytes:
+    """Return at most `length` bytes from `start`: fewer if the file ends sooner."""
+    length = min(length, max(0, os.fstat(fd).st_size - start))
+    chunks = []
+    while length > 0:
+        chunk = os.pread(fd, length, start)
+        if not chunk:
+            break
+        chunks.append(chunk)
+        start += len(chunk)
+        length -= len(chunk)
+    return chunks[0] if len(chunks) == 1 else b"".join(chunks)
 
-    Also where that one was there already: who made it may not have come to that yet.
+
+def make_directories(root: str, parts: Sequence[str], durable: bool) -> None:
+    """Create the missing directories of `root/parts…`. With `durable`, sync each directory that contains another one.
+
+    Existing directories are synced too, because their creator may not have synced them yet.
     """
     existing = root
     while not os.path.isdir(existing) and existing != "/":
@@ -72,13 +92,21 @@ def make_directories(root: str, parts: Sequence[str], durable: bool) -> None:
 
 
 def refuse_link(directory: int, name: str) -> None:
-    """`InvalidInput` if the name is a symbolic link."""
+    """Check that a name is not a symbolic link.
+
+    Raises:
+        InvalidInput: The name is a symbolic link.
+    """
     if stat.S_ISLNK(os.stat(name, dir_fd=directory, follow_symlinks=False).st_mode):
-        raise InvalidInput(f"{name!r} is a symbolic link: none is followed inside a storage namespace", address=name)
+        raise InvalidInput(
+            f"{name!r} is a symbolic link; links inside a storage namespace are not followed", address=name
+        )
 
 
 def file_info(address: str, found: os.stat_result) -> BlobInfo:
-    """The inode tells objects of one size apart; its times are left out because renewing changes them."""
+    """Return the metadata of a file. The inode distinguishes objects of equal size; times are excluded because renewals
+    change them.
+    """
     seconds, nanoseconds = divmod(found.st_mtime_ns, 1_000_000_000)
     mtime = datetime.fromtimestamp(seconds, UTC).replace(microsecond=nanoseconds // 1000)
     return BlobInfo(address, found.st_size, f"{found.st_ino:x}-{found.st_size:x}", mtime)
@@ -108,7 +136,9 @@ def _file(directory: int, name: str) -> int:
 def _require_directory(fd: int, part: str) -> None:
     refuse_link(fd, part)
     if not stat.S_ISDIR(os.stat(part, dir_fd=fd, follow_symlinks=False).st_mode):
-        raise InvalidInput(f"{part!r} is an object: in a local directory none can lie below another", address=part)
+        raise InvalidInput(
+            f"{part!r} is an object; in a local directory, no object can be below another one", address=part
+        )
 
 
 def _sync_chain(lowest: str, highest: str) -> None:
@@ -117,7 +147,7 @@ def _sync_chain(lowest: str, highest: str) -> None:
         try:
             fd = os.open(place, _ROOT)
         except PermissionError:
-            # A directory that was there before and that we may not read: whoever made what is in it could.
+            # An existing directory that this process may not read. The process that created its content could.
             if place == highest:
                 return
             raise

@@ -1,4 +1,4 @@
-"""One new file in a local directory: all of it under its name, or nothing; never over another."""
+"""Creation of a file in a local directory: complete under its name or not at all, and never over another file."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import errno
 import os
 import stat
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 
 from graveler_core.blobs.addresses import TEMPORARY
 from graveler_core.blobs.local_paths import make_directories, opened_directory, refuse_link
+from graveler_core.blobs.port import Data
 from graveler_core.errors import InvalidInput, OutcomeUnknown
 
 _UNFINISHED_SECONDS = 24 * 3600
@@ -19,7 +20,7 @@ _MAX_KNOWN = 10_000
 
 
 class LocalWriter:
-    """Creates files below a root. Keeps which directories it has made sure of, so that each is synced once."""
+    """Creator of files below a root. Remembers the directories that it has synced."""
 
     def __init__(self, root: str, durable: bool) -> None:
         self._root = root
@@ -27,15 +28,20 @@ class LocalWriter:
         self._known: set[str] = set()
 
     def create(self, address: str, content: memoryview) -> bool:
-        """Write `content` to a temporary file and link it to its address; False where the address was taken."""
+        """Write `content` to a temporary file and link it to its address. Return false if the address is taken."""
         try:
-            return self._create(address, content)
+            return self._create(address, [content])
         except FileNotFoundError:
-            # Someone removed directories that we had made sure of.
+            # Another process has removed directories that were known to exist.
             self._known.clear()
-            return self._create(address, content)
+            return self._create(address, [content])
 
-    def _create(self, address: str, content: memoryview) -> bool:
+    def upload(self, address: str, parts: Iterable[Data]) -> None:
+        """Write parts to a temporary file and link it to its address, which no other call uses."""
+        self._known.clear()  # parts can be read only once, so the directories must exist
+        self._create(address, parts)
+
+    def _create(self, address: str, content: Iterable[Data]) -> bool:
         above, _, name = address.rpartition("/")
         parts = above.split("/") if above else []
         self._make_sure_of(TEMPORARY, [TEMPORARY])
@@ -64,14 +70,14 @@ class LocalWriter:
         self._known.add(above)
 
     def _taken(self, directory: int, name: str) -> bool:
-        """Whether there is a file. It is made durable before that is said: its writer may not have come to it."""
+        """Return true if the file exists. It is synced first, because its writer may not have done so yet."""
         try:
             found = os.stat(name, dir_fd=directory, follow_symlinks=False)
         except FileNotFoundError:
             return False
         if not stat.S_ISREG(found.st_mode):
             refuse_link(directory, name)
-            raise InvalidInput(f"{name!r} is a directory: no object can bear its name", address=name)
+            raise InvalidInput(f"{name!r} is a directory and cannot be the name of an object", address=name)
         if self._durable:
             fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=directory)
             try:
@@ -82,14 +88,15 @@ class LocalWriter:
         return True
 
     @contextmanager
-    def _written(self, content: memoryview) -> Iterator[tuple[int, str]]:
-        """A temporary file with the content, gone afterwards: the directory's descriptor and the name."""
+    def _written(self, content: Iterable[Data]) -> Iterator[tuple[int, str]]:
+        """Write a temporary file, which is deleted afterwards. Yields the descriptor of its directory and its name."""
         name = uuid.uuid4().hex
         with opened_directory(self._root, [TEMPORARY]) as temporaries:
             fd = os.open(name, _NEW, 0o666, dir_fd=temporaries)
             try:
                 try:
-                    _write_all(fd, content)
+                    for part in content:
+                        _write_all(fd, memoryview(part).cast("B"))
                     if self._durable:
                         os.fsync(fd)
                 finally:
@@ -106,12 +113,14 @@ class LocalWriter:
             os.fsync(directory)
         except OSError as e:
             why = errno.errorcode.get(e.errno or 0, "")
-            raise OutcomeUnknown(f"{address!r}: written, but a power cut may undo it ({why})", address=address) from e
+            raise OutcomeUnknown(
+                f"{address!r}: written, but a power failure may undo it ({why})", address=address
+            ) from e
 
     def _sweep_unfinished(self) -> None:
-        """Remove what writers that died a day ago or earlier left behind."""
-        with self._written(memoryview(b"")) as (temporaries, mine), suppress(FileNotFoundError):
-            # The file system's clock, not ours: they may be those of two machines.
+        """Delete temporary files that are at least a day old."""
+        with self._written([]) as (temporaries, mine), suppress(FileNotFoundError):
+            # Use the clock of the file system, which may be that of another machine.
             now = os.stat(mine, dir_fd=temporaries).st_mtime
             for name in os.listdir(temporaries):
                 with suppress(FileNotFoundError):

@@ -1,7 +1,7 @@
-"""From a storage namespace to its objects. The only place that knows every kind of store.
+"""Opens storage namespaces. This is the only module that knows every kind of store.
 
-Credentials and settings come from `options`, by obstore's names (`access_key_id`, `endpoint`, `region`, `timeout`,
-`allow_http`, …), else from where obstore looks for them itself (environment, instance metadata). Two options are ours:
+Credentials and settings come from `options`, with obstore's names (`access_key_id`, `endpoint`, `region`, `timeout`,
+`allow_http`, …), or from obstore's own sources (environment, instance metadata). Two options are graveler's own:
 `max_retries` (default 5) and `retry_timeout` in seconds (default 30), for requests that are safe to repeat.
 """
 
@@ -28,23 +28,25 @@ from graveler_core.errors import InvalidInput, Kind, Unavailable
 from graveler_core.model.address import Namespace, namespace
 
 _OWN = "_graveler/"
-"""Below this, objects are graveler's own: nodes, ranges, runs and layers."""
+"""Prefix of graveler's own objects: nodes, ranges, runs and layers."""
 _REMOTE: dict[str, Any] = {"s3": S3Store, "gs": GCSStore, "az": AzureStore}
 _memory: dict[str, MemoryStore] = {}
 _memory_lock = threading.Lock()
 
 
 def open_blobs(at: Namespace | str, options: Mapping[str, str] | None = None, *, durable: bool = True) -> Blobs:
-    """The objects of a storage namespace. Opens no connection yet.
+    """Return the objects of a storage namespace, without opening a connection yet.
 
     Args:
-        at: Where: file:///…, s3://…, gs://…, az://… or memory://… (shared within the process by its bucket's name).
-        options: Credentials and settings of the store; never shown again.
-        durable: Local directories sync every object before it is acknowledged, so that it survives a power cut;
-            without, it survives the end of the process. Other stores are as durable as they are.
+        at: URI: file:///…, s3://…, gs://…, az://… or memory://… (shared within the process by the name of the
+            bucket).
+        options: Credentials and settings of the store. They are never displayed.
+        durable: True if local directories sync every object before it is acknowledged, so that it survives a power
+            failure. Otherwise it survives the end of the process. Other stores have their own durability.
 
     Raises:
-        InvalidInput: The namespace is none, or the store refuses an option, which is named without its value.
+        InvalidInput: The namespace is invalid, or the store refuses an option. The message names the option, not its
+            value.
     """
     place = at if isinstance(at, Namespace) else namespace(at)
     if place.scheme == "file":
@@ -53,7 +55,7 @@ def open_blobs(at: Namespace | str, options: Mapping[str, str] | None = None, *,
 
 
 def _store(place: Namespace, options: Mapping[str, str]) -> S3Store | GCSStore | AzureStore | MemoryStore:
-    """The store of a whole bucket."""
+    """Return the store of a whole bucket."""
     if place.scheme == "memory":
         with _memory_lock:
             return _memory.setdefault(place.bucket, MemoryStore())
@@ -81,7 +83,9 @@ def _number(options: dict[str, str], name: str, default: str) -> float:
 
 
 def _refused_option(place: Namespace, options: Mapping[str, str], error: Exception) -> InvalidInput:
-    """The names of the options that obstore's message quotes; its text holds values, so it goes no further."""
+    """Return an error with the names of the options that obstore's message quotes. The message itself contains
+    values.
+    """
     text = str(error)
     if isinstance(error, UnknownConfigurationKeyError):
         named = [name for name in options if f"'{name}'" in text]
@@ -89,21 +93,21 @@ def _refused_option(place: Namespace, options: Mapping[str, str], error: Excepti
     else:
         named = [name for name, value in options.items() if f'"{value}"' in text]
         rule = "has a value that the store does not accept"
-    which = "option " + ", ".join(map(repr, named)) if named else "what the options and the environment say together"
+    which = "option " + ", ".join(map(repr, named)) if named else "the combination of options and environment"
     return InvalidInput(f"cannot open {place.uri}: {which} {rule}", kind=Kind.InvalidValue, options=named)
 
 
 class OpenedBlobs:
-    """`BlobStores` that opens each namespace once and keeps it. Thread-safe.
+    """Opens each storage namespace once and keeps it open. Thread-safe.
 
-    Pickling takes the configuration along (with its secrets), not what is open: a worker opens its own, without the
-    cache, which is a directory of this machine. Namespaces in memory exist in one process only; `at` says so anywhere
-    else (`Unavailable`).
+    A pickle contains the configuration with its secrets, but nothing that is open. Workers open their own connections,
+    without the cache, which is a local directory. Namespaces in memory exist in one process only; elsewhere `at` raises
+    `Unavailable`.
 
     Args:
         options: Credentials and settings of the stores.
         durable: As for `open_blobs`.
-        cache: Keeps what is read of graveler's own objects in remote stores.
+        cache: Cache of graveler's own objects in remote stores.
     """
 
     def __init__(
@@ -124,7 +128,7 @@ class OpenedBlobs:
         return f"OpenedBlobs(options=<{len(self._options)}>, durable={self._durable})"
 
     def describe(self) -> dict[str, Any]:
-        """What may be told: the names of the options without their values, durability, the cache on disk."""
+        """Return properties for diagnostics: names of options without values, durability, the cache on disk."""
         with self._lock:
             opened = len(self._opened)
         return {
@@ -143,7 +147,7 @@ class OpenedBlobs:
         self._reset()
 
     def at(self, namespace_uri: str) -> Blobs:
-        """The objects of a storage namespace, opened at the first call."""
+        """Return the objects of a storage namespace, which is opened with the first call."""
         place = _parsed(namespace_uri)
         self._require_reach(place)
         with self._lock:
@@ -156,7 +160,7 @@ class OpenedBlobs:
             return found
 
     def foreign(self, place: Namespace) -> Foreign:
-        """The objects of others below a place; each bucket is opened once."""
+        """Return the foreign objects below a location. Each bucket is opened once."""
         self._require_reach(place)
         if place.scheme == "file":
             return ForeignFiles(place)
@@ -171,7 +175,7 @@ class OpenedBlobs:
             raise Unavailable(f"{place.uri}: a storage namespace in memory cannot be used from another process")
 
     def close(self) -> None:
-        """Close everything that is open; `at` opens anew."""
+        """Close everything. `at` opens namespaces again."""
         with self._lock:
             for blobs in self._opened.values():
                 blobs.close()
@@ -184,6 +188,6 @@ _process_ids: dict[int, str] = {}
 
 
 def _this_process() -> str:
-    """Tells this process from all others, those of other hosts and those forked off it too."""
+    """Return an id of this process that is unique across hosts and forks."""
     with _memory_lock:
         return _process_ids.setdefault(os.getpid(), uuid.uuid4().hex)

@@ -1,21 +1,24 @@
-"""Objects around other objects, every call passed on: what the wrappers are made of."""
+"""Base of wrappers around object stores."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from graveler_core.blobs.port import BlobInfo, Blobs, Data
 
 
 class PassingBlobs:
-    """`Blobs` that passes every call on. A subclass overrides what it does otherwise."""
+    """Object store that passes every call on. Subclasses override some of the methods."""
 
     def __init__(self, blobs: Blobs) -> None:
         self.beneath = blobs
-        """The objects that calls are passed on to."""
+        """The wrapped object store."""
 
     def create(self, address: str, data: Data) -> bool:
         return self.beneath.create(address, data)
+
+    def upload(self, address: str, parts: Iterable[Data]) -> None:
+        self.beneath.upload(address, parts)
 
     def read(self, address: str) -> bytes:
         return self.beneath.read(address)
@@ -37,6 +40,9 @@ class PassingBlobs:
 
     def uri(self, address: str) -> str:
         return self.beneath.uri(address)
+
+    def presigned(self, address: str, seconds: int) -> str:
+        return self.beneath.presigned(address, seconds)
 
     def close(self) -> None:
         self.beneath.close()

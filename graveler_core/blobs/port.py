@@ -1,16 +1,16 @@
-"""The port of object storage, bound to one storage namespace. Everything above this package knows only this.
+"""Port of object storage for one storage namespace. All other packages use only this module.
 
-An address names an object below the namespace (`relative_address`); an object is bytes that never change: nothing is
-overwritten. So what was read once may be cached for ever, and repeating a write that may have happened is safe.
+An address names an object below the namespace (`relative_address`). Objects never change, and nothing is overwritten.
+Objects can therefore be cached without limit, and a write with an unknown outcome can be repeated.
 
-Errors of every verb, besides those named at it: `InvalidInput` for an address that could leave the namespace,
-`Unavailable` (kinds `StoreUnreachable`, `StoreReadOnly`, `StoreFull`, `PermissionDenied`) and `SlowDown`; of the verbs
-that write also `OutcomeUnknown`. An instance may be used by several threads at once.
+Errors of all methods, in addition to those they document: `InvalidInput` for an address that could leave the namespace,
+`Unavailable` (kinds `StoreUnreachable`, `StoreReadOnly`, `StoreFull`, `PermissionDenied`) and `SlowDown`; for writes
+also `OutcomeUnknown`. An instance may be used by several threads at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol, TypeAlias
@@ -20,7 +20,7 @@ import pyarrow as pa
 from graveler_core.model.address import Namespace
 
 Data: TypeAlias = bytes | bytearray | memoryview
-"""What can be written, without a copy: wrap other buffers (pyarrow, numpy) in a contiguous `memoryview`."""
+"""Content that can be written without a copy. Wrap other buffers (pyarrow, numpy) in a contiguous `memoryview`."""
 LISTED = pa.schema(
     [
         pa.field("key", pa.binary(), nullable=False),
@@ -29,120 +29,142 @@ LISTED = pa.schema(
         pa.field("mtime", pa.timestamp("us", tz="UTC")),
     ]
 )
-"""What a listing tells of objects: the key below the place that was listed, bytes, the store's etag without quotes."""
+"""Columns of a listing: the key below the listed location, the size in bytes, the ETag without quotes."""
 
 
 @dataclass(frozen=True, slots=True)
 class BlobInfo:
-    """What a store knows of an object without reading it."""
+    """Metadata of an object."""
 
     address: str
     size: int
-    """Bytes."""
+    """Size in bytes."""
     etag: str | None
-    """Differs whenever the bytes differ; stays the same when the object is renewed (but not in memory://)."""
+    """Differs if the bytes differ. Unchanged by a renewal (except in memory://)."""
     mtime: datetime
-    """Time of writing or renewal by the store's clock, in UTC; some stores keep whole seconds."""
+    """Time of writing or renewal in UTC, by the clock of the store. Some stores have a resolution of one second."""
 
 
 class Blobs(Protocol):
-    """The objects of one storage namespace."""
+    """Objects of one storage namespace."""
 
     def create(self, address: str, data: Data) -> bool:
-        """Put if absent, atomically: readers see all of `data` or nothing, whatever breaks off the writing.
+        """Create an object unless it exists, atomically: readers see all of `data` or nothing.
 
-        Returns True when the object is new, False when the address was taken (its bytes are not compared). Where the
-        first attempt's reply was lost, an object of exactly these bytes counts as new. An object of whatever size is
-        sent in one request, so the store's limit for one (S3: 5 GiB) applies.
+        If the response to the first attempt was lost, an object with exactly these bytes counts as new. An object is
+        sent in one request, so the store's limit for one request applies (S3: 5 GiB).
+
+        Returns:
+            True if the object is new, false if the address was taken. The bytes of an existing object are not
+            compared.
         """
-        ...
+
+    def upload(self, address: str, parts: Iterable[Data]) -> None:
+        """Create an object from parts, in bounded memory and in several requests: readers see all of it or nothing.
+
+        No other call may have used the address. An upload that fails may leave parts in the store that no reader sees,
+        or an object that nothing refers to. Errors of `parts` are raised as they are.
+        """
 
     def read(self, address: str) -> bytes:
-        """The whole object; `NotFound` (kind `ObjectNotFound`) where there is none."""
-        ...
+        """Read a whole object.
+
+        Raises:
+            NotFound: The object does not exist (`ObjectNotFound`).
+        """
 
     def read_range(self, address: str, start: int, length: int) -> bytes:
-        """At most `length` bytes from `start`: fewer where the object ends sooner, none where it ends before `start`.
+        """Read at most `length` bytes from `start`: fewer if the object ends sooner, none if it ends before `start`.
 
-        `NotFound` where there is no object, `InvalidInput` for a negative `start` or `length`.
+        Raises:
+            NotFound: The object does not exist.
+            InvalidInput: `start` or `length` is negative.
         """
-        ...
 
     def head(self, address: str) -> BlobInfo | None:
-        """What is known of the object, None where there is none."""
-        ...
+        """Return the metadata of an object, or `None` if it does not exist."""
 
     def list(self, prefix: str = "", after: str = "") -> Iterator[BlobInfo]:
-        """Objects whose address begins with `prefix` and is greater than `after`, in order of the address as UTF-8.
+        """Yield objects whose address begins with `prefix` and is greater than `after`, in the order of the address as
+        UTF-8.
 
-        Lazy, by pages; not a snapshot: an object made or removed meanwhile may or may not be seen, all others are.
+        Lazy, page by page, and not a snapshot: an object that is created or deleted meanwhile may or may not be
+        included.
         """
-        ...
 
     def delete(self, address: str) -> None:
-        """Remove the object; no error where there is none."""
-        ...
+        """Delete an object. A missing object is not an error."""
 
     def renew(self, address: str) -> bool:
-        """Make the object's modification time now, so that a collection by age spares it. False where there is none.
+        """Set the modification time of an object to now, so that a sweep keeps it. Return false if it does not exist.
 
-        Local directories set the time; stores elsewhere get the same bytes again (S3 refuses a plain copy of an object
-        onto itself), so an object that is deleted at the same moment may live on, with its own bytes.
+        Local directories set the time. Other stores write the same bytes again, because S3 refuses to copy an object
+        onto itself. An object that is deleted at the same moment may therefore exist afterwards, with its own bytes.
         """
-        ...
 
     def uri(self, address: str) -> str:
-        """The object's absolute URI in its one spelling, percent-encoded: file:///…, s3://…, gs://…, az://…, memory://….
+        """Return the normalised absolute URI of an object, percent-encoded: file:///…, s3://…, gs://…, az://…,
+        memory://….
 
-        Hadoop takes paths literally and calls S3 s3a: a caller that hands this to Spark unquotes and renames.
+        Hadoop takes paths literally and uses the scheme s3a for S3. Callers that pass the URI to Spark must convert
+        it.
         """
-        ...
+
+    def presigned(self, address: str, seconds: int) -> str:
+        """Return a URL with which anybody can read an object for some time, without further credentials.
+
+        Raises:
+            InvalidInput: The store does not sign URLs: file:// and memory://.
+        """
 
     def close(self) -> None:
-        """Let go of connections. The objects stay, those of memory:// too."""
-        ...
+        """Close connections. The objects stay, including those of memory://."""
 
 
 class Foreign(Protocol):
-    """The objects of others below a place: listed and read, never written, under whatever keys they bear there.
+    """Objects that graveler does not own, below a location. They are listed and read, never written, and may have any
+    keys.
 
-    They may change at any time. The etag differs whenever an object was written anew at its place; it says nothing
-    about objects at two places. Errors as of `Blobs`; `NotFound` where there is no object to read.
+    They may change at any time. The ETag differs if an object was written again at its location; ETags of different
+    locations cannot be compared. Errors are those of `Blobs`, and `NotFound` for a missing object.
     """
 
     def pages(self, after: str = "", through: str | None = None) -> Iterator[pa.Table]:
-        """Objects whose keys are greater than `after`, and not greater than `through`, as tables in `LISTED`, lazily.
+        """Yield objects with keys greater than `after` and not greater than `through`, as tables in `LISTED`.
 
-        Not a snapshot. Keys rise, but in S3's directory buckets.
-
-        Some stores show an object whose key ends in a slash, which marks a directory, without the slash: it is empty,
-        stands in its own order, and `head` knows nothing of it.
+        Not a snapshot. Keys are ascending, except in S3 directory buckets. Some stores list a directory marker, an
+        empty object whose key ends in a slash, without the slash and out of order, and `head` does not find it.
         """
-        ...
 
-    def cuts(self, most: int) -> list[str]:
-        """Keys, rising, that cut the listing into parts which are worth being listed side by side; `most` at most.
+    def split_points(self, most: int) -> list[str]:
+        """Return at most `most` ascending keys that divide the listing into key ranges to list concurrently.
 
-        Parts of unknown size; none where the store is not faster so, or nothing tells where to cut. A request each.
+        The sizes of the key ranges are unknown. Returns no keys if the store is not faster this way, or if no split
+        points are known. Takes one request for each key.
         """
-        ...
 
     def head(self, key: str) -> BlobInfo | None:
-        """What is known of the object, None where there is none."""
-        ...
+        """Return the metadata of an object, or `None` if it does not exist."""
 
     def read(self, key: str) -> bytes:
-        """The whole object."""
-        ...
+        """Read a whole object."""
+
+    def read_range(self, key: str, start: int, length: int) -> bytes:
+        """Read at most `length` bytes from `start`, as `Blobs.read_range`."""
+
+    def presigned(self, key: str, seconds: int) -> str:
+        """Return a URL with which anybody can read an object for some time, as `Blobs.presigned`."""
 
 
 class BlobStores(Protocol):
-    """Where the storage namespaces of repositories are opened, and places that belong to others."""
+    """Opens storage namespaces of repositories, and foreign locations."""
 
     def at(self, namespace: str) -> Blobs:
-        """The objects of a storage namespace; the same value for the same namespace. `InvalidInput` if it is none."""
-        ...
+        """Return the objects of a storage namespace; the same value for the same namespace.
+
+        Raises:
+            InvalidInput: The namespace is invalid.
+        """
 
     def foreign(self, place: Namespace) -> Foreign:
-        """The objects of others below a place. Opens nothing yet."""
-        ...
+        """Return the foreign objects below a location, without opening anything yet."""

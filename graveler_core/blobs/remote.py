@@ -1,29 +1,34 @@
-"""Object stores of the network, and memory, through obstore."""
+"""Remote object stores, and memory, through obstore."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from datetime import timedelta
 
 import obstore
 from obstore.exceptions import AlreadyExistsError, BaseError
 from obstore.store import AzureStore, GCSStore, MemoryStore, S3Store
 
 from graveler_core.blobs.addresses import address_uri, checked_address, checked_prefix, checked_range, is_address
-from graveler_core.blobs.failures import Verb, error_code, past_the_end, translated, translating
+from graveler_core.blobs.failures import Verb, error_code, past_the_end, translated, translating, unsigned
 from graveler_core.blobs.port import BlobInfo, Data
+from graveler_core.blobs.upload import UploadParts
 from graveler_core.errors import NotFound, OutcomeUnknown, SlowDown
 from graveler_core.model.address import Namespace
 
 PAGE = 1000
-"""Objects a request of a listing gives at most: what S3 allows."""
+"""Maximum number of objects in a page of a listing, as S3 allows."""
+REQUEST_BYTES = 16 << 20
+"""Bytes that one request of an upload sends. With 10,000 requests, the limit of S3, an object has at most 156 GiB."""
+_CONCURRENT_REQUESTS = 4
 _ATTEMPTS = 3
-_Store = S3Store | GCSStore | AzureStore | MemoryStore
+RemoteStore = S3Store | GCSStore | AzureStore | MemoryStore
 
 
 class RemoteBlobs:
-    """`Blobs` over one obstore store; obstore itself repeats requests that are safe to repeat."""
+    """Objects in one obstore store. obstore itself repeats requests that are safe to repeat."""
 
-    def __init__(self, store: _Store, namespace: Namespace) -> None:
+    def __init__(self, store: RemoteStore, namespace: Namespace) -> None:
         self._store = store
         self._namespace = namespace
         self._root = namespace.path + "/" if namespace.path else ""
@@ -41,7 +46,7 @@ class RemoteBlobs:
             except AlreadyExistsError as e:
                 if unknown is not None:
                     return self.read(address) == content
-                # S3 answers so while another's write of the address is under way, which may yet fail.
+                # S3 returns this error while another write of the address is in progress, which may still fail.
                 if error_code(e) != "ConditionalRequestConflict" or self.head(address) is not None:
                     return False
             except (BaseError, OSError, ValueError) as e:
@@ -51,7 +56,23 @@ class RemoteBlobs:
                 unknown = error
             else:
                 return True
-        raise unknown or SlowDown(f"cannot write {uri}: others create and remove it again and again", uri=uri)
+        raise unknown or SlowDown(f"cannot write {uri}: other processes create and delete it repeatedly", uri=uri)
+
+    def upload(self, address: str, parts: Iterable[Data]) -> None:
+        key, source = self._key(address), UploadParts(parts)
+        try:
+            with translating(Verb.WRITE, self.uri(address)):
+                obstore.put(
+                    self._store,
+                    key,
+                    source,
+                    mode="overwrite",
+                    use_multipart=True,
+                    chunk_size=REQUEST_BYTES,
+                    max_concurrency=_CONCURRENT_REQUESTS,
+                )
+        finally:
+            source.raise_error()
 
     def read(self, address: str) -> bytes:
         key = self._key(address)
@@ -60,14 +81,8 @@ class RemoteBlobs:
 
     def read_range(self, address: str, start: int, length: int) -> bytes:
         checked_range(address, start, length)
-        key = self._key(address)
-        try:
-            if length:
-                return obstore.get_range(self._store, key, start=start, length=length).to_bytes()
-        except (BaseError, OSError, ValueError) as e:
-            if not past_the_end(e):
-                raise translated(e, Verb.READ, self.uri(address)) from None
-            return b""
+        if length:
+            return read_range(self._store, self._key(address), start, length, self.uri(address))
         if self.head(address) is None:
             raise NotFound(f"{self.uri(address)}: there is no such object", uri=self.uri(address))
         return b""
@@ -82,7 +97,7 @@ class RemoteBlobs:
         return BlobInfo(address, meta["size"], meta["e_tag"], meta["last_modified"])
 
     def list(self, prefix: str = "", after: str = "") -> Iterator[BlobInfo]:
-        """As the port says; a prefix that ends inside a segment is looked for from itself on, not its directory."""
+        """List as the port specifies. If the prefix ends inside a segment, the listing starts at the prefix itself."""
         directory = checked_prefix(prefix).rpartition("/")[0]
         checked_prefix(after)
         if is_address(prefix) and after < prefix:
@@ -115,15 +130,18 @@ class RemoteBlobs:
                 return False
             content = found.bytes()
         with translating(Verb.WRITE, uri):
-            # In one part, as it was created: the number of parts goes into S3's etag.
+            # Write it in one part, as `create` does, because the ETag of S3 depends on the number of parts.
             obstore.put(self._store, key, content, attributes=found.attributes, mode="overwrite", use_multipart=False)
         return True
 
     def uri(self, address: str) -> str:
         return address_uri(self._namespace, address)
 
+    def presigned(self, address: str, seconds: int) -> str:
+        return presigned(self._store, self._key(address), seconds, self.uri(address))
+
     def close(self) -> None:
-        """Nothing to do: obstore closes its connections when the last reference goes."""
+        """Do nothing: obstore closes its connections when the last reference is deleted."""
 
     def _key(self, address: str) -> str:
         return self._root + checked_address(address)
@@ -139,8 +157,33 @@ class RemoteBlobs:
                     yield BlobInfo(address, meta["size"], meta["e_tag"], meta["last_modified"])
 
 
+def read_range(store: RemoteStore, key: str, start: int, length: int, uri: str) -> bytes:
+    """Return at most `length` bytes of an object from `start`; `length` is not 0."""
+    try:
+        return obstore.get_range(store, key, start=start, length=length).to_bytes()
+    except (BaseError, OSError, ValueError) as e:
+        if past_the_end(e):
+            return b""
+        raise translated(e, Verb.READ, uri) from None
+
+
+def presigned(store: RemoteStore, key: str, seconds: int, uri: str) -> str:
+    """Return a signed URL for an object.
+
+    Raises:
+        InvalidInput: The store does not sign URLs.
+    """
+    if isinstance(store, MemoryStore):
+        raise unsigned(uri)
+    with translating(Verb.OPEN, uri):
+        return obstore.sign(store, "GET", key, timedelta(seconds=seconds))
+
+
 def _acceptable(mark: str) -> str:
-    """The mark, or one a little before it where obstore would take its last segment for a way out."""
+    """Return a start key for obstore: the mark, or a slightly smaller key if its last segment is `.` or `..`.
+
+    obstore refuses these segments.
+    """
     if mark.rpartition("/")[2] in (".", ".."):
         return mark[:-1] + "-~"
     return mark

@@ -1,1 +1,1 @@
-"""The command line `graveler`: the façade for people and scripts. The topmost layer; nothing imports it."""
+"""The command line `graveler`, for users and scripts. It is the topmost layer: nothing imports it."""

@@ -1,27 +1,31 @@
-"""The program `graveler`: its verbs, and how a run ends.
+"""The program `graveler`: its commands and exit codes.
 
-Exit codes: 0 done; 1 an error, told in one line on stderr; 2 wrong usage; 130 interrupted; 141 nobody reads the output.
-There is never a traceback.
+Exit codes: 0 success; 1 error, reported in one line on stderr; 2 wrong usage; 130 interrupted; 141 output pipe closed.
+No run ends with a traceback.
 """
 
 from __future__ import annotations
 
 import contextlib
+import inspect
 import io
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from graveler_core.cli import (
     branch,
+    check,
     cleaning,
     commit,
+    get,
     health,
     history,
     iam,
@@ -32,24 +36,16 @@ from graveler_core.cli import (
     migrate,
     moving,
     objects,
-    protection,
     put,
     repo,
+    stage,
     staged,
     tag,
     upkeep,
 )
-from graveler_core.cli.session import (
-    NOBODY_READS,
-    CommitterOption,
-    JsonOption,
-    LogFormatOption,
-    LogLevelOption,
-    Options,
-    StoreOption,
-)
-from graveler_core.cli.startup import leave_pandas_out
-from graveler_core.cli.terminal import visible
+from graveler_core.cli.options import Options, signature
+from graveler_core.cli.session import NOBODY_READS
+from graveler_core.documents.text import visible
 from graveler_core.errors import GravelerError
 from graveler_core.telemetry.secrets import without_passwords
 
@@ -58,53 +54,64 @@ INTERRUPTED = 130
 
 app = typer.Typer(
     name="graveler",
-    help="Git for data. Things are named graveler://repository/ref/path.",
+    help="Git for data. URIs have the form graveler://repository/ref/path.",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for _verbs in (objects, put, importing, staged, commit, merge, history, upkeep, moving, metrics, health):
-    _verbs.register(app)
-cleaning.register(app, repo.app)
-protection.register(branch.app, repo.app)
-for _name, _group in (
-    ("repo", repo.app),
-    ("branch", branch.app),
-    ("tag", tag.app),
-    ("kv", kv.app),
-    ("iam", iam.app),
-    ("migrate", migrate.app),
+for _verbs in (
+    objects,
+    get,
+    put,
+    stage,
+    importing,
+    staged,
+    commit,
+    merge,
+    history,
+    upkeep,
+    moving,
+    metrics,
+    health,
+    cleaning,
+    repo,
+    branch,
+    check,
+    tag,
+    kv,
+    iam,
+    migrate,
 ):
-    app.add_typer(_group, name=_name)
-
-
-def main() -> None:
-    """Run the program on the process's arguments, and exit."""
-    leave_pandas_out()
-    sys.exit(run(sys.argv[1:]))
+    app.add_typer(_verbs.app)
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run one command line; returns the exit code. Writes to `sys.stdout` and `sys.stderr`."""
+    """Run one command line. Write to `sys.stdout` and `sys.stderr`, and return the exit code."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # the descriptor was closed before the program began
-            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 - as long as the process
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 - stays open as long as the process runs
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
-        code = app(args=list(arguments) or ["--help"], prog_name="graveler", standalone_mode=False)
+        code = _program()(args=list(arguments) or ["--help"], prog_name="graveler", standalone_mode=False)
         sys.stdout.flush()
-    except SystemExit:  # typer leaves so where nobody reads a help text, with the code for errors
+    except SystemExit:  # typer exits with code 1 if the reader of a help text has closed the pipe
         code = NOBODY_READS
     except (Exception, KeyboardInterrupt) as error:
         code, message = _ending(error)
         if message:
             _tell(message)
     if code == NOBODY_READS:
-        _silence(sys.stdout)
+        _silence()
     elif code == INTERRUPTED:
         _tell("interrupted")
     return code if isinstance(code, int) else 0
+
+
+@cache
+def _program() -> Callable[..., Any]:
+    """Return the command with all verbs. Typer reads every signature to build it, which takes tens of milliseconds."""
+    return typer.main.get_command(app)
 
 
 def _version(asked: bool) -> None:
@@ -113,22 +120,21 @@ def _version(asked: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
-def _shared(  # noqa: PLR0913 - the options that all verbs share
+def _shared(
     ctx: typer.Context,
-    *,
-    store: StoreOption = None,
-    as_json: JsonOption = False,
-    committer: CommitterOption = None,
-    log_level: LogLevelOption = None,
-    log_format: LogFormatOption = None,
     version_asked: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True)] = False,
+    **options: Any,
 ) -> None:
-    ctx.obj = Options(store, as_json, committer, log_level, log_format)
+    ctx.obj = Options(**options)
+
+
+_context, _version_option, _ = inspect.signature(_shared, eval_str=True).parameters.values()
+_shared.__signature__ = signature([_context, _version_option], Options)  # type: ignore[attr-defined]
+app.callback()(_shared)
 
 
 def _ending(error: BaseException) -> tuple[int, str]:
-    """The exit code that an exception means, and what to tell."""
+    """Return the exit code for an exception, and the message to show."""
     match error:
         case KeyboardInterrupt():
             return INTERRUPTED, ""
@@ -159,8 +165,12 @@ def _tell(message: str) -> None:
         print(f"error: {visible(without_passwords(message.strip()))}", file=sys.stderr, flush=True)
 
 
-def _silence(stream: object) -> None:
-    """Let what is still buffered go nowhere, so that the interpreter does not complain at exit."""
-    with contextlib.suppress(OSError, ValueError, io.UnsupportedOperation):
-        if isinstance(stream, io.TextIOWrapper):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+def _silence() -> None:
+    """Discard the buffered output of the process, so that the interpreter does not report an error at exit.
+
+    A stream that a caller has put in the place of `sys.stdout` keeps its descriptor.
+    """
+    own = sys.__stdout__
+    with contextlib.suppress(OSError, ValueError):
+        if own is not None and sys.stdout is own:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), own.fileno())

@@ -1,4 +1,4 @@
-"""`graveler branch …`: create, list, delete and undelete branches."""
+"""`graveler branch …`: create, list, delete, undelete and protect branches."""
 
 from __future__ import annotations
 
@@ -6,12 +6,20 @@ from typing import Annotated
 
 import typer
 
+from graveler_core.cli.output import Column, View
+from graveler_core.cli.repo import RepositoryUri
 from graveler_core.cli.session import Session, verb
 from graveler_core.cli.terminal import SHORT_ID
 from graveler_core.cli.uri import ref_in, ref_uri, repository_uri
-from graveler_core.cli.views import BRANCHES, branch_document
+from graveler_core.cli.views import BRANCHES
+from graveler_core.documents.values import Document
+from graveler_core.documents.versions import branch_document
 
-app = typer.Typer(help="Create, list, delete and undelete branches.")
+app = typer.Typer(name="branch", help="Create, list, delete and undelete branches.")
+PatternUri = Annotated[
+    str, typer.Argument(metavar="URI", help="graveler://repository/pattern: main, 'release-*', 'v?', '[ab]*'.")
+]
+Rule = tuple[str, tuple[str, ...]]
 BranchUri = Annotated[str, typer.Argument(metavar="URI", help="graveler://repository/branch")]
 
 
@@ -22,7 +30,10 @@ def create(
     source: Annotated[
         str | None,
         typer.Option(
-            "--source", "-s", metavar="REF", help="Where it starts: main~1, or a URI; else the default branch."
+            "--source",
+            "-s",
+            metavar="REF",
+            help="Ref at which it starts: main~1, or a URI. Default: the default branch.",
         ),
     ] = None,
 ) -> None:
@@ -41,8 +52,8 @@ def create(
 
 
 @verb(app, "list")
-def list_(session: Session, uri: Annotated[str, typer.Argument(metavar="URI", help="graveler://repository")]) -> None:
-    """List the branches of a repository, by name, with their head commits.
+def list_(session: Session, uri: RepositoryUri) -> None:
+    """List the branches of a repository with their head commits, sorted by name.
 
     JSON: a line for each with id, commit_id.
     """
@@ -53,9 +64,9 @@ def list_(session: Session, uri: Annotated[str, typer.Argument(metavar="URI", he
 def delete(
     session: Session,
     uri: BranchUri,
-    message: Annotated[str, typer.Option("--message", "-m", metavar="TEXT", help="Why, for the reflog.")] = "",
+    message: Annotated[str, typer.Option("--message", "-m", metavar="TEXT", help="Reason, for the reflog.")] = "",
 ) -> None:
-    """Delete a branch, with what is uncommitted on it. `graveler branch undelete` brings its commits back.
+    """Delete a branch and its uncommitted changes. `graveler branch undelete` restores the branch and its commits.
 
     JSON: one document with deleted (the branch).
     """
@@ -67,7 +78,7 @@ def delete(
 
 @verb(app, "undelete")
 def undelete(session: Session, uri: BranchUri) -> None:
-    """Create a branch anew where it was when it was deleted last. What was uncommitted on it stays gone.
+    """Restore a deleted branch at its last head. Its uncommitted changes are not restored.
 
     JSON: one document with id, commit_id.
     """
@@ -75,3 +86,64 @@ def undelete(session: Session, uri: BranchUri) -> None:
     with session.working("undeleting the branch"):
         record = session.repository(target).undelete_branch(target.ref).record()
     session.out.result(branch_document(record), f"undeleted branch {target.ref} at {record.commit_id[:SHORT_ID]}")
+
+
+@verb(app, "protect")
+def protect(
+    session: Session,
+    uri: PatternUri,
+    block: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--block", "-b", metavar="WHAT", help="Operation to block: write, commit, merge or force. May be repeated."
+        ),
+    ] = None,
+) -> None:
+    """Protect the branches whose names match a pattern.
+
+    The operations given with --block are refused; by default, all except merge. A rule with the same pattern is
+    replaced.
+
+    JSON: a line for each rule of the repository with type ("protection"), pattern, blocks.
+    """
+    target = ref_uri(uri)
+    with session.working("protecting"):
+        repository = session.repository(target)
+        rules = repository.protect(target.ref, block) if block else repository.protect(target.ref)
+    session.out.rows(rules.items(), RULES)
+
+
+@verb(app, "unprotect")
+def unprotect(session: Session, uri: PatternUri) -> None:
+    """Remove the protection rule with exactly this pattern.
+
+    JSON: a line for each remaining rule with type ("protection"), pattern, blocks.
+    """
+    target = ref_uri(uri)
+    with session.working("removing the rule"):
+        rules = session.repository(target).unprotect(target.ref)
+    session.out.rows(rules.items(), RULES)
+
+
+@verb(app, "protections")
+def protections(session: Session, uri: RepositoryUri) -> None:
+    """List the protection rules of a repository, sorted by pattern.
+
+    JSON: a line for each rule with type ("protection"), pattern, blocks ("write", "commit", "merge", "force").
+    """
+    session.out.rows(session.repository(repository_uri(uri)).protection().items(), RULES)
+
+
+def rule_document(rule: Rule) -> Document:
+    """Return the document of a rule: `type` ("protection"), `pattern`, `blocks` ("write", "commit", "merge",
+    "force")."""
+    pattern, blocks = rule
+    return {"type": "protection", "pattern": pattern, "blocks": list(blocks)}
+
+
+RULES: View[Rule] = View(
+    columns=(Column("pattern", style="bold", folds=True), Column("blocks", people=", ".join, machines=",".join)),
+    cells=lambda rule: rule,
+    document=rule_document,
+    empty="no rules",
+)

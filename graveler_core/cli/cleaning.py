@@ -1,4 +1,4 @@
-"""`graveler clean`, `graveler repo undelete`: removing for good what deletions left, and taking a deletion back."""
+"""`graveler clean`, `graveler repo undelete`: remove leftovers permanently, and restore a deleted repository."""
 
 from __future__ import annotations
 
@@ -6,37 +6,39 @@ from typing import Annotated
 
 import typer
 
+from graveler_core.cli import repo
 from graveler_core.cli.deleted import CALL, cleaned_document, cleaned_text, tell_failures
 from graveler_core.cli.repo import RepositoryUri
 from graveler_core.cli.session import Session, verb
 from graveler_core.cli.spans import span
 from graveler_core.cli.uri import repository_uri
-from graveler_core.cli.views import repository_document
+from graveler_core.documents.versions import repository_document
+
+app = typer.Typer()
 
 
-def register(app: typer.Typer, repositories: typer.Typer) -> None:
-    """Add these verbs to the application and to the group `repo`."""
-    verb(app, "clean")(clean)
-    verb(repositories, "undelete")(undelete)
-
-
+@verb(app, "clean")
 def clean(  # noqa: PLR0913 - the command line's own options
     session: Session,
-    uri: Annotated[str | None, typer.Argument(metavar="[URI]", help="graveler://repository; else the store.")] = None,
+    uri: Annotated[
+        str | None, typer.Argument(metavar="[URI]", help="graveler://repository. Default: the whole store.")
+    ] = None,
     *,
-    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Say what would be removed.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Only report what would be removed.")] = False,
     undelete_within: Annotated[
-        str, typer.Option(metavar="TIME", help="Leave repositories that were deleted so lately: 7d, 36h, 90m.")
+        str, typer.Option(metavar="TIME", help="Keep repositories that were deleted within this time: 7d, 36h, 90m.")
     ] = "7d",
-    limit: Annotated[int | None, typer.Option(metavar="N", min=1, help="Look at so many things at most.")] = None,
-    after: Annotated[str | None, typer.Option(metavar="TOKEN", help="Go on where a limit ended.")] = None,
+    limit: Annotated[int | None, typer.Option(metavar="N", min=1, help="Maximum number of items to examine.")] = None,
+    after: Annotated[str | None, typer.Option(metavar="TOKEN", help="Continue after a run that --limit ended.")] = None,
 ) -> None:
-    """Remove for good what deleted repositories, crashes and committed layers left behind. Touches nothing in use.
+    """Remove permanently what deleted repositories, crashes and committed layers left behind. Keeps everything in use.
 
-    May be run at any time, beside anything. Exit code 1 if something failed; the rest is done all the same.
+    It may be run at any time, also concurrently with other work. Exit code 1 if an item failed; the other items are
+    still removed.
 
     JSON: one document with dry_run; removed: repositories, deletions, layers, rows, files, records, keys, counters,
-    claims; left: waiting, late, contested, failed; failures (pairs of what and why); next (the token, or null).
+    claims; left: waiting, late, contested, failed; failures (pairs of item and reason); next (the token for --after, or
+    null).
     """
     from graveler_core.engine.cleaning import Cleaned
 
@@ -61,14 +63,18 @@ def clean(  # noqa: PLR0913 - the command line's own options
     tell_failures(session, done)
 
 
+@verb(repo.app, "undelete")
 def undelete(
     session: Session,
     uri: RepositoryUri,
-    uid: Annotated[str | None, typer.Option(metavar="UID", help="Which one; else the one deleted last.")] = None,
+    uid: Annotated[
+        str | None, typer.Option(metavar="UID", help="Uid of the repository. Default: the one that was deleted last.")
+    ] = None,
 ) -> None:
-    """Bring back a deleted repository with its branches, tags, commits and what is uncommitted.
+    """Restore a deleted repository with its branches, tags, commits and uncommitted changes.
 
-    Possible until a cleaner takes it, a week after the deletion unless said otherwise; see `repo list --deleted`.
+    This is possible until `graveler clean` removes its data, by default a week after the deletion. `repo list
+    --deleted` lists the deleted repositories.
 
     JSON: one document with id, storage_namespace, default_branch, creation_date.
     """

@@ -1,4 +1,4 @@
-"""Deleted repositories on the command line: how they are shown, how one is emptied, and what a cleaner did."""
+"""Deleted repositories on the command line: show them, remove their data, and report what a cleaner did."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from graveler_core.cli.output import Column, Document, View
+from graveler_core.cli.output import Column, View
 from graveler_core.cli.session import Session
-from graveler_core.cli.terminal import time_for_machines, time_for_people
+from graveler_core.cli.terminal import time_for_people
+from graveler_core.documents.values import Document, time_for_machines
 from graveler_core.errors import NotFound
 
 if TYPE_CHECKING:
@@ -20,13 +21,13 @@ if TYPE_CHECKING:
     from graveler_core.model.entities import DeletedRepository
 
 CALL = 10_000
-"""How many things a cleaner looks at in one call; the next one goes on from there."""
+"""Maximum number of items that one call of the cleaner examines. The next call continues from there."""
 POLL_SECONDS = 5.0
 FAILED = 1
 """Exit code when something could not be removed."""
 _NAMES = {
     "repositories": "repositories",
-    "deletions": "names set free",
+    "deletions": "names released",
     "layers": "staged layers",
     "rows": "rows",
     "files": "files",
@@ -35,16 +36,21 @@ _NAMES = {
     "counters": "counters",
     "claims": "namespaces",
 }
-_LEFT = {"waiting": "that can be restored", "late": "that somebody may still write to", "contested": "in other hands"}
+_LEFT = {
+    "waiting": "that can be restored",
+    "late": "that a process may still write to",
+    "contested": "that another cleaner works on",
+}
 
 
 def restorable(entry: DeletedRepository) -> bool:
-    """Whether `repo undelete` can bring it back, if nothing else bears its name."""
+    """Return `True` if `repo undelete` can restore the repository while its name is free."""
     return entry.state != "purging" and entry.repository.was_active
 
 
 def deleted_document(entry: DeletedRepository) -> Document:
-    """`type` ("deleted"), `id`, `uid`, `state` ("deleted", "purging", "restoring"), `since`, `restorable`,
+    """Return the document of a deleted repository: `type` ("deleted"), `id`, `uid`, `state` ("deleted", "purging",
+    "restoring"), `since`, `restorable`,
     `storage_namespace`."""
     return {
         "type": "deleted",
@@ -78,9 +84,9 @@ DELETED: View[DeletedRepository] = View(
 
 
 def deleted_now(session: Session, name: str) -> str:
-    """Delete a repository, or complete its deletion; gives its uid."""
+    """Delete a repository, or complete its deletion. Return its uid."""
     uid = None
-    with suppress(NotFound):  # it may be half deleted, or half migrated
+    with suppress(NotFound):  # its deletion or migration may be incomplete
         uid = session.graveler.repository(name).uid
     session.graveler.delete_repository(name)
     if uid is not None:
@@ -90,17 +96,17 @@ def deleted_now(session: Session, name: str) -> str:
 
 
 def emptied(session: Session, name: str, uid: str, *, alone: bool) -> Cleaned:
-    """Empty a deleted repository for good, once nobody can write to it any more; gives what was removed.
+    """Remove the data of a deleted repository permanently, as soon as no process can write to it any more.
 
     Args:
-        alone: Nobody is at work on it, so there is nobody to wait for.
+        alone: Assert that no process uses the repository, so that there is no need to wait.
     """
     from graveler_core.engine.cleaning import Cleaned, CleaningPlan
 
     late = timedelta(0) if alone else CleaningPlan().late
     done, at = Cleaned(), None
-    what = f"waiting until nobody writes any more ({late.total_seconds() / 60:g} minutes), then emptying"
-    with session.working("emptying" if alone else what) as progress:
+    what = f"waiting until no process can write ({late.total_seconds() / 60:g} minutes), then removing the data"
+    with session.working("removing the data" if alone else what) as progress:
         while True:
             step = session.graveler.clean(
                 repository=name,
@@ -120,7 +126,7 @@ def emptied(session: Session, name: str, uid: str, *, alone: bool) -> Cleaned:
 
 
 def tell_failures(session: Session, done: Cleaned) -> None:
-    """Name what failed, and end the program with a code that says so."""
+    """Print the items that failed, and exit with code 1 if there are any."""
     for what, why in done.failures:
         session.out.say(f"failed: {what}: {why}")
     if done.failed:
@@ -128,12 +134,12 @@ def tell_failures(session: Session, done: Cleaned) -> None:
 
 
 def cleaned_document(done: Cleaned) -> Document:
-    """The fields of `engine.cleaning.Cleaned`."""
+    """Return the document of a cleaner run: the fields of `engine.cleaning.Cleaned`."""
     return asdict(done)
 
 
 def cleaned_text(done: Cleaned) -> str:
-    """What was removed and what was left, in a line."""
+    """Return one line about the items that were removed and left."""
     removed = [f"{getattr(done, name):,} {words}" for name, words in _NAMES.items() if getattr(done, name)]
     left = [f"{getattr(done, name):,} {words}" for name, words in _LEFT.items() if getattr(done, name)]
     parts = [f"{'would remove' if done.dry_run else 'removed'} {', '.join(removed) or 'nothing'}"]

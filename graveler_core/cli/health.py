@@ -1,4 +1,4 @@
-"""`graveler diagnostics`, `doctor`: what a store looks like, for people who look from afar, and what is wrong."""
+"""`graveler diagnostics`, `doctor`: collect diagnostic data of a store, and find problems."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from graveler_core.cli.output import Column, Document, Shape, View
+from graveler_core.cli.output import Column, Shape, View
 from graveler_core.cli.session import Session, verb
-from graveler_core.cli.terminal import visible
 from graveler_core.cli.uri import repository_uri
+from graveler_core.documents.text import visible
+from graveler_core.documents.values import Document
 from graveler_core.errors import GravelerError, InvalidInput
 from graveler_core.kv.display import without_password
 from graveler_core.telemetry.secrets import without_passwords
@@ -21,40 +22,48 @@ from graveler_core.telemetry.secrets import without_passwords
 if TYPE_CHECKING:
     from graveler_core.diagnostics.doctor.diagnosis import Diagnosis, Examined
 
-ILL = 1
-"""Exit code where something is wrong."""
-UNSEEN = 2
-"""Exit code where nothing was found, and not all could be looked at."""
-BudgetOption = Annotated[float, typer.Option(metavar="SECONDS", help="Time for all of it; what is missing is said.")]
+PROBLEM_FOUND = 1
+"""Exit code when a problem was found."""
+INCOMPLETE = 2
+"""Exit code when no problem was found, but the examination is incomplete."""
+BudgetOption = Annotated[
+    float, typer.Option(metavar="SECONDS", help="Time limit. Parts that are missing because of it are named.")
+]
 RepositoryOption = Annotated[
-    str | None, typer.Option(metavar="NAME", help="Only this repository, and the store: flights or graveler://flights.")
+    str | None,
+    typer.Option(metavar="NAME", help="Examine only the store and this repository: flights or graveler://flights."),
 ]
 
 
-def register(app: typer.Typer) -> None:
-    """Add these verbs to the application."""
-    verb(app, "diagnostics")(diagnostics)
-    verb(app, "doctor")(doctor)
+app = typer.Typer()
 
 
+@verb(app, "diagnostics")
 def diagnostics(
     session: Session,
     *,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="A new .zip; else named by the time, here.")
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="New .zip file. Default: a name with the time, in the current directory.",
+        ),
     ] = None,
     budget: BudgetOption = 60.0,
     repository: RepositoryOption = None,
     with_user_data: Annotated[
-        bool, typer.Option("--with-user-data", help="Messages and committers of heads, removed prefixes, too.")
+        bool, typer.Option("--with-user-data", help="Include messages and committers of heads, and removed prefixes.")
     ] = False,
 ) -> None:
-    """Write an archive of counts, states, layers, pressure, versions and settings, for whoever looks for what is wrong.
+    """Write an archive with counts, states, layers, pressure, versions and settings, for support.
 
-    Reads only. No secret is in it, nor paths, contents or messages; names of repositories and branches are.
+    Changes nothing. The archive contains names of repositories and branches, but no secrets, paths, contents or
+    messages.
 
-    JSON: one document with path, sections (how many), errors (things that could not be read), incomplete (names of
-    sections).
+    JSON: one document with path, sections (number of sections), errors (number of items that could not be read),
+    incomplete (names of sections).
     """
     path = output or Path(f"graveler-diagnostics-{datetime.now(UTC):%Y%m%dT%H%M%SZ}.zip")
     settings = session.settings.shown()
@@ -74,20 +83,21 @@ def diagnostics(
     session.out.result(document, f"wrote {written.sections} sections to {written.path}{missing}")
 
 
+@verb(app, "doctor")
 def doctor(
     session: Session,
     *,
-    deep: Annotated[bool, typer.Option("--deep", help="Read all that is stored, as fsck --deep does.")] = False,
+    deep: Annotated[bool, typer.Option("--deep", help="Read all stored data, like fsck --deep.")] = False,
     budget: BudgetOption = 60.0,
     repository: RepositoryOption = None,
 ) -> None:
-    """Say what is wrong, why it matters, and the command that mends it. Changes nothing.
+    """Find problems, and show for each its consequence and the command that repairs it. Changes nothing.
 
-    Exit code 0 if all was looked at and nothing is wrong, 1 if something is, 2 if nothing was found and not all could
-    be looked at.
+    Exit code 0 if everything was examined and no problem was found, 1 if a problem was found, 2 if no problem was found
+    but not everything could be examined.
 
     JSON: a line for each finding with type ("diagnosis"), ailment, severity ("critical", "warning", "notice"), where,
-    what, why, remedy, command (a list of words); then for each thing that was not looked at to its end a line with type
+    what, why, remedy, command (a list of words); then a line for each part that was not fully examined, with type
     ("unseen"), what, why.
     """
     name = _name(repository)
@@ -98,12 +108,12 @@ def doctor(
         raise
     except GravelerError as e:
         _tell_error(e)
-        raise typer.Exit(UNSEEN) from e
+        raise typer.Exit(INCOMPLETE) from e
     _show(session, examined)
     if examined.found:
-        raise typer.Exit(ILL)
+        raise typer.Exit(PROBLEM_FOUND)
     if examined.unseen:
-        raise typer.Exit(UNSEEN)
+        raise typer.Exit(INCOMPLETE)
 
 
 def _show(session: Session, examined: Examined) -> None:
@@ -118,14 +128,14 @@ def _show(session: Session, examined: Examined) -> None:
         out.rows(examined.found, view(store))
     for what, why in examined.unseen:
         out.document({"type": "unseen", "what": what, "why": why})
-        out.say(f"not looked at to its end: {what}: {why}")
+        out.say(f"not fully examined: {what}: {why}")
 
 
 def _lines(found: Diagnosis, store: str | None) -> Iterator[str]:
-    """A finding as people read it."""
+    """Yield the lines of text that describe a finding."""
     yield f"{found.severity.value}: {found.where}: {found.what} ({found.ailment.value})"
     yield f"    {found.why}"
-    yield f"    to mend it: {found.remedy}"
+    yield f"    to repair it: {found.remedy}"
     if found.command:
         yield f"    $ {shlex.join(command(found, store))}"
         if store is not None and without_password(store) != store:
@@ -133,10 +143,11 @@ def _lines(found: Diagnosis, store: str | None) -> Iterator[str]:
 
 
 def command(found: Diagnosis, store: str | None) -> tuple[str, ...]:
-    """The words of the command that mends.
+    """Return the words of the command that repairs the problem.
 
     Args:
-        store: URL that it must name too, as it was given; left out where it may hold a secret.
+        found: The problem.
+        store: URL given with --store, which is added to the command unless it may contain a secret.
     """
     words = found.command
     named = store is not None and without_password(store) == store
@@ -144,7 +155,7 @@ def command(found: Diagnosis, store: str | None) -> tuple[str, ...]:
 
 
 def view(store: str | None) -> View[Diagnosis]:
-    """How findings are written for programs.
+    """Return the view of findings for programs.
 
     Args:
         store: As for `command`.

@@ -1,4 +1,4 @@
-"""`graveler log`, `commits`, `reflog`, `diff`: what happened, and what differs."""
+"""`graveler log`, `commits`, `reflog`, `diff`: history of a repository, and differences between refs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from graveler_core.cli.objects import Limit
 from graveler_core.cli.reference_views import REFLOG
 from graveler_core.cli.session import Session, verb
 from graveler_core.cli.uri import Uri, parse, ref_in, ref_range, ref_uri, repository_uri
-from graveler_core.cli.views import CHANGES, COMMITS, LOG, LOG_WITH_CHANGES, LOG_WITH_COUNTS, summary_document
+from graveler_core.cli.views import CHANGES, COMMITS, LOG, LOG_WITH_CHANGES, LOG_WITH_COUNTS
+from graveler_core.documents.versions import summary_document
 from graveler_core.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -19,42 +20,47 @@ if TYPE_CHECKING:
     from graveler_core.model.changes import Change
 
 
-def register(app: typer.Typer) -> None:
-    """Add these verbs to the application."""
-    for name, function in (("log", log), ("commits", commits), ("reflog", reflog), ("diff", diff)):
-        verb(app, name)(function)
+app = typer.Typer()
 
 
+@verb(app, "log")
 def log(  # noqa: PLR0913 - the command line's own options
     session: Session,
     uri: Annotated[str, typer.Argument(metavar="URI", help="graveler://repository/ref")],
     *,
     since: Annotated[
-        str | None, typer.Option(metavar="REF", help="Leave out what this ref has: v1, main~5, or a URI.")
+        str | None, typer.Option(metavar="REF", help="Leave out commits that this ref has: v1, main~5, or a URI.")
     ] = None,
-    path: Annotated[str, typer.Option(metavar="PREFIX", help="Only commits that changed a path beginning so.")] = "",
-    first_parent: Annotated[bool, typer.Option("--first-parent", help="Leave out what merges brought in.")] = False,
-    stat: Annotated[bool, typer.Option("--stat", help="Count what each commit added, changed, removed.")] = False,
-    changes: Annotated[bool, typer.Option("--changes", help="List what each commit changed.")] = False,
+    path: Annotated[
+        str, typer.Option(metavar="PREFIX", help="Only commits that changed a path with this prefix.")
+    ] = "",
+    first_parent: Annotated[
+        bool, typer.Option("--first-parent", help="Follow only the first parent of each commit.")
+    ] = False,
+    stat: Annotated[
+        bool, typer.Option("--stat", help="Count the paths that each commit added, changed and removed.")
+    ] = False,
+    changes: Annotated[bool, typer.Option("--changes", help="List the changes of each commit.")] = False,
     after: Annotated[
-        str | None, typer.Option(metavar="TOKEN", help="Go on behind the commit that has this token in JSON.")
+        str | None,
+        typer.Option(metavar="TOKEN", help="Continue after the commit that has this token in the JSON output."),
     ] = None,
-    limit: Annotated[int | None, typer.Option("--limit", "-n", metavar="N", min=0, help="At most so many commits.")] = (
-        None
-    ),
+    limit: Annotated[
+        int | None, typer.Option("--limit", "-n", metavar="N", min=0, help="Maximum number of commits.")
+    ] = (None),
 ) -> None:
-    """List the commits that lead to a ref, newest first.
+    """List the ancestors of a ref, newest first.
 
-    A commit's changes are those against its first parent: of a merge, what it brought in. With --path, --stat and
-    --changes tell of the paths that begin so. A token is for a log of the same ref, --since, --path and --first-parent,
-    and goes on from the commits they named then.
+    The changes of a commit are the differences from its first parent; for a merge, they are the merged changes. With
+    --path, --stat and --changes show only paths with that prefix. A token is valid for a log of the same ref, --since,
+    --path and --first-parent. It continues the log even if the refs have moved since.
 
-    JSON: a line for each with type ("commit"), id, message, committer, creation_date, parents, metadata, generation,
-    token; with --stat also changes: an object with added, changed, removed. With --changes each is followed by its
-    changes, as `diff` writes them, with commit (the id).
+    JSON: a line for each commit with type ("commit"), id, message, committer, creation_date, parents, metadata,
+    generation, token; with --stat also changes: an object with added, changed, removed. With --changes each commit is
+    followed by its changes, in the format of `diff`, with commit (the id).
     """
     if stat and changes:
-        raise InvalidInput("--stat and --changes: one of them, not both")
+        raise InvalidInput("--stat and --changes: cannot be combined")
     target = ref_uri(uri)
     end = None if since is None else ref_in(target.repository, since)
     found = session.repository(target).log(
@@ -66,26 +72,27 @@ def log(  # noqa: PLR0913 - the command line's own options
         session.out.rows(found, LOG_WITH_COUNTS if stat else LOG)
 
 
+@verb(app, "reflog")
 def reflog(
     session: Session,
     uri: Annotated[str, typer.Argument(metavar="URI", help="graveler://repository, or graveler://repository/name")],
     *,
     after: Annotated[
-        str, typer.Option(metavar="TOKEN", help="Go on behind the event that has this token in JSON.")
+        str, typer.Option(metavar="TOKEN", help="Continue after the event that has this token in the JSON output.")
     ] = "",
-    limit: Annotated[int | None, typer.Option("--limit", "-n", metavar="N", min=0, help="At most so many events.")] = (
-        None
-    ),
+    limit: Annotated[
+        int | None, typer.Option("--limit", "-n", metavar="N", min=0, help="Maximum number of events.")
+    ] = (None),
     mend: Annotated[
-        bool, typer.Option("--mend", help="Set a damaged log back to the newest of its commits that is whole.")
+        bool, typer.Option("--mend", help="Repair a damaged log: set it back to its newest intact commit.")
     ] = False,
 ) -> None:
-    """List what happened to branches and tags, newest first: created, deleted, assigned (a hard reset).
+    """List events of branches and tags, newest first: created, deleted, assigned (by a hard reset).
 
-    Of one name, which nothing needs to bear any more, also the newest moves of its branches.
+    For one name, also list the newest moves of the branch. The branch or tag may have been deleted.
 
-    JSON: a line for each with type ("event"), time, kind ("created", "deleted", "assigned", "moved"), ref_type
-    ("branch", "tag"), ref, before, after (commits or null), by, message, token. With --mend one document with mended.
+    JSON: a line for each event with type ("event"), time, kind ("created", "deleted", "assigned", "moved"), ref_type
+    ("branch", "tag"), ref, before, after (commits or null), by, message, token. With --mend: one document with mended.
     """
     target = parse(uri)
     if target.path:
@@ -99,45 +106,54 @@ def reflog(
 
 def _mend(session: Session, target: Uri) -> None:
     if target.ref:
-        raise InvalidInput(f"--mend: is for a repository, as in graveler://{target.repository}")
+        raise InvalidInput(f"--mend: needs the URI of a repository, as in graveler://{target.repository}")
     with session.working("reading the log"):
         mended = session.repository(target).mend_reflog()
-    text = "set the log back to a commit that is whole" if mended else "the log is whole"
+    text = "set the log back to its newest intact commit" if mended else "the log is intact"
     session.out.result({"mended": mended}, text)
 
 
+@verb(app, "commits")
 def commits(
     session: Session,
     uri: Annotated[str, typer.Argument(metavar="URI", help="graveler://repository")],
     *,
     not_first_parent: Annotated[
-        bool, typer.Option("--not-first-parent", help="Only those that no commit has as its first parent. Reads all.")
+        bool,
+        typer.Option(
+            "--not-first-parent", help="Only commits that are not the first parent of any commit. Reads all commits."
+        ),
     ] = False,
-    after: Annotated[str, typer.Option(metavar="ID", help="Go on behind the commit of this id.")] = "",
+    after: Annotated[str, typer.Option(metavar="ID", help="Continue after the commit with this id.")] = "",
     limit: Limit = None,
 ) -> None:
-    """List all commits of a repository by id, also those that no branch and no tag leads to.
+    """List all commits of a repository, sorted by id, including those that no branch or tag reaches.
 
-    JSON: a line for each with type ("commit"), id, message, committer, creation_date, parents, metadata, generation.
+    JSON: a line for each commit with type ("commit"), id, message, committer, creation_date, parents, metadata,
+    generation.
     """
     repository = session.repository(repository_uri(uri))
     session.out.rows(repository.commits(after, limit, not_first_parent=not_first_parent), COMMITS)
 
 
+@verb(app, "diff", clusters=True)
 def diff(
     session: Session,
-    left: Annotated[str, typer.Argument(metavar="URI", help="graveler://repository/left..right, or the left ref")],
+    left: Annotated[str, typer.Argument(metavar="URI", help="graveler://repository/left..right, or the left ref.")],
     right: Annotated[str | None, typer.Argument(metavar="URI", help="The right ref, as a URI.")] = None,
-    stat: Annotated[bool, typer.Option("--stat", help="Count the paths, do not list them.")] = False,
+    stat: Annotated[bool, typer.Option("--stat", help="Count the paths instead of listing them.")] = False,
     limit: Limit = None,
 ) -> None:
-    """List the paths that differ from one ref to another: added, changed, removed. A prefix may follow the refs.
+    """List the paths that differ between two refs: added, changed, removed. A prefix may follow the refs.
 
-    With three dots, left...right, what the right ref changed since it left the left one: what merging it would bring.
+    Three dots, left...right, compare the right ref with the merge base of both: the changes that a merge would apply.
 
-    JSON: a line for each with type ("change"), path, kind ("added", "changed", "removed"), before, after; these two
-    are objects as `ls` writes them, or null. With --stat one document with type ("summary"), added, changed, removed.
+    JSON: a line for each path with type ("change"), path, kind ("added", "changed", "removed"), before, after. The last
+    two are objects in the format of `ls`, or null. With --stat: one document with type ("summary"), added, changed,
+    removed. With --cluster, which needs --stat, also the fields that `commit` adds.
     """
+    if session.cluster is not None and not stat:
+        raise InvalidInput("--cluster: needs --stat, because the paths are listed in this process")
     sides = ref_range(left, right)
     repository = session.repository(sides.left)
     refs, prefix, since = (sides.left.ref, sides.right.ref), sides.left.path, sides.since_merge_base
@@ -145,13 +161,13 @@ def diff(
         with session.working("comparing"):
             counts = repository.diff_summary(*refs, prefix, since_merge_base=since)
         text = f"{counts.added:,} added, {counts.changed:,} changed, {counts.removed:,} removed"
-        session.out.result({"type": "summary", **summary_document(counts)}, text)
+        session.result({"type": "summary", **summary_document(counts)}, text)
     else:
         session.out.rows(repository.diff(*refs, prefix, limit=limit, since_merge_base=since), CHANGES)
 
 
 def _with_changes(found: Iterable[LogEntry]) -> Iterator[tuple[LogEntry, Change | None]]:
-    """Each commit, then its changes one by one."""
+    """Yield each commit, then its changes one by one."""
     for entry in found:
         yield entry, None
         for change in entry.changes():

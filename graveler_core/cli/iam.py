@@ -1,6 +1,6 @@
-"""`graveler iam …`: users, groups, members and credentials; setting them up; asking what a user may.
+"""`graveler iam …`: setup, users, groups, members, credentials, attachments of policies, and simulation of requests.
 
-Policies stand in `policies.py`.
+The verbs for policies are in `policies.py`.
 """
 
 from __future__ import annotations
@@ -10,49 +10,36 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from graveler_core.cli import policies
-from graveler_core.cli.commit import pairs
-from graveler_core.cli.iam_views import (
-    CREDENTIALS,
-    GROUPS,
-    USERS,
-    decision_document,
-    decision_text,
-    entity_document,
-    new_credential_document,
-    new_credential_text,
-)
+from graveler_core.cli.iam_views import CREDENTIALS, GROUPS, USERS, decision_text, new_credential_text
+from graveler_core.cli.pairs import pairs
+from graveler_core.cli.policies import OfGroup, OfUser, Policy
 from graveler_core.cli.session import Session, verb
+from graveler_core.documents.access_control import decision_document, entity_document, new_credential_document
 
 if TYPE_CHECKING:
     from graveler_core.model.iam import NewCredential
 
 DENIED = 1
-"""Exit code when a user may not do what was asked about."""
-app = typer.Typer(help="Users, groups, policies and credentials: who may do what.")
-user = typer.Typer(help="Create, list and delete users.")
-group = typer.Typer(help="Create, list and delete groups.")
-member = typer.Typer(help="Add, remove and list members of groups.")
-credential = typer.Typer(help="Create, list and delete access keys of users.")
-for _name, _group in (
-    ("user", user),
-    ("group", group),
-    ("member", member),
-    ("policy", policies.app),
-    ("credential", credential),
-):
-    app.add_typer(_group, name=_name)
-policies.register(app)
+"""Exit code of `simulate` when the action is denied."""
+app = typer.Typer(name="iam", help="Manage users, groups, policies and credentials.")
+user = typer.Typer(name="user", help="Create, list and delete users.")
+group = typer.Typer(name="group", help="Create, list and delete groups.")
+member = typer.Typer(name="member", help="Add, remove and list members of groups.")
+credential = typer.Typer(name="credential", help="Create, list and delete access keys of users.")
+for _group in (user, group, member, policies.app, credential):
+    app.add_typer(_group)
 
 User = Annotated[str, typer.Argument(metavar="USER", help="Name of a user.")]
 Group = Annotated[str, typer.Argument(metavar="GROUP", help="Name of a group.")]
-Prefix = Annotated[str, typer.Option(metavar="TEXT", help="Only names that begin so.")]
+Prefix = Annotated[str, typer.Option(metavar="TEXT", help="Only names with this prefix.")]
 
 
 @verb(app, "setup")
 def setup(session: Session, admin: User) -> None:
-    """Give an open store users: preset groups and policies, and an administrator. Then all must say who they are.
+    """Turn on access control: create preset groups and policies, and an administrator. Then all users need an access
+    key.
 
-    The access key is shown once, before the store is closed; keep its secret.
+    The access key of the administrator is shown once, before access control is turned on. Keep its secret.
 
     JSON: one document with user, access_key_id, secret, creation_date.
     """
@@ -68,16 +55,23 @@ def setup(session: Session, admin: User) -> None:
 def simulate(  # noqa: PLR0913 - the command line's own options
     session: Session,
     name: User,
-    action: Annotated[str, typer.Argument(metavar="ACTION", help="As fs:ReadObject.")],
-    resource: Annotated[str, typer.Argument(metavar="RESOURCE", help="ARN of one thing.")],
+    action: Annotated[str, typer.Argument(metavar="ACTION", help="Action, such as fs:ReadObject.")],
+    resource: Annotated[str, typer.Argument(metavar="RESOURCE", help="ARN of one resource.")],
     *,
     context: Annotated[
         list[str] | None,
-        typer.Option("--context", "-c", metavar="KEY=VALUE", help="As graveler:branch=main; may be repeated."),
+        typer.Option(
+            "--context",
+            "-c",
+            metavar="KEY=VALUE",
+            help="Value for conditions, such as graveler:branch=main. May be repeated.",
+        ),
     ] = None,
-    prefix: Annotated[bool, typer.Option("--prefix", help="All whose ARNs begin with RESOURCE are meant.")] = False,
+    prefix: Annotated[
+        bool, typer.Option("--prefix", help="Check all resources whose ARNs begin with RESOURCE.")
+    ] = False,
 ) -> None:
-    """Say whether a user may do something, and which statement of which policy says so. Exit code 1 if it may not.
+    """Check if a user may do an action, and show the statement that decides. Exit code 1 if it is denied.
 
     JSON: one document with allowed, by (a policy, or null), statement (from 1, or null).
     """
@@ -89,9 +83,31 @@ def simulate(  # noqa: PLR0913 - the command line's own options
         raise typer.Exit(DENIED)
 
 
+@verb(app, "attach")
+def attach(session: Session, name: Policy, user: OfUser = None, group: OfGroup = None) -> None:
+    """Attach a policy to a user or a group.
+
+    JSON: one document with policy, user, group; one of the latter is null.
+    """
+    with session.working("attaching the policy"):
+        session.graveler.iam.attach_policy(name, user=user, group=group)
+    session.out.result({"policy": name, "user": user, "group": group}, f"attached policy {name} to {user or group}")
+
+
+@verb(app, "detach")
+def detach(session: Session, name: Policy, user: OfUser = None, group: OfGroup = None) -> None:
+    """Detach a policy from a user or a group.
+
+    JSON: one document with policy, user, group; one of the latter is null.
+    """
+    with session.working("detaching the policy"):
+        session.graveler.iam.detach_policy(name, user=user, group=group)
+    session.out.result({"policy": name, "user": user, "group": group}, f"detached policy {name} from {user or group}")
+
+
 @verb(user, "create")
 def create_user(session: Session, name: User) -> None:
-    """Create a user, who may do nothing yet.
+    """Create a user without permissions.
 
     JSON: one document with id, creation_date.
     """
@@ -102,16 +118,16 @@ def create_user(session: Session, name: User) -> None:
 
 @verb(user, "list")
 def list_users(session: Session, prefix: Prefix = "") -> None:
-    """List the users, by name.
+    """List users, sorted by name.
 
-    JSON: a line for each with id, creation_date.
+    JSON: a line for each user with id, creation_date.
     """
     session.out.rows(session.graveler.iam.users(prefix), USERS)
 
 
 @verb(user, "delete")
 def delete_user(session: Session, name: User) -> None:
-    """Delete a user with its access keys. Who goes on with one is refused within half a minute.
+    """Delete a user with its access keys. Processes that still use one are refused within half a minute.
 
     JSON: one document with deleted (the user).
     """
@@ -135,11 +151,11 @@ def create_group(session: Session, name: Group) -> None:
 def list_groups(
     session: Session,
     prefix: Prefix = "",
-    of: Annotated[str | None, typer.Option("--user", metavar="USER", help="Only those that this user is in.")] = None,
+    of: Annotated[str | None, typer.Option("--user", metavar="USER", help="Only groups of this user.")] = None,
 ) -> None:
-    """List the groups, by name.
+    """List groups, sorted by name.
 
-    JSON: a line for each with id, creation_date.
+    JSON: a line for each group with id, creation_date.
     """
     iam = session.graveler.iam
     session.out.rows(iam.groups(prefix) if of is None else iam.groups_of(of, prefix), GROUPS)
@@ -147,7 +163,7 @@ def list_groups(
 
 @verb(group, "delete")
 def delete_group(session: Session, name: Group) -> None:
-    """Delete a group. Its members stay, without its policies.
+    """Delete a group. Its members are kept, but lose its policies.
 
     JSON: one document with deleted (the group).
     """
@@ -158,38 +174,38 @@ def delete_group(session: Session, name: Group) -> None:
 
 @verb(member, "add")
 def add_member(session: Session, name: Group, who: User) -> None:
-    """Put a user into a group.
+    """Add a user to a group.
 
     JSON: one document with group, added (the user).
     """
     with session.working("adding the member"):
         session.graveler.iam.add_member(name, who)
-    session.out.result({"group": name, "added": who}, f"{who} is in group {name}")
+    session.out.result({"group": name, "added": who}, f"added {who} to group {name}")
 
 
 @verb(member, "remove")
 def remove_member(session: Session, name: Group, who: User) -> None:
-    """Take a user out of a group.
+    """Remove a user from a group.
 
     JSON: one document with group, removed (the user).
     """
     with session.working("removing the member"):
         session.graveler.iam.remove_member(name, who)
-    session.out.result({"group": name, "removed": who}, f"{who} is no more in group {name}")
+    session.out.result({"group": name, "removed": who}, f"removed {who} from group {name}")
 
 
 @verb(member, "list")
 def list_members(session: Session, name: Group, prefix: Prefix = "") -> None:
-    """List the members of a group, by name.
+    """List the members of a group, sorted by name.
 
-    JSON: a line for each with id, creation_date.
+    JSON: a line for each member with id, creation_date.
     """
     session.out.rows(session.graveler.iam.members(name, prefix), USERS)
 
 
 @verb(credential, "create")
 def create_credential(session: Session, name: User) -> None:
-    """Create an access key. Its secret is shown once, here.
+    """Create an access key. Its secret is shown only once.
 
     JSON: one document with user, access_key_id, secret, creation_date.
     """
@@ -202,16 +218,18 @@ def create_credential(session: Session, name: User) -> None:
 def list_credentials(session: Session, name: User) -> None:
     """List the access keys of a user.
 
-    JSON: a line for each with access_key_id, creation_date.
+    JSON: a line for each access key with access_key_id, creation_date.
     """
     session.out.rows(session.graveler.iam.credentials(name), CREDENTIALS)
 
 
 @verb(credential, "delete")
 def delete_credential(
-    session: Session, name: User, access_key: Annotated[str, typer.Argument(metavar="KEY", help="An access key.")]
+    session: Session,
+    name: User,
+    access_key: Annotated[str, typer.Argument(metavar="KEY", help="Id of the access key.")],
 ) -> None:
-    """Delete an access key. Who goes on with it is refused within half a minute.
+    """Delete an access key. Processes that still use it are refused within half a minute.
 
     JSON: one document with deleted (the access key).
     """

@@ -1,4 +1,4 @@
-"""`graveler kv …`: whole key-value stores, copied from one backend to another and compared."""
+"""`graveler kv …`: copy whole key-value stores between backends, and compare them."""
 
 from __future__ import annotations
 
@@ -6,21 +6,22 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from graveler_core.cli.output import Column, Document, View
-from graveler_core.cli.progress import Progress, Work
+from graveler_core.cli.output import Column, View
+from graveler_core.cli.progress import Progress, ProgressWork
 from graveler_core.cli.session import Session, verb
 from graveler_core.cli.terminal import bytes_for_people
+from graveler_core.documents.values import Document
 from graveler_core.kv.display import without_password
 
 if TYPE_CHECKING:
     from graveler_core.transfer.kv_copy import Copied
-    from graveler_core.transfer.kv_copy_compare import Amount, Difference
+    from graveler_core.transfer.kv_copy_compare import Amount, RowDifference
 
 DIFFERENT = 1
 """Exit code when two stores differ."""
-app = typer.Typer(help="Copy whole key-value stores between backends, and compare them.")
-From = Annotated[str, typer.Argument(metavar="FROM", help="URL of a key-value store, as --store takes it.")]
-To = Annotated[str, typer.Argument(metavar="TO", help="URL of another one.")]
+app = typer.Typer(name="kv", help="Copy whole key-value stores between backends, and compare them.")
+From = Annotated[str, typer.Argument(metavar="FROM", help="URL of a key-value store, in the format of --store.")]
+To = Annotated[str, typer.Argument(metavar="TO", help="URL of another key-value store.")]
 
 
 @verb(app, "copy")
@@ -28,20 +29,20 @@ def copy(
     session: Session,
     source: From,
     target: To,
-    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Say what would be copied.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Only report what would be copied.")] = False,
 ) -> None:
-    """Copy a whole store into an empty one, and compare both. A copy that did not end goes on where it was.
+    """Copy a whole store into an empty one, and compare both. Running it again continues an interrupted copy.
 
-    Nobody may write to FROM meanwhile, and nobody may use TO before the copy has ended. Repositories show in TO when
-    all of them are there. What lies in storage namespaces stays where it is.
+    Do not write to FROM during the copy, and do not use TO before the copy is complete. Repositories become visible in
+    TO when all of them are copied. Files in storage namespaces are not copied.
 
-    JSON: one document with from, to (URLs without passwords), repositories, deleted (that wait for the cleaner),
-    partitions, rows, size (bytes), resumed, dry_run.
+    JSON: one document with from, to (URLs without passwords), repositories, deleted (repositories that wait for the
+    cleaner), partitions, rows, size (bytes), resumed, dry_run.
     """
     import graveler_core
 
     session.log()
-    with Progress(Work("counting" if dry_run else "copying", unit="rows")) as progress:
+    with Progress(ProgressWork("counting" if dry_run else "copying", unit="rows")) as progress:
         copied = graveler_core.copy_store(source, target, dry_run=dry_run, progress=progress.advance)
     said = "would copy" if dry_run else "copied and compared"
     what = f"{copied.repositories:,} repositories, {_amount(copied.amount)}"
@@ -51,18 +52,18 @@ def copy(
 
 @verb(app, "verify")
 def verify(session: Session, source: From, target: To) -> None:
-    """Compare all that two stores hold. Changes nothing; nobody may write to them meanwhile.
+    """Compare all data of two stores. Does not change them. Do not write to the stores during the comparison.
 
     Exit code 1 if they differ.
 
-    JSON: a line for each partition that differs, with type ("difference"), partition, key, how ("missing" in TO,
-    "surplus" in TO, "changed"): of its first row that differs, and no more than 100 of them. If there are none, one
-    document with type ("equal"), partitions, rows, size (bytes).
+    JSON: a line for each of the first 100 partitions that differ, with type ("difference"), partition, and the key of
+    the first row that differs and how ("missing" in TO, "surplus" in TO, "changed"). If there are none, one document
+    with type ("equal"), partitions, rows, size (bytes).
     """
     import graveler_core
 
     session.log()
-    with Progress(Work("comparing", unit="rows")) as progress:
+    with Progress(ProgressWork("comparing", unit="rows")) as progress:
         found = graveler_core.compare_stores(source, target, progress=progress.advance)
     if found.differences:
         session.out.rows(found.differences, DIFFERENCES)
@@ -71,22 +72,24 @@ def verify(session: Session, source: From, target: To) -> None:
 
 
 def amount_document(amount: Amount) -> Document:
-    """`partitions`, `rows`, `size` in bytes."""
+    """Return the document of an amount: `partitions`, `rows`, `size` in bytes."""
     return {"partitions": amount.partitions, "rows": amount.rows, "size": amount.size}
 
 
 def copied_document(copied: Copied) -> Document:
-    """`repositories`, `deleted`, an amount's document, `resumed`."""
+    """Return the document of a copy: `repositories`, `deleted`, the fields of the amount, `resumed`."""
     counts = {"repositories": copied.repositories, "deleted": copied.deleted}
     return {**counts, **amount_document(copied.amount), "resumed": copied.resumed}
 
 
-def difference_document(difference: Difference) -> Document:
-    """`type` ("difference"), `partition`, `key`, `how` ("missing", "surplus" or "changed")."""
+def difference_document(difference: RowDifference) -> Document:
+    """Return the document of a difference: `type` ("difference"), `partition`, `key`, `how` ("missing", "surplus" or
+    "changed").
+    """
     return {"type": "difference", **dict(zip(("partition", "key", "how"), _cells(difference), strict=True))}
 
 
-def _cells(difference: Difference) -> tuple[str, str, str]:
+def _cells(difference: RowDifference) -> tuple[str, str, str]:
     partition, key = (part.decode(errors="backslashreplace") for part in (difference.partition, difference.key))
     return partition, key, difference.how.value
 
@@ -95,7 +98,7 @@ def _amount(amount: Amount) -> str:
     return f"{amount.rows:,} rows in {amount.partitions:,} partitions, {bytes_for_people(amount.size)}"
 
 
-DIFFERENCES: View[Difference] = View(
+DIFFERENCES: View[RowDifference] = View(
     columns=(Column("partition", folds=True), Column("key", folds=True), Column("how", style="red")),
     cells=_cells,
     document=difference_document,

@@ -1,7 +1,7 @@
-"""What the program logs while a verb runs: events of `graveler.…` to standard error, a line each.
+"""Logging of the program: events of the loggers `graveler.…`, one per line, on standard error.
 
-A program may configure logging where a library must not. As `logfmt` for people, as JSON for collectors; the fields are
-the same.
+A program may configure logging; a library must not. The formats are `logfmt` for people and JSON for log collectors.
+Both have the same fields.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterator, MutableMapping
 from contextlib import contextmanager
 from typing import Any, TextIO
 
-from graveler_core.cli.terminal import visible
+from graveler_core.documents.text import visible
 from graveler_core.errors import InvalidInput
 from graveler_core.telemetry.events import NAME
 
@@ -22,10 +22,10 @@ FORMATS = ("text", "json")
 
 @contextmanager
 def logged(level: str | None, form: str, stream: TextIO | None = None) -> Iterator[None]:
-    """Write events of at least this level inside the `with` statement; none where no level is given.
+    """Write events of at least this level inside the `with` statement. Without a level, write nothing.
 
     Raises:
-        InvalidInput: there is no such level or format.
+        InvalidInput: The level or the format is unknown.
     """
     if level is None:
         yield
@@ -63,5 +63,5 @@ def _formatter(form: str) -> logging.Formatter:
 
 
 def _on_a_line(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """Nothing that a terminal would act upon."""
+    """Replace control characters that a terminal would interpret."""
     return {name: visible(value) if isinstance(value, str) else value for name, value in event.items()}

@@ -1,4 +1,4 @@
-"""`graveler metrics`: tells Prometheus what is staged and what compactions did."""
+"""`graveler metrics`: serve metrics of staged changes and compactions to Prometheus."""
 
 from __future__ import annotations
 
@@ -8,30 +8,32 @@ import typer
 
 from graveler_core.cli.session import Session, verb
 
-
-def register(app: typer.Typer) -> None:
-    """Add this verb to the application."""
-    verb(app, "metrics")(metrics)
+app = typer.Typer()
 
 
+@verb(app, "metrics")
 def metrics(
     session: Session,
-    port: Annotated[int, typer.Option(metavar="N", min=0, max=65_535, help="0 for any that is free.")] = 9464,
-    address: Annotated[str, typer.Option(metavar="ADDRESS", help="Where to listen; 0.0.0.0 for everywhere.")] = (
-        "127.0.0.1"
-    ),
-    branches: Annotated[int, typer.Option(metavar="N", min=1, help="Tell of so many branches at most.")] = 1_000,
+    port: Annotated[
+        int, typer.Option(metavar="N", min=0, max=65_535, help="Port to listen on; 0 for any free port.")
+    ] = 9464,
+    address: Annotated[
+        str, typer.Option(metavar="ADDRESS", help="Address to listen on; 0.0.0.0 for all interfaces.")
+    ] = ("127.0.0.1"),
+    branches: Annotated[int, typer.Option(metavar="N", min=1, help="Maximum number of branches to report.")] = 1_000,
 ) -> None:
-    """Serve metrics to Prometheus over HTTP, until it is interrupted (Ctrl-C). They are read at each scrape.
+    """Serve metrics to Prometheus over HTTP until interrupted with Ctrl-C. They are read from the store at each scrape.
 
-    Whoever reaches the port may read them; names of repositories and branches are among them.
+    There is no authentication: everyone who can reach the port sees the names of repositories and branches.
 
-    JSON: one document with url, once it is served.
+    JSON: one document with url, written when the server is ready.
     """
-    from prometheus_client import CollectorRegistry
+    from graveler_core.extras import requires
 
-    from graveler_core.metrics import MetricsServer
+    with requires("metrics"):
+        from prometheus_client import CollectorRegistry
 
+        from graveler_core.metrics import MetricsServer
     registry = CollectorRegistry()
     with (
         session.connect(metrics=registry) as graveler,

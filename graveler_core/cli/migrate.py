@@ -1,4 +1,4 @@
-"""`graveler migrate …`: repositories out of a SQL database into the store, compared and verified."""
+"""`graveler migrate …`: migrate repositories from a SQL database into the store, compare and verify them."""
 
 from __future__ import annotations
 
@@ -7,48 +7,49 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from graveler_core.cli.output import Column, Document, View
-from graveler_core.cli.progress import Progress, Work
+from graveler_core.cli.output import Column, View
+from graveler_core.cli.progress import Progress, ProgressWork
 from graveler_core.cli.session import Session, verb
 from graveler_core.cli.uri import repository_uri
+from graveler_core.documents.values import Document
 from graveler_core.kv.display import without_password
 
 if TYPE_CHECKING:
-    from graveler_core.facade.migrating import MigratedId
-    from graveler_core.transfer.migration.report import Amounts, BrokenRow, Difference, Outcome
+    from graveler_core.facade.migration import MigratedId
+    from graveler_core.transfer.migration.report import Amounts, BrokenRow, MigrationDifference, MigrationOutcome
 
 DIFFERENT = 1
-"""Exit code when source and store differ, or not all could be migrated."""
-app = typer.Typer(help="Migrate repositories from a SQL database: compare, run, verify.")
+"""Exit code when source and store differ, or when a repository could not be migrated."""
+app = typer.Typer(name="migrate", help="Migrate repositories from a SQL database: compare, run, verify.")
 From = Annotated[
     str, typer.Argument(metavar="SOURCE", help="postgresql://user:password@host/database or sqlite:///path.")
 ]
 Names = Annotated[
     list[str] | None,
-    typer.Option("--repository", metavar="NAME", help="Only this one. May be repeated.", show_default=False),
+    typer.Option("--repository", metavar="NAME", help="Only this repository. May be repeated.", show_default=False),
 ]
 
 
 @verb(app, "compare")
 def compare(session: Session, source: From, repository: Names = None) -> None:
-    """Say how SOURCE and the store differ. Changes nothing. Exit code 1 if they do.
+    """List the differences between SOURCE and the store. Changes nothing. Exit code 1 if there are any.
 
-    JSON: a line for each difference, with type ("difference"), repository, entity ("repository", "branch", "tag",
+    JSON: a line for each difference with type ("difference"), repository, entity ("repository", "branch", "tag",
     "commit", "staged"), name, how ("missing" in the store, "surplus" there, "changed"), why. If there are none, one
-    document with type ("equal"), from, rows (that were compared).
+    document with type ("equal"), from, rows (number of rows compared).
     """
-    with Progress(Work("comparing", unit="rows")) as progress:
+    with Progress(ProgressWork("comparing", unit="rows")) as progress:
         found = session.graveler.compare_with(source, repository or (), progress=progress.advance)
         _tell(session, source, found, progress)
 
 
 @verb(app, "verify")
 def verify(session: Session, source: From, repository: Names = None) -> None:
-    """Say how what was migrated differs from SOURCE, contents of commits included. Changes nothing.
+    """List the differences between SOURCE and the migrated repositories, including the contents of commits.
 
-    Exit code 1 if it does. JSON as of compare, with the entity "metarange", too.
+    Changes nothing. Exit code 1 if there are differences. JSON: as for compare, also with the entity "metarange".
     """
-    with Progress(Work("verifying", unit="rows")) as progress:
+    with Progress(ProgressWork("verifying", unit="rows")) as progress:
         found = session.graveler.verify_against(source, repository or (), progress=progress.advance)
         _tell(session, source, found, progress)
 
@@ -59,29 +60,30 @@ def run(
     source: From,
     repository: Names = None,
     boundary_seed: Annotated[
-        int, typer.Option(metavar="N", min=0, help="That the trees of SOURCE were cut by.", show_default=True)
+        int, typer.Option(metavar="N", min=0, help="Boundary seed of the trees in SOURCE.", show_default=True)
     ] = 0,
-    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Check everything, write nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Check everything and write nothing.")] = False,
 ) -> None:
-    """Migrate repositories from SOURCE. What broke off is completed; what is there stays. Exit code 1 if any failed.
+    """Migrate repositories from SOURCE. Running it again completes an interrupted migration.
 
-    Each repository shows in the store when all of it is there. One with broken rows is not migrated at all. Nobody may
-    write to SOURCE meanwhile. What lies in storage namespaces stays where it is.
+    Repositories that exist in the store are not changed. A repository becomes visible in the store when it is complete.
+    A repository with broken rows is not migrated. Do not write to SOURCE during the migration. Files in storage
+    namespaces are not copied. Exit code 1 if a repository could not be migrated.
 
-    JSON: a line for each repository, with type ("repository"), repository, result ("migrated", "would migrate",
-    "already there", "broken", "refused"), branches, tags, commits, staged, resumed, broken_rows, error (null, or its
-    text); behind it one for each of its first broken rows, with type ("broken row"), repository, table, id, rule.
+    JSON: a line for each repository with type ("repository"), repository, result ("migrated", "would migrate", "already
+    there", "broken", "refused"), branches, tags, commits, staged, resumed, broken_rows, error (null or a message);
+    after it a line for each of its first broken rows with type ("broken row"), repository, table, id, rule.
     """
-    with Progress(Work("checking" if dry_run else "migrating", unit="rows")) as progress:
+    with Progress(ProgressWork("checking" if dry_run else "migrating", unit="rows")) as progress:
         done = session.graveler.migrate_from(
             source, repository or (), boundary_seed=boundary_seed, dry_run=dry_run, progress=progress.advance
         )
     for outcome in done.outcomes:
-        session.out.result(outcome_document(outcome), f"{outcome.repository}: {_said(outcome)}")
+        session.out.result(outcome_document(outcome), f"{outcome.repository}: {_summary(outcome)}")
         for row in outcome.broken:
             session.out.result(broken_document(outcome, row), f"  {row}")
     if not done.outcomes:
-        session.out.say(f"{without_password(source)} has no repositories")
+        session.out.say(f"{without_password(source)} contains no repositories")
     if not done.good:
         raise typer.Exit(DIFFERENT)
 
@@ -89,17 +91,17 @@ def run(
 @verb(app, "ids")
 def ids(
     session: Session,
-    uri: Annotated[str, typer.Argument(metavar="REPOSITORY", help="As graveler://flights.")],
+    uri: Annotated[str, typer.Argument(metavar="REPOSITORY", help="Repository, such as graveler://flights.")],
 ) -> None:
-    """List the ids that commits of a migrated repository had in its source, and those that they have now.
+    """List the commits of a migrated repository with their ids in the source and in the store.
 
-    JSON: a line for each, with origin, commit_id.
+    JSON: a line for each commit with origin, commit_id.
     """
     session.out.rows(session.graveler.migrated_ids(repository_uri(uri).repository), IDS)
 
 
-def outcome_document(outcome: Outcome) -> Document:
-    """What `run` prints of a repository."""
+def outcome_document(outcome: MigrationOutcome) -> Document:
+    """Return the document of one repository for the output of `run`."""
     error = None if outcome.error is None else outcome.error.message
     return {
         "type": "repository",
@@ -113,7 +115,7 @@ def outcome_document(outcome: Outcome) -> Document:
 
 
 def amounts_document(amounts: Amounts) -> Document:
-    """`branches`, `tags`, `commits`, `staged`."""
+    """Return the document of the size of a repository: `branches`, `tags`, `commits`, `staged`."""
     return {
         "branches": amounts.branches,
         "tags": amounts.tags,
@@ -122,8 +124,8 @@ def amounts_document(amounts: Amounts) -> Document:
     }
 
 
-def broken_document(outcome: Outcome, row: BrokenRow) -> Document:
-    """What `run` prints of a broken row."""
+def broken_document(outcome: MigrationOutcome, row: BrokenRow) -> Document:
+    """Return the document of one broken row for the output of `run`."""
     return {
         "type": "broken row",
         "repository": outcome.repository,
@@ -133,8 +135,8 @@ def broken_document(outcome: Outcome, row: BrokenRow) -> Document:
     }
 
 
-def difference_document(difference: Difference) -> Document:
-    """What `compare` and `verify` print of a difference."""
+def difference_document(difference: MigrationDifference) -> Document:
+    """Return the document of one difference for the output of `compare` and `verify`."""
     return {
         "type": "difference",
         "repository": difference.repository,
@@ -145,8 +147,8 @@ def difference_document(difference: Difference) -> Document:
     }
 
 
-def _tell(session: Session, source: str, found: Iterable[Difference], progress: Progress) -> None:
-    """Write the differences as they come; where there are none, say so."""
+def _tell(session: Session, source: str, found: Iterable[MigrationDifference], progress: Progress) -> None:
+    """Write the differences as they arrive, or a message that there are none."""
     waiting = iter(found)
     first = next(waiting, None)
     if first is None:
@@ -158,16 +160,16 @@ def _tell(session: Session, source: str, found: Iterable[Difference], progress: 
     raise typer.Exit(DIFFERENT)
 
 
-def _from(first: Difference, rest: Iterator[Difference]) -> Iterator[Difference]:
+def _from(first: MigrationDifference, rest: Iterator[MigrationDifference]) -> Iterator[MigrationDifference]:
     yield first
     yield from rest
 
 
-def _said(outcome: Outcome) -> str:
+def _summary(outcome: MigrationOutcome) -> str:
     if outcome.error is not None:
         return f"{outcome.result}: {outcome.error.message}"
     if outcome.broken_rows:
-        return f"{outcome.result}: {outcome.broken_rows:,} rows cannot be migrated, so nothing of it was"
+        return f"{outcome.result}: {outcome.broken_rows:,} rows are broken, so the repository was not migrated"
     found = outcome.amounts
     what = (
         f"{found.branches:,} branches, {found.tags:,} tags, {found.commits:,} commits, {found.staged:,} staged records"
@@ -177,11 +179,11 @@ def _said(outcome: Outcome) -> str:
     return f"{outcome.result} {what}{', resumed' if outcome.resumed else ''}"
 
 
-def _cells(difference: Difference) -> tuple[str, str, str, str, str]:
+def _cells(difference: MigrationDifference) -> tuple[str, str, str, str, str]:
     return difference.repository, difference.entity.value, difference.name, difference.how.value, difference.why
 
 
-DIFFERENCES: View[Difference] = View(
+DIFFERENCES: View[MigrationDifference] = View(
     columns=(
         Column("repository"),
         Column("entity"),
@@ -197,5 +199,5 @@ IDS: View[MigratedId] = View(
     columns=(Column("in the source"), Column("commit")),
     cells=lambda item: (item.origin, item.commit_id),
     document=lambda item: {"origin": item.origin, "commit_id": item.commit_id},
-    empty="nothing was migrated into it",
+    empty="no migrated commits",
 )

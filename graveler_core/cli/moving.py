@@ -1,4 +1,4 @@
-"""`graveler dump`, `restore`: a repository's metadata into one file, and back."""
+"""`graveler dump`, `restore`: write the metadata of a repository to one file, and restore it."""
 
 from __future__ import annotations
 
@@ -7,62 +7,61 @@ from typing import Annotated
 
 import typer
 
-from graveler_core.cli.progress import Progress, Work
+from graveler_core.cli.progress import Progress, ProgressWork
 from graveler_core.cli.repo import AdoptOption, NamespaceOption, RepositoryUri, namespace_of
 from graveler_core.cli.session import Session, verb
 from graveler_core.cli.terminal import bytes_for_people
 from graveler_core.cli.uri import repository_uri
-from graveler_core.cli.views import dumped_document, restored_document
+from graveler_core.documents.upkeep import dumped_document, restored_document
 from graveler_core.errors import InvalidInput
 
-DumpFile = Annotated[str, typer.Argument(metavar="FILE", help="A path, or a URI as s3://bucket/flights.dump.")]
+DumpFile = Annotated[str, typer.Argument(metavar="FILE", help="A path, or a URI such as s3://bucket/flights.dump.")]
 
 
-def register(app: typer.Typer) -> None:
-    """Add these verbs to the application."""
-    verb(app, "dump")(dump)
-    verb(app, "restore")(restore)
+app = typer.Typer()
 
 
+@verb(app, "dump")
 def dump(session: Session, uri: RepositoryUri, file: DumpFile) -> None:
-    """Write branches, tags, commits and settings of a repository to a new file. Changes nothing.
+    """Write the branches, tags, commits and settings of a repository to a new file. Does not change the repository.
 
-    Not in it: what is staged, and the files in the storage namespace. It is restored where those are.
+    The dump contains neither staged changes nor the files in the storage namespace. Restoring it needs those files.
 
-    JSON: one document with uri, digest, branches, dirty (branches with something staged), tags, commits, objects,
-    size (bytes).
+    JSON: one document with uri, digest, branches, dirty (branches with staged changes), tags, commits, objects, size
+    (bytes).
     """
     repository = session.repository(repository_uri(uri))
-    with Progress(Work("dumping", 0, "steps")) as progress:
+    with Progress(ProgressWork("dumping", 0, "steps")) as progress:
         dumped = repository.dump_refs(_uri(file), progress=progress.reach)
-    left = f"; what is staged on {dumped.dirty:,} branches is not in it" if dumped.dirty else ""
+    left = f"; staged changes on {dumped.dirty:,} branches are not in it" if dumped.dirty else ""
     counts = f"{dumped.branches:,} branches, {dumped.tags:,} tags, {dumped.commits:,} commits"
     text = f"dumped {counts} to {dumped.uri}, {bytes_for_people(dumped.size)}{left}"
     session.out.result(dumped_document(dumped), text)
 
 
+@verb(app, "restore")
 def restore(  # noqa: PLR0913 - the command line's own options
     session: Session,
     uri: RepositoryUri,
     file: DumpFile,
     *,
-    create: Annotated[bool, typer.Option("--create", help="Create the repository, bare, if there is none.")] = False,
+    create: Annotated[bool, typer.Option("--create", help="Create a bare repository if it does not exist.")] = False,
     storage_namespace: NamespaceOption = None,
     adopt: AdoptOption = False,
 ) -> None:
-    """Fill a bare repository with a dump. If it breaks off, the same again completes it.
+    """Restore a dump into a bare repository. After an interruption, run the same command again to complete it.
 
-    JSON: one document with id, digest, branches, tags, commits, objects, renamed (ids of foreign commits to their new
-    ones).
+    JSON: one document with id, digest, branches, tags, commits, objects, renamed (an object from ids of foreign commits
+    to their new ids).
     """
     target = repository_uri(uri)
     if not create and (storage_namespace or adopt):
-        raise InvalidInput("--storage-namespace, --adopt: are for --create")
+        raise InvalidInput("--storage-namespace, --adopt: need --create")
     if create and not _is_there(session, target.repository):
         namespace = namespace_of(session, target.repository, storage_namespace)
         session.graveler.create_bare_repository(target.repository, namespace, adopt=adopt)
     repository = session.repository(target)
-    with Progress(Work("restoring", 0)) as progress:
+    with Progress(ProgressWork("restoring", 0)) as progress:
         restored = repository.restore_refs(_uri(file), progress=progress.reach)
     counts = f"{restored.branches:,} branches, {restored.tags:,} tags, {restored.commits:,} commits"
     session.out.result(restored_document(restored), f"restored {counts} into {target.repository}")

@@ -1,4 +1,4 @@
-"""`graveler ls`, `cat`, `rm`: what is at a ref, and taking it away."""
+"""`graveler ls`, `cat`, `rm`: list, read and remove objects."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from graveler_core.cli.uri import object_uri, prefix_uri
 from graveler_core.cli.views import LISTED
 
 DELIMITER = "/"
-Limit = Annotated[int | None, typer.Option("--limit", "-n", metavar="N", min=0, help="At most so many rows.")]
+Limit = Annotated[int | None, typer.Option("--limit", "-n", metavar="N", min=0, help="Maximum number of rows.")]
 
 
-def register(app: typer.Typer) -> None:
-    """Add these verbs to the application."""
-    for name, function in (("ls", ls), ("cat", cat), ("rm", rm)):
-        verb(app, name)(function)
+app = typer.Typer()
 
 
+@verb(app, "ls")
 def ls(
     session: Session,
     uri: Annotated[str, typer.Argument(metavar="URI", help="graveler://repository/ref, or with /prefix")],
-    recursive: Annotated[bool, typer.Option("--recursive", "-r", help="Every path, not directories.")] = False,
-    after: Annotated[str, typer.Option(metavar="PATH", help="Begin after this path.")] = "",
+    recursive: Annotated[
+        bool, typer.Option("--recursive", "-r", help="List every path instead of directories.")
+    ] = False,
+    after: Annotated[str, typer.Option(metavar="PATH", help="Start after this path.")] = "",
     limit: Limit = None,
 ) -> None:
-    """List the paths that begin with a prefix, in order of their bytes; on a branch, with what is uncommitted.
+    """List the paths that begin with a prefix, in byte order. On a branch, include uncommitted changes.
 
-    Without -r, the paths of a directory below the prefix are one row that ends in "/".
+    Without -r, each directory below the prefix is one row that ends in "/".
 
-    JSON: a line for each with type ("object" or "prefix"), path, and for objects size, checksum, mtime, content_type,
-    metadata, address, address_type, identity.
+    JSON: a line for each row with type ("object" or "prefix"), path, and for objects size, checksum, mtime,
+    content_type, metadata, address, address_type, identity.
     """
     target = prefix_uri(uri)
     delimiter = "" if recursive else DELIMITER
@@ -41,23 +41,25 @@ def ls(
     session.out.rows(found, LISTED)
 
 
+@verb(app, "cat")
 def cat(
     session: Session,
     uri: Annotated[str, typer.Argument(metavar="URI", help="graveler://repository/ref/path")],
 ) -> None:
-    """Write an object's bytes to standard output, unchanged. --json changes nothing here."""
+    """Write the content of an object to standard output. --json has no effect."""
     target = object_uri(uri)
-    with session.working("reading"):
-        content = session.at(target).read(target.path)
-    sys.stdout.buffer.write(content)
+    session.at(target).download(target.path, sys.stdout.buffer)
 
 
+@verb(app, "rm")
 def rm(
     session: Session,
     uri: Annotated[str, typer.Argument(metavar="URI", help="graveler://repository/branch/path, with -r a prefix")],
-    recursive: Annotated[bool, typer.Option("--recursive", "-r", help="Every path that begins so.")] = False,
+    recursive: Annotated[
+        bool, typer.Option("--recursive", "-r", help="Remove every path that begins with the prefix.")
+    ] = False,
 ) -> None:
-    """Remove a path, or with -r all paths that begin with a prefix ("raw/" for a directory). Undone by `reset`.
+    """Remove a path, or with -r all paths that begin with a prefix ("raw/" for a directory). `reset` undoes it.
 
     JSON: one document with removed (the path or prefix) and recursive.
     """

@@ -1,7 +1,7 @@
-"""Results on stdout in one of three shapes: a table on a terminal, tab-separated lines in a pipe, JSON on request.
+"""Results on stdout in one of three formats: a table on a terminal, tab-separated lines in a pipe, JSON on request.
 
-Rows are written as they come: in pages on a terminal, one by one elsewhere, so that a listing of any length needs
-little memory and can be cut short. What a row looks like is a `View`; they stand in `views.py` and
+Rows are written as they arrive: in pages on a terminal, one by one elsewhere. A listing of any length therefore needs
+little memory and can be interrupted. A `View` says how a row is shown; the views are in `views.py` and
 `staged_views.py`.
 """
 
@@ -15,16 +15,16 @@ from enum import Enum
 from itertools import islice
 from typing import Any, Generic, TextIO, TypeVar
 
-from graveler_core.cli.progress import Progress, Work
-from graveler_core.cli.terminal import visible
+from graveler_core.cli.progress import Progress, ProgressWork
+from graveler_core.documents.text import visible
+from graveler_core.documents.values import Document
 
 T = TypeVar("T")
 PAGE_ROWS = 200
-Document = dict[str, Any]
 
 
 class Shape(Enum):
-    """How results are written."""
+    """Output format of results."""
 
     TABLE = "table"
     PLAIN = "plain"
@@ -33,7 +33,7 @@ class Shape(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column: its title, and how its values read to people and, in a pipe, to programs."""
+    """A column: its title, and the format of its values for people and, in a pipe, for programs."""
 
     title: str
     people: Callable[[Any], str] = str
@@ -41,22 +41,22 @@ class Column:
     style: Callable[[Any], str] | str = ""
     right: bool = False
     folds: bool = False
-    """Whether it may be of any length and is broken over lines; other columns are short."""
+    """True if values may be long and are wrapped; other columns are short."""
 
 
 @dataclass(frozen=True, slots=True)
 class View(Generic[T]):
-    """How values of one kind are shown: as cells under columns, and as a JSON document with stable field names."""
+    """View of values of one kind: as cells of a table, and as a JSON document with stable field names."""
 
     columns: tuple[Column, ...]
     cells: Callable[[T], tuple[Any, ...]]
     document: Callable[[T], Document]
     empty: str
-    """What a person is told when there are no rows."""
+    """Text that is printed instead of an empty table."""
 
 
 class Output:
-    """Where results go."""
+    """Destination of results."""
 
     def __init__(self, *, as_json: bool = False, stream: TextIO | None = None) -> None:
         self._stream = stream if stream is not None else sys.stdout
@@ -64,33 +64,33 @@ class Output:
         self.shape = Shape.JSON if as_json else plain
 
     def rows(self, items: Iterable[T], view: View[T]) -> int:
-        """Write rows as they come; returns how many there were."""
+        """Write rows as they arrive. Return the number of rows."""
         if self.shape is Shape.TABLE:
             return self._table(iter(items), view)
         line = self._json_line if self.shape is Shape.JSON else self._plain_line
-        with Progress(Work("reading")) as progress:
+        with Progress(ProgressWork("reading")) as progress:
             for item in items:
                 self._stream.write(line(item, view) + "\n")
                 progress.advance()
         return progress.done
 
     def result(self, document: Document, text: str) -> None:
-        """Write what one verb did: the document as JSON, or the text as a line."""
+        """Write the result of a command: the document as JSON, or the text as a line."""
         self.document(document)
         self.say(text)
 
     def document(self, document: Document) -> None:
-        """Write a line of JSON, if JSON was asked for."""
+        """Write a line of JSON if JSON output is on."""
         if self.shape is Shape.JSON:
             self._stream.write(_dump(document) + "\n")
 
     def say(self, text: str) -> None:
-        """Write a line for people; in JSON nothing."""
+        """Write a line of text unless JSON output is on."""
         if self.shape is not Shape.JSON:
             self._stream.write(visible(text) + "\n")
 
     def flush(self) -> None:
-        """Let what was written be seen now."""
+        """Flush the output stream."""
         self._stream.flush()
 
     def _plain_line(self, item: T, view: View[T]) -> str:
@@ -113,7 +113,7 @@ class Output:
         return total
 
     def _page(self, items: Iterator[T], view: View[T]) -> list[tuple[Any, ...]]:
-        with Progress(Work("reading")):
+        with Progress(ProgressWork("reading")):
             return [view.cells(item) for item in islice(items, PAGE_ROWS)]
 
 

@@ -1,4 +1,4 @@
-"""`graveler iam policy …`, `attach`, `detach`: policies in files of JSON, as people write them, and who has them."""
+"""`graveler iam policy …`: policies in files of JSON."""
 
 from __future__ import annotations
 
@@ -10,26 +10,23 @@ from typing import Annotated
 
 import typer
 
-from graveler_core.cli.iam_views import POLICIES, policy_document
+from graveler_core.cli.iam_views import POLICIES
 from graveler_core.cli.session import Session, verb
+from graveler_core.documents.access_control import policy_document
 from graveler_core.errors import InvalidInput
 
-app = typer.Typer(help="Create, show, list, change and delete policies.")
-Name = Annotated[str, typer.Argument(metavar="POLICY", help="Name of a policy.")]
-File = Annotated[str, typer.Argument(metavar="FILE", help='JSON: {"id": …, "statements": […]}; - for standard input.')]
+app = typer.Typer(name="policy", help="Create, show, list, change and delete policies.")
+Policy = Annotated[str, typer.Argument(metavar="POLICY", help="Name of a policy.")]
+File = Annotated[
+    str, typer.Argument(metavar="FILE", help='JSON file with {"id": …, "statements": […]}; - for standard input.')
+]
 OfUser = Annotated[str | None, typer.Option("--user", metavar="USER", help="Name of a user.")]
 OfGroup = Annotated[str | None, typer.Option("--group", metavar="GROUP", help="Name of a group.")]
 
 
-def register(iam: typer.Typer) -> None:
-    """Add `attach` and `detach` to the group `iam`."""
-    verb(iam, "attach")(attach)
-    verb(iam, "detach")(detach)
-
-
 @verb(app, "create")
 def create(session: Session, file: File) -> None:
-    """Create a policy, which holds for nobody yet.
+    """Create a policy that is not attached to any user or group.
 
     JSON: one document with id, creation_date, statements.
     """
@@ -41,7 +38,7 @@ def create(session: Session, file: File) -> None:
 
 @verb(app, "update")
 def update(session: Session, file: File) -> None:
-    """Put other statements in the place of a policy's. Who has the policy keeps it.
+    """Replace the statements of a policy. It stays attached to its users and groups.
 
     JSON: one document with id, creation_date, statements.
     """
@@ -52,8 +49,8 @@ def update(session: Session, file: File) -> None:
 
 
 @verb(app, "show")
-def show(session: Session, name: Name) -> None:
-    """Show a policy, as a file that `create` and `update` take.
+def show(session: Session, name: Policy) -> None:
+    """Show a policy in the file format of `create` and `update`.
 
     JSON: one document with id, creation_date, statements.
     """
@@ -69,13 +66,13 @@ def show(session: Session, name: Name) -> None:
 @verb(app, "list")
 def list_(
     session: Session,
-    prefix: Annotated[str, typer.Option(metavar="TEXT", help="Only names that begin so.")] = "",
+    prefix: Annotated[str, typer.Option(metavar="TEXT", help="Only names with this prefix.")] = "",
     user: OfUser = None,
     group: OfGroup = None,
 ) -> None:
-    """List the policies, by name: all, or those that are attached to a user itself or to a group.
+    """List policies, sorted by name: all, or those that are attached directly to a user or to a group.
 
-    JSON: a line for each with id, creation_date, statements.
+    JSON: a line for each policy with id, creation_date, statements.
     """
     iam = session.graveler.iam
     every = user is None and group is None
@@ -85,8 +82,8 @@ def list_(
 
 
 @verb(app, "delete")
-def delete(session: Session, name: Name) -> None:
-    """Delete a policy, whoever has it.
+def delete(session: Session, name: Policy) -> None:
+    """Delete a policy, and detach it from all users and groups.
 
     JSON: one document with deleted (the policy).
     """
@@ -95,47 +92,28 @@ def delete(session: Session, name: Name) -> None:
     session.out.result({"deleted": name}, f"deleted policy {name}")
 
 
-def attach(session: Session, name: Name, user: OfUser = None, group: OfGroup = None) -> None:
-    """Let a policy hold for a user, or for the members of a group.
-
-    JSON: one document with policy, user, group; one of the latter is null.
-    """
-    with session.working("attaching the policy"):
-        session.graveler.iam.attach_policy(name, user=user, group=group)
-    session.out.result({"policy": name, "user": user, "group": group}, f"policy {name} holds for {user or group}")
-
-
-def detach(session: Session, name: Name, user: OfUser = None, group: OfGroup = None) -> None:
-    """Let a policy hold no more for a user, or for the members of a group.
-
-    JSON: one document with policy, user, group; one of the latter is null.
-    """
-    with session.working("detaching the policy"):
-        session.graveler.iam.detach_policy(name, user=user, group=group)
-    session.out.result(
-        {"policy": name, "user": user, "group": group}, f"policy {name} no longer holds for {user or group}"
-    )
-
-
 def _read(file: str) -> tuple[str, list[object]]:
-    """A policy's document in a file: its id and its statements."""
+    """Return the id and the statements of a policy in a file."""
     from graveler_core.model.policy_document import parse_policy
 
     content = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
     try:
         document = json.loads(content, object_pairs_hook=partial(_object, file))
     except ValueError as e:
-        raise InvalidInput(f"{file}: is no JSON ({e})") from e
+        raise InvalidInput(f"{file}: is not JSON ({e})") from e
     except RecursionError:
-        raise InvalidInput(f"{file}: is nested too deep") from None
+        raise InvalidInput(f"{file}: is nested too deeply") from None
     return parse_policy(document)
 
 
 def _object(file: str, pairs: list[tuple[str, object]]) -> dict[str, object]:
-    """An object of the document. Of a name that stands twice one value would be kept: a condition lost, or a denial."""
+    """Return an object of the document.
+
+    Duplicate names are refused: a JSON parser would keep one value and lose the other, such as a condition or a denial.
+    """
     found: dict[str, object] = {}
     for name, value in pairs:
         if name in found:
-            raise InvalidInput(f"{file}: {name!r} stands twice in one object: give it once, with all that it is to say")
+            raise InvalidInput(f"{file}: {name!r} occurs twice in one object; give it once, with all values")
         found[name] = value
     return found

@@ -1,4 +1,4 @@
-"""A progress bar on stderr for whatever takes longer than a second, and only on a terminal."""
+"""Progress bar on stderr for work that takes longer than a second, shown only on a terminal."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Cancel = Callable[[], None]
 
 
 def after_delay(action: Callable[[], None]) -> Cancel:
-    """Run `action` on a thread of its own once the delay has passed, unless cancelled."""
+    """Run `action` on a new thread after the delay, unless it is cancelled."""
     timer = threading.Timer(DELAY_SECONDS, action)
     timer.daemon = True
     timer.start()
@@ -26,27 +26,33 @@ def after_delay(action: Callable[[], None]) -> Cancel:
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
-    """What is going on: shown before the bar. Without a total there is a spinner and the time spent; a total of 0 is
-    told later, by `Progress.reach`."""
+class ProgressWork:
+    """Work whose progress is shown. Its description precedes the bar.
+
+    Without a total, a spinner and the elapsed time are shown. A total of 0 is set later by `Progress.reach`.
+    """
 
     description: str
     total: int | None = None
     unit: str = "bytes"
-    """Without a total, what is done is counted in any other one."""
+    """Unit of the progress. Without a total, units other than bytes are shown as a count."""
 
 
 class Progress:
-    """A context during which the bar may appear. `advance` is cheap and may be called for every row.
+    """Context manager that may show a progress bar. `advance` is cheap and may be called for every row.
 
     Args:
-        work: What to show.
-        stream: Where; stderr when not given. Nothing happens unless it is a terminal.
-        later: Starts the display after the delay and returns how to cancel that.
+        work: Description, total and unit of the work.
+        stream: Stream to write to; `None` means stderr. Nothing is shown unless it is a terminal.
+        later: Function that starts the display after the delay and returns a function that cancels it.
     """
 
     def __init__(
-        self, work: Work, *, stream: TextIO | None = None, later: Callable[[Callable[[], None]], Cancel] = after_delay
+        self,
+        work: ProgressWork,
+        *,
+        stream: TextIO | None = None,
+        later: Callable[[Callable[[], None]], Cancel] = after_delay,
     ) -> None:
         self.done = 0
         self._work = work
@@ -54,6 +60,7 @@ class Progress:
         self._stream = stream if stream is not None else sys.stderr
         self._later = later
         self._lock = threading.Lock()
+        self._counting = threading.Lock()
         self._closed = False
         self._cancel: Cancel | None = None
         self._bar: Bar | None = None
@@ -75,13 +82,14 @@ class Progress:
                 self._bar.stop()
 
     def advance(self, amount: int = 1) -> None:
-        """Count work done, in the unit of the total."""
-        self.done += amount
+        """Count work done, in the unit of the total. Thread-safe."""
+        with self._counting:
+            self.done += amount
         if self._bar is not None and self._task is not None:
             self._bar.update(self._task, completed=self.done)
 
     def reach(self, done: int, total: int) -> None:
-        """Say how much is done in all, and of how much; 0 where that is not known yet."""
+        """Set the amount of work done and the total, which is 0 while it is unknown."""
         self.done, self._total = done, total
         if self._bar is not None and self._task is not None:
             self._bar.update(self._task, completed=done, total=total or None)

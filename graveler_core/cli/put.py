@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
-from graveler_core.cli.output import Document
-from graveler_core.cli.progress import Progress, Work
+from graveler_core.cli.concurrent import concurrently
+from graveler_core.cli.progress import Progress, ProgressWork
 from graveler_core.cli.session import Session, verb
 from graveler_core.cli.terminal import bytes_for_people
 from graveler_core.cli.uri import Uri, object_uri, prefix_uri
+from graveler_core.documents.values import Document
 from graveler_core.errors import InvalidInput, Kind
 from graveler_core.model.names import path_key
 
@@ -30,8 +31,8 @@ STDIN = "-"
 
 
 @dataclass(frozen=True, slots=True)
-class Upload:
-    """A local file and the path it goes to."""
+class FileUpload:
+    """A local file and its destination path."""
 
     source: Path
     path: str
@@ -39,7 +40,7 @@ class Upload:
 
 
 class CountedFile(io.RawIOBase):
-    """A file opened for reading that reports how far it was read."""
+    """A file opened for reading that reports the progress of its reader."""
 
     def __init__(self, file: BinaryIO, progress: Progress) -> None:
         self._file = file
@@ -68,24 +69,23 @@ class CountedFile(io.RawIOBase):
         return self._file.tell()
 
 
-def register(app: typer.Typer) -> None:
-    """Add the verb to the application."""
-    verb(app, "put")(put)
+app = typer.Typer()
 
 
+@verb(app, "put")
 def put(
     session: Session,
     source: Annotated[
         str, typer.Argument(metavar="FILE", help="A file, a directory with -r, or - for standard input.")
     ],
     uri: Annotated[str, typer.Argument(metavar="URI", help="graveler://repository/branch/path")],
-    recursive: Annotated[bool, typer.Option("--recursive", "-r", help="Everything in a directory.")] = False,
+    recursive: Annotated[bool, typer.Option("--recursive", "-r", help="Upload everything in a directory.")] = False,
 ) -> None:
-    """Upload files and stage them on a branch; `commit` makes them history.
+    """Upload files and stage them on a branch, for the next commit.
 
-    A path that is empty or ends in "/" gets the file's name added. A directory's files go below the path.
+    If the path is empty or ends in "/", the name of the file is appended. Files of a directory are put below the path.
 
-    JSON: a line for each with path, size.
+    JSON: a line for each file with path, size.
     """
     target = prefix_uri(uri)
     if source == STDIN:
@@ -93,27 +93,27 @@ def put(
         return
     uploads = directory_uploads(Path(source), target.path) if recursive else [file_upload(Path(source), target.path)]
     total = sum(upload.size for upload in uploads)
-    with Progress(Work("uploading", total)) as progress:
+    with Progress(ProgressWork("uploading", total)) as progress:
         branch = session.branch(target)
-        for upload in uploads:
-            _put_file(branch, upload, progress)
+        for upload in concurrently(lambda each: _put_file(branch, each, progress), uploads):
             session.out.document(_document(upload.path, upload.size))
     where = Uri(target.repository, target.ref, uploads[0].path if len(uploads) == 1 else target.path)
     files = "1 file" if len(uploads) == 1 else f"{len(uploads):,} files"
     session.out.say(f"put {files}, {bytes_for_people(total)}, to {where}")
 
 
-def _put_file(branch: Branch, upload: Upload, progress: Progress) -> None:
+def _put_file(branch: Branch, upload: FileUpload, progress: Progress) -> FileUpload:
     with upload.source.open("rb", buffering=0) as file:
         branch.put(upload.path, io.BufferedReader(CountedFile(file, progress)))
+    return upload
 
 
 def _put_stdin(session: Session, target: Uri) -> None:
     if target.path.endswith("/"):
-        raise InvalidInput(f"URI {str(target)!r}: must name a path, as standard input has no name to add")
+        raise InvalidInput(f"URI {str(target)!r}: must name a path, because standard input has no file name")
     if sys.stdin is None:
         raise InvalidInput(f"file {STDIN!r}: standard input is closed")
-    with Progress(Work("uploading")):
+    with Progress(ProgressWork("uploading")):
         entry = session.branch(target).put(target.path, sys.stdin.buffer)
     session.out.result(_document(target.path, entry.size), f"put {bytes_for_people(entry.size)} to {target}")
 
@@ -122,8 +122,8 @@ def _document(path: str, size: int) -> Document:
     return {"path": path, "size": size}
 
 
-def file_upload(source: Path, path: str) -> Upload:
-    """One file, to the path; its name is added to a path that is empty or ends in `/`."""
+def file_upload(source: Path, path: str) -> FileUpload:
+    """Return the upload of one file. If the path is empty or ends in `/`, the name of the file is appended."""
     kind = source.stat().st_mode
     if stat.S_ISDIR(kind):
         raise InvalidInput(f"file {str(source)!r}: is a directory; give -r to put everything in it")
@@ -134,14 +134,14 @@ def file_upload(source: Path, path: str) -> Upload:
     return _upload(source, path)
 
 
-def directory_uploads(source: Path, path: str) -> list[Upload]:
-    """Every regular file below, in order. All names are checked before the first is uploaded."""
+def directory_uploads(source: Path, path: str) -> list[FileUpload]:
+    """Return the uploads of all regular files below a directory, sorted. All names are checked before any upload."""
     if not source.is_dir():
-        raise InvalidInput(f"directory {str(source)!r}: must be a directory that exists when -r is given")
+        raise InvalidInput(f"directory {str(source)!r}: must be an existing directory when -r is given")
     below = f"{path.rstrip('/')}/" if path else ""
     uploads = [_upload(file, below + file.relative_to(source).as_posix()) for file in _files(source)]
     if not uploads:
-        raise InvalidInput(f"directory {str(source)!r}: holds no files", kind=Kind.InvalidValue)
+        raise InvalidInput(f"directory {str(source)!r}: contains no files", kind=Kind.InvalidValue)
     return uploads
 
 
@@ -154,6 +154,6 @@ def _files(directory: Path) -> Iterator[Path]:
         yield from (file for name in sorted(names) if (file := Path(folder, name)).is_file())
 
 
-def _upload(source: Path, path: str) -> Upload:
+def _upload(source: Path, path: str) -> FileUpload:
     path_key(path)
-    return Upload(source, path, source.stat().st_size)
+    return FileUpload(source, path, source.stat().st_size)

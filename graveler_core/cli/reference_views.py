@@ -1,33 +1,18 @@
-"""How what happened to branches and tags is shown. The rules of `views.py` hold here."""
+"""Views of events of branches and tags. The rules of `views.py` apply."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graveler_core.cli.output import Column, Document, View
-from graveler_core.cli.terminal import SHORT_ID, first_line, time_for_machines, time_for_people
+from graveler_core.cli.output import Column, View
+from graveler_core.cli.terminal import SHORT_ID, first_line, time_for_people
+from graveler_core.documents.reference_log import reflog_document
+from graveler_core.documents.values import time_for_machines
 
 if TYPE_CHECKING:
-    from graveler_core.facade.references import ReflogEntry
+    from graveler_core.facade.reflog import ReflogEntry
 
 _STYLES = {"created": "green", "deleted": "red", "assigned": "yellow", "moved": ""}
-
-
-def reflog_document(event: ReflogEntry) -> Document:
-    """`type` ("event"), `time`, `kind` ("created", "deleted", "assigned", "moved"), `ref_type` ("branch" or "tag"),
-    `ref` (the name), `before` and `after` (commits or null), `by`, `message`, `token`."""
-    return {
-        "type": "event",
-        "time": time_for_machines(event.time),
-        "kind": event.kind.value,
-        "ref_type": event.type.value,
-        "ref": event.name,
-        "before": event.before,
-        "after": event.after,
-        "by": event.by,
-        "message": event.message,
-        "token": event.token,
-    }
 
 
 def _short(commit: str | None) -> str:

@@ -1,4 +1,4 @@
-"""`graveler repo …`: create, list and delete repositories, and say when their branches are to be compacted."""
+"""`graveler repo …`: create, list and delete repositories, and set thresholds of compaction."""
 
 from __future__ import annotations
 
@@ -20,27 +20,30 @@ from graveler_core.cli.session import Session, verb
 from graveler_core.cli.spans import span
 from graveler_core.cli.staged_views import THRESHOLDS
 from graveler_core.cli.uri import parse, ref_uri, repository_uri
-from graveler_core.cli.views import REPOSITORIES, repository_document
+from graveler_core.cli.views import REPOSITORIES
+from graveler_core.documents.versions import repository_document
 from graveler_core.errors import InvalidInput
 
 if TYPE_CHECKING:
     from graveler_core.model.compaction import CompactionSettings, Thresholds
     from graveler_core.model.ids import BranchId
 
-app = typer.Typer(help="Create, list and delete repositories; thresholds of compaction.")
-Threshold = Annotated[int | None, typer.Option(metavar="N", min=1, help="So many are too many.")]
+app = typer.Typer(name="repo", help="Create, list and delete repositories, and set thresholds of compaction.")
+Threshold = Annotated[
+    int | None, typer.Option(metavar="N", min=1, help="Number from which a branch should be compacted.")
+]
 RepositoryUri = Annotated[str, typer.Argument(metavar="URI", help="graveler://repository")]
 
 NamespaceOption = Annotated[
-    str | None, typer.Option(metavar="URI", help="Where its data goes, else below the storage root of the settings.")
+    str | None, typer.Option(metavar="URI", help="URI for its data. Default: below the storage root of the settings.")
 ]
 AdoptOption = Annotated[
-    bool, typer.Option("--adopt", help="Take the storage namespace over with what an earlier repository left there.")
+    bool, typer.Option("--adopt", help="Use a storage namespace that still holds data of an earlier repository.")
 ]
 
 
 def namespace_of(session: Session, name: str, given: str | None) -> str:
-    """The storage namespace of a repository to create."""
+    """Return the storage namespace for a new repository."""
     return given or f"{session.settings.data.rstrip('/')}/{name}"
 
 
@@ -50,8 +53,8 @@ def create(  # noqa: PLR0913 - the command line's own options
     uri: RepositoryUri,
     *,
     storage_namespace: NamespaceOption = None,
-    default_branch: Annotated[str, typer.Option(metavar="NAME", help="Name of its first branch.")] = "main",
-    bare: Annotated[bool, typer.Option("--bare", help="Without a branch, for graveler restore.")] = False,
+    default_branch: Annotated[str, typer.Option(metavar="NAME", help="Name of the default branch.")] = "main",
+    bare: Annotated[bool, typer.Option("--bare", help="Create it without branches, for graveler restore.")] = False,
     adopt: AdoptOption = False,
 ) -> None:
     """Create a repository with an empty default branch.
@@ -76,9 +79,11 @@ def create(  # noqa: PLR0913 - the command line's own options
 @verb(app, "list")
 def list_(
     session: Session,
-    deleted: Annotated[bool, typer.Option("--deleted", help="Those that were deleted and not cleaned up yet.")] = False,
+    deleted: Annotated[
+        bool, typer.Option("--deleted", help="List deleted repositories whose data is not removed yet.")
+    ] = False,
 ) -> None:
-    """List the repositories of the store, by name.
+    """List the repositories of the store, sorted by name.
 
     JSON: a line for each with id, storage_namespace, default_branch, creation_date; with --deleted with type
     ("deleted"), id, uid, state ("deleted", "purging", "restoring"), since, restorable, storage_namespace.
@@ -94,24 +99,33 @@ def delete(
     session: Session,
     uri: RepositoryUri,
     *,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
     wait: Annotated[
-        bool, typer.Option("--wait", help="Empty it too, for good, once nobody can write to it: some ten minutes.")
+        bool,
+        typer.Option(
+            "--wait",
+            help="Also remove its data permanently. This waits about ten minutes, until no process can write to it.",
+        ),
     ] = False,
-    alone: Annotated[bool, typer.Option("--alone", help="With --wait: nobody is at work on it, do not wait.")] = False,
+    alone: Annotated[
+        bool,
+        typer.Option(
+            "--alone", help="With --wait: assert that no process uses the repository, and remove its data at once."
+        ),
+    ] = False,
 ) -> None:
-    """Delete a repository with all its branches, tags and commits. On a terminal it asks first.
+    """Delete a repository with all its branches, tags and commits. On a terminal, ask for confirmation first.
 
-    It can be restored (repo undelete) until it is cleaned up, a week later unless said otherwise; not with --wait.
-    Whoever interrupts the wait leaves the rest to a cleaner.
+    A deleted repository can be restored with `repo undelete` until `graveler clean` removes its data, by default after
+    a week. With --wait it cannot be restored. If the wait is interrupted, a later `graveler clean` removes the rest.
 
     JSON: one document with deleted (the name); with --wait also removed: the fields of `graveler clean`.
     """
     name = repository_uri(uri).repository
     if alone and not wait:
-        raise InvalidInput("--alone: says how to wait, and needs --wait")
+        raise InvalidInput("--alone: needs --wait")
     if not yes and sys.stdin.isatty():
-        forever = ", for ever" if wait else ""
+        forever = ", permanently" if wait else ""
         typer.confirm(f"Delete repository {name} and everything in it{forever}?", abort=True, err=True)
     document, text = {"deleted": name}, f"deleted repository {name}"
     if not wait:
@@ -126,6 +140,25 @@ def delete(
     tell_failures(session, done)
 
 
+@verb(app, "read-only")
+def read_only(
+    session: Session,
+    uri: RepositoryUri,
+    on: Annotated[bool | None, typer.Option("--on/--off", help="Refuse all changes, or allow them again.")] = None,
+) -> None:
+    """Show if a repository is read-only, or change it. All changes to a read-only repository are refused.
+
+    JSON: one document with repository, read_only.
+    """
+    repository = session.repository(repository_uri(uri))
+    with session.working("reading the repository"):
+        if on is not None:
+            repository.set_read_only(on)
+        now = repository.read_only
+    text = f"repository {repository.id} is {'read-only' if now else 'writable'}"
+    session.out.result({"repository": repository.id, "read_only": now}, text)
+
+
 @verb(app, "thresholds")
 def thresholds(  # noqa: PLR0913 - the command line's own options
     session: Session,
@@ -134,15 +167,21 @@ def thresholds(  # noqa: PLR0913 - the command line's own options
     tombstones: Threshold = None,
     layers: Threshold = None,
     staged: Threshold = None,
-    age: Annotated[str | None, typer.Option(metavar="TIME", help="Of the oldest staged record: 7d, 36h, 90m.")] = None,
-    unset: Annotated[bool, typer.Option("--unset", help="Take back what was set there.")] = False,
+    age: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="Age of the oldest staged record from which a branch should be compacted: 7d, 36h, 90m.",
+        ),
+    ] = None,
+    unset: Annotated[bool, typer.Option("--unset", help="Remove the thresholds that were set there.")] = False,
 ) -> None:
-    """Show or set from where on branches should be compacted: all of a repository, or one of them.
+    """Show or set the thresholds from which branches should be compacted, for a repository or for one branch.
 
-    What is not given stays as it is for the branch. A branch without thresholds of its own has the repository's.
+    Thresholds that are not given do not change. A branch without its own thresholds uses those of the repository.
 
     JSON: a line for the repository with type ("thresholds"), repository, branch (null), tombstones, layers, staged
-    (records), age (seconds), and such a line for each branch that has its own; with a branch only the line that it has.
+    (records), age (seconds), and such a line for each branch with its own thresholds. For a branch: only its line.
     """
     target = parse(uri)
     branch = ref_uri(uri).ref if target.ref else None
@@ -154,7 +193,7 @@ def thresholds(  # noqa: PLR0913 - the command line's own options
     }
     given = {name: value for name, value in asked.items() if value is not None}
     if unset and given:
-        raise InvalidInput("--unset: takes no thresholds beside it")
+        raise InvalidInput("--unset: cannot be combined with thresholds")
     with session.working("reading the thresholds"):
         repository = session.repository(target)
         settings = repository.thresholds()

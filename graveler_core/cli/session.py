@@ -1,7 +1,7 @@
-"""One run of a verb: its options, its output, and the store it works on, opened when first asked for.
+"""State of one command: its options, its output, and the store, which is opened on first use.
 
-`verb` registers a function as a command and gives every command the options that all share, so that they may stand
-before or after the verb.
+`verb` registers a function as a command. It adds the shared options to every command, so that they may be given before
+or after its name.
 """
 
 from __future__ import annotations
@@ -10,23 +10,28 @@ import functools
 import getpass
 import importlib
 import inspect
-from collections.abc import Callable
-from contextlib import ExitStack, closing
-from dataclasses import dataclass, fields
+import io
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import typer
 
+from graveler_core.cli.clusters import ClusterOptions
 from graveler_core.cli.logs import logged
+from graveler_core.cli.options import Options, signature, taken
 from graveler_core.cli.output import Output
-from graveler_core.cli.progress import Progress, Work
-from graveler_core.errors import InvalidInput
+from graveler_core.cli.progress import Progress, ProgressWork
+from graveler_core.documents.errors import error_document
+from graveler_core.errors import GravelerError, InvalidInput
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
 
     from graveler_core.cli.uri import Uri
+    from graveler_core.clusters import StoreAccess
+    from graveler_core.documents.values import Document
     from graveler_core.facade.branch import Branch
     from graveler_core.facade.graveler import Graveler
     from graveler_core.facade.repository import Repository
@@ -35,70 +40,19 @@ if TYPE_CHECKING:
     from graveler_core.stores import TagVerifier
 
 P = ParamSpec("P")
+T = TypeVar("T")
 NOBODY_READS = 141
-"""Exit code when the reader of the output has gone, as `yes | head` has it."""
-_SHARED = "Shared options"
-
-StoreOption = Annotated[
-    str | None,
-    typer.Option(
-        "--store",
-        metavar="URL",
-        rich_help_panel=_SHARED,
-        help="Key-value store, else GRAVELER_STORE, else .graveler here.",
-    ),
-]
-JsonOption = Annotated[bool, typer.Option("--json", rich_help_panel=_SHARED, help="Write JSON, one document a line.")]
-CommitterOption = Annotated[
-    str | None,
-    typer.Option(
-        "--committer", metavar="NAME", rich_help_panel=_SHARED, help="Who commits, else GRAVELER_COMMITTER, else you."
-    ),
-]
-
-LogLevelOption = Annotated[
-    str | None,
-    typer.Option(
-        "--log-level",
-        metavar="LEVEL",
-        rich_help_panel=_SHARED,
-        help="Log to stderr: debug, info, warning or error; else GRAVELER_LOG_LEVEL, else nothing.",
-    ),
-]
-LogFormatOption = Annotated[
-    str | None,
-    typer.Option(
-        "--log-format", metavar="FORMAT", rich_help_panel=_SHARED, help="text or json, else GRAVELER_LOG_FORMAT."
-    ),
-]
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """The options that all verbs share, as given."""
-
-    store: str | None = None
-    as_json: bool = False
-    committer: str | None = None
-    log_level: str | None = None
-    log_format: str | None = None
-
-    def over(self, outer: Options) -> Options:
-        """These options, completed by those given before the verb."""
-        return Options(
-            self.store or outer.store,
-            self.as_json or outer.as_json,
-            self.committer or outer.committer,
-            self.log_level or outer.log_level,
-            self.log_format or outer.log_format,
-        )
+"""Exit code when the reader of the output has closed the pipe, as in `yes | head`."""
 
 
 class Session:
-    """What a verb works with. Opening the store waits for the first use, so `--help` and bad input cost nothing."""
+    """State of a command. The store is opened on first use, so `--help` and invalid input do not open it."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Options, verb: str = "", on_cluster: ClusterOptions | None = None) -> None:
         self.options = options
+        self._verb = verb
+        self._on_cluster = on_cluster or ClusterOptions()
+        self.cluster = self._on_cluster.open(verb)
         self.out = Output(as_json=options.as_json)
         self._logs = ExitStack()
         self._logging = False
@@ -118,15 +72,31 @@ class Session:
         import graveler_core
 
         self.log()
+        access = self._access()
+        cluster = None if self.cluster is None else self.cluster.cluster(access)
         with self.working("opening the store"):
             return graveler_core.connect(
-                self.options.store or self.settings.store.get_secret_value(),
-                credentials=self.settings.credentials,
-                cache_dir=self.settings.cache_dir,
-                cache_bytes=self.settings.cache_bytes,
+                access.url,
+                credentials=access.credentials,
+                storage_options=access.storage_options or None,
+                cache_dir=access.cache_dir,
+                cache_bytes=access.cache_bytes,
                 metrics=metrics,
                 verify_tag=self._tag_verifier(),
+                cluster=cluster,
             )
+
+    def _access(self) -> StoreAccess:
+        from graveler_core.clusters import StoreAccess
+
+        settings = self.settings
+        return StoreAccess(
+            self.options.store or settings.store.get_secret_value(),
+            settings.credentials,
+            self._on_cluster.storage_options,
+            None if settings.cache_dir is None else str(settings.cache_dir),
+            settings.cache_bytes,
+        )
 
     def _tag_verifier(self) -> TagVerifier | None:
         name = self.settings.tag_verifier
@@ -147,20 +117,22 @@ class Session:
         try:
             return getpass.getuser()
         except (OSError, KeyError) as e:
-            raise InvalidInput("committer: the operating system knows no name for this user; give --committer") from e
+            raise InvalidInput("committer: the operating system has no name for this user; give --committer") from e
 
     def log(self) -> None:
-        """Log events from now on until the session is closed, as options and settings say. Idempotent."""
+        """Log events until the session is closed, with the level and format of options and settings. Idempotent."""
         if not self._logging:
             self._logging = True
             level = self.options.log_level or self.settings.log_level
             self._logs.enter_context(logged(level, self.options.log_format or self.settings.log_format))
 
     def close(self) -> None:
-        """Close the store, if it was opened."""
-        with self._logs:
+        """Close the store, if it was opened, and the cluster."""
+        with self._logs, ExitStack() as opened:
+            if self.cluster is not None:
+                opened.callback(self.cluster.close)
             if "graveler" in self.__dict__:
-                self.graveler.close()
+                opened.callback(self.graveler.close)
 
     def repository(self, uri: Uri) -> Repository:
         return self.graveler.repository(uri.repository)
@@ -172,40 +144,62 @@ class Session:
         return self.repository(uri).at(uri.ref)
 
     def working(self, description: str) -> Progress:
-        """A spinner for a call that may take more than a second."""
-        return Progress(Work(description))
+        """Return a spinner for a call that may take more than a second."""
+        return self.counting(ProgressWork(description))
+
+    def counting(self, work: ProgressWork) -> Progress:
+        """Return a progress bar. It is hidden when a cluster is used, because the cluster reports progress itself."""
+        return Progress(work, stream=None if self.cluster is None else io.StringIO())
+
+    def result(self, document: Document, text: str) -> None:
+        """Write the result of a command as JSON or as a line. With a cluster, the JSON also has `verb` and its
+        facts."""
+        if self.cluster is not None:
+            document = {"verb": self._verb, **document, **self.cluster.facts()}
+            self.cluster.report(document)
+        self.out.result(document, text)
+
+    @contextmanager
+    def reporting(self) -> Iterator[None]:
+        """With a cluster, also write an error as a JSON document and report it to the cluster. Raise the error
+        again."""
+        try:
+            yield
+        except GravelerError as error:
+            if self.cluster is not None:
+                document = error_document(error)
+                self.out.document(document)
+                self.cluster.report(document)
+            raise
 
 
-def verb(app: typer.Typer, name: str) -> Callable[[Callable[Concatenate[Session, P], None]], Callable[..., None]]:
-    """Register `function(session, …)` as a command with the shared options."""
+def verb(
+    app: typer.Typer, name: str, *, clusters: bool = False
+) -> Callable[[Callable[Concatenate[Session, P], None]], Callable[..., None]]:
+    """Register `function(session, …)` as a command with the shared options.
+
+    Args:
+        app: Application that gets the command.
+        name: Name of the command.
+        clusters: Add the options of a cluster to the command.
+    """
 
     def register(function: Callable[Concatenate[Session, P], None]) -> Callable[..., None]:
         @functools.wraps(function)
         def command(ctx: typer.Context, **given: Any) -> None:
-            options = Options(**{field.name: given.pop(field.name) for field in fields(Options)}).over(ctx.obj)
+            options = taken(Options, given).over(ctx.obj)
+            on_cluster = taken(ClusterOptions, given) if clusters else None
             try:
-                with closing(Session(options)) as session:
+                with closing(Session(options, name, on_cluster)) as session, session.reporting():
                     function(session, **given)  # type: ignore[call-arg]
-            except BrokenPipeError as e:  # typer would call it 1, which is for errors
+            except BrokenPipeError as e:  # typer would exit with 1, which means an error
                 raise typer.Exit(NOBODY_READS) from e
 
-        command.__signature__ = _signature(function)  # type: ignore[attr-defined]
+        _, *own = inspect.signature(function, eval_str=True).parameters.values()
+        context = inspect.Parameter("ctx", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
+        added = (Options, ClusterOptions) if clusters else (Options,)
+        command.__signature__ = signature([*own, context], *added)  # type: ignore[attr-defined]
         app.command(name)(command)
         return command
 
     return register
-
-
-def _signature(function: Callable[..., None]) -> inspect.Signature:
-    """The function's own parameters without the session, then the context and the shared options."""
-    _, *own = inspect.signature(function, eval_str=True).parameters.values()
-    keyword = inspect.Parameter.KEYWORD_ONLY
-    shared = [
-        inspect.Parameter("ctx", keyword, annotation=typer.Context),
-        inspect.Parameter("store", keyword, annotation=StoreOption, default=None),
-        inspect.Parameter("as_json", keyword, annotation=JsonOption, default=False),
-        inspect.Parameter("committer", keyword, annotation=CommitterOption, default=None),
-        inspect.Parameter("log_level", keyword, annotation=LogLevelOption, default=None),
-        inspect.Parameter("log_format", keyword, annotation=LogFormatOption, default=None),
-    ]
-    return inspect.Signature([p.replace(kind=keyword) for p in own] + shared)

@@ -1,4 +1,4 @@
-"""Spans of time as people write and read them: 7d, 36h, 90m, 30s."""
+"""Time spans in short form: 7d, 36h, 90m, 30s."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ _UNITS = {"d": "days", "h": "hours", "m": "minutes", "s": "seconds"}
 
 
 def span(option: str, text: str, *, positive: bool = False) -> timedelta:
-    """The span that an option was given, or `InvalidInput` naming it and the rule.
+    """Parse the value of an option that is a time span, such as 7d.
 
     Args:
-        positive: Refuse a span of nothing.
+        option: Name of the option, for the error message.
+        text: Value of the option.
+        positive: Refuse a span of zero.
+
+    Raises:
+        InvalidInput: The value is not a time span.
     """
     found = _SPAN.fullmatch(text)
     if found is None:
         raise InvalidInput(f"{option} {text!r}: must be a number and d, h, m or s, as in 7d")
     if positive and not int(found[1]):
-        raise InvalidInput(f"{option} {text!r}: must be more than nothing, as in 7d")
+        raise InvalidInput(f"{option} {text!r}: must be more than zero, as in 7d")
     return timedelta(**{_UNITS[found[2]]: int(found[1])})
 
 
 def span_for_people(time: timedelta) -> str:
-    """To the second."""
+    """Format a time span, rounded to the second."""
     return str(to_the_second(time))
-
-
-def span_for_machines(time: timedelta) -> float:
-    """Seconds."""
-    return time.total_seconds()

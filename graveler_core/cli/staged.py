@@ -1,4 +1,4 @@
-"""`graveler status`, `compact`, `reset`: what is uncommitted on branches, folding it, and throwing it away."""
+"""`graveler status`, `compact`, `reset`: show, compact and discard uncommitted changes of branches."""
 
 from __future__ import annotations
 
@@ -10,28 +10,21 @@ from graveler_core.cli.branch import BranchUri
 from graveler_core.cli.objects import Limit
 from graveler_core.cli.session import Session, verb
 from graveler_core.cli.spans import span
-from graveler_core.cli.staged_views import (
-    LAYERS,
-    STAGED,
-    compacted_document,
-    history_document,
-    staged_document,
-    told_of,
-)
+from graveler_core.cli.staged_views import LAYERS, STAGED, branch_lines
 from graveler_core.cli.terminal import SHORT_ID
 from graveler_core.cli.uri import Uri, parse, prefix_uri, ref_in, ref_uri
-from graveler_core.cli.views import CHANGES, branch_document
+from graveler_core.cli.views import CHANGES
+from graveler_core.documents.staging import compacted_document, history_document, staged_document
+from graveler_core.documents.versions import branch_document
 from graveler_core.errors import InvalidInput, Kind
 
 BranchPrefix = Annotated[str, typer.Argument(metavar="URI", help="graveler://repository/branch, or with /prefix")]
 
 
-def register(app: typer.Typer) -> None:
-    """Add these verbs to the application."""
-    for name, function in (("status", status), ("compact", compact), ("reset", reset)):
-        verb(app, name)(function)
+app = typer.Typer()
 
 
+@verb(app, "status")
 def status(
     session: Session,
     uri: Annotated[
@@ -39,60 +32,67 @@ def status(
     ] = None,
     limit: Limit = None,
     exact: Annotated[
-        bool, typer.Option("--exact", help="Count by reading all that is staged on the branch, and set counters right.")
+        bool,
+        typer.Option("--exact", help="Count by reading all staged records of the branch, and correct the counters."),
     ] = False,
 ) -> None:
-    """Show where a branch stands: its head, what is staged, and whether it should be compacted; its staging layers,
-    newest first; and what is uncommitted. Without a branch, where much is staged.
+    """Show the uncommitted changes of a branch, or list the branches with many staged records.
 
-    What is staged comes from counters, which are a little late: a process writes them down now and then. Without a
-    branch's name, a branch is listed once a process has staged 1,024 records on it, or one call 256, or once it has 10
-    layers.
+    For a branch, show its head, the number of staged records, whether it should be compacted, its staging layers
+    (newest first), and its uncommitted changes.
+
+    The number of staged records comes from counters, which processes write at intervals, so it may be slightly out of
+    date. Without a branch, the list contains each branch on which one process has staged 1,024 records or one call has
+    staged 256, and each branch with 10 layers.
 
     JSON: for each branch a line with type ("branch"), repository, id, commit_id, staging_token, staged and tombstones
-    (records), layers, age (seconds), pressure (1 and more is too much), over, reasons, thresholds: an object with
-    tombstones, layers, staged, age. For one branch also compactions: an object with outcomes (how many of each),
-    seconds, recent: the last ones, newest first, each with began, seconds, outcome ("compacted", "lost", "failed"),
-    layers, records, tombstones; then a line for each layer with type ("layer"), kind ("token", "segment", "removal",
-    "restoration"), id, prefix, count; and a line for each change as `diff` writes it.
+    (records), layers, age (seconds), pressure (from 1 on, the branch should be compacted), over, reasons, thresholds:
+    an object with tombstones, layers, staged, age. For one branch also compactions: an object with outcomes (the number
+    of each), seconds, recent: the last compactions, newest first, each with began, seconds, outcome ("compacted",
+    "lost", "failed"), layers, records, tombstones; then a line for each layer with type ("layer"), kind ("token",
+    "segment", "removal", "restoration"), id, prefix, count; and a line for each change in the format of `diff`.
     """
     target = None if uri is None else parse(uri)
     if target is not None and target.ref:
         _status_of_branch(session, prefix_uri(str(target)), limit=limit, exact=exact)
         return
     if exact:
-        raise InvalidInput("--exact: is for one branch, as in graveler://repository/branch")
+        raise InvalidInput("--exact: needs the URI of a branch, as in graveler://repository/branch")
     prefix = "" if target is None else f"{session.repository(target).id}/"
     session.out.rows(session.graveler.pressures(prefix=prefix, limit=limit), STAGED)
 
 
+@verb(app, "compact", clusters=True)
 def compact(
     session: Session,
     uri: BranchUri,
     every: Annotated[
-        str, typer.Option(metavar="TIME", help="Give way to a compaction that began so lately: 10m, 90s, 2h.")
+        str, typer.Option(metavar="TIME", help="Fail if another compaction began within this time: 10m, 90s, 2h.")
     ] = "0s",
 ) -> None:
-    """Fold what is staged on a branch into one tree, so that reading it is fast again. It stays uncommitted.
+    """Compact the staged changes of a branch into one tree, so that reads are fast again. They stay uncommitted.
 
-    JSON: one document with metarange_id; layers, records and tombstones that were folded; what they added, changed and
-    removed; entries of the tree, and the size in bytes that they describe.
+    JSON: one document with metarange_id; layers, records, tombstones (numbers that were compacted); added, changed,
+    removed (numbers of paths); entries of the tree, and their total size in bytes. With --cluster also the fields that
+    `commit` adds.
     """
     target, least = ref_uri(uri), span("--every", every)
     with session.working("compacting"):
         made = session.branch(target).compact(every=least)
     what = f"{made.records:,} records of {made.layers:,} layers, {made.tombstones:,} of them tombstones"
-    session.out.result(compacted_document(made), f"compacted branch {target.ref}: {what}")
+    session.result(compacted_document(made), f"compacted branch {target.ref}: {what}")
 
 
+@verb(app, "reset")
 def reset(
     session: Session,
     uri: BranchPrefix,
     hard: Annotated[
-        str | None, typer.Option("--hard", metavar="REF", help="Move the branch there: main~1, or a URI.")
+        str | None,
+        typer.Option("--hard", metavar="REF", help="Move the head of the branch to this commit: main~1, or a URI."),
     ] = None,
 ) -> None:
-    """Throw away what is uncommitted on a branch, or only below a prefix. With --hard, move its head instead.
+    """Discard the uncommitted changes of a branch, or only those below a prefix. With --hard, move its head instead.
 
     JSON: one document with id, commit_id, prefix (null with --hard).
     """
@@ -113,12 +113,12 @@ def reset(
 
 
 def _status_of_branch(session: Session, target: Uri, *, limit: int | None, exact: bool) -> None:
-    with session.working("counting what is staged" if exact else "reading the branch"):
+    with session.working("counting staged records" if exact else "reading the branch"):
         branch = session.branch(target)
         found = branch.pressure(exact=exact)
         history = branch.compactions()
     session.out.document({**staged_document(found), "compactions": history_document(history)})
-    for line in told_of(found, history):
+    for line in branch_lines(found, history):
         session.out.say(line)
     if found.branch.sealed_tokens:
         session.out.rows(found.branch.sealed_tokens, LAYERS)

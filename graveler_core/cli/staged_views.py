@@ -1,91 +1,27 @@
-"""How what is staged is shown: layers, pressure, thresholds, compactions. As in `views.py`, field names are stable."""
+"""Views of staged changes: layers, pressure, thresholds and compactions. As in `views.py`, field names are stable."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from graveler_core.cli.output import Column, Document, View
-from graveler_core.cli.spans import span_for_machines, span_for_people
-from graveler_core.cli.terminal import SHORT_ID, time_for_machines, time_for_people
+from graveler_core.cli.output import Column, View
+from graveler_core.cli.spans import span_for_people
+from graveler_core.cli.terminal import SHORT_ID, time_for_people
+from graveler_core.documents.staging import layer_document, staged_document, thresholds_document
+from graveler_core.documents.values import span_for_machines
 
 if TYPE_CHECKING:
-    from graveler_core.engine.compaction import Compacted
-    from graveler_core.engine.pressure import BranchPressure
+    from graveler_core.engine.staging.pressure import BranchPressure
     from graveler_core.model.compaction import CompactionHistory, CompactionRun, Thresholds
     from graveler_core.model.layers import Layer
 
 _SHOWN_RUNS = 3
-"""Compactions of a branch that people are told of."""
+"""Maximum number of compactions of a branch that are shown as text."""
 
 
-def layer_document(layer: Layer) -> Document:
-    """`type` ("layer"), `kind` ("token", "segment", "removal" or "restoration"), `id`, `prefix` and `count` where the
-    kind has them, else null."""
-    return {
-        "type": "layer",
-        "kind": layer.kind,
-        "id": layer.id,
-        "prefix": getattr(layer, "prefix", None),
-        "count": getattr(layer, "count", None),
-    }
-
-
-def staged_document(found: BranchPressure) -> Document:
-    """`type` ("branch"), `repository`, `id`, `commit_id`, `staging_token`; of what was counted `staged` and
-    `tombstones` (records), `layers`, `age` (seconds); `pressure` (1 is too much), `over`, `reasons`, `thresholds`."""
-    return {
-        "type": "branch",
-        "repository": found.repository.id,
-        "id": found.branch.id,
-        "commit_id": found.branch.commit_id,
-        "staging_token": found.branch.staging_token,
-        "staged": found.load.staged,
-        "tombstones": found.load.tombstones,
-        "layers": found.load.layers,
-        "age": span_for_machines(found.load.age),
-        "pressure": round(found.pressure.value, 6),
-        "over": found.pressure.over,
-        "reasons": list(found.pressure.reasons),
-        "thresholds": _limits(found.thresholds),
-    }
-
-
-def history_document(history: CompactionHistory) -> Document:
-    """`outcomes` (how many of each), `seconds` (all together), `recent`: newest first, each with `began`, `seconds`,
-    `outcome` ("compacted", "lost", "failed"), and of what it compacted `layers`, `records`, `tombstones`."""
-    return {
-        "outcomes": {outcome.value: count for outcome, count in history.outcomes.items()},
-        "seconds": round(history.seconds, 6),
-        "recent": [
-            {
-                "began": time_for_machines(run.began),
-                "seconds": round(run.seconds, 6),
-                "outcome": run.outcome.value,
-                "layers": run.layers,
-                "records": run.records,
-                "tombstones": run.tombstones,
-            }
-            for run in reversed(history.recent)
-        ],
-    }
-
-
-def compacted_document(compacted: Compacted) -> Document:
-    """`metarange_id` of the new tree, the `layers`, `records` and `tombstones` that went into it, what they `added`,
-    `changed` and `removed`, its `entries`, and the `size` in bytes that they describe."""
-    return asdict(compacted)
-
-
-def thresholds_document(repository: str, branch: str | None, thresholds: Thresholds) -> Document:
-    """`type` ("thresholds"), `repository`, `branch` (null: all that have none of their own), `tombstones`, `layers`,
-    `staged`, `age` (seconds)."""
-    return {"type": "thresholds", "repository": repository, "branch": branch, **_limits(thresholds)}
-
-
-def told_of(found: BranchPressure, history: CompactionHistory) -> Iterator[str]:
-    """What a person is told of a branch: a line each."""
+def branch_lines(found: BranchPressure, history: CompactionHistory) -> Iterator[str]:
+    """Yield the lines that describe a branch."""
     load = found.load
     yield f"branch {found.branch.id} at {found.branch.commit_id[:SHORT_ID]}"
     if load.staged or load.layers:
@@ -94,21 +30,12 @@ def told_of(found: BranchPressure, history: CompactionHistory) -> Iterator[str]:
     for reason in found.pressure.reasons:
         yield f"to be compacted: {reason}"
     for run in list(reversed(history.recent))[:_SHOWN_RUNS]:
-        yield f"compaction of {time_for_people(run.began)}: {_told_of(run)} in {run.seconds:.2f} s"
+        yield f"compaction of {time_for_people(run.began)}: {_run_summary(run)} in {run.seconds:.2f} s"
 
 
-def _told_of(run: CompactionRun) -> str:
+def _run_summary(run: CompactionRun) -> str:
     what = f", {run.records:,} records of {run.layers:,} layers" if run.layers else ""
     return f"{run.outcome.value}{what}"
-
-
-def _limits(thresholds: Thresholds) -> Document:
-    return {
-        "tombstones": thresholds.tombstones,
-        "layers": thresholds.layers,
-        "staged": thresholds.staged,
-        "age": span_for_machines(thresholds.age),
-    }
 
 
 def _number(title: str) -> Column:
@@ -144,7 +71,7 @@ STAGED: View[BranchPressure] = View(
         ", ".join(p.pressure.reasons),
     ),
     document=staged_document,
-    empty="nothing much is staged",
+    empty="no branch has many staged records",
 )
 THRESHOLDS: View[tuple[str, str | None, Thresholds]] = View(
     columns=(

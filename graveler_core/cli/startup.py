@@ -1,7 +1,7 @@
-"""What makes the program start fast: pandas stays out of it.
+"""Entry point of the program `graveler`. It starts fast because it hides pandas from the process.
 
-pyarrow imports pandas, where that is installed, at the first Python list that it converts. This costs each command some
-0.7 s for nothing, as no verb uses pandas. Only for a process that is the program: a library must not do this to others.
+pyarrow imports pandas, if it is installed, when it converts the first Python list. This would cost each command some
+0.7 s, although no command uses pandas. Only the program hides pandas; a library must not do this to its users.
 """
 
 from __future__ import annotations
@@ -10,9 +10,12 @@ import sys
 from collections.abc import Sequence
 from types import ModuleType
 
+from graveler_core.errors import Unavailable
+from graveler_core.extras import requires
+
 
 class WithoutPandas:
-    """An import hook that says that pandas is not installed."""
+    """Import hook that reports pandas as not installed."""
 
     @staticmethod
     def find_spec(name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> None:
@@ -21,5 +24,26 @@ class WithoutPandas:
 
 
 def leave_pandas_out() -> None:
-    """Make this process one that has no pandas."""
+    """Hide pandas from this process."""
     sys.meta_path.insert(0, WithoutPandas)
+
+
+def let_pandas_in() -> None:
+    """Undo `leave_pandas_out`."""
+    if WithoutPandas in sys.meta_path:
+        sys.meta_path.remove(WithoutPandas)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the program, and exit. If the extra `cli` is missing, print what to install.
+
+    Args:
+        arguments: The command line; `None` means the arguments of the process.
+    """
+    leave_pandas_out()
+    try:
+        with requires("cli"):
+            from graveler_core.cli.app import run
+    except Unavailable as error:
+        sys.exit(f"error: {error.message}")
+    sys.exit(run(sys.argv[1:] if arguments is None else arguments))

@@ -1,7 +1,7 @@
-"""A table on a terminal, written page by page with columns that stay in line.
+"""A table on a terminal, written page by page with aligned columns.
 
-Columns are either short (ids, dates, sizes) and kept whole, or fold: they share what room is left, and text that does
-not fit goes on in the next line. Nothing is cut off.
+Short columns (ids, dates, sizes) keep their width. The other columns share the remaining width and wrap text that does
+not fit. Nothing is cut off.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
-from graveler_core.cli.terminal import visible
+from graveler_core.documents.text import visible
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -21,10 +21,10 @@ NARROWEST = 8
 
 
 def fit(natural: Sequence[int], folds: Sequence[bool], room: int) -> list[int]:
-    """The widths of columns in a room, both in characters.
+    """Return the widths of the columns, in characters, that fit into `room` characters.
 
-    Short columns keep their natural width. Folding ones get theirs if there is room for all; else the widest give way,
-    down to `NARROWEST`; in a room too small even for that, the terminal library breaks the short ones too.
+    Short columns keep their natural width. Columns that fold also keep it if all fit; otherwise the widest become
+    narrower, down to `NARROWEST`. If that is still too wide, the terminal library wraps the short columns too.
     """
     room -= GAP * (len(natural) - 1) + sum(width for width, fold in zip(natural, folds, strict=True) if not fold)
     widths = list(natural)
@@ -37,7 +37,7 @@ def fit(natural: Sequence[int], folds: Sequence[bool], room: int) -> list[int]:
 
 
 class Table:
-    """The table in progress. The first page decides the widths of the columns that fold."""
+    """A table that is written page by page. The first page determines the widths of the columns that fold."""
 
     def __init__(self, columns: Sequence[Column], stream: TextIO) -> None:
         from rich.console import Console
@@ -47,14 +47,14 @@ class Table:
         self._widths: list[int] = []
 
     def page(self, rows: Sequence[Sequence[Any]]) -> None:
-        """Write rows of values, one value a column, None for an empty cell; above the first page the titles."""
+        """Write rows with one value per column; `None` is an empty cell. The first page begins with the titles."""
         cells = [[_text(column, value) for column, value in zip(self._columns, row, strict=True)] for row in rows]
         first = not self._widths
         self._widths = self._fit(cells)
         self._write(cells, titles=first)
 
     def note(self, text: str) -> None:
-        """Write a remark below or instead of the rows."""
+        """Write a note below or instead of the rows."""
         self._console.print(text, style="dim")
 
     def _fit(self, cells: list[list[Text]]) -> list[int]:

@@ -6,12 +6,14 @@ from typing import Annotated
 
 import typer
 
+from graveler_core.cli.repo import RepositoryUri
 from graveler_core.cli.session import Session, verb
 from graveler_core.cli.terminal import SHORT_ID
 from graveler_core.cli.uri import ref_in, ref_uri, repository_uri
-from graveler_core.cli.views import TAGS, tag_document
+from graveler_core.cli.views import TAGS
+from graveler_core.documents.versions import tag_document
 
-app = typer.Typer(help="Create, list, verify and delete tags.")
+app = typer.Typer(name="tag", help="Create, list, verify and delete tags.")
 TagUri = Annotated[str, typer.Argument(metavar="URI", help="graveler://repository/tag")]
 
 
@@ -19,11 +21,13 @@ TagUri = Annotated[str, typer.Argument(metavar="URI", help="graveler://repositor
 def create(
     session: Session,
     uri: TagUri,
-    ref: Annotated[str, typer.Argument(metavar="REF", help="What it names, as main~1 or a URI.")],
-    message: Annotated[str, typer.Option("--message", "-m", metavar="TEXT", help="Why.")] = "",
-    signature: Annotated[str, typer.Option("--signature", metavar="TEXT", help="Of whoever answers for it.")] = "",
+    ref: Annotated[str, typer.Argument(metavar="REF", help="Commit to tag: a ref such as main~1, or a URI.")],
+    message: Annotated[str, typer.Option("--message", "-m", metavar="TEXT", help="Message of the tag.")] = "",
+    signature: Annotated[
+        str, typer.Option("--signature", metavar="TEXT", help="Signature to store with the tag.")
+    ] = "",
 ) -> None:
-    """Give a commit a name that does not move.
+    """Create a tag: a name for a commit that does not move.
 
     JSON: one document with id, commit_id, message, signature.
     """
@@ -35,8 +39,8 @@ def create(
 
 
 @verb(app, "list")
-def list_(session: Session, uri: Annotated[str, typer.Argument(metavar="URI", help="graveler://repository")]) -> None:
-    """List the tags of a repository, by name.
+def list_(session: Session, uri: RepositoryUri) -> None:
+    """List the tags of a repository, sorted by name.
 
     JSON: a line for each with id, commit_id, message, signature.
     """
@@ -45,19 +49,21 @@ def list_(session: Session, uri: Annotated[str, typer.Argument(metavar="URI", he
 
 @verb(app, "verify")
 def verify(session: Session, uri: TagUri) -> None:
-    """Have a tag verified by what GRAVELER_TAG_VERIFIER names, a function as module:function; it refuses by raising.
+    """Verify a tag with the function that GRAVELER_TAG_VERIFIER names.
+
+    The setting has the form module:function. The function rejects a tag by raising an exception.
 
     JSON: one document with id, commit_id, message, signature.
     """
     target = ref_uri(uri)
     with session.working("verifying the tag"):
         tag = session.repository(target).verify_tag(target.ref)
-    session.out.result(tag_document(tag), f"tag {tag.id} is good")
+    session.out.result(tag_document(tag), f"tag {tag.id} is valid")
 
 
 @verb(app, "delete")
 def delete(session: Session, uri: TagUri) -> None:
-    """Delete a tag. Its commit stays.
+    """Delete a tag. Its commit is kept.
 
     JSON: one document with deleted (the tag).
     """

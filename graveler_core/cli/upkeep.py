@@ -1,8 +1,9 @@
-"""`graveler fsck`, `gc`: whether all that is stored is there and whole, and deleting what nothing needs."""
+"""`graveler fsck`, `gc`: check the integrity of a repository, and delete objects that nothing needs."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,31 +12,44 @@ from graveler_core.cli.session import Session, verb
 from graveler_core.cli.spans import span
 from graveler_core.cli.terminal import bytes_for_people
 from graveler_core.cli.uri import repository_uri
-from graveler_core.cli.views import FINDINGS, swept_document
+from graveler_core.cli.views import FINDINGS
+from graveler_core.documents.upkeep import swept_document
+from graveler_core.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from graveler_core.facade.repository import Repository
 
 DAMAGED = 1
-"""Exit code when something is damaged."""
+"""Exit code when the repository is damaged."""
 
 
-def register(app: typer.Typer) -> None:
-    """Add these verbs to the application."""
-    verb(app, "fsck")(fsck)
-    verb(app, "gc")(gc)
+app = typer.Typer()
 
 
+@verb(app, "fsck")
 def fsck(
     session: Session,
     uri: RepositoryUri,
-    deep: Annotated[bool, typer.Option("--deep", help="Read every range and staged record too.")] = False,
+    *,
+    deep: Annotated[bool, typer.Option("--deep", help="Also read every range and every staged record.")] = False,
+    repair_indexes: Annotated[
+        bool, typer.Option("--repair-indexes", help="Repair inline indexes instead of checking the repository.")
+    ] = False,
 ) -> None:
-    """Check that all that is stored for a repository is there and whole. Changes nothing.
+    """Check the integrity of a repository. Changes nothing, except with --repair-indexes.
 
-    Exit code 1 if something is missing, corrupt or inconsistent, 0 if things are merely unreachable.
+    Exit code 1 if something is missing, corrupt or inconsistent, 0 if things are only unreachable. With
+    --repair-indexes: 1 if a commit could not be repaired, 0 otherwise.
 
     JSON: a line for each finding with type ("finding"), trouble ("missing", "corrupt", "inconsistent", "unreachable"),
-    thing, id, why, named_by, size.
+    thing, id, why, named_by, size. With --repair-indexes: one document with examined (number of commits), repaired
+    (list of commit ids), unrepaired (list of documents with commit, why).
     """
     repository = session.graveler.repository(repository_uri(uri).repository)
+    if repair_indexes:
+        if deep:
+            raise InvalidInput("--repair-indexes cannot be combined with --deep: repair first, then check")
+        return _repair_indexes(session, repository)
     with session.working("checking"):
         findings = list(repository.fsck(deep=deep))
     session.out.rows(findings, FINDINGS)
@@ -43,23 +57,43 @@ def fsck(
         raise typer.Exit(DAMAGED)
 
 
+def _repair_indexes(session: Session, repository: Repository) -> None:
+    with session.working("repairing"):
+        repairs = repository.repair_indexes()
+    session.out.result(asdict(repairs), f"repaired {len(repairs.repaired):,} of {repairs.examined:,} commits")
+    for commit in repairs.repaired:
+        session.out.say(f"repaired {commit}")
+    for left in repairs.unrepaired:
+        session.out.say(f"not repaired: {left.commit}: {left.why}")
+    if repairs.unrepaired:
+        raise typer.Exit(DAMAGED)
+
+
+@verb(app, "gc")
 def gc(  # noqa: PLR0913 - the command line's own options
     session: Session,
     uri: RepositoryUri,
     *,
     grace: Annotated[
-        str, typer.Option(metavar="TIME", help="Keep what was needed so lately: 7d, 36h, 90m; longer than any build.")
+        str,
+        typer.Option(
+            metavar="TIME",
+            help="Keep objects that were used within this time: 7d, 36h, 90m. It must exceed the longest build.",
+        ),
     ] = "7d",
-    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Say what would be deleted.")] = False,
-    limit: Annotated[int | None, typer.Option(metavar="N", min=0, help="Delete at most so many things.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Only report what would be deleted.")] = False,
+    limit: Annotated[int | None, typer.Option(metavar="N", min=0, help="Maximum number of items to delete.")] = None,
     alone: Annotated[
-        bool, typer.Option("--alone", help="Nobody else is at work on the repository: allow less than a day.")
+        bool,
+        typer.Option(
+            "--alone", help="Assert that no other process uses the repository. Allows --grace of less than a day."
+        ),
     ] = False,
     uploads: Annotated[
-        bool, typer.Option("--uploads", help="Delete the files, too, that jobs stored and did not live to commit.")
+        bool, typer.Option("--uploads", help="Also delete files that failed jobs uploaded and never committed.")
     ] = False,
 ) -> None:
-    """Delete what no commit and no branch names and nobody has needed for a while. Commits stay.
+    """Delete objects that no commit and no branch refers to and that were not used recently. Commits are kept.
 
     JSON: one document with dry_run, objects, blobs, size (bytes), young, renewed, rest, unreadable,
     uploads.
@@ -70,6 +104,6 @@ def gc(  # noqa: PLR0913 - the command line's own options
             grace=span("--grace", grace), dry_run=dry_run, limit=limit, alone=alone, uploads=uploads
         )
     what = f"{swept.blobs:,} files and {swept.objects:,} objects, {bytes_for_people(swept.size)}"
-    left = f"; left {swept.young:,} that are young" if swept.young else ""
+    left = f"; left {swept.young:,} that are too young" if swept.young else ""
     rest = f"; {swept.rest:,} to go" if swept.rest else ""
     session.out.result(swept_document(swept), f"{'would delete' if dry_run else 'deleted'} {what}{left}{rest}")

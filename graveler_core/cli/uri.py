@@ -1,12 +1,12 @@
-"""How the command line names things: `graveler://repository/ref/path`. Pure text in, values out.
+"""URIs of the command line: `graveler://repository/ref/path`. Pure functions from text to values.
 
-    graveler://flights                      a repository
-    graveler://flights/main~2               a ref expression of it: branch, tag, commit, with ~ ^ $ @
-    graveler://flights/main/raw/jan.parquet a path (or, where a verb says so, a prefix) at that ref
-    graveler://flights/main..dev/raw/       two refs, for `diff`; with three dots, the second since their merge base
+    graveler://flights                      a repository graveler://flights/main~2               a ref expression of it:
+    branch, tag, commit, with ~ ^ $ @ graveler://flights/main/raw/jan.parquet a path (or, where a verb says so, a
+    prefix) at that ref graveler://flights/main..dev/raw/       two refs, for `diff`; three dots compare with their
+    merge base
 
-Branch and tag names hold no `/`, so the first two slashes decide. Everything after them is the path exactly as written:
-nothing is percent-decoded, and `?` and `#` mean nothing special.
+Branch and tag names contain no `/`, so the first two slashes separate repository, ref and path. The path is taken
+literally: nothing is percent-decoded, and `?` and `#` have no special meaning.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SCHEME = "graveler://"
 
 @dataclass(frozen=True, slots=True)
 class RefRange:
-    """Two sides to compare; `since_merge_base`: what the right one changed since it left the left one."""
+    """Two refs to compare. With `since_merge_base`, the right ref is compared with the merge base of both."""
 
     left: Uri
     right: Uri
@@ -30,7 +30,7 @@ class RefRange:
 
 @dataclass(frozen=True, slots=True)
 class Uri:
-    """A parsed URI; `ref` and `path` are empty where it names less."""
+    """A parsed URI. `ref` and `path` are empty if the URI does not have them."""
 
     repository: str
     ref: str = ""
@@ -42,7 +42,11 @@ class Uri:
 
 
 def parse(text: str) -> Uri:
-    """Split a URI, or raise `InvalidInput` naming it and the rule. The library judges the ref and what it points to."""
+    """Split a URI into its parts. The ref is not checked here.
+
+    Raises:
+        InvalidInput: The text is not a URI of this form.
+    """
     if not text.startswith(SCHEME):
         raise _refuse(text, f"must begin with {SCHEME}, as in {SCHEME}repository/ref/path")
     repository, _, rest = text[len(SCHEME) :].partition("/")
@@ -56,15 +60,15 @@ def parse(text: str) -> Uri:
 
 
 def repository_uri(text: str) -> Uri:
-    """A URI that names a repository and nothing in it."""
+    """Parse a URI that names a repository only."""
     uri = parse(text)
     if uri.ref:
-        raise _refuse(text, f"must name a repository alone: {SCHEME}{uri.repository}")
+        raise _refuse(text, f"must name only a repository: {SCHEME}{uri.repository}")
     return uri
 
 
 def ref_uri(text: str) -> Uri:
-    """A URI that names a ref and no path."""
+    """Parse a URI that names a ref and no path."""
     uri = prefix_uri(text)
     if uri.path:
         raise _refuse(text, f"must name a ref without a path: {SCHEME}{uri.repository}/{uri.ref}")
@@ -72,7 +76,7 @@ def ref_uri(text: str) -> Uri:
 
 
 def object_uri(text: str) -> Uri:
-    """A URI that names a path."""
+    """Parse a URI that names a path."""
     uri = prefix_uri(text)
     if not uri.path:
         raise _refuse(text, f"must name a path, as in {SCHEME}{uri.repository}/{uri.ref}/path")
@@ -81,7 +85,7 @@ def object_uri(text: str) -> Uri:
 
 
 def prefix_uri(text: str) -> Uri:
-    """A URI that names a ref, and perhaps a prefix of paths."""
+    """Parse a URI that names a ref and, optionally, a prefix of paths."""
     uri = parse(text)
     if not uri.ref:
         raise _refuse(text, f"must name a ref, as in {SCHEME}{uri.repository}/ref")
@@ -91,7 +95,7 @@ def prefix_uri(text: str) -> Uri:
 
 
 def ref_in(repository: str, text: str) -> str:
-    """A ref expression of a repository that is known already: the expression alone (`main~1`) or as a URI."""
+    """Return the ref expression in `text`, which is an expression (`main~1`) or a URI of the given repository."""
     if not text.startswith(SCHEME):
         if not text or "/" in text:
             raise _refuse(text, f"must be a ref such as main~1, or {SCHEME}{repository}/ref")
@@ -103,11 +107,11 @@ def ref_in(repository: str, text: str) -> str:
 
 
 def ref_range(text: str, other: str | None) -> RefRange:
-    """The two sides of a difference, which share repository and prefix.
+    """Parse the two refs of a comparison, which share repository and prefix.
 
     Args:
-        text: `graveler://repository/left..right/prefix`, with two dots or three, or the left side.
-        other: The right side, when `text` is the left.
+        text: `graveler://repository/left..right/prefix`, with two dots or three, or the URI of the left ref.
+        other: URI of the right ref, if `text` is the left one.
     """
     if other is not None:
         left, right = prefix_uri(text), prefix_uri(other)
@@ -120,7 +124,7 @@ def ref_range(text: str, other: str | None) -> RefRange:
     left_ref, dots, behind = uri.ref.partition("..")
     right_ref = behind.removeprefix(".")
     if not (dots and left_ref and right_ref) or ".." in right_ref or right_ref.startswith("."):
-        raise _refuse(text, f"must name two refs, as in {SCHEME}{uri.repository}/left..right, or come in two")
+        raise _refuse(text, f"must name two refs, as in {SCHEME}{uri.repository}/left..right, or give two URIs")
     sides = Uri(uri.repository, left_ref, uri.path), Uri(uri.repository, right_ref, uri.path)
     return RefRange(*sides, since_merge_base=behind != right_ref)
 

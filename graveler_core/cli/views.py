@@ -1,29 +1,39 @@
-"""How each kind of value is shown: the columns of its table and the fields of its JSON document.
+"""Views of values: the columns of their tables and the fields of their JSON documents.
 
-What is staged stands in `staged_views.py`.
+Views of staged changes are in `staged_views.py`.
 
-The JSON field names are stable: fields may be added, none is renamed or removed. Times are ISO 8601 in UTC, sizes
-bytes, ids and identities hex digits; what is unknown is null.
+The JSON field names are stable: fields may be added, but not renamed or removed. Times are ISO 8601 in UTC, sizes are
+in bytes, ids and identities are hexadecimal digits; unknown values are null.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from graveler_core.cli.output import Column, Document, View
-from graveler_core.cli.terminal import SHORT_ID, bytes_for_people, first_line, time_for_machines, time_for_people
+from graveler_core.cli.output import Column, View
+from graveler_core.cli.terminal import SHORT_ID, bytes_for_people, first_line, time_for_people
+from graveler_core.documents.upkeep import finding_document
+from graveler_core.documents.values import time_for_machines
+from graveler_core.documents.versions import (
+    branch_document,
+    change_document,
+    commit_document,
+    conflict_document,
+    listed_document,
+    log_document,
+    logged_change_document,
+    repository_document,
+    summary_document,
+    tag_document,
+)
 
 if TYPE_CHECKING:
     from graveler_core.facade.history import CommitRecord, LogEntry
     from graveler_core.facade.repository import Repository
     from graveler_core.gc.findings import Finding
-    from graveler_core.gc.sweep import Swept
     from graveler_core.model.changes import Change, ChangeSummary, MergeConflict
     from graveler_core.model.entities import Branch, Tag
     from graveler_core.model.entry import CommonPrefix, Entry
-    from graveler_core.transfer.dump import Dumped
-    from graveler_core.transfer.restore import Restored
 
 _KIND_STYLES = {"added": "green", "removed": "red", "changed": "yellow"}
 
@@ -59,128 +69,6 @@ def _size(title: str) -> Column:
     return Column(title, people=bytes_for_people, right=True)
 
 
-def entry_document(entry: Entry, path: str = "") -> Document:
-    """`type` ("object"), `path`, `size`, `checksum`, `mtime`, `content_type`, `metadata`, `address`,
-    `address_type` ("inline", "relative" or "full"), `identity`."""
-    return {
-        "type": "object",
-        "path": path or entry.path,
-        "size": entry.size,
-        "checksum": entry.checksum,
-        "mtime": time_for_machines(entry.mtime) if entry.mtime else None,
-        "content_type": entry.content_type,
-        "metadata": dict(entry.metadata),
-        "address": entry.address,
-        "address_type": entry.address_type.name.lower(),
-        "identity": entry.identity.hex(),
-    }
-
-
-def listed_document(item: Entry | CommonPrefix) -> Document:
-    """An entry's document, or `type` ("prefix") and `path`."""
-    from graveler_core.model.entry import CommonPrefix
-
-    return {"type": "prefix", "path": item.path} if isinstance(item, CommonPrefix) else entry_document(item)
-
-
-def change_document(change: Change) -> Document:
-    """`type` ("change"), `path`, `kind` ("added", "changed" or "removed"), `before` and `after`: entries or null."""
-    return {
-        "type": "change",
-        "path": change.path,
-        "kind": change.kind.value,
-        "before": entry_document(change.before, change.path) if change.before else None,
-        "after": entry_document(change.after, change.path) if change.after else None,
-    }
-
-
-def conflict_document(conflict: MergeConflict) -> Document:
-    """`type` ("conflict"), `path`, `kind` ("added in both", "changed in both", "removed in source", "removed in
-    destination"), `base`, `source` and `destination`: entries or null."""
-    sides = {"base": conflict.base, "source": conflict.source, "destination": conflict.destination}
-    documents = {side: entry_document(entry, conflict.path) if entry else None for side, entry in sides.items()}
-    return {"type": "conflict", "path": conflict.path, "kind": conflict.kind.value, **documents}
-
-
-def commit_document(commit: CommitRecord) -> Document:
-    """`id`, `message`, `committer`, `creation_date`, `parents` (ids), `metadata`, `generation`."""
-    return {
-        "id": commit.id,
-        "message": commit.message,
-        "committer": commit.committer,
-        "creation_date": time_for_machines(commit.creation_date),
-        "parents": list(commit.parents),
-        "metadata": dict(commit.metadata),
-        "generation": commit.generation,
-    }
-
-
-def summary_document(summary: ChangeSummary) -> Document:
-    """`added`, `changed`, `removed`: numbers of paths."""
-    return {"added": summary.added, "changed": summary.changed, "removed": summary.removed}
-
-
-def log_document(entry: LogEntry) -> Document:
-    """`type` ("commit"), a commit's document, and `token`."""
-    return {"type": "commit", **commit_document(entry), "token": entry.token}
-
-
-def logged_change_document(entry: LogEntry, change: Change | None) -> Document:
-    """A log entry's document, or that of one of its changes with `commit`, the entry's id."""
-    return log_document(entry) if change is None else {**change_document(change), "commit": entry.id}
-
-
-def branch_document(branch: Branch) -> Document:
-    """`id`, `commit_id`."""
-    return {"id": branch.id, "commit_id": branch.commit_id}
-
-
-def tag_document(tag: Tag) -> Document:
-    """`id`, `commit_id`, `message`, `signature`."""
-    return {"id": tag.id, "commit_id": tag.commit_id, "message": tag.message, "signature": tag.signature}
-
-
-def repository_document(repository: Repository) -> Document:
-    """`id`, `storage_namespace`, `default_branch`, `creation_date`."""
-    return {
-        "id": repository.id,
-        "storage_namespace": repository.storage_namespace,
-        "default_branch": repository.default_branch,
-        "creation_date": time_for_machines(repository.creation_date),
-    }
-
-
-def finding_document(finding: Finding) -> Document:
-    """`type` ("finding"), `trouble` ("missing", "corrupt", "inconsistent" or "unreachable"), `thing`, `id`, `why`,
-    `named_by` ("" where nothing does), `size`."""
-    return {
-        "type": "finding",
-        "trouble": finding.trouble.value,
-        "thing": finding.thing.value,
-        "id": finding.id,
-        "why": finding.why,
-        "named_by": finding.named_by,
-        "size": finding.size,
-    }
-
-
-def swept_document(swept: Swept) -> Document:
-    """`dry_run`, `objects` and `blobs` deleted, `size` in bytes of both; left: `young`, `renewed`, `rest`,
-    `unreadable`; `uploads` of dead jobs among them."""
-    return asdict(swept)
-
-
-def dumped_document(dumped: Dumped) -> Document:
-    """`uri`, `digest`, `branches`, `dirty`, `tags`, `commits`, `objects`, `size`."""
-    return asdict(dumped)
-
-
-def restored_document(restored: Restored) -> Document:
-    """`id`, `digest`, `branches`, `tags`, `commits`, `objects`, `renamed`."""
-    counts = {name: getattr(restored, name) for name in ("digest", "branches", "tags", "commits", "objects", "renamed")}
-    return {"id": restored.repository.id, **counts}
-
-
 def _listed_cells(item: Entry | CommonPrefix) -> tuple[Any, ...]:
     from graveler_core.model.entry import CommonPrefix
 
@@ -188,7 +76,7 @@ def _listed_cells(item: Entry | CommonPrefix) -> tuple[Any, ...]:
 
 
 def _told_to_people(what: LogEntry | Change) -> str:
-    """When, who and why of a commit, for there are no columns of their own: paths need the room."""
+    """Return date, committer and message of a commit in one cell, because paths need the space of further columns."""
     from graveler_core.model.changes import Change
 
     if isinstance(what, Change):
@@ -293,5 +181,5 @@ FINDINGS: View[Finding] = View(
     ),
     cells=lambda f: (f.trouble.value, f.thing.value, f.size, f.id, f.named_by, f.why),
     document=finding_document,
-    empty="nothing is wrong",
+    empty="no problems found",
 )

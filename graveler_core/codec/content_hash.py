@@ -1,7 +1,7 @@
-"""Content hashes: what gives ranges, commits and objects their ids. Source: the storage model, "Segments, ranges".
+"""Content hashes, from which ranges, commits and objects get their ids. Source: the storage model, "Segments, ranges".
 
-The hash is blake2b with 32 bytes. A table's hash covers its logical content alone: the same rows give the same hash
-however they are cut into batches, chunks and slices, and whatever file format or writer they came from.
+The hash is blake2b with 32 bytes. The hash of a table covers only its logical content: equal rows give equal hashes,
+for any division into batches, chunks and slices, and for any file format or writer.
 """
 
 from __future__ import annotations
@@ -23,38 +23,40 @@ HASH = partial(hashlib.blake2b, digest_size=DIGEST_BYTES)
 """blake2b-256."""
 _VERSION = 1
 NULL = 0xFFFFFFFF
-"""The length of a row that is null."""
+"""Length that represents a null row."""
 _SLICE_ROWS = 65_536
 
 
 def hex_id(data: bytes) -> str:
-    """The content hash of some bytes, as 64 hex digits."""
+    """Return the content hash of bytes, as 64 hexadecimal digits."""
     return HASH(data).hexdigest()
 
 
 def table_head(tag: bytes, rows: int) -> bytes:
-    """What a table's hash covers before its columns."""
+    """Return the bytes that the hash of a table covers before its columns."""
     return struct.pack("<BB", _VERSION, len(tag)) + tag + struct.pack("<Q", rows)
 
 
 def column_head(field: pa.Field) -> bytes:
-    """What a table's hash covers of a column before the digests of its two streams: its name and kind."""
+    """Return the bytes that the hash of a table covers for a column before its two digests: name and kind."""
     name: bytes = field.name.encode()
     kind = _kind(field)
     return struct.pack("<HB", len(name), len(kind)) + name + kind
 
 
 class ContentHash:
-    """A streaming hash over the rows of tables of one schema.
+    """Streaming hash over the rows of tables with one schema.
 
-    Each column has two streams. Text, binary and maps: the rows' lengths (u32, all ones = null), and their bytes end
-    to end (a map: its canonical bytes; an empty map is a null). Fixed width: one byte a row that is 0 for null, and the
-    values, zeros for null. The id hashes version, tag, row count, and name, kind and both digests of each column in the
-    schema's order. All numbers are little-endian.
+    Each column has two streams. For text, binary and maps, they are the lengths of the rows (u32, all ones for null)
+    and the concatenated bytes. A map is given by its canonical bytes; an empty map counts as null. For fixed width,
+    they are one byte for each row, 0 for null, and the values, zero for null. The id is the hash of version, tag, row
+    count, and for each column in the order of the schema its name, kind and both digests. All numbers are
+    little-endian.
 
     Args:
-        tag: What is hashed (`b"range"`, `b"operations"`); equal rows under different tags have different hashes.
-        schema: The columns that count, in this order.
+        tag: Kind of the hashed table (`b"range"`, `b"operations"`). Equal rows with different tags have different
+            hashes.
+        schema: Columns to hash, in this order.
     """
 
     def __init__(self, tag: bytes, schema: pa.Schema) -> None:
@@ -63,10 +65,11 @@ class ContentHash:
         self._rows = 0
 
     def update(self, table: pa.Table | pa.RecordBatch) -> None:
-        """Append rows. Columns are taken by name and may have any type that casts to the schema's without loss.
+        """Append rows. Columns are selected by name and may have any type that casts to the type in the schema without
+        loss.
 
         Raises:
-            InvalidInput: a column is missing or does not cast.
+            InvalidInput: A column is missing or does not cast.
         """
         for batch in slices(table, _SLICE_ROWS):
             for column in self._columns:
@@ -74,17 +77,17 @@ class ContentHash:
             self._rows += batch.num_rows
 
     def digest(self) -> bytes:
-        """The 32 bytes of the hash so far."""
+        """Return the current hash, 32 bytes."""
         columns = [column.digest() for column in self._columns]
         return HASH(b"".join([table_head(self._tag, self._rows), *columns])).digest()
 
     def hexdigest(self) -> str:
-        """The hash so far, as 64 hex digits."""
+        """Return the current hash, 64 hexadecimal digits."""
         return self.digest().hex()
 
 
 class _Column:
-    """The two streams of one column."""
+    """Two streams of one column."""
 
     def __init__(self, field: pa.Field) -> None:
         self._name: str = field.name
@@ -110,14 +113,14 @@ class _Column:
 
     def _conformed(self, batch: pa.RecordBatch) -> pa.Array:
         if batch.schema.get_field_index(self._name) < 0:
-            raise InvalidInput(f"column {self._name!r}: is missing, or there twice")
+            raise InvalidInput(f"column {self._name!r}: is missing or duplicated")
         array = batch.column(self._name)
         if array.type == self._type or self._kind == b"map" or (self._kind == b"bytes" and _is_bytes(array.type)):
             return array
         try:
             return array.cast(self._type)
         except pa.ArrowException as e:
-            raise InvalidInput(f"column {self._name!r}: {array.type} does not become {self._type}") from e
+            raise InvalidInput(f"column {self._name!r}: {array.type} cannot be converted to {self._type}") from e
 
 
 def _is_bytes(kind: pa.DataType) -> bool:

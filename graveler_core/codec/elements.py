@@ -1,18 +1,19 @@
-"""Elements: keys with what commits did to them, as inline indexes and runs keep them. Format version 1.
+"""Encoding of elements: keys and actions of commits, as stored in inline indexes and runs. Format version 1.
 
-    version u8 · count varint · elements in order of their keys · offset u32 of each restart point
-    element    bytes to drop from the key before, varint · bytes to append: count varint, bytes
-               · head u8: action + 8 · form · what the form says
+    version u8 · count varint · elements in key order · offset u32 of each restart point
+    element    number of bytes to drop from the previous key, varint · bytes to append: count varint, bytes
+               · head u8: action + 8 · form · data of the form
     form 0     a removal: nothing; any other action: length varint · record
     form 1     flags, address type, payload: 4 bytes · size u32 · identity 32 bytes · 5 lengths u8 · fields
     form 2     as form 1, with mtime i64 after the lengths
 
-Each 16th element from the first on is a restart point: its key stands whole, without a count of bytes to drop, so a
-search reads one block alone. Forms 1 and 2 hold a staged record without the zeros of its header, form 2 where mtime is
-not 0; a record that fits neither stands as it is. Numbers are little-endian, varints are those of `varint`.
-There is one encoding of a list of elements, and the decoder accepts no other; what is in the records is not looked at.
+Every 16th element, starting with the first, is a restart point: its key is stored completely, without a number of bytes
+to drop. Forms 1 and 2 contain a staged record without the zeros of its header. Form 2 is used if mtime is not 0. A
+record that fits neither form is stored unchanged in form 0. Numbers are little-endian.
 
-This is the small path: no Arrow, some microseconds an element. Source: the storage model, "Commits and their index".
+A list of elements has exactly one encoding, and the decoder accepts no other. The content of records is not checked.
+This module is the path for few elements: it does not use Arrow and takes a few microseconds for each element. Source:
+the storage model, "Commits and their index".
 """
 
 from __future__ import annotations
@@ -33,74 +34,77 @@ VERSION = 1
 RESTART_EVERY = 16
 
 
-class Action(IntEnum):
-    """What was done to a key, and by which commit."""
+class ElementAction(IntEnum):
+    """Change of a key, and the commit that made it."""
 
     NONE = 0
-    """Nothing: the entry lies below."""
+    """No change. The entry is in a lower layer."""
     ADD = 1
-    """Put, by this commit."""
+    """Written by this commit."""
     REMOVE = 2
-    """Removed, by this commit."""
+    """Removed by this commit."""
     INCREMENTAL_ADD = 3
-    """Put, by an earlier commit."""
+    """Written by an earlier commit."""
     INCREMENTAL_REMOVE = 4
-    """Removed, by an earlier commit."""
+    """Removed by an earlier commit."""
 
 
 class Element(NamedTuple):
-    """A key and what was done to it."""
+    """Key, action and record."""
 
     key: bytes
-    action: Action
+    action: ElementAction
     record: bytes
-    """The staged record of the entry; `TOMBSTONE_VALUE` for a removal."""
+    """Staged record of the entry, or `TOMBSTONE_VALUE` for a removal."""
 
 
 class _Frame(NamedTuple):
-    """What is known of encoded elements before any is read."""
+    """Encoded elements before decoding, with their bounds."""
 
     data: bytes
     name: str
     total: int
     start: int
-    """Where the elements begin."""
+    """Start of the elements."""
     end: int
-    """Where they end and the offsets of the restart points begin."""
+    """End of the elements and start of the offsets of restart points."""
 
     def corrupt(self, why: str) -> CorruptData:
         return CorruptData(f"{self.name}: elements {why}", name=self.name)
 
 
-_REMOVES = tuple(action in (Action.REMOVE, Action.INCREMENTAL_REMOVE) for action in Action)
+_REMOVES = tuple(action in (ElementAction.REMOVE, ElementAction.INCREMENTAL_REMOVE) for action in ElementAction)
 _OFFSET = struct.Struct("<I")
 _FULL = struct.Struct("<B4sIIq32s5I")
-"""A record's header: version; flags, address type, payload; low and high half of size; mtime; identity; lengths."""
+"""Header of a record: version; flags, address type, payload; low and high half of size; mtime; identity; lengths."""
 _SHORT, _TIMED = struct.Struct("<B4sI32s5B"), struct.Struct("<B4sI32s5Bq")
-"""The head and the numbers of form 1 and 2."""
+"""Head and numbers of forms 1 and 2."""
 _FORM_1, _FORM_2 = 8, 16
 _ACTIONS = {
-    action + form: action for action in Action for form in (0, _FORM_1, _FORM_2) if not (form and _REMOVES[action])
+    action + form: action
+    for action in ElementAction
+    for form in (0, _FORM_1, _FORM_2)
+    if not (form and _REMOVES[action])
 }
-"""What each head says."""
+"""Action of each head."""
 _CONTENT_ID = present_bit("content_id")
 _DAMAGE = (LookupError, ValueError, struct.error)
-"""What reading damaged bytes raises on the way."""
+"""Errors that decoding damaged bytes may raise."""
 _element = partial(tuple.__new__, Element)
 
 
 def encode_elements(elements: Sequence[Element]) -> bytes:
-    """The bytes of elements, whose keys must rise.
+    """Encode elements in key order.
 
     Raises:
-        InvalidInput: a key is not greater than the one before; a removal has another record than `TOMBSTONE_VALUE`, or
-            another action has that one.
+        InvalidInput: A key is not greater than the previous one, a removal has a record other than `TOMBSTONE_VALUE`,
+            or another action has that record.
     """
     blocks = [bytes((VERSION,)) + encode_varint(len(elements))]
     at, offsets = len(blocks[0]), []
     for start in range(0, len(elements), RESTART_EVERY):
         if start and elements[start].key <= elements[start - 1].key:
-            raise InvalidInput(f"elements: key {elements[start].key!r} does not rise")
+            raise InvalidInput(f"elements: key {elements[start].key!r} is not greater than the previous key")
         offsets.append(_OFFSET.pack(at))
         blocks.append(_block(elements[start : start + RESTART_EVERY]))
         at += len(blocks[-1])
@@ -108,48 +112,24 @@ def encode_elements(elements: Sequence[Element]) -> bytes:
 
 
 def decode_elements(data: bytes, name: str) -> list[Element]:
-    """Read elements back.
+    """Decode elements.
 
     Args:
-        data: What `encode_elements` gave.
-        name: What to call them in an error.
+        data: Result of `encode_elements`.
+        name: Name of the elements in error messages.
 
     Raises:
-        CorruptData: `encode_elements` gives no such bytes.
+        CorruptData: The bytes are not a result of `encode_elements`.
     """
     frame = _frame(data, name)
     try:
-        return list(_elements(frame, 0))
+        return list(_elements(frame))
     except _DAMAGE as e:
         raise frame.corrupt("are cut off or malformed") from e
-
-
-def find_element(data: bytes, key: bytes, name: str) -> Element | None:
-    """The element of a key, or None where there is none. Reads one key a step of a binary search, then one block.
-
-    Args:
-        data: What `encode_elements` gave.
-        key: The key.
-        name: What to call the elements in an error.
-
-    Raises:
-        CorruptData: what was read of the bytes is not from `encode_elements`; the rest is not looked at.
-    """
-    frame = _frame(data, name)
-    try:
-        block = _block_of(frame, key)
-        if block < 0:
-            return None
-        for element in _elements(frame, block * RESTART_EVERY):
-            if element.key >= key:
-                return element if element.key == key else None
-    except _DAMAGE as e:
-        raise frame.corrupt("are cut off or malformed") from e
-    return None
 
 
 def _block(elements: Sequence[Element]) -> bytes:
-    """Encode elements of which the first is a restart point."""
+    """Encode elements, of which the first is a restart point."""
     parts: list[bytes] = []
     append = parts.append
     previous = None
@@ -159,7 +139,7 @@ def _block(elements: Sequence[Element]) -> bytes:
             append(key)
         else:
             if key <= previous:
-                raise InvalidInput(f"elements: key {key!r} does not rise")
+                raise InvalidInput(f"elements: key {key!r} is not greater than the previous key")
             shared = min(len(previous), len(key))
             differing = int.from_bytes(previous[:shared]) ^ int.from_bytes(key[:shared])
             shared -= (differing.bit_length() + 7) >> 3
@@ -169,7 +149,7 @@ def _block(elements: Sequence[Element]) -> bytes:
             append(key[shared:])
         previous = key
         if _REMOVES[action] is not (record == TOMBSTONE_VALUE):
-            raise InvalidInput(f"elements: key {key!r}: {Action(action).name} with the record of another action")
+            raise InvalidInput(f"elements: key {key!r}: {ElementAction(action).name} with the record of another action")
         if _REMOVES[action]:
             append(bytes((action,)))
         else:
@@ -178,7 +158,7 @@ def _block(elements: Sequence[Element]) -> bytes:
 
 
 def _short(action: int, record: bytes) -> bytes | None:
-    """A record in form 1 or 2, or None where it fits neither."""
+    """Encode a record in form 1 or 2. Return `None` if it fits neither."""
     try:
         version, first, size, high, mtime, identity, a, b, c, d, e = _FULL.unpack_from(record)
         fields = a + b + c + d + e + (CONTENT_ID_BYTES if first[0] & _CONTENT_ID else 0)
@@ -207,12 +187,11 @@ def _frame(data: bytes, name: str) -> _Frame:
     return _Frame(data, name, count, start, end)
 
 
-def _elements(frame: _Frame, first: int) -> Iterator[Element]:
-    """The elements from a restart point on; raises what `_DAMAGE` holds, too, where they are damaged."""
-    data, end = frame.data, frame.end
-    at = _restart(frame, first // RESTART_EVERY) if first else frame.start
+def _elements(frame: _Frame) -> Iterator[Element]:
+    """Yield the elements. May also raise the errors in `_DAMAGE`."""
+    data, at, end = frame.data, frame.start, frame.end
     key = b""
-    for number in range(first, frame.total):
+    for number in range(frame.total):
         if number % RESTART_EVERY:
             dropped = data[at]
             at += 1
@@ -223,17 +202,17 @@ def _elements(frame: _Frame, first: int) -> Iterator[Element]:
             if appended > 127:
                 appended, at = decode_varint(data, at - 1)
             shared = len(key) - dropped
-            # What follows the shared bytes must be greater: so keys rise, and no byte is sent that could be shared.
+            # The first appended byte must be greater, so that keys are ascending and no shared byte is stored twice.
             if shared < 0 or not appended or (dropped and data[at] <= key[shared]):
-                raise frame.corrupt("have keys that do not rise")
+                raise frame.corrupt("have keys that are not ascending")
             key = key[:shared] + data[at : at + appended]
         else:
             if at != _restart(frame, number // RESTART_EVERY):
-                raise frame.corrupt("begin elsewhere than their restart points say")
+                raise frame.corrupt("do not begin at their restart points")
             appended, at = decode_varint(data, at)
             whole = data[at : at + appended]
             if number and whole <= key:
-                raise frame.corrupt("have keys that do not rise")
+                raise frame.corrupt("have keys that are not ascending")
             key = whole
         at += appended
         action = _ACTIONS[data[at]]
@@ -242,11 +221,11 @@ def _elements(frame: _Frame, first: int) -> Iterator[Element]:
             raise frame.corrupt("are cut off")
         yield _element((key, action, record))
     if at != end:
-        raise frame.corrupt("have bytes between them and their restart points")
+        raise frame.corrupt("have extra bytes before their restart points")
 
 
 def _record(frame: _Frame, at: int) -> tuple[bytes, int]:
-    """The record of the element whose head is at `at`, and where it ends."""
+    """Return the record of the element whose head is at `at`, and the end of the element."""
     data = frame.data
     form, mtime = data[at] & ~7, 0
     if form == _FORM_1:
@@ -256,7 +235,7 @@ def _record(frame: _Frame, at: int) -> tuple[bytes, int]:
         _, first, size, identity, a, b, c, d, e, mtime = _TIMED.unpack_from(data, at)
         at += _TIMED.size
         if not mtime:
-            raise frame.corrupt("have a record in the form of another")
+            raise frame.corrupt("have a record in the wrong form")
     else:
         return _plain(frame, at)
     end = at + a + b + c + d + e + (CONTENT_ID_BYTES if first[0] & _CONTENT_ID else 0)
@@ -264,31 +243,18 @@ def _record(frame: _Frame, at: int) -> tuple[bytes, int]:
 
 
 def _plain(frame: _Frame, at: int) -> tuple[bytes, int]:
-    """As `_record`, of form 0."""
+    """Return the record of an element in form 0, and the end of the element."""
     data = frame.data
     if _REMOVES[data[at]]:
         return TOMBSTONE_VALUE, at + 1
     length, at = decode_varint(data, at + 1)
     record = data[at : at + length]
     if record == TOMBSTONE_VALUE or _short(0, record):
-        raise frame.corrupt("have a record in the form of another")
+        raise frame.corrupt("have a record in the wrong form")
     return record, at + length
 
 
 def _restart(frame: _Frame, block: int) -> int:
-    """Where a block begins."""
+    """Return the start of a block."""
     offset: int = _OFFSET.unpack_from(frame.data, frame.end + block * _OFFSET.size)[0]
     return offset
-
-
-def _block_of(frame: _Frame, key: bytes) -> int:
-    """The last block whose first key is not greater than a key, -1 if there is none."""
-    data, low, high = frame.data, 0, -(-frame.total // RESTART_EVERY)
-    while low < high:
-        middle = (low + high) // 2
-        length, at = decode_varint(data, _restart(frame, middle))
-        if data[at : at + length] <= key:
-            low = middle + 1
-        else:
-            high = middle
-    return low - 1

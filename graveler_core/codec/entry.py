@@ -1,7 +1,7 @@
-"""Entries as values and as rows: the border between people's `Entry` and the tables that everything else moves.
+"""Conversion between `Entry` values and rows of Arrow tables.
 
-`normalise` and `normalise_entry` are the only ways in: they check, fill in defaults and compute the identity, the one
-for a table, the other for a single entry, with equal results.
+`normalise` (for a table) and `normalise_entry` (for one entry) are the only ways into the library. They check the
+input, fill in defaults and compute the identity, with equal results.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from graveler_core.codec.columns import fixed_rows, row_lengths, slices, validity
-from graveler_core.codec.entry_columns import conformed, sorted_by_key
+from graveler_core.codec.entry_columns import conformed, sorted_by_key, tombstones
 from graveler_core.codec.entry_rules import checked_addresses, checked_entry, checked_keys, checked_numbers
 from graveler_core.codec.identity import identities, identity
 from graveler_core.codec.metadata_map import decode_maps, encode_maps
@@ -36,48 +36,54 @@ _SETTERS = tuple(getattr(Entry, field.name).__set__ for field in fields(Entry))
 
 
 def normalise(table: pa.Table) -> pa.Table:
-    """Make a user's table a table in `RECORD_SCHEMA`, sorted by key.
+    """Convert a user's table to `RECORD_SCHEMA`, sorted by key.
 
     Args:
-        table: `key` (text or binary) and any columns of the entry schema, in any order, of any type that casts without
-            loss; times may lose what is under a microsecond, and times without a zone count as UTC. An `identity` is
-            not believed but computed. What is not given: the address type is RELATIVE, or INLINE where there is data
-            and no address; the size is that of inline data, else 0; the payload is 0; all else is null.
-            A row whose `removed` is true is a tombstone, whatever its other columns hold.
+        table: A table with `key` (text or binary) and any columns of the entry schema, in any order. Each column may
+            have any type that casts without loss, except that times lose their nanoseconds, and times without a zone
+            are taken as UTC. A column `identity` is ignored; identities are computed. Defaults: the address type is
+            RELATIVE, or INLINE if there is data and no address; the size is the length of the inline data, otherwise 0;
+            the payload is 0; everything else is null. A row with a true `removed` is a tombstone; its other columns are
+            ignored.
+
+    Returns:
+        The staged records.
 
     Raises:
-        InvalidInput: unknown, missing or doubled columns; a column that does not cast; an invalid path or address; a
-            key twice; a number out of range; metadata with nulls or a key twice. The message names the value.
-        LimitExceeded: the record of an entry would be larger than 72 KiB.
+        InvalidInput: Unknown, missing or duplicated columns; a column that does not cast; an invalid path or address; a
+            duplicated key; a number out of range; metadata with nulls or a duplicated key. The message names the value.
+        LimitExceeded: The record of an entry is larger than 72 KiB.
     """
     staged = sorted_by_key(conformed(table))
     return pa.Table.from_batches([_staged(batch) for batch in slices(staged)], schema=RECORD_SCHEMA)
 
 
 def normalise_entry(path: str, entry: Entry) -> Entry:
-    """The small path of `normalise`: one entry, checked, at its path, with its identity.
+    """Check one entry and return it with its path and identity. Gives the same results as `normalise`.
 
     Raises:
-        InvalidInput, LimitExceeded: as `normalise`; also a time without a zone.
+        InvalidInput: As for `normalise`; also for a time without a zone.
+        LimitExceeded: As for `normalise`.
     """
     return normalise_record(path, entry)[0]
 
 
 def normalise_record(path: str, entry: Entry) -> tuple[Entry, bytes]:
-    """As `normalise_entry`, with the staged record."""
+    """Check one entry as `normalise_entry` does, and return it with its staged record."""
     checked, values = checked_entry(path, entry)
     staged = replace(checked, identity=identity(checked, values))
     return staged, encode_entry(staged, values)
 
 
 def record_table(entries: Sequence[tuple[bytes, Entry | None]]) -> pa.Table:
-    """Rows in `RECORD_SCHEMA` of keys and entries, in the order given; None is a tombstone.
+    """Return a table in `RECORD_SCHEMA` of keys and entries, in the given order. `None` is a tombstone. Use it for few
+    rows.
 
-    An identity is computed, and the size checked, where it is not given. Meant for few rows.
+    Identities are computed, and sizes checked, for entries without an identity.
 
     Raises:
-        InvalidInput: a field has the wrong type, or a number is out of range.
-        LimitExceeded: a record whose identity is not given is larger than 72 KiB.
+        InvalidInput: A field has the wrong type, or a number is out of range.
+        LimitExceeded: The record of an entry without an identity is larger than 72 KiB.
     """
     rows = [_row(key, entry) for key, entry in entries]
     try:
@@ -88,13 +94,15 @@ def record_table(entries: Sequence[tuple[bytes, Entry | None]]) -> pa.Table:
 
 
 def tombstone_table(keys: Sequence[bytes]) -> pa.Table:
-    """Rows in `RECORD_SCHEMA` that remove the keys, in the order given; as many as there are."""
-    return pa.Table.from_batches([_tombstones(pa.array(keys, RECORD_SCHEMA.field("key").type))])
+    """Return a table in `RECORD_SCHEMA` that removes the keys, in the given order."""
+    return pa.Table.from_batches([tombstones(pa.array(keys, RECORD_SCHEMA.field("key").type))])
 
 
 def entry_from_row(table: pa.Table | pa.RecordBatch, i: int) -> Entry:
-    """The entry in row `i` of a table whose first columns are those of `ENTRY_SCHEMA`; the row must be no tombstone."""
-    # By number: to ask for columns by name takes as long as to read them.
+    """Return the entry in row `i` of a table whose first columns are those of `ENTRY_SCHEMA`. The row must not be a
+    tombstone.
+    """
+    # Access columns by number: access by name takes as long as reading the values.
     cells = [table.column(number)[i] for number in _NUMBERS]
     key, own, address, kind, size, checksum, mtime, content_type, metadata, data, payload, content_id = cells
     since = mtime.value
@@ -115,19 +123,19 @@ def entry_from_row(table: pa.Table | pa.RecordBatch, i: int) -> Entry:
 
 
 def entries(table: pa.Table | pa.RecordBatch) -> Iterator[Entry]:
-    """The entries of a table that has the columns of `ENTRY_SCHEMA`, in its order; tombstones are left out."""
+    """Yield the entries of a table with the columns of `ENTRY_SCHEMA`, in order, without tombstones."""
     for batch in slices(table, rows=1_024):
         if TOMBSTONE in batch.schema.names:
             batch = batch.filter(pc.invert(batch.column(TOMBSTONE)))  # noqa: PLW2901
         made = list(map(object.__new__, repeat(Entry, batch.num_rows)))
-        # Field by field: the `__init__` of a frozen class takes more than twice as long for each entry.
+        # Set field by field: the `__init__` of a frozen class takes more than twice as long for each entry.
         for setter, column in zip(_SETTERS, _columns(batch), strict=True):
             deque(map(setter, made, column), maxlen=0)
         yield from made
 
 
 def _columns(batch: pa.RecordBatch) -> Iterator[Iterable[Any]]:
-    """The values of all rows, field by field in the order of `Entry`."""
+    """Yield the values of all rows, field by field, in the order of `Entry`."""
     of: dict[str, Callable[[pa.Array], Iterable[Any]]] = {
         "key": lambda cells: cells.cast(pa.string()).to_pylist(),
         "identity": lambda cells: cells.cast(pa.binary()).to_pylist(),
@@ -152,26 +160,20 @@ def _times(cells: pa.Array) -> Iterable[datetime | None]:
 
 
 def _staged(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """One slice of a conformed table, checked and completed; where rows are removed, nothing else of them counts."""
+    """Check and complete one slice of a conformed table. Of removed rows, only the key counts."""
     removed = fixed_rows(batch.column(TOMBSTONE)).astype(np.bool_)
     if not removed.any():
         return _normal(batch)
     keys = batch.column("key").filter(pa.array(removed))
     checked_keys(keys)
     kept = batch.filter(pa.array(~removed))
-    parts = [_normal(kept), _tombstones(keys)] if kept.num_rows else [_tombstones(keys)]
+    parts = [_normal(kept), tombstones(keys)] if kept.num_rows else [tombstones(keys)]
     stood = np.concatenate([np.flatnonzero(~removed), np.flatnonzero(removed)])
     return pa.Table.from_batches(parts).combine_chunks().take(pa.array(np.argsort(stood))).to_batches()[0]
 
 
-def _tombstones(keys: pa.BinaryArray) -> pa.RecordBatch:
-    known = {"key": keys, TOMBSTONE: pa.repeat(True, len(keys))}
-    columns = [known.get(field.name, pa.nulls(len(keys), field.type)) for field in RECORD_SCHEMA]
-    return pa.RecordBatch.from_arrays(columns, schema=RECORD_SCHEMA)
-
-
 def _normal(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Rows that are not removed."""
+    """Check and complete rows that are not removed."""
     checked_keys(batch.column("key"))
     columns = {name: batch.column(name) for name in RECORD_SCHEMA.names}
     blobs = encode_maps(columns["metadata"], lambda row: entry_name(batch, row))

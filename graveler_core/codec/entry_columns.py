@@ -1,4 +1,4 @@
-"""A user's columns made the schema's: names, types, order of rows. What the values may be is `entry_rules`."""
+"""Conversion of a user's columns to the schema: names, types, order of rows. `entry_rules` checks the values."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ _MUCH = 1 << 30
 
 
 def conformed(table: pa.Table) -> pa.Table:
-    """The table with all columns of `RECORD_SCHEMA`, in its types (metadata as it is), null where not given.
+    """Return the table with all columns of `RECORD_SCHEMA` in its types (metadata unchanged), null where not given.
 
-    Tombstones are the rows whose `removed` is true.
+    Rows with a true `removed` become tombstones.
 
     Raises:
-        InvalidInput: unknown, missing or doubled columns; a column that does not cast; invalid text; a null key.
+        InvalidInput: Unknown, missing or duplicated columns; a column that does not cast; invalid text; a null key.
     """
     if not isinstance(table, pa.Table | pa.RecordBatch):
-        raise InvalidInput(f"{type(table).__name__}: entries are staged as a table of Arrow")
+        raise InvalidInput(f"{type(table).__name__}: entries must be given as an Arrow table")
     names = table.schema.names
     unknown = sorted(set(names) - {*ENTRY_SCHEMA.names, REMOVED})
     if unknown:
         raise InvalidInput(f"columns {', '.join(map(repr, unknown))}: are not columns of an entry")
     doubled = sorted({name for name in names if names.count(name) > 1})
     if doubled:
-        raise InvalidInput(f"columns {', '.join(map(repr, doubled))}: are there twice")
+        raise InvalidInput(f"columns {', '.join(map(repr, doubled))}: are duplicated")
     if "key" not in names:
         raise InvalidInput("column 'key': is missing")
     if table.column("key").null_count:
-        raise InvalidInput("column 'key': must not hold nulls", kind=Kind.InvalidPath)
+        raise InvalidInput("column 'key': must not contain nulls", kind=Kind.InvalidPath)
     asked = {field: REMOVED if field.name == TOMBSTONE else field.name for field in RECORD_SCHEMA}
     given = set(names) - {"identity"}
     columns = [
@@ -49,7 +49,11 @@ def conformed(table: pa.Table) -> pa.Table:
 
 
 def sorted_by_key(table: pa.Table) -> pa.Table:
-    """The rows in the byte order of their keys; `InvalidInput` where a key is there twice."""
+    """Return the rows in the byte order of their keys.
+
+    Raises:
+        InvalidInput: A key occurs twice.
+    """
     keys = table.column("key")
     if not _all(pc.less(keys[:-1], keys[1:])):
         table = _taken(table, pc.sort_indices(keys))
@@ -61,20 +65,26 @@ def sorted_by_key(table: pa.Table) -> pa.Table:
     return table
 
 
+def tombstones(keys: pa.BinaryArray) -> pa.RecordBatch:
+    known = {"key": keys, TOMBSTONE: pa.repeat(True, len(keys))}
+    columns = [known.get(field.name, pa.nulls(len(keys), field.type)) for field in RECORD_SCHEMA]
+    return pa.RecordBatch.from_arrays(columns, schema=RECORD_SCHEMA)
+
+
 def there_twice(path: str) -> InvalidInput:
-    """The error for a path of several rows."""
-    return InvalidInput(f"path {path!r}: is there more than once", kind=Kind.InvalidPath, path=path)
+    """Return the error for a path with several rows."""
+    return InvalidInput(f"path {path!r}: occurs more than once", kind=Kind.InvalidPath, path=path)
 
 
 def _taken(table: pa.Table, order: pa.Array) -> pa.Table:
-    """The rows in this order."""
+    """Return the rows in the given order."""
     if table.nbytes < _MUCH:
         return table.combine_chunks().take(order)
     return _much_taken(table, order)
 
 
 def _much_taken(table: pa.Table, order: pa.Array) -> pa.Table:
-    """As `_taken`, slice by slice and through wide offsets, so that more than 2 GiB in a column pass."""
+    """Return the rows in the given order. Works in slices with wide offsets, for columns of more than 2 GiB."""
     names = [field.name for field in table.schema if field.type in _WIDE]
     large = [name for name in names if (pc.max(pc.binary_length(table.column(name))).as_py() or 0) > MAX_RECORD_BYTES]
     if large:
@@ -88,7 +98,7 @@ def _much_taken(table: pa.Table, order: pa.Array) -> pa.Table:
 
 
 def _cast(column: pa.ChunkedArray, field: pa.Field) -> pa.ChunkedArray:
-    """One column in the schema's type."""
+    """Convert one column to its type in the schema."""
     try:
         if isinstance(column.type, pa.BaseExtensionType):
             column = pa.chunked_array([chunk.storage for chunk in column.chunks], column.type.storage_type)
@@ -101,12 +111,12 @@ def _cast(column: pa.ChunkedArray, field: pa.Field) -> pa.ChunkedArray:
         column = column.cast(field.type)
         column.validate(full=True)
     except pa.ArrowException as e:
-        raise InvalidInput(f"column {field.name!r}: {column.type} does not become {field.type}: {e}") from e
+        raise InvalidInput(f"column {field.name!r}: {column.type} cannot be converted to {field.type}: {e}") from e
     return column
 
 
 def _time(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
-    """Times to microseconds in UTC. Nanoseconds are cut off: modification times differ in nothing by them."""
+    """Convert times to microseconds in UTC. Nanoseconds are truncated."""
     if pa.types.is_timestamp(column.type) and column.type.unit == "ns":
         return column.cast(options=pc.CastOptions(target_type=kind, allow_time_truncate=True))
     return column

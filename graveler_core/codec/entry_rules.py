@@ -1,4 +1,4 @@
-"""What the values of an entry may be, for a column at once and for one entry. The rules for names are the model's."""
+"""Rules for the values of entries, for whole columns and for single entries. The rules for names are in `model`."""
 
 from __future__ import annotations
 
@@ -18,17 +18,19 @@ from graveler_core.model.entry import AddressType, Entry
 from graveler_core.model.names import MAX_PATH_BYTES, path_key
 
 _NO_RELATIVE = r"\x00|\\|%[0-9A-Fa-f]{2}|(?:\A|/)\.{0,2}(?:/|\z)"
-"""Matches what `relative_address` refuses. An escape of two hex digits is what unquoting would change."""
+"""Pattern of the addresses that `relative_address` refuses. An escape with two hex digits would be changed by
+unquoting.
+"""
 _ESCAPE = r"%(?:2[0-9A-C]|3[A-F]|40|5[BDE]|60|7[B-D])"
-"""What stands for a printable ASCII character that is always escaped, but for the backslash, which is refused."""
+"""Escapes of printable ASCII characters that are always escaped, except the backslash, which is refused."""
 _PLAIN_PATH = rf"(?:/(?:[A-Za-z0-9_~-]|{_ESCAPE})(?:[A-Za-z0-9._~-]|{_ESCAPE})*)+\z"
 _PLAIN_FULL = r"\A(?:s3|gs|az|memory)://[A-Za-z0-9][A-Za-z0-9._-]*" + _PLAIN_PATH
 _PLAIN_FILE = r"\Afile://" + _PLAIN_PATH
-"""Full addresses that `full_address` gives back as they are; the others are asked one by one."""
+"""Full addresses that `full_address` returns unchanged. Other addresses are checked one by one."""
 
 
 def checked_keys(keys: pa.BinaryArray) -> None:
-    """Raise what `path_key` raises for the first key that is no valid path."""
+    """Raise the error of `path_key` for the first key that is not a valid path."""
     lengths = row_lengths(keys)
     bounds, data = spans(keys)
     wrong = (lengths == 0) | (lengths > MAX_PATH_BYTES)
@@ -45,13 +47,13 @@ def checked_keys(keys: pa.BinaryArray) -> None:
 
 
 def checked_numbers(batch: pa.RecordBatch) -> None:
-    """Sizes, address types, times, and that inline entries have data and the others an address.
+    """Check sizes, address types and times, and that inline entries have data and all others have an address.
 
     Args:
-        batch: rows with the columns of the entry schema, defaults filled in.
+        batch: Rows with the columns of the entry schema and with defaults filled in.
 
     Raises:
-        InvalidInput: naming the entry and the rule.
+        InvalidInput: A value breaks a rule; the message names the entry and the rule.
     """
     sizes, kinds = fixed_rows(batch.column("size")), fixed_rows(batch.column("address_type"))
     mtimes = fixed_rows(batch.column("mtime"))
@@ -60,13 +62,17 @@ def checked_numbers(batch: pa.RecordBatch) -> None:
     _refuse(batch, sizes < 0, "size must not be negative")
     _refuse(batch, (kinds < 0) | (kinds >= len(ADDRESS_TYPES)), "address_type must be 0, 1 or 2")
     _refuse(batch, (mtimes < MIN_MTIME) | (mtimes > MAX_MTIME), "mtime must lie in the years 1 to 9999")
-    _refuse(batch, inline & (has_address | ~has_data), "an inline entry has data and no address")
+    _refuse(batch, inline & (has_address | ~has_data), "an inline entry must have data and no address")
     _refuse(batch, inline & (sizes != row_lengths(batch.column("data"))), "size must be that of the inline data")
-    _refuse(batch, ~inline & ~has_address, "an entry has an address, or data")
+    _refuse(batch, ~inline & ~has_address, "an entry must have an address or data")
 
 
 def checked_addresses(batch: pa.RecordBatch) -> pa.StringArray:
-    """The addresses, each in its one spelling; raises what the model's address rules raise."""
+    """Return the addresses in normal form.
+
+    Raises:
+        InvalidInput: An address is invalid.
+    """
     addresses, kinds = batch.column("address"), fixed_rows(batch.column("address_type"))
     relative = kinds == AddressType.RELATIVE
     if relative.any():
@@ -85,10 +91,12 @@ def checked_addresses(batch: pa.RecordBatch) -> pa.StringArray:
 
 
 def checked_entry(path: str, entry: Entry) -> tuple[Entry, TailValues]:
-    """One entry by the same rules, defaults filled in, at its path, without an identity; and its tail fields."""
+    """Check one entry by the same rules. Return it with its path and defaults, without an identity, and its tail
+    fields.
+    """
     path_key(path)
     if not isinstance(entry, Entry):
-        raise InvalidInput(f"entry {path!r}: {entry!r} is no Entry", path=path)
+        raise InvalidInput(f"entry {path!r}: {entry!r} is not an Entry", path=path)
     name, kind, address, size = f"entry {path!r}", entry.address_type, entry.address, entry.size
     values = tail_values(entry, name)
     if not isinstance(size, int) or size < 0:
@@ -99,12 +107,12 @@ def checked_entry(path: str, entry: Entry) -> tuple[Entry, TailValues]:
         raise InvalidInput(f"{name}: address_type must be 0, 1 or 2")
     if kind == AddressType.INLINE:
         if address is not None or entry.data is None:
-            raise InvalidInput(f"{name}: an inline entry has data and no address")
+            raise InvalidInput(f"{name}: an inline entry must have data and no address")
         size = size or len(entry.data)
         if size != len(entry.data):
             raise InvalidInput(f"{name}: size must be that of the inline data")
     elif address is None:
-        raise InvalidInput(f"{name}: an entry has an address, or data")
+        raise InvalidInput(f"{name}: an entry must have an address or data")
     else:
         address = relative_address(address) if kind == AddressType.RELATIVE else full_address(address)
         values["address"] = address.encode()
@@ -112,7 +120,7 @@ def checked_entry(path: str, entry: Entry) -> tuple[Entry, TailValues]:
 
 
 def _at(path: str, entry: Entry, address: str | None, kind: AddressType, size: int) -> Entry:
-    """The entry with these fields anew; `dataclasses.replace` takes five times as long."""
+    """Return the entry with new values of these fields. `dataclasses.replace` takes five times as long."""
     rest = entry.mtime, entry.content_type, entry.metadata, entry.data, entry.payload, entry.content_id
     return Entry(address, size, entry.checksum, *rest, kind, path)
 

@@ -1,4 +1,4 @@
-"""Columns of addresses with a scheme of their own, made of a place and keys below it. The spelling is the model's."""
+"""Columns of full addresses, built from a namespace and keys below it, in the normal form of `model.address`."""
 
 from __future__ import annotations
 
@@ -12,16 +12,19 @@ from graveler_core.codec.columns import spans
 from graveler_core.model.address import Namespace
 
 _ESCAPED = "%" + " !\"#$&'()*+,:;<=>?@[]^`{|}"
-"""Printable ASCII that is escaped in an address, the escape itself first. No address has a backslash."""
+"""Printable ASCII characters that are escaped in an address, beginning with the escape character. Addresses have no
+backslash.
+"""
 _PLAIN = r"\A[A-Za-z0-9_.~/-]*\z"
 _ASCII = r"\A[ -~]*\z"
 
 
 def full_addresses(place: Namespace, keys: pa.StringArray) -> pa.StringArray:
-    """The address of the object at each key below a place, in its one spelling.
+    """Return the normalised address of the object at each key below a namespace.
 
     Args:
-        keys: Without nulls, empty, `.` or `..` segments, NUL and backslash.
+        place: The namespace.
+        keys: Keys without nulls, empty, `.` or `..` segments, NUL and backslash.
     """
     return pc.binary_join_element_wise(place.uri + "/", _quoted(keys), "")
 
@@ -38,6 +41,6 @@ def _quoted(keys: pa.StringArray) -> pa.StringArray:
         return quoted
     mask = np.zeros(len(keys), np.bool_)
     mask[others] = True
-    # Beyond ASCII the escapes depend on more than a character: one by one.
+    # Escapes beyond ASCII have several bytes, so these keys are quoted one by one.
     spelled = [quote(key, safe="/-_.~") for key in keys.take(pa.array(others)).to_pylist()]
     return pc.replace_with_mask(quoted, pa.array(mask), pa.array(spelled, pa.string()))

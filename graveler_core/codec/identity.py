@@ -1,10 +1,11 @@
-"""The identity of an entry: the hash that decides whether two entries are equal in diff, merge and NoChanges.
+"""Identity of an entry: the hash that decides if two entries are equal in diff, merge and `NoChanges`.
 
-It covers address type, size, checksum, content type, metadata, data, payload and content id, and the address only where
-there is no checksum (null or empty): the same content at another place is the same entry. It does not cover the key or
-the modification time. Source: the storage model, "Entries". What is hashed, little-endian:
+The hash covers address type, size, checksum, content type, metadata, data, payload and content id. It covers the
+address only if there is no checksum (null or empty), so the same content at another location is the same entry. It does
+not cover the key and the modification time. Source: the storage model, "Entries". Hashed bytes, little-endian:
 
-    version u8 · flags u8 · address_type i8 · payload i16 · size i64 · 5 lengths u32 · the tail fields that are not null
+    version u8 · flags u8 · address_type i8 · payload i16 · size i64 · 5 lengths u32 · the tail fields that are not
+    null
 """
 
 from __future__ import annotations
@@ -47,13 +48,14 @@ _DTYPE = np.dtype(
 
 
 def identity(entry: Entry, known: TailValues | None = None) -> bytes:
-    """The identity of one entry, 32 bytes; what its `identity` field holds does not matter.
+    """Return the identity of one entry, 32 bytes. Its `identity` field is ignored.
 
     Args:
-        known: Its tail fields, where somebody has made them already.
+        entry: The entry.
+        known: Its tail fields, if they have been computed already.
 
     Raises:
-        InvalidInput: a number is out of range, or a text is no valid Unicode.
+        InvalidInput: A number is out of range, or a text is not valid Unicode.
     """
     values = known or tail_values(entry, f"entry {entry.path!r}")
     if values["checksum"]:
@@ -68,12 +70,13 @@ def identity(entry: Entry, known: TailValues | None = None) -> bytes:
 
 
 def identities(table: pa.Table | pa.RecordBatch) -> pa.FixedSizeBinaryArray:
-    """The identity of each row of a table that has the columns of `ENTRY_SCHEMA`; `identity`, `key`, `mtime` may lack.
+    """Return the identity of each row of a table with the columns of `ENTRY_SCHEMA`. `identity`, `key` and `mtime` may
+    be missing.
 
-    Null numbers count as 0. The hash call is the one step per row, and it runs in C.
+    Null numbers count as 0. The hash is the only operation for each row, and runs in C.
 
     Raises:
-        InvalidInput: metadata with a key twice, or with a null in it.
+        InvalidInput: Metadata has a duplicated key or a null.
     """
     digests = b"".join(b"".join(_digests(batch)) for batch in slices(table))
     return pa.Array.from_buffers(

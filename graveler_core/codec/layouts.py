@@ -1,61 +1,59 @@
-"""Bytes of a commit's layout. Format version 1.
+"""Encoding of the layout of a commit. Format version 1.
 
     version u8 · index · number of superseded, varint · since i64, microseconds from 1970 · index … for each of them
-            · checksum of all before it: xxh3, 64 bits
-    index   id of the metarange, 32 bytes · 1 where the first run is the commit's own, else 0
+            · checksum of all previous bytes: xxh3, 64 bits
+    index   id of the metarange, 32 bytes · 1 if the first run is the commit's own, else 0
             · number of runs, varint · runs, newest first · length of the inline index, varint · inline index
     run     id, 32 bytes · place u8: 0 object, 1 blob · elements varint · size varint
 
-Numbers are little-endian, varints are those of `varint`. There is one encoding of a layout, and the decoder accepts no
-other; what is in the inline index is not looked at. An index of a few kilobytes would cost a third more as JSON. The
-checksum is there because a layout, unlike a header, has no id that proves it: a damaged one is told as such.
+Numbers are little-endian. A layout has exactly one encoding, and the decoder accepts no other. The content of the
+inline index is not checked. As JSON, an index of a few kilobytes would be a third larger. Unlike a header, a layout has
+no id that proves its content, so it has a checksum to detect damage.
 """
 
 from __future__ import annotations
 
 import struct
-from datetime import UTC, datetime, timedelta
 
 import xxhash
 
 from graveler_core.codec.content_hash import DIGEST_BYTES
 from graveler_core.codec.varint import decode_varint, encode_varint
 from graveler_core.errors import CorruptData
+from graveler_core.model import past
 from graveler_core.model.entities import Layout, Superseded
 from graveler_core.model.ids import MetarangeId, ObjectId
-from graveler_core.model.index import Index, Place, Run
+from graveler_core.model.index import Index, Run, RunLocation
 
 VERSION = 1
 _SINCE = struct.Struct("<q")
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
 _CHECKSUM_BYTES = 8
 
 
 def encode_layout(layout: Layout) -> bytes:
-    """The layout's canonical bytes."""
+    """Return the canonical bytes of a layout."""
     parts = [bytes((VERSION,))]
     _put_index(parts, layout.index)
     parts.append(encode_varint(len(layout.superseded)))
     for one in layout.superseded:
-        parts.append(_SINCE.pack((one.since - _EPOCH) // _MICROSECOND))
+        parts.append(_SINCE.pack(past.microseconds(one.since)))
         _put_index(parts, one.index)
     data = b"".join(parts)
     return data + _checksum(data)
 
 
 def decode_layout(data: bytes, name: str) -> Layout:
-    """Read a layout back.
+    """Decode a layout.
 
     Args:
-        data: What `encode_layout` gave.
-        name: What to call the layout in an error.
+        data: Result of `encode_layout`.
+        name: Name of the layout in error messages.
 
     Raises:
-        CorruptData: `encode_layout` gives no such bytes.
+        CorruptData: The bytes are not a result of `encode_layout`.
     """
     if data[:1] != bytes((VERSION,)):
-        raise CorruptData(f"{name}: format version {data[:1].hex() or 'missing'} is not known here", name=name)
+        raise CorruptData(f"{name}: format version {data[:1].hex() or 'missing'} is not supported", name=name)
     data, checksum = data[:-_CHECKSUM_BYTES], data[-_CHECKSUM_BYTES:]
     if checksum != _checksum(data):
         raise CorruptData(f"{name}: is cut off or damaged", name=name)
@@ -66,7 +64,7 @@ def decode_layout(data: bytes, name: str) -> Layout:
         for _ in range(count):
             (since,) = _SINCE.unpack_from(data, at)
             replaced, at = _index(data, at + _SINCE.size)
-            superseded.append(Superseded(index=replaced, since=_EPOCH + since * _MICROSECOND))
+            superseded.append(Superseded(index=replaced, since=past.moment(since)))
         if at != len(data):
             raise ValueError(f"ends at {at}, has {len(data)} bytes")
     except (LookupError, ValueError, OverflowError, struct.error) as e:
@@ -87,7 +85,7 @@ def _put_index(parts: list[bytes], index: Index) -> None:
 
 
 def _index(data: bytes, at: int) -> tuple[Index, int]:
-    """The index that begins at `at`, and where it ends."""
+    """Decode the index that begins at `at`. Return it and its end."""
     metarange, at = _id(data, at)
     own_run = data[at]
     count, at = decode_varint(data, at + 1)
@@ -105,7 +103,7 @@ def _index(data: bytes, at: int) -> tuple[Index, int]:
 
 def _run(data: bytes, at: int) -> tuple[Run, int]:
     id, at = _id(data, at)
-    place = Place(data[at])
+    place = RunLocation(data[at])
     elements, at = decode_varint(data, at + 1)
     size, at = decode_varint(data, at)
     return Run(id=ObjectId(id), place=place, elements=elements, size=size), at

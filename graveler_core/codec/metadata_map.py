@@ -1,7 +1,8 @@
-"""Canonical bytes of an entry's metadata: the pairs sorted by key, each as two u32 lengths (little-endian), key, value.
+"""Canonical encoding of an entry's metadata: pairs sorted by key; each pair is two u32 lengths (little-endian), key,
+value.
 
-No metadata has one form only, null: an empty map and a null are the same entry, so they have the same bytes. Maps of a
-whole column are encoded and decoded at once; one map by the small path, with equal bytes.
+An empty map and null are the same entry, so both are encoded as null. Maps of a whole column are encoded and decoded at
+once. A single map has its own functions, with equal bytes.
 """
 
 from __future__ import annotations
@@ -32,14 +33,14 @@ _PAIR = struct.Struct("<II")
 _LENGTHS = np.dtype([("key", "<u4"), ("value", "<u4")])
 
 RowName = Callable[[int], str]
-"""How to name row i in an error."""
+"""Function that returns the name of row i in error messages."""
 
 
 def encode_map(metadata: Mapping[str, str], name: str) -> bytes | None:
-    """The canonical bytes of one map, or None where it is empty.
+    """Return the canonical bytes of one map, or `None` if it is empty.
 
     Raises:
-        InvalidInput: a key or value is not text; the message begins with `name`.
+        InvalidInput: A key or value is not text; the message begins with `name`.
     """
     try:
         pairs = sorted((key.encode(), value.encode()) for key, value in metadata.items())
@@ -49,7 +50,11 @@ def encode_map(metadata: Mapping[str, str], name: str) -> bytes | None:
 
 
 def decode_map(blob: bytes, name: str) -> dict[str, str]:
-    """Read one canonical map, or raise `CorruptData` beginning with `name`."""
+    """Decode one canonical map.
+
+    Raises:
+        CorruptData: The bytes are damaged; the message begins with `name`.
+    """
     metadata: dict[str, str] = {}
     at, last = 0, None
     while at < len(blob):
@@ -70,10 +75,10 @@ def decode_map(blob: bytes, name: str) -> dict[str, str]:
 
 
 def encode_maps(column: pa.Array, name: RowName) -> pa.BinaryArray:
-    """The canonical bytes of each map of a column (map, or list of {key, value}); null where null or empty.
+    """Return the canonical bytes of each map of a column (map, or list of {key, value}), null for null or empty maps.
 
     Raises:
-        InvalidInput: a key twice in one map, or a null key or value; the message begins with `name(row)`.
+        InvalidInput: A map has a duplicated key, or a null key or value; the message begins with `name(row)`.
     """
     valid = validity(column)
     if pa.types.is_null(column.type) or not valid.any():
@@ -82,7 +87,7 @@ def encode_maps(column: pa.Array, name: RowName) -> pa.BinaryArray:
     rows = np.repeat(np.arange(len(column)), counts)
     if keys.null_count or values.null_count:
         bad = rows[~(validity(keys) & validity(values))][0]
-        raise InvalidInput(f"{name(int(bad))}: metadata must not hold nulls")
+        raise InvalidInput(f"{name(int(bad))}: metadata must not contain nulls")
     keys, values = _sorted(rows, keys, values, name)
     lengths = np.empty(len(keys), dtype=_LENGTHS)
     lengths["key"], lengths["value"] = row_lengths(keys), row_lengths(values)
@@ -93,12 +98,12 @@ def encode_maps(column: pa.Array, name: RowName) -> pa.BinaryArray:
 
 
 def decode_maps(blobs: pa.BinaryArray, name: RowName) -> pa.MapArray:
-    """Read canonical maps; a null gives a null.
+    """Decode canonical maps. Null gives null.
 
-    Walks all rows at once, pair by pair, so the steps are as many as the longest map has pairs.
+    All rows are decoded together, pair by pair, so the number of steps is the largest number of pairs in a map.
 
     Raises:
-        CorruptData: a map is cut off, out of order, empty, or no UTF-8; the message begins with `name(row)`.
+        CorruptData: A map is truncated, out of order, empty, or not UTF-8; the message begins with `name(row)`.
     """
     valid = validity(blobs)
     if not valid.any():
@@ -124,7 +129,7 @@ def decode_maps(blobs: pa.BinaryArray, name: RowName) -> pa.MapArray:
 def _walk(
     data: NDArray[np.uint8], bounds: NDArray[np.int64], valid: NDArray[np.bool_], name: RowName
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Where each pair begins, in order, and how many pairs each row has."""
+    """Return the start of each pair, in order, and the number of pairs of each row."""
     rows, at = np.flatnonzero(valid), bounds[:-1][valid]
     counts = np.zeros(len(valid), dtype=np.int64)
     found = []
@@ -145,7 +150,7 @@ def _walk(
 
 
 def _pairs(column: pa.Array, valid: NDArray[np.bool_]) -> tuple[NDArray[np.int64], pa.Array, pa.Array]:
-    """Pairs of each row, and the keys and values of all rows as binary, whatever lies under nulls left out."""
+    """Return the number of pairs of each row, and the keys and values of all rows as binary. Null slots are ignored."""
     kind = column.type
     if pa.types.is_map(kind):
         column = column.cast(_as_list(kind))
@@ -156,9 +161,9 @@ def _pairs(column: pa.Array, valid: NDArray[np.bool_]) -> tuple[NDArray[np.int64
             try:
                 keys, values = (part.cast(pa.string()).cast(pa.binary()) for part in pairs.flatten())
             except pa.ArrowException as e:
-                raise InvalidInput(f"metadata: must map text to text, is {kind}") from e
+                raise InvalidInput(f"metadata: must map text to text, but is {kind}") from e
             return np.where(valid, counts, 0), keys, values
-    raise InvalidInput(f"metadata: must be a map of text to text, is {kind}")
+    raise InvalidInput(f"metadata: must be a map of text to text, but is {kind}")
 
 
 def _as_list(kind: pa.DataType) -> pa.DataType:
@@ -166,7 +171,11 @@ def _as_list(kind: pa.DataType) -> pa.DataType:
 
 
 def _sorted(rows: NDArray[np.int64], keys: pa.Array, values: pa.Array, name: RowName) -> tuple[pa.Array, pa.Array]:
-    """Sort the pairs of each row by key, and refuse a key that stands twice in a row."""
+    """Sort the pairs of each row by key.
+
+    Raises:
+        InvalidInput: A row has a duplicated key.
+    """
     if len(keys) > 1 and _unordered(rows, keys).any():
         table = pa.table({"row": rows, "key": keys})
         order = pc.sort_indices(table, sort_keys=[("row", "ascending"), ("key", "ascending")])
@@ -197,7 +206,7 @@ def _text(array: pa.BinaryArray, rows: NDArray[np.int64], name: RowName) -> pa.S
 
 
 def first_invalid_text(array: pa.BinaryArray) -> int:
-    """The first row that is not UTF-8, for an error message; 0 if there is none."""
+    """Return the first row that is not UTF-8, for an error message; 0 if there is none."""
     for row, value in enumerate(array.to_pylist()):
         try:
             (value or b"").decode()

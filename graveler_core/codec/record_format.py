@@ -1,4 +1,4 @@
-"""The format of a staged record (version 1): its header, its flags, its errors. The codec itself is `staged_record`."""
+"""Format of a staged record (version 1): header, flags and errors. `staged_record` contains the codec."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
 MIN_MTIME = (datetime.min.replace(tzinfo=UTC) - EPOCH) // MICROSECOND
 MAX_MTIME = (datetime.max.replace(tzinfo=UTC) - EPOCH) // MICROSECOND
-"""What Python's datetime holds: years 1 to 9999."""
+"""Range of Python's datetime: years 1 to 9999."""
 HEADER = struct.Struct("<BBbhqq32s5I")
 _IDENTITY = slice(struct.calcsize("<BBbhqq"), struct.calcsize("<BBbhqq32s"))
 HEADER_DTYPE = np.dtype(
@@ -38,15 +38,15 @@ HEADER_DTYPE = np.dtype(
 
 
 def record_identity(record: bytes) -> bytes:
-    """The identity in an entry's record, 32 bytes; empty for a tombstone. Nothing of the record is checked."""
+    """Return the identity in an entry's record, 32 bytes, or empty for a tombstone. The record is not checked."""
     return record[_IDENTITY]
 
 
 def microseconds(mtime: datetime | None, name: str) -> int:
-    """A time as records keep it, 0 where there is none.
+    """Return a time as microseconds since 1970, 0 for `None`.
 
     Raises:
-        InvalidInput: it is without a time zone, or in UTC not in the years 1 to 9999.
+        InvalidInput: The time has no time zone, or is outside the years 1 to 9999 in UTC.
     """
     if mtime is None:
         return 0
@@ -59,20 +59,20 @@ def microseconds(mtime: datetime | None, name: str) -> int:
 
 
 def malformed(path: str) -> CorruptData:
-    """The error for a value that is no staged record."""
+    """Return the error for a value that is not a staged record."""
     return CorruptData(f"staged record of {path!r}: is cut off or malformed", path=path)
 
 
 def unknown_version(path: str, version: int) -> CorruptData:
-    """The error for a record that a later format wrote."""
+    """Return the error for a record in a later format."""
     return CorruptData(f"staged record of {path!r}: format version {version} is unknown", path=path)
 
 
 def too_large(name: str, size: int) -> LimitExceeded:
-    """The error for a record over 72 KiB."""
+    """Return the error for a record over 72 KiB."""
     return LimitExceeded(f"{name}: its record is {size:,} bytes, may be at most {MAX_RECORD_BYTES:,}")
 
 
 def out_of_range(name: str) -> InvalidInput:
-    """The error for numbers that a record does not hold."""
+    """Return the error for numbers that do not fit into a record."""
     return InvalidInput(f"{name}: size, payload, address type or mtime is out of range")

@@ -1,8 +1,8 @@
-"""Bytes of the stored records: one format-version byte, then the record as JSON in the order of its fields; a layout
-is binary (`codec.layouts`).
+"""Encoding of stored records: one format-version byte, then JSON with the fields in their order. A layout is binary
+(`codec.layouts`).
 
-The id of a commit is the hash of exactly these bytes, so what is stored proves itself: a reader hashes what it got. The
-order of fields in `model.entities` is therefore part of the format.
+The id of a commit is the hash of exactly these bytes, so stored commits can be verified by hashing them. The order of
+fields in `model.entities` is therefore part of the format.
 """
 
 from __future__ import annotations
@@ -22,49 +22,49 @@ _VERSION = bytes([FORMAT_VERSION])
 
 
 def encode(record: Record) -> bytes:
-    """The record's canonical bytes.
+    """Return the canonical bytes of a record.
 
     Raises:
-        InvalidInput: a field has a value that could not be read back: `model_copy` takes whatever it is given.
+        InvalidInput: A field has a value that could not be decoded again. (`model_copy` does not check values.)
     """
     if isinstance(record, Layout):
         return encode_layout(record)
     try:
         return _VERSION + record.model_dump_json(warnings="error").encode()
-    except ValueError as e:  # of pydantic_core, which is no dependency of ours
+    except ValueError as e:  # pydantic_core's error; that package is not a direct dependency
         what = type(record).__name__
-        raise InvalidInput(f"{what}: a field has the wrong type, or is no valid Unicode: {e}") from e
+        raise InvalidInput(f"{what}: a field has the wrong type or is not valid Unicode: {e}") from e
 
 
 def decode(model: type[R], data: bytes, name: str) -> R:
-    """Read a record back.
+    """Decode a record.
 
     Args:
-        model: The class that was encoded.
-        data: What `encode` gave.
-        name: What to call the record in an error.
+        model: Class of the record.
+        data: Result of `encode`.
+        name: Name of the record in error messages.
 
     Raises:
-        CorruptData: the bytes are not such a record in a format version this library reads.
+        CorruptData: The bytes are not a valid record in a format version that this library reads.
     """
     if model is Layout:
         return cast(R, decode_layout(data, name))
     if data[:1] != _VERSION:
-        raise CorruptData(f"{name}: format version {data[:1].hex() or 'missing'} is not known here", name=name)
+        raise CorruptData(f"{name}: format version {data[:1].hex() or 'missing'} is not supported", name=name)
     try:
         return model.model_validate_json(data[1:])
     except ValidationError as e:
         first = e.errors(include_url=False, include_input=False)[0]
         raise CorruptData(f"{name}: {first['msg']} at {first['loc']}", name=name) from e
-    except InvalidInput as e:  # of a part that people make too
+    except InvalidInput as e:  # raised by values that users can create too
         raise CorruptData(f"{name}: {e.message}", name=name) from e
 
 
 def commit_id(header: bytes) -> CommitId:
-    """The id of the commit whose encoded header this is."""
+    """Return the commit id for an encoded header."""
     return CommitId(hashlib.blake2b(header, digest_size=32).hexdigest())
 
 
 def identify(commit: Commit) -> CommitId:
-    """The id of a commit."""
+    """Return the id of a commit."""
     return commit_id(encode(commit))

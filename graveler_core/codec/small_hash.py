@@ -1,7 +1,7 @@
-"""The content hash of few changes, from their staged records and without Arrow.
+"""Content hash of few changes, computed from their staged records without Arrow.
 
-It is what `ContentHash` gives for the same rows as a table in `RECORD_SCHEMA`, so a commit's header does not tell which
-path made it.
+The result is that of `ContentHash` for the same rows as a table in `RECORD_SCHEMA`, so a commit header does not depend
+on the path by which it was built.
 """
 
 from __future__ import annotations
@@ -18,30 +18,30 @@ from graveler_core.model.entry import IDENTITY_BYTES, RECORD_SCHEMA
 
 OPERATIONS_TAG = b"operations"
 _HEADER = struct.Struct(f"<BB1s2s8s8s{IDENTITY_BYTES}s5I")
-"""A record's header, its numbers but for the lengths as bytes."""
+"""Header of a record. All numbers except the lengths are read as bytes."""
 _CONTENT_ID, _ADDRESS, _CHECKSUM, _CONTENT_TYPE, _METADATA, _DATA = map(present_bit, TAIL)
 _COLUMNS = [
     (column_head(field), pa.types.is_primitive(field.type) or pa.types.is_fixed_size_binary(field.type))
     for field in RECORD_SCHEMA
 ]
-"""Of each column its head, and whether it has fixed width."""
+"""For each column, its head and a flag that is true for fixed width."""
 _NO_CONTENT_ID = bytes(CONTENT_ID_BYTES)
 _GONE_SHAPE = (0, NULL, 0, 0, NULL, 0, NULL, NULL, NULL, 0, 0, 1)
 _GONE = (bytes(IDENTITY_BYTES), b"", b"\0", bytes(8), b"", bytes(8), b"", b"", b"", b"\0\0", _NO_CONTENT_ID, b"\1")
-"""The columns of a tombstone after its key."""
+"""Columns of a tombstone after its key."""
 
 _Row = tuple[tuple[int, ...], tuple[bytes, ...]]
-"""For each column of `RECORD_SCHEMA` the length of the value, or 1 (null: `NULL`, or 0); and its bytes."""
+"""For each column of `RECORD_SCHEMA`, the length of the value, or 1 (`NULL` or 0 for null), and its bytes."""
 
 
 def rows_digest(records: Sequence[tuple[bytes, bytes]]) -> bytes:
-    """The hash over changes as rows, 32 bytes.
+    """Return the hash over changes as rows, 32 bytes.
 
     Args:
         records: Key and staged record of each change, sorted by key.
 
     Raises:
-        CorruptData: a record is cut off or of another version. What its fields hold is not looked at.
+        CorruptData: A record is truncated or has another version. The content of its fields is not checked.
     """
     rows = [_row(key, record) for key, record in records]
     shapes = zip(*(shape for shape, _ in rows), strict=True) if rows else [()] * len(_COLUMNS)

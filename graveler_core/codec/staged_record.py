@@ -1,4 +1,4 @@
-"""The staged record: the value that a staging token keeps for a key in the key-value store. Format version 1.
+"""Staged record: the value of a path in the key-value partition of a staging token. Format version 1.
 
     entry      version u8 · flags u8 · address_type i8 · payload i16 · size i64 · mtime i64 (µs since 1970, UTC) ·
                identity 32 bytes · 5 lengths u32 · content_id (16 bytes or none) · address · checksum · content_type ·
@@ -6,9 +6,9 @@
     tombstone  version u8 · flags u8 = 1
 
 All numbers are little-endian. Flags: 1 tombstone, 2 mtime, then content_id, address, checksum, content_type, metadata,
-data, each set where the field is not null. There is one encoding of an entry, and the decoder accepts no other.
+data; each is set if the field is not null. An entry has exactly one encoding, and the decoder accepts no other.
 
-This is the small path, one record at a time; `staged_records` gives the same bytes for columns.
+This module handles one record at a time. `staged_records` handles columns, with the same bytes.
 """
 
 from __future__ import annotations
@@ -47,19 +47,20 @@ from graveler_core.model.entry import MAX_RECORD_BYTES, Entry
 
 
 def encode_tombstone() -> bytes:
-    """The record that says that a key is removed."""
+    """Return the record of a removed path."""
     return TOMBSTONE_VALUE
 
 
 def encode_entry(entry: Entry, known: TailValues | None = None) -> bytes:
-    """The record of one entry; its identity is computed where it is not given.
+    """Return the record of one entry. The identity is computed if it is missing.
 
     Args:
-        known: Its tail fields, where somebody has made them already.
+        entry: The entry.
+        known: Its tail fields, if they have been computed already.
 
     Raises:
-        InvalidInput: a number or time is out of range, a text is no valid Unicode.
-        LimitExceeded: the record is larger than 72 KiB.
+        InvalidInput: A number or time is out of range, or a text is not valid Unicode.
+        LimitExceeded: The record is larger than 72 KiB.
     """
     name = f"entry {entry.path!r}"
     values = known or tail_values(entry, name)
@@ -81,10 +82,10 @@ def encode_entry(entry: Entry, known: TailValues | None = None) -> bytes:
 
 
 def decode_record(path: str, value: bytes) -> Entry | None:
-    """Read the record of a path; None is a tombstone.
+    """Decode the record of a path. Return `None` for a tombstone.
 
     Raises:
-        CorruptData: the value is no record that `encode_entry` or `encode_tombstone` gives, or of an unknown version.
+        CorruptData: The value is not a result of `encode_entry` or `encode_tombstone`, or has an unknown version.
     """
     if value == TOMBSTONE_VALUE:
         return None
@@ -115,7 +116,7 @@ def decode_record(path: str, value: bytes) -> Entry | None:
 
 
 def _cut(path: str, value: bytes, flags: int, measured: list[int]) -> dict[str, bytes | None]:
-    """The tail fields of one record."""
+    """Return the tail fields of one record."""
     lengths = [CONTENT_ID_BYTES if flags & present_bit("content_id") else 0, *measured]
     fields: dict[str, bytes | None] = {}
     at = HEADER.size

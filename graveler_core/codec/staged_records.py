@@ -1,7 +1,7 @@
-"""Staged records as columns: what `staged_record` does for one, for all rows of a table, with the same bytes.
+"""Staged records as columns: the functions of `staged_record` for all rows of a table, with the same bytes.
 
-The fields of all rows lie end to end in one Arrow buffer, so decoding cuts all of them with one offsets array and takes
-each column out of it; no row is touched by Python.
+The fields of all rows are concatenated in one Arrow buffer. Decoding splits them with one array of offsets and selects
+the columns from it, without Python code for each row.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from graveler_core.codec.columns import (
     validity,
     with_nulls,
 )
+from graveler_core.codec.entry_columns import tombstones
 from graveler_core.codec.metadata_map import decode_maps, first_invalid_text
 from graveler_core.codec.record_format import (
     ADDRESS_TYPES,
@@ -53,23 +54,23 @@ from graveler_core.model.entry import MAX_RECORD_BYTES, RECORD_SCHEMA, TOMBSTONE
 
 
 def encode_records(table: pa.Table | pa.RecordBatch) -> pa.ChunkedArray:
-    """The records of the rows of a table in `RECORD_SCHEMA`, as binary values in chunks of any length.
+    """Return the records of the rows of a table in `RECORD_SCHEMA`, as binary values in chunks of any length.
 
-    What stands in the other columns of a tombstone is not looked at.
+    The other columns of a tombstone are ignored.
 
     Raises:
-        InvalidInput: an entry without identity, address type, size or payload; a number out of range; metadata with a
-            key twice.
-        LimitExceeded: a record is larger than 72 KiB; the message names its path.
+        InvalidInput: An entry has no identity, address type, size or payload; a number is out of range; metadata has a
+            duplicated key.
+        LimitExceeded: A record is larger than 72 KiB; the message names its path.
     """
     return pa.chunked_array([_encode(batch) for batch in slices(table)], type=pa.binary())
 
 
 def decode_records(keys: pa.Array | pa.ChunkedArray, values: pa.Array | pa.ChunkedArray) -> pa.Table:
-    """Read records into a table in `RECORD_SCHEMA`, in the order given, in chunks of any length.
+    """Decode records into a table in `RECORD_SCHEMA`, in the given order, in chunks of any length.
 
     Raises:
-        CorruptData: a value is no record that `encode_records` gives; the message names its key.
+        CorruptData: A value is not a result of `encode_records`; the message names its key.
     """
     staged = pa.table({"key": keys, "value": values})
     return pa.Table.from_batches([_decode(batch) for batch in slices(staged)], schema=RECORD_SCHEMA)
@@ -107,7 +108,7 @@ def _decode(batch: pa.RecordBatch) -> pa.RecordBatch:
     bounds, data = spans(batch.column("value"))
     header, live = _headers(keys, bounds, data)
     if not live.any():
-        return _tombstones(keys)
+        return tombstones(keys)
     present = {field: (header["flags"] & present_bit(field)) != 0 for field in TAIL}
     lengths = np.column_stack([present["content_id"] * CONTENT_ID_BYTES, header["lengths"].astype(np.int64)])
     absent = np.column_stack([~present[field] for field in TAIL])
@@ -129,16 +130,10 @@ def _decode(batch: pa.RecordBatch) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([columns[name] for name in RECORD_SCHEMA.names], schema=RECORD_SCHEMA)
 
 
-def _tombstones(keys: pa.Array) -> pa.RecordBatch:
-    columns = {field.name: pa.nulls(len(keys), field.type) for field in RECORD_SCHEMA}
-    columns |= {"key": keys, TOMBSTONE: pa.array(np.ones(len(keys), np.bool_))}
-    return pa.RecordBatch.from_arrays([columns[name] for name in RECORD_SCHEMA.names], schema=RECORD_SCHEMA)
-
-
 def _headers(
     keys: pa.Array, bounds: NDArray[np.int64], data: NDArray[np.uint8]
 ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """The header of each row, zero after the flags for a tombstone, and which rows are entries."""
+    """Return the header of each row, zero after the flags for a tombstone, and a mask of the rows that are entries."""
     starts, sizes = bounds[:-1], np.diff(bounds)
     _refuse(keys, (sizes < len(TOMBSTONE_VALUE)) | (sizes > MAX_RECORD_BYTES))
     version = data[starts]
@@ -164,7 +159,7 @@ def _checked_sizes(batch: pa.RecordBatch, lengths: NDArray[np.int64]) -> None:
 
 
 def _strange(header: NDArray[Any]) -> NDArray[np.bool_]:
-    """Rows whose numbers no entry has."""
+    """Return a mask of rows with numbers that no entry has."""
     mtime, known = header["mtime"], (header["flags"] & HAS_MTIME) != 0
     bad_time = np.where(known, (mtime < MIN_MTIME) | (mtime > MAX_MTIME), mtime != 0)
     kind = header["address_type"]

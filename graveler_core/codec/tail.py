@@ -1,4 +1,4 @@
-"""The variable fields of an entry, in the one order in which identities and staged records write them."""
+"""Variable fields of an entry, in the one order that identities and staged records use."""
 
 from __future__ import annotations
 
@@ -14,33 +14,33 @@ from graveler_core.errors import InvalidInput
 from graveler_core.model.entry import Entry
 
 TAIL = ("content_id", "address", "checksum", "content_type", "metadata", "data")
-"""All may be null. The content id has 16 bytes or none; the lengths of the others are written in a header."""
+"""All fields may be null. The content id has 16 bytes or none; the lengths of the others are stored in a header."""
 MEASURED = TAIL[1:]
 CONTENT_ID_BYTES = 16
 _BITS = {field: 4 << place for place, field in enumerate(TAIL)}
 TailValues: TypeAlias = dict[str, bytes | None]
-"""The tail fields of one entry, in the order of `TAIL`."""
+"""Tail fields of one entry, in the order of `TAIL`."""
 
 
 def present_bit(name: str) -> int:
-    """The bit of a header's flags that tells that a tail field is not null."""
+    """Return the bit in a header's flags that is set if a tail field is not null."""
     return _BITS[name]
 
 
 def tail_columns(batch: pa.RecordBatch, name: RowName) -> dict[str, pa.Array]:
-    """The tail fields of a batch as binary columns, metadata in canonical bytes."""
+    """Return the tail fields of a batch as binary columns, with metadata in canonical bytes."""
     columns = {field: batch.column(field) for field in TAIL}
     columns["metadata"] = encode_maps(columns["metadata"], name)
     return {field: column.cast(pa.binary()) for field, column in columns.items()}
 
 
 def tail_lengths(columns: dict[str, pa.Array]) -> NDArray[np.int64]:
-    """Bytes of each tail field of each row: shape (rows, 6)."""
+    """Return the length of each tail field of each row in bytes; shape (rows, 6)."""
     return np.stack([row_lengths(columns[field]) for field in TAIL], axis=1)
 
 
 def present_bits(columns: dict[str, pa.Array]) -> NDArray[np.uint8]:
-    """The flags of each row for the tail fields that are not null."""
+    """Return the flags of each row for the tail fields that are not null."""
     some = next(iter(columns.values()))
     flags = np.zeros(len(some), dtype=np.uint8)
     for field, column in columns.items():
@@ -50,10 +50,10 @@ def present_bits(columns: dict[str, pa.Array]) -> NDArray[np.uint8]:
 
 
 def tail_values(entry: Entry, name: str) -> TailValues:
-    """The tail fields of one entry, as `tail_columns` gives them.
+    """Return the tail fields of one entry, as `tail_columns` does for a batch.
 
     Raises:
-        InvalidInput: a text is no valid Unicode; the message begins with `name`.
+        InvalidInput: A text is not valid Unicode; the message begins with `name`.
     """
     try:
         return {
@@ -65,9 +65,9 @@ def tail_values(entry: Entry, name: str) -> TailValues:
             "data": None if entry.data is None else bytes(memoryview(entry.data)),
         }
     except (AttributeError, TypeError, UnicodeEncodeError) as e:
-        raise InvalidInput(f"{name}: a field of the entry has the wrong type, or is no valid Unicode") from e
+        raise InvalidInput(f"{name}: a field of the entry has the wrong type or is not valid Unicode") from e
 
 
 def present_flags(values: TailValues) -> int:
-    """`present_bits` of one entry."""
+    """Return the flags of one entry, as `present_bits` does for a batch."""
     return sum([bit for bit, value in zip(_BITS.values(), values.values(), strict=True) if value is not None])

@@ -1,4 +1,6 @@
-"""Numbers as few bytes: LEB128, seven bits a byte, the lowest first, of at most 5 bytes, in the shortest form only."""
+"""Variable-length numbers: LEB128, seven bits in each byte, lowest first, at most 5 bytes, only in the shortest
+form.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,7 @@ MAX_BYTES = 5
 
 
 def encode_varint(number: int) -> bytes:
-    """The bytes of a number below 2 ** 35."""
+    """Encode a number below 2 ** 35."""
     if number < 128:
         return bytes((number,))
     septets = bytearray()
@@ -18,11 +20,11 @@ def encode_varint(number: int) -> bytes:
 
 
 def decode_varint(data: bytes, at: int) -> tuple[int, int]:
-    """The number that begins at `at`, and where it ends.
+    """Decode the number that begins at `at`. Return it and its end.
 
     Raises:
-        IndexError: the data end before the number.
-        ValueError: it is longer than it must be, or than 5 bytes.
+        IndexError: The data end before the number.
+        ValueError: The number is longer than necessary, or longer than 5 bytes.
     """
     number = shift = 0
     for end in range(at + 1, at + 1 + MAX_BYTES):

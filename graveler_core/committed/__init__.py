@@ -1,1 +1,1 @@
-"""Committed content: a tree of nodes over ranges, and what is done with it: apply, look up, scan, diff, merge."""
+"""Committed content: a tree of nodes over ranges, with the operations apply, look up, scan, diff and merge."""

@@ -1,7 +1,7 @@
-"""Changes over a tree: a new tree that shares what it can with the old one.
+"""Apply changes to a tree. The new tree shares unchanged ranges and nodes with the old one.
 
-The result depends on the resulting entries alone: equal entries give equal ids, whatever the base and the order of
-changes. Costs what is changed: ranges and subtrees that no change falls into are not read.
+The result depends only on the resulting entries: equal entries give equal ids, for any base and any order of
+changes. The cost depends on the number of changes: ranges and subtrees without changed keys are not read.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from graveler_core.committed.build import TreeBuilder
 from graveler_core.committed.change_stream import ChangeStream
-from graveler_core.committed.joint import Joint
+from graveler_core.committed.concatenation import Joint
 from graveler_core.committed.plan import Keep, Rewrite, plan
 from graveler_core.committed.rewrite import Rewritten, rewrite
 from graveler_core.committed.trees import Trees
@@ -25,31 +25,37 @@ from graveler_core.model.ids import MetarangeId
 from graveler_core.segments.operations import OperationsDigest
 
 _WINDOW = 2
-"""Pieces of work handed to the mapper at once: few, so that the first begin while the changes of others are read."""
+"""Tasks passed to the mapper at once. The number is small, so that the first tasks start while later changes are
+read.
+"""
 _WINDOWS_UNDER_WAY = 3
 
 Mapper: TypeAlias = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
-"""`map`, or an executor's `map`."""
+"""Type of `map` and of an executor's `map`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """The new tree and what made it differ from the base."""
+    """New tree and its difference from the base."""
 
     metarange_id: MetarangeId
     operations: str
-    """64 hex digits: hash over the effective changes in key order, all columns, and whether each is a tombstone."""
+    """64 hex digits: hash over the effective changes (those that change the content) in key order, all columns, with a
+    tombstone flag for each change.
+    """
     added: int
     changed: int
     removed: int
     given: int = field(default=0, compare=False)
-    """Changes that were asked for, whether they changed something or not: of the way there, not of the result;"""
+    """Number of changes in the input, effective or not. Excluded from comparison, as it does not describe the
+    result.
+    """
     tombstones: int = field(default=0, compare=False)
-    """and how many of them were removals."""
+    """Number of removals in the input."""
 
     @property
     def effective(self) -> int:
-        """Changes that changed something."""
+        """Number of effective changes."""
         return self.added + self.changed + self.removed
 
 
@@ -61,19 +67,19 @@ def apply(
     mapper: Mapper = map,
     verbatim: bool = False,
 ) -> Applied:
-    """Make the tree that `changes` turn `base` into; its nodes and ranges are kept when this returns.
+    """Apply `changes` to the tree `base` and return the new tree. Its nodes and ranges are stored when this returns.
 
     Args:
         trees: The repository's trees.
-        base: The tree to start from; None: no entries.
-        changes: In `RECORD_SCHEMA`, keys rising, over all batches too. Batches are taken as they are needed.
-        mapper: Runs the pieces of work: `map`, or the `map` of an executor of threads.
-        verbatim: Entries that are equal by identity to those of the base take their places all the same, with mtime
-            and address: the changes were judged before.
+        base: The tree to start from; `None` for no entries.
+        changes: Changes in `RECORD_SCHEMA`, with ascending keys across all batches. Batches are read on demand.
+        mapper: Runs the tasks: `map`, or the `map` of a thread pool.
+        verbatim: Replace entries also by entries with an equal identity, with the new mtime and address. For changes
+            that were already compared with the base.
 
     Raises:
-        InvalidInput: keys do not rise.
-        CorruptData: a node or range of the base is missing or damaged.
+        InvalidInput: Keys are not in ascending order.
+        CorruptData: A node or range of the base is missing or damaged.
     """
     operations = OperationsDigest(trees.boundary_seed)
     totals = np.zeros(3, np.int64)
@@ -91,7 +97,7 @@ def apply(
 def worked(
     steps: Iterator[Keep | Rewrite], run: Callable[[Rewrite], Rewritten], joint: Joint, *, mapper: Mapper = map
 ) -> Iterator[Rewritten]:
-    """Do the steps of a plan and put their results together; gives those of the rewrites."""
+    """Execute the steps of a plan, pass all results to `joint`, and yield the results of the rewrites."""
     for step in _executed(steps, run, mapper):
         if isinstance(step, Keep):
             joint.keep(step.level, step.row)
@@ -103,7 +109,9 @@ def worked(
 def _executed(
     steps: Iterator[Keep | Rewrite], run: Callable[[Rewrite], Rewritten], mapper: Mapper
 ) -> Iterator[Keep | Rewritten]:
-    """Steps in order, rewrites replaced by their results, of which a bounded number is under way."""
+    """Yield the steps in order, with rewrites replaced by their results. A bounded number of rewrites runs
+    concurrently.
+    """
     under_way: deque[tuple[list[Keep | Rewrite], Iterator[Rewritten]]] = deque()
     for window in _windows(steps):
         under_way.append((window, iter(mapper(run, [s for s in window if isinstance(s, Rewrite)]))))

@@ -1,4 +1,7 @@
-"""Decoded nodes and ranges in memory, bounded by bytes. They are immutable and known by their hash: nothing expires."""
+"""In-memory cache of decoded nodes and ranges, bounded by bytes.
+
+Nodes and ranges are immutable and identified by their hash, so nothing expires.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +12,14 @@ from typing import Any
 
 DEFAULT_BYTES = 256 << 20
 _REMEMBERED = 10_000
-"""Ids of what was asked for once and not held."""
+"""Maximum number of remembered ids that were requested once and were not in the cache."""
 
 
 class TreeCache:
-    """The least recently used goes first. May be shared by trees and threads.
+    """Cache with LRU eviction. May be shared by trees and threads.
 
-    It is no evidence that an object still exists in a store: writers must not skip a write because of it.
+    A cached value does not prove that the object still exists in a store. Writers must not skip a write because of
+    it.
     """
 
     def __init__(self, max_bytes: int = DEFAULT_BYTES) -> None:
@@ -26,7 +30,7 @@ class TreeCache:
         self._lock = threading.Lock()
 
     def get(self, id: Hashable) -> Any | None:
-        """What is held under an id, or None."""
+        """Return the value stored under an id, or `None`."""
         with self._lock:
             found = self._held.get(id)
             if found is None:
@@ -35,7 +39,7 @@ class TreeCache:
             return found[0]
 
     def put(self, id: Hashable, value: Any, size: int) -> None:
-        """Hold a value of some bytes; one larger than half of the cache is not held."""
+        """Store a value of `size` bytes. A value larger than half of the cache is not stored."""
         if size > self._max_bytes // 2:
             return
         with self._lock:
@@ -48,7 +52,9 @@ class TreeCache:
                 self._bytes -= released
 
     def asked_before(self, id: Hashable) -> bool:
-        """Whether this was asked about an id before: what is wanted a second time is worth its memory."""
+        """Return `True` if this was called with the id before. A value that is requested a second time is worth its
+        memory.
+        """
         with self._lock:
             if id in self._asked:
                 return True
@@ -59,5 +65,5 @@ class TreeCache:
 
     @property
     def held_bytes(self) -> int:
-        """Bytes held now."""
+        """Bytes in the cache now."""
         return self._bytes

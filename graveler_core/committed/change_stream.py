@@ -1,4 +1,4 @@
-"""Sorted changes as a stream of tables, taken key interval by key interval."""
+"""Sorted changes as a stream of tables, read by key interval."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ from graveler_core.model.entry import RECORD_SCHEMA, TOMBSTONE
 from graveler_core.segments.sorted_keys import KEY, require_increasing, upper_bound
 
 MAX_TAKE_BYTES = 64 << 20
-"""About how much a take may hold, so that a few stay small in memory and far below Arrow's 2 GiB of text a column."""
+"""Approximate size of one read, in bytes. A few reads together stay small in memory, and a column stays far below
+Arrow's limit of 2 GiB of text.
+"""
 
 
 class ChangeStream:
-    """Tables or batches in `RECORD_SCHEMA`, keys rising over all of them; one is in memory at a time.
+    """Stream of tables or batches in `RECORD_SCHEMA` with ascending keys; one table is in memory at a time.
 
-    `InvalidInput` is raised where keys do not rise.
+    Reading raises `InvalidInput` if keys are not in ascending order.
     """
 
     def __init__(self, changes: pa.Table | Iterable[pa.Table | pa.RecordBatch]) -> None:
@@ -27,17 +29,19 @@ class ChangeStream:
         self._table: pa.Table = RECORD_SCHEMA.empty_table()
         self._last: bytes | None = None
         self.taken = 0
-        """Changes taken so far,"""
+        """Number of changes read so far."""
         self.tombstones = 0
-        """and how many of them remove a key."""
+        """Number of removals read so far."""
         self._fill()
 
     def peek(self) -> bytes | None:
-        """The key of the next change, None at the end."""
+        """Return the key of the next change, or `None` at the end."""
         return self._table.column(KEY)[0].as_py() if self._table.num_rows else None
 
     def take(self, through: bytes | None, limit: int) -> list[pa.Table]:
-        """Take the changes with key ≤ `through` (None: all), at most about `limit` rows; fewer where they are large."""
+        """Return the next changes with key ≤ `through` (`None`: all), about `limit` rows at most, and fewer if they are
+        large.
+        """
         taken: list[pa.Table] = []
         while limit > 0 and self._table.num_rows:
             within = self._table.num_rows if through is None else upper_bound(self._table.column(KEY), through)
@@ -66,6 +70,6 @@ class ChangeStream:
         require_increasing(table)
         keys = table.column(KEY)
         if self._last is not None and keys[0].as_py() <= self._last:
-            raise InvalidInput("keys must be sorted as bytes over all batches, each at most once")
+            raise InvalidInput("keys: must be sorted as bytes and unique across all batches")
         self._last = keys[-1].as_py()
         self._table = table

@@ -1,22 +1,25 @@
-"""A place in a metarange tree: between rows of any level, moving forward only, reading a node only to go into it."""
+"""Cursor in a metarange tree: a position between rows of any level.
+
+It moves forward only, and reads a node only to descend into it.
+"""
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator
 
-from graveler_core.committed.node import Node, Row
+from graveler_core.committed.node import Node, NodeRow
 from graveler_core.committed.trees import Trees, read_node
 
 
-class Cursor:
-    """Stands before a row, at first before the root's first row that reaches `start`.
+class TreeCursor:
+    """Position before a row; initially before the first row of the root whose max key is ≥ `start`.
 
     Args:
-        trees: Where the tree is kept.
-        root: Its id.
-        start: Rows whose max key is less are passed over.
-        end: Rows whose min key is not less are not seen; None sees all.
+        trees: Where the tree is stored.
+        root: Id of the tree.
+        start: Skip rows whose max key is less.
+        end: Stop at rows whose min key is not less; `None` for no end.
     """
 
     def __init__(self, trees: Trees, root: str, start: bytes = b"", end: bytes | None = None) -> None:
@@ -26,15 +29,15 @@ class Cursor:
         self._stack: list[tuple[Node, int]] = []
         self._enter(root)
 
-    def peek(self) -> tuple[int, Row] | None:
-        """The row ahead and its level (0: a range; n: a node of level n - 1), None at the end."""
+    def peek(self) -> tuple[int, NodeRow] | None:
+        """Return the next row and its level (0: a range; n: a node of level n - 1), or `None` at the end."""
         if not self._stack:
             return None
         node, index = self._stack[-1]
         return node.level, node.rows[index]
 
     def step(self) -> None:
-        """Pass the row ahead, with everything below it."""
+        """Move past the next row and everything below it."""
         while self._stack:
             node, index = self._stack.pop()
             if index + 1 < len(node.rows):
@@ -45,12 +48,12 @@ class Cursor:
                 return
 
     def descend(self) -> None:
-        """Go into the node of the row ahead, which must not be a range."""
+        """Descend into the node of the next row, which must not be a range."""
         node, index = self._stack[-1]
         self._enter(node.rows[index].id)
 
-    def ranges(self) -> Iterator[Row]:
-        """Pass all that is ahead, range by range; each node is read when its first range is asked for."""
+    def ranges(self) -> Iterator[NodeRow]:
+        """Yield the remaining ranges and move past them. A node is read when its first range is requested."""
         while (ahead := self.peek()) is not None:
             level, row = ahead
             if level > 0:
@@ -60,7 +63,7 @@ class Cursor:
                 yield row
 
     def at_last(self) -> bool:
-        """Whether nothing follows the row ahead."""
+        """Return `True` if no row follows the next one."""
         return all(index + 1 == len(node.rows) for node, index in self._stack)
 
     def _enter(self, id: str) -> None:

@@ -1,4 +1,4 @@
-"""Entries of a tree by key: one node a level and one range are read."""
+"""Look up entries of a tree by key. One lookup reads one node per level and one range."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from graveler_core.committed.node import Row
+from graveler_core.committed.node import NodeRow
 from graveler_core.committed.trees import ALL, DECISIVE, Trees, glance, held, read_node, read_range
 from graveler_core.model.entry import ENTRY_SCHEMA
 from graveler_core.model.ids import MetarangeId
@@ -15,14 +15,16 @@ from graveler_core.segments.merge import IDENTITY
 from graveler_core.segments.sorted_keys import KEY, found_at, lower_bound
 
 _ROWS_BYTES = 8_000
-"""What a table of a few rows takes in memory besides its values, and the keys' objects."""
+"""Memory of a table of a few rows, without its values and the key objects, in bytes."""
 
 
 def lookup(trees: Trees, metarange: MetarangeId, key: bytes) -> pa.Table | None:
-    """The entry at a key as a table of one row in `ENTRY_SCHEMA`, or None. Absence mostly costs no range.
+    """Return the entry at a key as a table of one row in `ENTRY_SCHEMA`, or `None`.
+
+    If the key is absent, mostly no range is read.
 
     Raises:
-        CorruptData: a node or range on the way is missing or damaged.
+        CorruptData: A node or range on the path is missing or damaged.
     """
     row = _range_at(trees, metarange, key)
     if row is None or key < row.min_key:
@@ -36,7 +38,7 @@ def lookup(trees: Trees, metarange: MetarangeId, key: bytes) -> pa.Table | None:
 
 
 def identity_of(trees: Trees, metarange: MetarangeId, key: bytes) -> bytes:
-    """The identity of the entry at a key; b"" where there is none. Raises as `lookup`."""
+    """Return the identity of the entry at a key, or b"" if there is no entry. Raises as `lookup`."""
     found = lookup_many(trees, metarange, [key], DECISIVE)
     return found.column(IDENTITY)[0].as_py() if found.num_rows else b""
 
@@ -44,10 +46,13 @@ def identity_of(trees: Trees, metarange: MetarangeId, key: bytes) -> bytes:
 def lookup_many(
     trees: Trees, metarange: MetarangeId, keys: Sequence[bytes], columns: tuple[str, ...] = ALL
 ) -> pa.Table:
-    """The entries at those of the sorted `keys` that exist, in order. Each range is read once.
+    """Return the existing entries at the sorted `keys`, in order. Each range is read once.
 
     Args:
-        columns: `ALL`, or `DECISIVE`: what is asked for, and what is decoded.
+        trees: The repository's trees.
+        metarange: The tree.
+        keys: Sorted keys.
+        columns: Columns to decode and return: `ALL` or `DECISIVE`.
     """
     found: list[pa.Table] = [ENTRY_SCHEMA.empty_table().select(columns)]
     start = 0
@@ -63,8 +68,10 @@ def lookup_many(
     return pa.concat_tables(found)
 
 
-def _rows_at(trees: Trees, row: Row, keys: Sequence[bytes], columns: tuple[str, ...]) -> pa.Table:
-    """The entries of a range at some keys. Where the range is not held, they are: flows ask again for the same keys."""
+def _rows_at(trees: Trees, row: NodeRow, keys: Sequence[bytes], columns: tuple[str, ...]) -> pa.Table:
+    """Return the entries of a range at some keys. If the range is not cached, cache these entries: flows often look up
+    the same keys again.
+    """
     entries = held(trees, row, columns)
     if entries is not None:
         return _taken(entries, keys)
@@ -80,8 +87,8 @@ def _taken(entries: pa.Table, keys: Sequence[bytes]) -> pa.Table:
     return entries.take(pa.array(found_at(entries.column(KEY).chunk(0), keys)))
 
 
-def _range_at(trees: Trees, metarange: MetarangeId, key: bytes) -> Row | None:
-    """The first range that reaches the key."""
+def _range_at(trees: Trees, metarange: MetarangeId, key: bytes) -> NodeRow | None:
+    """Return the first range whose max key is ≥ `key`."""
     id: str = metarange
     while True:
         node = read_node(trees, id)

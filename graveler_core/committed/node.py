@@ -1,7 +1,8 @@
-"""A node of a metarange tree and its bytes. Source: the storage model, "Segments, ranges, metaranges".
+"""Node of a metarange tree and its encoding. Source: the storage model, "Segments, ranges, metaranges".
 
-The rows of a node of level 0 stand for ranges, those of level n for nodes of level n - 1. A tree without entries is one
-node of level 0 without rows. A node's id is the hash of its bytes, and there is one way to write a node.
+The rows of a node of level 0 refer to ranges, those of level n to nodes of level n - 1. A tree without entries is
+one node of level 0 without rows. The id of a node is the hash of its bytes. The encoding is canonical: each node has
+exactly one.
 
     version u8 · level u8 · rows u32 · lengths of min keys u32… · lengths of max keys u32… · counts u64… · sizes u64…
     · ids 32 bytes… · min keys end to end · max keys end to end                              (numbers little-endian)
@@ -23,39 +24,39 @@ from graveler_core.errors import CorruptData, Kind
 
 VERSION = 1
 MAX_SIZE = (1 << 63) - 1
-"""Sums of entry sizes stop here."""
+"""Maximum sum of entry sizes; larger sums are capped."""
 _HEAD = struct.Struct("<BBI")
 _ROW_BYTES = 4 + 4 + 8 + 8 + DIGEST_BYTES
 
 
-class Row(NamedTuple):
-    """A range or a node, as its parent knows it."""
+class NodeRow(NamedTuple):
+    """Reference to a range or a node, as stored in its parent."""
 
     min_key: bytes
     max_key: bytes
     id: str
     """64 hex digits."""
     entries: int
-    """How many it holds."""
+    """Number of entries in it."""
     size: int
     """Sum of the entries' `size`, in bytes, at most `MAX_SIZE`."""
 
 
 @dataclass(frozen=True)
 class Node:
-    """Rows in order of their keys; their key intervals do not overlap."""
+    """Rows ordered by key; their key intervals do not overlap."""
 
     level: int
-    rows: Sequence[Row]
+    rows: Sequence[NodeRow]
 
     @cached_property
     def max_keys(self) -> list[bytes]:
-        """For binary search."""
+        """Max keys of the rows, for binary search."""
         return [row.max_key for row in self.rows]
 
     @property
     def entries(self) -> int:
-        """How many it holds, with all below it."""
+        """Number of entries below this node."""
         return sum(row.entries for row in self.rows)
 
     @property
@@ -63,16 +64,16 @@ class Node:
         """Sum of the entries' `size`, in bytes, at most `MAX_SIZE`."""
         return min(sum(row.size for row in self.rows), MAX_SIZE)
 
-    def as_row(self, id: str) -> Row:
-        """How a parent knows this node; it must not be empty."""
-        return Row(self.rows[0].min_key, self.rows[-1].max_key, id, self.entries, self.size)
+    def as_row(self, id: str) -> NodeRow:
+        """Return the row by which a parent refers to this node, which must not be empty."""
+        return NodeRow(self.rows[0].min_key, self.rows[-1].max_key, id, self.entries, self.size)
 
 
 EMPTY = Node(0, ())
 
 
 def encode(node: Node) -> bytes:
-    """The bytes of a node."""
+    """Return the bytes of a node."""
     rows = node.rows
     min_keys, max_keys, ids = [r.min_key for r in rows], [r.max_key for r in rows], [r.id for r in rows]
     return b"".join(
@@ -90,10 +91,10 @@ def encode(node: Node) -> bytes:
 
 
 def decode(data: bytes, id: str) -> Node:
-    """The node in some bytes.
+    """Return the node that is encoded in `data`.
 
     Raises:
-        CorruptData: the bytes are not those of the node with this id; nothing else is trusted.
+        CorruptData: The bytes are not those of the node with this id. The hash is always verified.
     """
     if hex_id(data) != id:
         raise _corrupt(id, "its content has another hash")
@@ -112,7 +113,7 @@ def decode(data: bytes, id: str) -> Node:
     max_start = start + sum(min_lengths)
     rows = tuple(
         map(
-            Row,
+            NodeRow,
             _cut(data, start, min_lengths),
             _cut(data, max_start, max_lengths),
             [ids[i : i + 2 * DIGEST_BYTES] for i in range(0, len(ids), 2 * DIGEST_BYTES)],
@@ -141,8 +142,10 @@ def _cut(data: bytes, start: int, lengths: list[int]) -> list[bytes]:
     return [data[a:b] for a, b in pairwise(bounds)]
 
 
-def _check_order(rows: Sequence[Row], id: str) -> None:
-    """A node that some faulty writer made under its right id must not send searches astray."""
+def _check_order(rows: Sequence[NodeRow], id: str) -> None:
+    """Check that keys are in order, so that a node written by a faulty writer under a correct id cannot mislead
+    searches.
+    """
     keys = [key for row in rows for key in (row.min_key, row.max_key)]
     inside = all(row.min_key <= row.max_key for row in rows)
     apart = all(a < b for a, b in zip(keys[1::2], keys[2::2], strict=False))

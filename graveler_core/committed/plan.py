@@ -1,12 +1,14 @@
-"""What a change does to a tree, as independent pieces of work. Reads nodes, never ranges.
+"""Plan a change of a tree as independent tasks. Planning reads nodes, never ranges.
 
-Work is cut at primary boundary keys that survive the changes: where a change removes the edge of an interval, the
-interval is taken together with the next. So each piece's result is final whatever happens in the others, and pieces
-may be done anywhere, in any order. Source: the storage model, "Segments, ranges, metaranges".
+Work is split at primary boundary keys (`segments.boundary`) that the changes do not remove. If a change removes the
+boundary key at the end of a primary interval, that interval is joined with the next. The result of each task is
+therefore independent of the other tasks, and tasks may run anywhere and in any order. Source: the storage model,
+"Segments, ranges, metaranges".
 
-Where many entries in a row are removed no boundary survives, and one piece would hold all of them. So it is given away
-open: it hands back what it has not closed, and so does the next what it finds up to its first boundary; those are put
-together when both are done (`committed.joint`). The edges of an interval that is no whole tree are open likewise.
+If many consecutive entries are removed, no boundary key is left among them, and one task would hold all of them. Such
+a task is therefore emitted *open*: it returns the entries after its last boundary, and the next task returns the
+entries up to its first boundary. When both are done, `committed.concatenation` joins these entries. The edges of a
+partition, which is not a whole tree, are open too.
 """
 
 from __future__ import annotations
@@ -17,9 +19,9 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from graveler_core.committed.change_stream import ChangeStream
-from graveler_core.committed.cursor import Cursor
-from graveler_core.committed.interval import WHOLE, Interval
-from graveler_core.committed.node import Row
+from graveler_core.committed.cursor import TreeCursor
+from graveler_core.committed.node import NodeRow
+from graveler_core.committed.split_points import WHOLE, Partition
 from graveler_core.committed.trees import Trees
 from graveler_core.errors import InvalidInput
 from graveler_core.model.entry import RECORD_SCHEMA, TOMBSTONE
@@ -27,51 +29,54 @@ from graveler_core.segments.boundary import key_hash, primary_ends
 from graveler_core.segments.sorted_keys import KEY
 
 REWRITE_MEANS = 4
-"""Changes of one piece of work, in mean sizes of a range: enough to keep a worker busy, few enough for its memory."""
+"""Changes per task, in mean range sizes. The number balances the overhead of a task against the memory of a worker."""
 OPEN_MEANS = 2 * REWRITE_MEANS
-"""Likewise, from which on a piece is given away though no boundary closes it."""
+"""Changes, in mean range sizes, from which a task is emitted even if no boundary closes it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Keep:
-    """A range (level 0) or subtree that stays as it is."""
+    """Range (level 0) or subtree that stays unchanged."""
 
     level: int
-    row: Row
+    row: NodeRow
 
 
 @dataclass(frozen=True, slots=True)
 class Rewrite:
-    """Entries of a key interval to be changed and cut anew."""
+    """Task: change the entries of a key interval and split them into ranges again."""
 
-    rows: tuple[Row, ...]
-    """The ranges of the base that hold entries of the interval."""
+    rows: tuple[NodeRow, ...]
+    """Ranges of the base with entries in the interval."""
     after: bytes | None
-    """The interval begins after this key; None: where the first range does."""
+    """The interval begins after this key; `None`: at the first range."""
     through: bytes | None
-    """The interval's last key; None: where the last range and the changes end."""
+    """Last key of the interval; `None`: where the last range and the changes end."""
     changes: pa.Table
-    """Those of the interval, `RECORD_SCHEMA`."""
+    """Changes in the interval, in `RECORD_SCHEMA`."""
     open_start: bool = False
-    """What stands before has not closed: what is found up to the first boundary belongs to it."""
+    """True if the preceding entries are not closed, so that the entries up to the first boundary belong to them."""
     open_end: bool = False
-    """What stands behind the last boundary is not the end of a range."""
+    """True if the entries after the last boundary do not end a range."""
 
 
-def plan(trees: Trees, base: str | None, changes: ChangeStream, interval: Interval = WHOLE) -> Iterator[Keep | Rewrite]:
-    """Everything that makes up the new tree in an interval, in key order, lazily; a base of None has no entries.
+def plan(
+    trees: Trees, base: str | None, changes: ChangeStream, interval: Partition = WHOLE
+) -> Iterator[Keep | Rewrite]:
+    """Yield, lazily and in key order, the steps that produce the new tree in an interval; a base of `None` has no
+    entries.
 
     Raises:
-        InvalidInput: a change is outside of the interval.
+        InvalidInput: A change is outside the interval.
     """
-    cursor = None if base is None else Cursor(trees, base, interval.start, interval.end)
+    cursor = None if base is None else TreeCursor(trees, base, interval.start, interval.end)
     return _Plan(trees, cursor, changes, interval).steps()
 
 
 class _Plan:
-    """A walk over base and changes."""
+    """Walk over base and changes."""
 
-    def __init__(self, trees: Trees, cursor: Cursor | None, changes: ChangeStream, interval: Interval) -> None:
+    def __init__(self, trees: Trees, cursor: TreeCursor | None, changes: ChangeStream, interval: Partition) -> None:
         self._trees = trees
         self._cursor = cursor
         self._changes = changes
@@ -97,19 +102,19 @@ class _Plan:
         self._require_inside()
 
     def _require_inside(self) -> None:
-        """No change is ahead that stands outside: before the interval when it begins, behind it when it ends."""
+        """Raise if the next change is before the interval, when it begins, or after it, when it ends."""
         key = self._changes.peek()
         if key is not None and (key < self._within.start or not self._reaches(key)):
-            raise InvalidInput(f"a change of {key!r} is outside of the keys that are worked on")
+            raise InvalidInput(f"change of key {key!r}: must be inside the key interval of the partition")
 
     def _reaches(self, key: bytes) -> bool:
-        """Whether the interval does not end before a key."""
+        """Return `True` if the interval does not end before a key."""
         return self._within.through is None or key <= self._within.through.key
 
-    def _untouched(self, level: int, row: Row) -> bool:
-        """Whether no change falls into the row, and it begins and ends where nodes of its level do.
+    def _untouched(self, level: int, row: NodeRow) -> bool:
+        """Return `True` if no change is inside the row, and the row begins and ends where nodes of its level do.
 
-        A row whose own end is no boundary of its level is open: only where nothing follows may it stay.
+        A row that does not end at a boundary of its level is open. It may stay only if nothing follows it.
         """
         key = self._changes.peek()
         if (key is not None and key <= row.max_key) or not self._begins(level, row) or not self._reaches(row.max_key):
@@ -118,8 +123,10 @@ class _Plan:
             return True
         return key_hash(row.max_key, self._trees.boundary_seed) < self._trees.cutting.threshold(level)
 
-    def _begins(self, level: int, row: Row) -> bool:
-        """Whether what stands before the row has closed below its level. Inside a tree it did where the row begins."""
+    def _begins(self, level: int, row: NodeRow) -> bool:
+        """Return `True` if everything before the row is closed below its level. Inside a tree, this held where the row
+        begins.
+        """
         after = self._within.after
         if self._begun or after is None:
             return True
@@ -127,25 +134,27 @@ class _Plan:
         return closing and row.min_key > after.key
 
     def _interval(self) -> Iterator[Keep | Rewrite]:
-        """The primary interval ahead, joined with the next as long as its edge is removed."""
-        parts = _Parts(self._trees, self._within, first=not self._begun)
+        """Emit the next primary interval, joined with its successors as long as its edge is removed."""
+        pending = _PendingInterval(self._trees, self._within, first=not self._begun)
         self._begun = True
         limit = None if self._within.through is None else self._within.through.key
         through: bytes | None = b""
         while through is not None:
             rows, through = self._next_rows()
-            parts.extend(rows)
+            pending.extend(rows)
             at_once = self._trees.cutting.mean_entries * REWRITE_MEANS
             while taken := self._changes.take(limit if through is None else through, at_once):
                 for table in taken:
-                    yield from parts.add(table)
-            if through is not None and not parts.removes(through):
+                    yield from pending.add(table)
+            if through is not None and not pending.removes(through):
                 break
-        yield from parts.rest(through)
+        yield from pending.rest(through)
 
-    def _next_rows(self) -> tuple[list[Row], bytes | None]:
-        """The ranges of the primary interval ahead, and the boundary key that closes it; None where nothing does."""
-        rows: list[Row] = []
+    def _next_rows(self) -> tuple[list[NodeRow], bytes | None]:
+        """Return the ranges of the next primary interval, and the boundary key that closes it, or `None` if there is
+        none.
+        """
+        rows: list[NodeRow] = []
         while self._cursor is not None and (ahead := self._cursor.peek()) is not None:
             level, row = ahead
             if level > 0:
@@ -159,25 +168,27 @@ class _Plan:
         return rows, None
 
 
-class _Parts:
-    """What is known of a primary interval and not yet given away."""
+class _PendingInterval:
+    """Ranges and changes of a primary interval that are not emitted yet."""
 
-    def __init__(self, trees: Trees, within: Interval, *, first: bool) -> None:
+    def __init__(self, trees: Trees, within: Partition, *, first: bool) -> None:
         self._trees = trees
         self._within = within
         self._open = first and not within.begins_a_range
         self._after = within.after.key if first and within.after is not None else None
-        self._rows: list[Row] = []
+        self._rows: list[NodeRow] = []
         self._changes: list[pa.Table] = []
         self._removed: bytes | None = None
-        """The key of the last change, where that removes it."""
+        """Key of the last change if that is a removal."""
 
-    def extend(self, rows: list[Row]) -> None:
-        """The interval goes on with these ranges."""
+    def extend(self, rows: list[NodeRow]) -> None:
+        """Append ranges to the interval."""
         self._rows += rows
 
     def add(self, table: pa.Table) -> Iterator[Rewrite]:
-        """Take changes in; give away what ends at the last boundary that they put, or is too much to wait for one."""
+        """Add changes. Emit tasks that end at the last boundary the changes put, or that are too large to wait for
+        one.
+        """
         self._changes.append(table)
         last = table.slice(table.num_rows - 1)
         self._removed = last.column(KEY)[0].as_py() if last.column(TOMBSTONE)[0].as_py() else None
@@ -189,11 +200,11 @@ class _Parts:
             yield self._split(table, end)
 
     def removes(self, key: bytes) -> bool:
-        """Whether the last change removes this key."""
+        """Return `True` if the last change removes this key."""
         return self._removed == key
 
     def rest(self, through: bytes | None) -> Iterator[Keep | Rewrite]:
-        """Give away everything; `through` closes it, None: nothing does."""
+        """Emit everything that is left; `through` closes it, or `None` if no boundary does."""
         open_end = through is None and self._within.through is not None
         if open_end and self._within.through is not None:
             through = self._within.through.key
@@ -206,7 +217,7 @@ class _Parts:
         return self._after is not None and self._rows[0].min_key <= self._after
 
     def _split(self, table: pa.Table, end: int) -> Rewrite:
-        """Give away the changes up to a boundary of the newest table; 0: all of them, open."""
+        """Emit the changes up to a boundary of the newest table; 0: all of them, open."""
         behind = end or table.num_rows
         through = table.column(KEY)[behind - 1].as_py()
         rows = [row for row in self._rows if row.min_key <= through]
@@ -216,13 +227,13 @@ class _Parts:
         self._after, self._open = through, not end
         return given
 
-    def _given(self, rows: list[Row], through: bytes | None, changes: list[pa.Table], *, open_end: bool) -> Rewrite:
+    def _given(self, rows: list[NodeRow], through: bytes | None, changes: list[pa.Table], *, open_end: bool) -> Rewrite:
         joined = pa.concat_tables(changes or [RECORD_SCHEMA.empty_table()])
         return Rewrite(tuple(rows), self._after, through, joined, self._open, open_end)
 
 
 def _last_boundary(trees: Trees, changes: pa.Table) -> int:
-    """Position behind the last primary boundary key that the changes put; 0 where they put none."""
+    """Return the position after the last primary boundary key that the changes put, or 0 if they put none."""
     window = trees.cutting.mean_entries
     for end in range(changes.num_rows, 0, -window):
         part = changes.slice(max(0, end - window), min(window, end))

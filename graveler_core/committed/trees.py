@@ -1,4 +1,4 @@
-"""What every tree function takes, and the reading and writing of nodes and ranges in the storage namespace."""
+"""Context that every tree function takes, and reading and writing of nodes and ranges in the storage namespace."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from graveler_core.blobs.port import Blobs
 from graveler_core.codec.content_hash import ContentHash, hex_id
 from graveler_core.committed.cache import TreeCache
-from graveler_core.committed.node import MAX_SIZE, Node, Row, decode, encode
+from graveler_core.committed.node import MAX_SIZE, Node, NodeRow, decode, encode
 from graveler_core.errors import CorruptData, Kind, NotFound
 from graveler_core.model.entry import ENTRY_SCHEMA
 from graveler_core.model.ids import MetarangeId
@@ -23,53 +23,54 @@ from graveler_core.segments.sorted_keys import KEY
 RANGE_TAG = b"range"
 ALL = tuple(ENTRY_SCHEMA.names)
 DECISIVE = (KEY, IDENTITY)
-"""The columns that decide whether entries are equal."""
+"""Columns that decide if entries are equal."""
 _NODE_ROW_BYTES = 400
-"""What a decoded row takes in memory besides its keys."""
+"""Memory of a decoded row without its keys, in bytes."""
 
 
 @dataclass(frozen=True)
 class Trees:
-    """The trees of one repository. Opened by the caller; holds no connection of its own."""
+    """Trees of one repository. Opened by the caller; holds no connection of its own."""
 
     blobs: Blobs
-    """The repository's storage namespace."""
+    """Storage namespace of the repository."""
     boundary_seed: int
     cutting: Cutting = field(default_factory=Cutting)
     cache: TreeCache = field(default_factory=TreeCache)
     verify: bool = False
-    """Whether ranges that are read are hashed, which doubles the cost of reading. Without it a damaged page is found by
-    its checksum, and a wrong file by its first key, last key and count."""
+    """True to hash ranges that are read, which doubles the cost of reading. Without it, a damaged page is detected by
+    its checksum, and a wrong file by its first key, last key and count.
+    """
 
 
 def address(id: str) -> str:
-    """Where a range or a node is kept below the storage namespace."""
+    """Return the address of a range or a node, relative to the storage namespace."""
     return f"_graveler/{id}"
 
 
 def range_id(entries: pa.Table) -> str:
-    """The id of a range: the hash of its rows, whatever file they are in."""
+    """Return the id of a range: the hash of its rows, independent of the file format."""
     content = ContentHash(RANGE_TAG, ENTRY_SCHEMA)
     content.update(entries)
     return content.hexdigest()
 
 
-def range_row(entries: pa.Table) -> Row:
-    """How a node knows a range of these entries; there must be one at least."""
+def range_row(entries: pa.Table) -> NodeRow:
+    """Return the row by which a node refers to a range of these entries. There must be at least one entry."""
     keys = entries.column(KEY)
-    return Row(keys[0].as_py(), keys[-1].as_py(), range_id(entries), entries.num_rows, _total_size(entries))
+    return NodeRow(keys[0].as_py(), keys[-1].as_py(), range_id(entries), entries.num_rows, _total_size(entries))
 
 
-def write_range(trees: Trees, row: Row, entries: pa.Table) -> None:
-    """Keep a range; storing one that is there already is success."""
+def write_range(trees: Trees, row: NodeRow, entries: pa.Table) -> None:
+    """Store a range. If it already exists, do nothing."""
     trees.blobs.create(address(row.id), segment_format.encode(entries))
 
 
-def read_range(trees: Trees, row: Row) -> pa.Table:
-    """The entries of a range, in one chunk, from the cache or the store; they are held for readers to come.
+def read_range(trees: Trees, row: NodeRow) -> pa.Table:
+    """Return the entries of a range in one chunk, from the cache or the store, and cache them.
 
     Raises:
-        CorruptData: it is missing, damaged, or not what its row says.
+        CorruptData: The range is missing, damaged, or differs from its row.
     """
     cached = trees.cache.get(row.id)
     if cached is not None:
@@ -79,19 +80,19 @@ def read_range(trees: Trees, row: Row) -> pa.Table:
     return entries
 
 
-def held(trees: Trees, row: Row, columns: tuple[str, ...]) -> pa.Table | None:
-    """Columns of a range, `ALL` or `DECISIVE`, where they are in memory."""
+def held(trees: Trees, row: NodeRow, columns: tuple[str, ...]) -> pa.Table | None:
+    """Return columns of a range, `ALL` or `DECISIVE`, if they are cached; otherwise `None`."""
     cached = trees.cache.get(row.id)
     if cached is not None:
         return cached if columns == ALL else cached.select(columns)
     return None if columns == ALL else trees.cache.get((row.id, columns))
 
 
-def glance(trees: Trees, row: Row, columns: tuple[str, ...]) -> pa.Table:
-    """Columns of a range, `ALL` or `DECISIVE`, for who takes a few rows and may never come back.
+def glance(trees: Trees, row: NodeRow, columns: tuple[str, ...]) -> pa.Table:
+    """Return columns of a range, `ALL` or `DECISIVE`, for callers that read a few rows and may not return.
 
-    They are held from the second time on: memory that was never used before costs more than decoding. Raises as
-    `read_range`.
+    The columns are cached from the second call on, because allocating fresh memory costs more than decoding. Raises
+    as `read_range`.
     """
     entries = held(trees, row, columns)
     if entries is None:
@@ -102,28 +103,28 @@ def glance(trees: Trees, row: Row, columns: tuple[str, ...]) -> pa.Table:
     return entries
 
 
-def hold_range(trees: Trees, row: Row, entries: pa.Table) -> None:
-    """Have the entries of a range at hand for readers to come: in one chunk, as they look for keys in it."""
+def hold_range(trees: Trees, row: NodeRow, entries: pa.Table) -> None:
+    """Cache the entries of a range for later readers, in one chunk, because readers search keys in it."""
     trees.cache.put(row.id, entries.combine_chunks(), entries.nbytes)
 
 
 def write_node(trees: Trees, id: str, data: bytes, node: Node) -> None:
-    """Keep a node, of which id and bytes are known; storing one that is there already is success."""
+    """Store a node with a known id and encoding. If it already exists, do nothing."""
     trees.blobs.create(address(id), data)
     _hold_node(trees, id, data, node)
 
 
 def encoded(node: Node) -> tuple[str, bytes]:
-    """A node's id and bytes."""
+    """Return the id and the bytes of a node."""
     data = encode(node)
     return hex_id(data), data
 
 
 def read_node(trees: Trees, id: str) -> Node:
-    """A node, from the cache or the store.
+    """Return a node from the cache or the store.
 
     Raises:
-        CorruptData: it is missing or damaged.
+        CorruptData: The node is missing or damaged.
     """
     cached: Node | None = trees.cache.get(id)
     if cached is not None:
@@ -135,12 +136,14 @@ def read_node(trees: Trees, id: str) -> Node:
 
 
 def count_entries(trees: Trees, metarange: MetarangeId) -> int:
-    """How many entries a tree holds, from its root alone."""
+    """Return the number of entries of a tree. Only its root is read."""
     return read_node(trees, metarange).entries
 
 
 def totals(trees: Trees, metarange: MetarangeId) -> tuple[int, int]:
-    """How many entries a tree holds, and the bytes that they describe (at most `MAX_SIZE`), from its root alone."""
+    """Return the number of entries of a tree, and their total size in bytes (at most `MAX_SIZE`). Only its root is
+    read.
+    """
     root = read_node(trees, metarange)
     return root.entries, root.size
 
@@ -149,8 +152,8 @@ def _hold_node(trees: Trees, id: str, data: bytes, node: Node) -> None:
     trees.cache.put(id, node, 2 * len(data) + _NODE_ROW_BYTES * len(node.rows))
 
 
-def _decoded(trees: Trees, row: Row, columns: tuple[str, ...] = ALL) -> pa.Table:
-    """Columns of a range from the store."""
+def _decoded(trees: Trees, row: NodeRow, columns: tuple[str, ...] = ALL) -> pa.Table:
+    """Read columns of a range from the store."""
     name, data = address(row.id), _read(trees, row.id, Kind.CorruptRange)
     every = columns == ALL or trees.verify
     entries = segment_format.decode(data, ENTRY_SCHEMA, name, None if every else columns)
@@ -169,7 +172,7 @@ def _read(trees: Trees, id: str, kind: Kind) -> bytes:
 
 
 def _total_size(entries: pa.Table) -> int:
-    """Exact sum of the sizes, which 64 bits may not hold, up to `MAX_SIZE`."""
+    """Return the exact sum of the sizes, which may exceed 64 bits, capped at `MAX_SIZE`."""
     sizes = entries.column("size")
     if pc.max(sizes).as_py() <= MAX_SIZE // entries.num_rows:
         return max(int(pc.sum(sizes).as_py()), 0)

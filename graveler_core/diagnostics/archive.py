@@ -1,4 +1,4 @@
-"""The archive: a .zip with a JSON document for each part, and a page that says what is in it and what is not."""
+"""Diagnostic archive: a .zip file with JSON documents and a page that explains them."""
 
 from __future__ import annotations
 
@@ -11,50 +11,47 @@ from pathlib import Path
 from graveler_core.diagnostics.section import Section
 from graveler_core.errors import Kind, NotUnique
 
-README = """What a graveler store looked like at one time, for people who look for what is wrong with it.
+README = """State of a graveler store at one time, for the analysis of problems.
 
-versions.json         graveler, its formats, Python, the machine, libraries
-settings.json         what the process was set up with; of options of object stores only the names
-store.json            what the key-value store tells of itself, and how fast it answers
-repositories.json     repositories with their states, and what deleted ones left for the cleaner
-repositories/*.json   of each: storage namespace, counts, rules, log of references, what waits for a cleaner or a
-                      collection, and its branches with their layers, pressure and last compaction
-caches.json           what the process that wrote this held in memory
+versions.json         graveler, its formats, Python, the machine, libraries settings.json         configuration of the
+process; only the names of options of object stores store.json            description of the key-value store, and its
+response times repositories.json     repositories with their states, and deleted repositories that wait for the cleaner
+repositories/*.json   for each repository: storage namespace, counts, rules, log of references, items that wait for a
+cleaner or a sweep, and its branches with their layers, pressure and last compaction caches.json           contents of
+the caches of the process that wrote this archive
 
-In every document `complete` says whether all of it is there: time and numbers are bounded, and `errors` says what
-could not be read. A count with `at_least` ended early. Times are in UTC, spans in seconds, sizes in bytes.
+Time and numbers are bounded. In every document, `complete` is true if nothing was left out, and `errors` lists what
+could not be read. A count with `at_least` ended early. Times are in UTC, durations in seconds, sizes in bytes.
 
-There are no passwords, keys or tokens in it. There are names of repositories, branches and storage namespaces. What
-users wrote, paths, contents, messages of commits and who made them, is not in it{exception}.
+The archive contains no passwords, keys or tokens. It contains names of repositories, branches and storage namespaces.
+It contains no user data (paths, contents, commit messages, committers){exception}.
 """
-_EXCEPTION = (
-    ", but for what was asked for: messages and committers of heads, and prefixes that were removed or restored"
-)
+_EXCEPTION = ", except what was requested: messages and committers of heads, and prefixes that were removed or restored"
 
 
 @dataclass(frozen=True, slots=True)
 class Archived:
-    """An archive that was written."""
+    """Result of writing an archive."""
 
     path: Path
     sections: int
     incomplete: tuple[str, ...]
-    """Names of the parts of which something is missing."""
+    """Names of incomplete documents."""
     errors: int
 
 
 def archive(sections: Iterable[Section], path: Path, *, user_data: bool = False) -> Archived:
-    """Write the parts to a new file. What breaks off leaves none.
+    """Write the documents to a new file. A failure leaves no file.
 
     Raises:
-        NotUnique: (`BlobExists`) something is there already.
-        OSError: it cannot be written.
+        NotUnique: The file exists (`BlobExists`).
+        OSError: The file cannot be written.
     """
     number, errors, incomplete = 0, 0, list[str]()
     try:
         file = path.open("xb")
     except FileExistsError as e:
-        raise NotUnique(f"{path}: is there already", kind=Kind.BlobExists, path=str(path)) from e
+        raise NotUnique(f"{path}: already exists", kind=Kind.BlobExists, path=str(path)) from e
     try:
         with file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as written:
             written.writestr("README.txt", README.format(exception=_EXCEPTION if user_data else ""))

@@ -1,6 +1,7 @@
-"""Bounded time: a number of seconds for everything, looked at between two steps.
+"""Time budget for a whole operation, checked between two steps.
 
-A step is a read of a store, which has time limits of its own; so the whole may take longer by one of them.
+A step is a read of a store, which has its own time limits. The operation may therefore exceed the budget by one of
+them.
 """
 
 from __future__ import annotations
@@ -13,35 +14,43 @@ from graveler_core.model.clock import Clock
 
 T = TypeVar("T")
 SECONDS = 60.0
-"""Where nothing else is said."""
+"""Default budget, in seconds."""
 
 
 class SpentError(Exception):
-    """The time is over. No error of a user's: whoever begins a part of the work catches it, and says so."""
+    """The budget is used up. Internal: the code that starts a part of the work catches the error and reports it."""
 
 
 class Budget:
-    """Seconds that begin now."""
+    """Time budget that starts now."""
 
     def __init__(self, clock: Clock, seconds: float) -> None:
         if not seconds > 0:
-            raise InvalidInput(f"budget of {seconds} seconds: must be more than nothing")
+            raise InvalidInput(f"budget of {seconds} seconds: must be greater than 0")
         self._clock = clock
         self._end = clock.monotonic() + seconds
 
     @property
     def spent(self) -> bool:
-        """Whether the time is over."""
+        """True if the budget is used up."""
         return self._clock.monotonic() >= self._end
 
     def tick(self, more: int = 1) -> None:
-        """Another step may begin. Raises `SpentError`; so it serves as the `progress` of a check."""
+        """Check the budget before another step. Can be used as the `progress` callback of a check.
+
+        Raises:
+            SpentError: The budget is used up.
+        """
         del more
         if self.spent:
             raise SpentError
 
     def over(self, items: Iterable[T]) -> Iterator[T]:
-        """The same items as long as there is time. Raises `SpentError`."""
+        """Yield the items while the budget lasts.
+
+        Raises:
+            SpentError: The budget is used up.
+        """
         self.tick()
         for item in items:
             yield item

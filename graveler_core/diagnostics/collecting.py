@@ -1,4 +1,4 @@
-"""All parts of an archive, one after the other: the surroundings, the repositories, and each of them by itself."""
+"""Collection of all documents of an archive: surroundings, repositories, and each repository."""
 
 from __future__ import annotations
 
@@ -23,12 +23,10 @@ _PARTS: dict[str, Part] = {
 
 
 def collect(stores: Stores, plan: DiagnosticsPlan | None = None) -> Iterator[Section]:
-    """The parts of an archive, lazily; in memory is one of them. Reads only.
-
-    Seeds: 000, `pkg/diagnostics`, which collects from the tables, read-only.
+    """Yield the documents of an archive, one at a time, reading only. Source: seed 000, `pkg/diagnostics`.
 
     Raises:
-        InvalidInput: the plan's budget is nothing.
+        InvalidInput: The budget is not positive.
     """
     plan = plan or DiagnosticsPlan()
     budget = Budget(stores.clock, plan.budget)
@@ -38,7 +36,7 @@ def collect(stores: Stores, plan: DiagnosticsPlan | None = None) -> Iterator[Sec
 def _collected(stores: Stores, plan: DiagnosticsPlan, budget: Budget) -> Iterator[Section]:
     for name, part in _PARTS.items():
         yield _filled(stores, Section(name), partial(part, stores, plan, budget))
-    # Those that cannot be listed are told of in the part that lists them.
+    # Records that cannot be listed are reported in the document that lists repositories.
     listing = Section("repositories")
     found: Iterator[Repository] = iter(())
     with listing.trying("repositories"):

@@ -1,4 +1,4 @@
-"""What is to be looked at, and for how long."""
+"""Options of archives and examinations."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from graveler_core.model.names import repository_id
 
 @dataclass(frozen=True, slots=True)
 class DiagnosticsPlan:
-    """What an archive holds."""
+    """Options of an archive."""
 
     budget: float = SECONDS
-    """Seconds for everything."""
+    """Time budget in seconds."""
     repository: str | None = None
-    """Only this one."""
+    """Include only this repository."""
     user_data: bool = False
-    """Also what users wrote: messages and committers of heads, prefixes that were removed or restored."""
+    """Include user data: messages and committers of heads, and prefixes that were removed or restored."""
     settings: Mapping[str, object] = field(default_factory=dict)
-    """What the process was set up with, without secrets."""
+    """Configuration of the process, without secrets."""
     most_repositories: int = 1_000
     most_branches: int = 1_000
-    """Of each repository."""
+    """Maximum number for each repository."""
     most_counted: int = 100_000
-    """Counting ends at so many branches, tags or commits."""
+    """Maximum number of branches, tags or commits that are counted."""
 
     def __post_init__(self) -> None:
         if self.repository is not None:
@@ -34,14 +34,14 @@ class DiagnosticsPlan:
 
 @dataclass(frozen=True, slots=True)
 class DoctorPlan:
-    """What the doctor looks at."""
+    """Options of an examination."""
 
     budget: float = SECONDS
-    """Seconds for everything."""
+    """Time budget in seconds."""
     repository: str | None = None
-    """Only this one, and the store."""
+    """Examine only this repository, and the store."""
     deep: bool = False
-    """Check all that is stored (`gc.fsck`), and counters against what is staged."""
+    """Check all data (`gc.fsck`), and compare counters with the staged records."""
 
     def __post_init__(self) -> None:
         if self.repository is not None:

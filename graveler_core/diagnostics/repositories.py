@@ -1,4 +1,6 @@
-"""Repositories in whatever state, what deleted ones left, and of each its counts, rules, log and what waits in it."""
+"""Documents of repositories: states, deleted repositories, counts, rules, the log of references, and items for the
+cleaner.
+"""
 
 from __future__ import annotations
 
@@ -7,23 +9,28 @@ from datetime import datetime
 from itertools import islice
 from typing import Any
 
-from graveler_core.diagnostics.branches import branch_document
 from graveler_core.diagnostics.budget import Budget
 from graveler_core.diagnostics.plan import DiagnosticsPlan
 from graveler_core.diagnostics.section import Section
-from graveler_core.engine import pressure
 from graveler_core.engine.cleaning import CleaningPlan, waiting
-from graveler_core.engine.reference_log import read_log
+from graveler_core.engine.references.log import read_log
+from graveler_core.engine.staging import pressure
+from graveler_core.engine.staging.pressure import counted_in
 from graveler_core.model.compaction import CompactionSettings, Thresholds
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import Branch, Repository
+from graveler_core.model.layers import Layer, PrefixRemoval, PrefixRestoration, SegmentLayer
+from graveler_core.objects.commits import StoredCommit, stored_commits
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.records.location import Folder
+from graveler_core.staging.stack import layers_of
 from graveler_core.stores import Stores
 
 
 def records(stores: Stores, plan: DiagnosticsPlan, section: Section) -> Iterator[Repository]:
-    """The records of repositories in whatever state, by name; only the plan's, where it has one. Damage is noted."""
+    """Yield the records of repositories in any state, by name, or only the one in the plan. Damaged records are
+    noted.
+    """
     only = plan.repository
     found = access.scan(
         stores.kv,
@@ -39,7 +46,7 @@ def records(stores: Stores, plan: DiagnosticsPlan, section: Section) -> Iterator
 
 
 def repositories(stores: Stores, plan: DiagnosticsPlan, budget: Budget, section: Section) -> None:
-    """All repositories with their states, and what deleted ones left for the cleaner."""
+    """Write the list of all repositories with their states, and of deleted repositories."""
     listed: list[dict[str, Any]] = []
     section.content["repositories"] = listed
     with section.trying("repositories"):
@@ -66,7 +73,7 @@ def repositories(stores: Stores, plan: DiagnosticsPlan, budget: Budget, section:
 
 
 def repository_document(repo: Repository) -> dict[str, Any]:
-    """What a repository's record says, but for its rules."""
+    """Return the fields of a repository record, without its rules."""
     return {
         "id": repo.id,
         "uid": repo.uid,
@@ -82,10 +89,13 @@ def repository_document(repo: Repository) -> dict[str, Any]:
 
 
 def repository(stores: Stores, plan: DiagnosticsPlan, budget: Budget, section: Section, repo: Repository) -> None:
-    """One repository: namespace, counts, rules, log of references, what waits, and its branches one by one."""
+    """Write the document of one repository: namespace, counts, rules, log of references, items for the cleaner,
+    branches.
+    """
     section.content |= {
         **repository_document(repo),
         "protection": [{"pattern": rule.pattern, "blocks": sorted(rule.blocks)} for rule in repo.protection],
+        "required_checks": [{"pattern": rule.pattern, "checks": [*rule.checks]} for rule in repo.required_checks],
     }
     section.content["namespace"] = _namespace(stores, budget, section, repo)
     section.content["counts"] = {
@@ -109,7 +119,7 @@ def repository(stores: Stores, plan: DiagnosticsPlan, budget: Budget, section: S
 
 
 def _branches(stores: Stores, plan: DiagnosticsPlan, budget: Budget, section: Section, repo: Repository) -> None:
-    """Thresholds, and the branches one by one."""
+    """Write the thresholds and all branches."""
     settings = CompactionSettings(thresholds=Thresholds())
     with section.trying("thresholds"):
         settings = pressure.settings_of(stores, repo)
@@ -127,7 +137,7 @@ def _branches(stores: Stores, plan: DiagnosticsPlan, budget: Budget, section: Se
 
 
 def _namespace(stores: Stores, budget: Budget, section: Section, repo: Repository) -> dict[str, Any]:
-    """Whether the storage namespace is the repository's and can be read, and how fast."""
+    """Check that the storage namespace belongs to the repository and can be read, and measure the response time."""
     found: dict[str, Any] = {"uri": repo.storage_namespace, "owned": None, "readable": False}
     with section.trying("claim of the storage namespace"):
         budget.tick()
@@ -149,14 +159,14 @@ def _namespace(stores: Stores, budget: Budget, section: Section, repo: Repositor
 
 
 def _keys(stores: Stores, folder: Folder[Any]) -> Iterator[object]:
-    """The rows of a folder, undecoded: to be counted."""
+    """Yield the rows of a folder without decoding them, for counting."""
     return stores.kv.scan(folder.partition, prefix=folder.prefix)
 
 
 def _standing(
     stores: Stores, plan: DiagnosticsPlan, budget: Budget, section: Section, folder: Folder[Any]
 ) -> dict[str, Any]:
-    """How many records of what waits there are, and since when the oldest."""
+    """Return the number of records in a folder, and the time of the oldest one."""
     oldest: list[datetime] = []
     what = folder.prefix.decode().rstrip("/")
 
@@ -171,7 +181,7 @@ def _standing(
 
 
 def _log(stores: Stores, plan: DiagnosticsPlan, budget: Budget, section: Section, repo: Repository) -> dict[str, Any]:
-    """Where the log of references stands, and how many events wait for it."""
+    """Return the position of the log of references, and the number of pending events."""
     found: dict[str, Any] = {"readable": False}
     with section.trying("log of references"):
         budget.tick()
@@ -181,4 +191,67 @@ def _log(stores: Stores, plan: DiagnosticsPlan, budget: Budget, section: Section
     found["pending"] = section.count(
         "pending events", islice(_keys(stores, keys.pending_events(repo)), plan.most_counted), plan.most_counted, budget
     )
+    return found
+
+
+def branch_document(  # noqa: PLR0913, PLR0917 - the pieces that a repository's part has at hand
+    stores: Stores,
+    plan: DiagnosticsPlan,
+    section: Section,
+    repo: Repository,
+    branch: Branch,
+    settings: CompactionSettings,
+) -> dict[str, Any]:
+    """Return the document of a branch. Failures are noted in the section, and the rest is included."""
+    found: dict[str, Any] = {
+        "uid": branch.uid,
+        "epoch": branch.epoch,
+        "head": {"commit": branch.commit_id, "readable": False},
+        "staging_token": branch.staging_token,
+        "compacted_metarange": branch.compacted_metarange,
+        "compaction_start_time": branch.compaction_start_time,
+    }
+    what = f"branch {branch.id}"
+    with section.trying(f"{what}: head"):
+        (head,) = stored_commits(stores.kv, keys.history(repo), [branch.commit_id], f"repository {repo.id}")
+        found["head"] |= _head(plan, head)
+    counted: dict[str, int] = {}
+    with section.trying(f"{what}: counters"):
+        counted = counted_in(stores, repo, branch.id)
+    found["layers"] = [_layer(plan, layer, counted.get(layer.id, 0)) for layer in layers_of(branch)]
+    with section.trying(f"{what}: pressure"):
+        load = pressure.of_record(stores, repo, branch, settings)
+        found["load"] = {name: getattr(load.load, name) for name in ("staged", "tombstones", "layers", "age")}
+        found["pressure"] = {"value": load.pressure.value, "reasons": load.pressure.reasons}
+    with section.trying(f"{what}: compactions"):
+        held = access.read(stores.kv, keys.compaction_history(repo, branch.id))
+        if held is not None and held.value.uid == branch.uid:
+            recent = held.value.recent
+            found["compactions"] = held.value.outcomes
+            found["last_compaction"] = recent[-1].model_dump() if recent else None
+    return found
+
+
+def _head(plan: DiagnosticsPlan, head: StoredCommit) -> dict[str, Any]:
+    index = head.layout.index
+    found: dict[str, Any] = {
+        "readable": True,
+        "generation": head.header.generation,
+        "creation_date": head.header.creation_date,
+        "parents": len(head.header.parents),
+        "metarange": index.metarange_id,
+        "runs": len(index.runs),
+        "inline_bytes": len(index.inline),
+    }
+    if plan.user_data:
+        found |= {"committer": head.header.committer, "message": head.header.message}
+    return found
+
+
+def _layer(plan: DiagnosticsPlan, layer: Layer, counted: int) -> dict[str, Any]:
+    found: dict[str, Any] = {"kind": layer.kind, "id": layer.id, "counted": counted}
+    if isinstance(layer, SegmentLayer):
+        found["records"] = layer.count
+    if plan.user_data and isinstance(layer, PrefixRemoval | PrefixRestoration):
+        found["prefix"] = layer.prefix
     return found

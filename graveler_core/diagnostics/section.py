@@ -1,6 +1,6 @@
-"""One part of an archive: what was found, what could not be read, and whether that is all.
+"""Document of an archive: its content, what could not be read, and if it is complete.
 
-A failure is noted where it arose, and the rest goes on: damage of one branch must not hide the others.
+A failure is noted where it happens, and collection continues: damage of one branch must not hide the others.
 """
 
 from __future__ import annotations
@@ -22,37 +22,41 @@ MOST_ERRORS = 100
 
 @dataclass(slots=True)
 class Section:
-    """A part of an archive, as it is filled."""
+    """Document while it is being filled."""
 
     name: str
-    """The file's name in the archive, without `.json`."""
+    """File name in the archive, without `.json`."""
     content: dict[str, Any] = field(default_factory=dict)
     complete: bool = True
-    """False where a limit, the time or a failure ended something early."""
+    """False if a limit, the time budget or a failure has cut something off."""
     errors: list[dict[str, str]] = field(default_factory=list)
-    """What could not be read: what, kind, why; the first hundred."""
+    """The first hundred failures: subject, kind, reason."""
     seconds: float = 0.0
 
     @contextmanager
     def trying(self, what: str) -> Iterator[None]:
-        """Note a failure of this part, and go on behind it; so too where the time is over."""
+        """Note a failure inside the `with` statement, or the end of the time budget, and continue after it."""
         try:
             yield
         except SpentError:
             self.complete = False
         except GravelerError as e:
             self.failed(what, str(e.kind), e.message)
-        except Exception as e:  # whatever it is, the other parts are worth having; its text may hold anything
+        except (
+            Exception
+        ) as e:  # Any exception is noted, because the other documents are still useful. Its text may contain user data.
             self.failed(what, type(e).__name__, "unexpected")
 
     def failed(self, what: str, kind: str, why: str) -> None:
-        """Note what could not be read."""
+        """Note a failure."""
         self.complete = False
         if len(self.errors) < MOST_ERRORS:
             self.errors.append({"what": what, "kind": kind, "why": why})
 
     def first(self, items: Iterable[T], most: int, budget: Budget) -> Iterator[T]:
-        """The first items, so many at most and as long as there is time; says of itself where there are more."""
+        """Yield the first `most` items while the time budget lasts. Mark the document as incomplete if there are
+        more.
+        """
         try:
             for number, item in enumerate(budget.over(items)):
                 if number == most:
@@ -63,7 +67,7 @@ class Section:
             self.complete = False
 
     def count(self, what: str, items: Iterable[object], most: int, budget: Budget) -> dict[str, Any]:
-        """How many there are, as far as they were counted: `at_least` says that there may be more."""
+        """Count items up to a maximum. `at_least` in the result is true if there may be more."""
         number, part = 0, Section(what)
         with part.trying(what):
             for _ in part.first(items, most, budget):
@@ -74,7 +78,7 @@ class Section:
         return {"count": number, "at_least": not part.complete}
 
     def document(self) -> dict[str, Any]:
-        """What is written: plain values, and no secret in any text."""
+        """Return the JSON content: plain values, and no secret in any text."""
         return {
             "section": self.name,
             "complete": self.complete,
@@ -85,7 +89,7 @@ class Section:
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON has it: times in ISO 8601, spans in seconds."""
+    """Return a value as JSON: times in ISO 8601, durations in seconds."""
     found: Any = value
     match value:
         case Enum():

@@ -1,4 +1,4 @@
-"""What graveler runs on: versions, settings, the key-value store, caches."""
+"""Documents about the environment: versions, settings, the key-value store, caches."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from graveler_core.diagnostics.budget import Budget
 from graveler_core.diagnostics.plan import DiagnosticsPlan
 from graveler_core.diagnostics.section import Section
 from graveler_core.errors import CorruptData
-from graveler_core.kv.bulk import describe
 from graveler_core.model.entities import FORMAT_VERSION
 from graveler_core.records import layout as keys
 from graveler_core.stores import Stores
@@ -24,7 +23,6 @@ _LIBRARIES = (
     "obstore",
     "opentelemetry-api",
     "opentelemetry-sdk",
-    "polars",
     "prometheus-client",
     "psycopg",
     "pyarrow",
@@ -40,7 +38,9 @@ _ROWS = 10
 
 
 def versions(stores: Stores, plan: DiagnosticsPlan, budget: Budget, section: Section) -> None:
-    """Of graveler, its formats, Python, the machine, and the libraries that are installed. Imports none of them."""
+    """Write the versions of graveler, its formats, Python, the machine and installed libraries, without importing
+    them.
+    """
     del stores, plan, budget
     section.content |= {
         "graveler": version("graveler"),
@@ -52,7 +52,7 @@ def versions(stores: Stores, plan: DiagnosticsPlan, budget: Budget, section: Sec
 
 
 def settings(stores: Stores, plan: DiagnosticsPlan, budget: Budget, section: Section) -> None:
-    """What the process was set up with, as far as it is no secret: of options of object stores the names."""
+    """Write the configuration of the process without secrets; of object-store options, only the names."""
     del budget
     section.content["settings"] = dict(plan.settings)
     section.content["objects"] = stores.blobs.describe() if isinstance(stores.blobs, OpenedBlobs) else None
@@ -66,16 +66,16 @@ def settings(stores: Stores, plan: DiagnosticsPlan, budget: Budget, section: Sec
 
 
 def store(stores: Stores, plan: DiagnosticsPlan, budget: Budget, section: Section) -> None:
-    """What the key-value store tells of itself, and how fast it answers: a key that is not there, a page of rows."""
+    """Write the description of the key-value store, and its response times for a missing key and a page of rows."""
     del plan
     with section.trying("description"):
-        section.content["store"] = describe(stores.kv)
+        section.content["store"] = stores.kv.describe()
     times: dict[str, list[float]] = {"get": [], "scan": []}
     folder = keys.REPOSITORIES
     with section.trying("round trips"):
         for _ in budget.over(range(_ROUNDS)):
             with _timed(stores, times["get"]):
-                stores.kv.get(folder.partition, folder.prefix + b"!")  # no name begins so
+                stores.kv.get(folder.partition, folder.prefix + b"!")  # no name begins like this
             with _timed(stores, times["scan"]):
                 rows = list(islice(stores.kv.scan(folder.partition, prefix=folder.prefix, limit=_ROWS), _ROWS))
             _check_order([row.key for row in rows])
@@ -87,7 +87,7 @@ def store(stores: Stores, plan: DiagnosticsPlan, budget: Budget, section: Sectio
 
 
 def caches(stores: Stores, plan: DiagnosticsPlan, budget: Budget, section: Section) -> None:
-    """What this process holds in memory: little, where it was started for the archive."""
+    """Write the cache contents of this process. They are small if the process was started for the archive."""
     del plan, budget
     section.content |= {
         "trees_bytes": stores.ranges.held_bytes,
@@ -109,7 +109,7 @@ def _timed(stores: Stores, times: list[float]) -> Iterator[None]:
 
 def _check_order(found: list[bytes]) -> None:
     if found != sorted(set(found)):
-        raise CorruptData("the key-value store gives the rows of a scan out of order")
+        raise CorruptData("the key-value store returned the rows of a scan in the wrong order")
 
 
 def _installed(name: str) -> str | None:

@@ -1,37 +1,39 @@
-"""The handle on everything: repositories by name. Thin: every method delegates to `engine` or `refs`."""
+"""The handle on a store: repositories by name. Every method only delegates to `engine` or `refs`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from types import TracebackType
-from typing import Unpack
 
-from graveler_core.engine import counting, deletion, pressure, undelete
-from graveler_core.engine import repository as lifecycle
-from graveler_core.engine.beginning import NewRepository
-from graveler_core.engine.cleaning import Cleaned, CleaningPlan, PlanOptions, Waiting, clean, waiting
-from graveler_core.engine.pressure import BranchPressure
-from graveler_core.engine.snapshot import readable
-from graveler_core.facade import needs
+from graveler_core.engine.protocol import write_counters as counting
+from graveler_core.engine.reading.snapshot import readable
+from graveler_core.engine.repositories import creation as lifecycle
+from graveler_core.engine.repositories.beginning import NewRepository
+from graveler_core.engine.staging import pressure
+from graveler_core.engine.staging.pressure import BranchPressure
 from graveler_core.facade.access import Access
+from graveler_core.facade.deletion import Deletion
 from graveler_core.facade.health import Health
-from graveler_core.facade.listing import Listing
-from graveler_core.facade.migrating import Migrating
-from graveler_core.facade.operation import operation
-from graveler_core.facade.place import Place, on_branch
+from graveler_core.facade.listing import Listing, between
+from graveler_core.facade.migration import MigrationFromSql
 from graveler_core.facade.repository import Repository
-from graveler_core.model.entities import DeletedRepository
-from graveler_core.model.names import branch_id, prefix_key, repository_id
+from graveler_core.guard import needs
+from graveler_core.guard.operation import operation
+from graveler_core.guard.scope import Scope, branch_scope
+from graveler_core.model.names import branch_id, repository_id
 from graveler_core.model.permission import Action
 from graveler_core.refs import repositories
 from graveler_core.stores import Stores
-from graveler_core.telemetry import Said
+from graveler_core.telemetry import FlowTarget
 
 
-class Graveler(Migrating, Health):
-    """An open store. Safe to use from several threads; close it, or use it in a `with` statement."""
+class Graveler(Deletion, MigrationFromSql, Health):
+    """An open store. Thread-safe. Close it after use, or use it in a `with` statement.
 
-    _said: Said = ("", "")
+    Every method also raises `PermissionDenied` if the caller may not call it, and `InvalidInput` if a name is not
+    valid.
+    """
+
+    _flow_target: FlowTarget = ("", "")
 
     def __init__(self, stores: Stores) -> None:
         self._stores = stores
@@ -45,20 +47,24 @@ class Graveler(Migrating, Health):
         self.close()
 
     def close(self) -> None:
-        """Write down what was counted, and give back connections and files. Idempotent."""
+        """Write pending counters, and close connections and files. Idempotent.
+
+        Raises:
+            GravelerError: the counters cannot be written.
+        """
         counting.write_down_at_end(self._stores)
         self._stores.close()
 
     @property
     def iam(self) -> Access:
-        """Users, groups, policies and credentials."""
+        """Handle on users, groups, policies and credentials."""
         return Access(self._stores)
 
     @operation(
         "create repository",
         needs.repository(Action.CREATE_REPOSITORY, named="name"),
-        needs.attached,
-        needs.signed(repository="name"),
+        needs.storage_namespace,
+        needs.committer(repository="name"),
         repository="name",
     )
     def create_repository(
@@ -70,17 +76,23 @@ class Graveler(Migrating, Health):
         committer: str = "",
         adopt: bool = False,
     ) -> Repository:
-        """Create a repository with one branch and an empty first commit. It is seen whole or not at all.
+        """Create a repository with one branch and an empty first commit. The repository becomes visible in one step.
 
         Args:
-            storage_namespace: URI (file:///…, s3://…, gs://…, az://…, memory://…) below which it keeps its objects; it
-                must not be, contain or lie in the namespace of another repository.
-            adopt: Take it over with what an earlier repository left there, which `sweep` then deletes where nothing
-                of this one names it.
+            name: Name of the repository.
+            storage_namespace: URI (file:///…, s3://…, gs://…, az://…, memory://…) of the directory that holds the
+            repository's objects. It must not overlap the namespace of another repository.
+            default_branch: Name of the branch.
+            committer: Name of the committer of the first commit.
+            adopt: Take over a namespace that holds objects of an earlier repository. `sweep` later deletes those
+            to which the new repository does not refer.
+
+        Returns:
+            The repository.
 
         Raises:
-            NotUnique: the name (`RepositoryExists`) or the namespace (`NamespaceInUse`) is taken, or holds what an
-                earlier repository left.
+            NotUnique: (`RepositoryExists`) the name is taken; (`NamespaceInUse`) the namespace is taken, or holds
+            objects of an earlier repository and `adopt` is false.
         """
         wanted = NewRepository(
             repository_id(name), storage_namespace, branch_id(default_branch), committer=committer, adopt=adopt
@@ -90,15 +102,26 @@ class Graveler(Migrating, Health):
     @operation(
         "create repository",
         needs.repository(Action.CREATE_REPOSITORY, named="name"),
-        needs.attached,
+        needs.storage_namespace,
         repository="name",
     )
     def create_bare_repository(
         self, name: str, storage_namespace: str, *, default_branch: str = "main", adopt: bool = False
     ) -> Repository:
-        """Create a repository without a branch and without a commit, for `restore_refs`.
+        """Create a repository without branches and commits, as required by `restore_refs`.
 
-        Arguments and errors as `create_repository`; to restore where a repository was, `adopt` what it left.
+        Args:
+            name: Name of the repository.
+            storage_namespace: URI of the directory that holds the repository's objects, as for `create_repository`.
+            default_branch: Name of the default branch, which `restore_refs` creates.
+            adopt: Take over a namespace that holds objects of an earlier repository: required to restore a
+            repository in place.
+
+        Returns:
+            The repository.
+
+        Raises:
+            NotUnique: (`RepositoryExists`, `NamespaceInUse`) as for `create_repository`.
         """
         wanted = NewRepository(
             repository_id(name), storage_namespace, branch_id(default_branch), bare=True, adopt=adopt
@@ -107,99 +130,56 @@ class Graveler(Migrating, Health):
 
     @operation("open repository", needs.repository(Action.READ_REPOSITORY, named="name"), repository="name")
     def repository(self, name: str) -> Repository:
-        """A repository to work in. Raises `NotFound` (`RepositoryNotFound`, `RepositoryDeleting`)."""
-        return Repository(self._stores, readable(self._stores, repository_id(name)))
-
-    @operation("list repositories", needs.repositories(Action.LIST_REPOSITORIES))
-    def list_repositories(self, prefix: str = "", after: str = "", limit: int | None = None) -> Listing[Repository]:
-        """The repositories in order of their names, lazily; on a guarded handle those that may be read."""
-        prefix_key(prefix)
-        prefix_key(after)
-        found = repositories.active(self._stores.kv, prefix=prefix, after=after)
-        seen = (Repository(self._stores, record) for record in found if self._shows(Place(record.id)))
-        return Listing(seen, lambda repo: repo.id, limit)
-
-    @operation("list pressures", needs.repositories(Action.LIST_REPOSITORIES))
-    def pressures(self, prefix: str = "", after: str = "", limit: int | None = None) -> Listing[BranchPressure]:
-        """The branches on which much was staged, and whether they should be compacted, lazily.
-
-        Reads counters and the records of the branches that they name. A branch with fewer than 1,024 staged records of
-        any one process and fewer than 10 layers may be missing.
+        """Open a repository.
 
         Args:
-            prefix: Only branches whose `<repository>/<branch>` begins so.
-            after: Only those behind this one: an item's `token`.
-        """
-        prefix_key(prefix)
-        prefix_key(after)
-        surveyed = pressure.survey(self._stores, prefix=prefix, after=after)
-        found = (item for item in surveyed if self._shows(on_branch(item.repository.id, item.branch.id)))
-        return Listing(found, lambda item: item.token, limit)
+            name: Name of the repository.
 
-    @operation("delete repository", needs.repository(Action.DELETE_REPOSITORY, named="name"), repository="name")
-    def delete_repository(self, name: str) -> None:
-        """Delete a repository: unreachable at once, its name free again. What it leaves is cleaned up later."""
-        deletion.delete_repository(self._stores, repository_id(name))
-
-    @operation(
-        "undelete repository",
-        needs.repository(Action.CREATE_REPOSITORY, Action.READ_REPOSITORY, named="name"),
-        repository="name",
-    )
-    def undelete_repository(self, name: str, *, uid: str | None = None) -> Repository:
-        """Bring back a deleted repository under its name, with everything that was staged on it.
-
-        Args:
-            uid: Which one, where several of the name were deleted; else the one that was deleted last.
+        Returns:
+            The repository.
 
         Raises:
-            NotFound: it cannot be restored, or not any more; NotUnique: another one bears the name by now.
+            NotFound: (`RepositoryNotFound`, `RepositoryDeleting`) the repository does not exist.
         """
-        return Repository(self._stores, undelete.undelete_repository(self._stores, repository_id(name), uid))
+        return Repository(self._stores, readable(self._stores, repository_id(name)))
 
-    @operation("list deleted repositories", needs.repositories(Action.LIST_REPOSITORIES))
-    def deleted_repositories(
-        self, prefix: str = "", after: str = "", limit: int | None = None
-    ) -> Listing[DeletedRepository]:
-        """What deleted repositories have left, in order of their names, lazily.
-
-        Those whose `state` is `deleted` and whose `repository.was_active` can be restored.
-        """
-        prefix_key(prefix)
-        prefix_key(after)
-        deleted = undelete.deleted_repositories(self._stores, prefix, after)
-        found = (entry for entry in deleted if self._shows(Place(entry.repository.id)))
-        return Listing(found, lambda entry: f"{entry.repository.id}/{entry.repository.uid}", limit)
-
-    @operation("clean", needs.chosen(Action.COLLECT_GARBAGE))
-    def clean(
-        self,
-        *,
-        after: str | None = None,
-        progress: Callable[[int], object] = lambda more: None,
-        **options: Unpack[PlanOptions],
-    ) -> Cleaned:
-        """Remove for good what deleted repositories, crashes and the passing of layers left behind.
-
-        Nothing that can be reached is touched, whoever else is at work; cleaners may run at any time, several at once.
+    @operation("list repositories", needs.repositories_by_prefix(Action.LIST_REPOSITORIES))
+    def list_repositories(self, prefix: str = "", after: str = "", limit: int | None = None) -> Listing[Repository]:
+        """List repositories in order of their names, lazily. With access control, only those that the caller may read.
 
         Args:
-            after: `next` of an earlier call, to go on from there.
-            progress: Told how many more things were looked at.
-            options: Those of `engine.cleaning.CleaningPlan`: graces, `limit`, `dry_run`, one `repository` only.
+            prefix: List only repositories whose names begin with this.
+            after: List only repositories with a greater name.
+            limit: Maximum number of repositories. `None` means all.
+
+        Returns:
+            A listing of repositories. The token of an item is its name.
+
+        Raises:
+            InvalidInput: an argument is not valid.
         """
-        return clean(self._stores, CleaningPlan(**options), after=after, progress=progress)
+        found = repositories.active(self._stores.kv, **between(prefix, after))
+        seen = (Repository(self._stores, record) for record in found if self._shows(Scope(record.id)))
+        return Listing(seen, lambda repo: repo.id, limit)
 
-    @operation("look at what waits", needs.chosen(Action.COLLECT_GARBAGE))
-    def waiting(self, **options: Unpack[PlanOptions]) -> Waiting:
-        """The deleted repositories that wait for a cleaner: one scan of their entries. Options as of `clean`."""
-        return waiting(self._stores, CleaningPlan(**options))
+    @operation("list pressures", needs.repositories_by_prefix(Action.LIST_REPOSITORIES))
+    def pressures(self, prefix: str = "", after: str = "", limit: int | None = None) -> Listing[BranchPressure]:
+        """List the branches with many staged changes, and whether they should be compacted, lazily.
 
-    def _shows(self, place: Place) -> bool:
-        """Whether a listing shows a repository, or a branch, to whoever asks."""
-        principal = self._stores.principal
-        if principal is None:
-            return True
-        return principal.allows(
-            place.named(Action.READ_BRANCH) if place.branch else place.itself(Action.READ_REPOSITORY)
-        )
+        This reads counters, and the records of the branches that they name. A branch with fewer than 1,024 staged
+        records by each process and fewer than 10 layers may be missing.
+
+        Args:
+            prefix: List only branches whose `<repository>/<branch>` begins with this.
+            after: Token of an item. List only later items.
+            limit: Maximum number of items. `None` means all.
+
+        Returns:
+            A listing of branches with their pressure.
+
+        Raises:
+            InvalidInput: an argument is not valid.
+        """
+        surveyed = pressure.survey(self._stores, **between(prefix, after))
+        found = (item for item in surveyed if self._shows(branch_scope(item.repository.id, item.branch.id)))
+        return Listing(found, lambda item: item.token, limit)

@@ -1,22 +1,22 @@
-"""What all parts of a repository's handle share."""
+"""Base class of a repository's handle."""
 
 from __future__ import annotations
 
-from graveler_core.engine import snapshot
-from graveler_core.facade.place import Place
+from graveler_core.engine.reading import snapshot
+from graveler_core.guard.scope import Scope
 from graveler_core.model.entities import Repository as RepositoryRecord
 from graveler_core.model.ids import RepositoryId
 from graveler_core.stores import Stores
-from graveler_core.telemetry import Said
+from graveler_core.telemetry import FlowTarget
 
 
 class Handle:
-    """A repository by name, as it was when it was asked for."""
+    """Name and record of a repository, as they were when the repository was opened."""
 
     def __init__(self, stores: Stores, record: RepositoryRecord) -> None:
         self._stores = stores
         self._record = record
-        self._said: Said = (record.id, "")
+        self._flow_target: FlowTarget = (record.id, "")
 
     @property
     def id(self) -> RepositoryId:
@@ -24,8 +24,8 @@ class Handle:
         return self._record.id
 
     @property
-    def _place(self) -> Place:
-        return Place(self.id)
+    def _scope(self) -> Scope:
+        return Scope(self.id)
 
     def _active(self) -> RepositoryRecord:
         return snapshot.readable(self._stores, self.id)

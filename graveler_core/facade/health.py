@@ -1,4 +1,4 @@
-"""What is going on in a store, and what is wrong with it. Thin, as `graveler`."""
+"""Diagnosis of a store. Every method only delegates to `diagnostics`."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from graveler_core.diagnostics.collecting import collect
 from graveler_core.diagnostics.doctor.diagnosis import Examined
 from graveler_core.diagnostics.doctor.examining import examine
 from graveler_core.diagnostics.plan import DiagnosticsPlan, DoctorPlan
-from graveler_core.facade import needs
-from graveler_core.facade.operation import operation
+from graveler_core.guard import needs
+from graveler_core.guard.operation import operation
 from graveler_core.model.permission import Action
 from graveler_core.stores import Stores
-from graveler_core.telemetry import Said
+from graveler_core.telemetry import FlowTarget
 
 
 class Health:
-    """The part of a handle that looks, and changes nothing."""
+    """Read-only diagnosis methods of `Graveler`."""
 
     _stores: Stores
-    _said: Said
+    _flow_target: FlowTarget
 
-    @operation("diagnostics", needs.chosen(Action.CHECK_REPOSITORY, Action.LIST_BRANCHES), needs.written)
+    @operation("diagnostics", needs.optional_repository(Action.CHECK_REPOSITORY, Action.LIST_BRANCHES), needs.user_data)
     def diagnostics(
         self,
         path: str | PathLike[str],
@@ -35,35 +35,43 @@ class Health:
         user_data: bool = False,
         settings: Mapping[str, object] | None = None,
     ) -> Archived:
-        """Write an archive of what the store looks like, for people who look for what is wrong: a new .zip file.
+        """Write an archive that describes the store, to help find the cause of a problem.
 
-        Counts, states, layers and pressure by branch, versions, settings, how the store answers. No secret is in it,
-        nor what users wrote; names of repositories and branches are. Reads only.
+        The archive is a new .zip file with counts, states, layers and pressure by branch, versions, settings and
+        response times. It contains the names of repositories and branches, but no secrets and no user data. The
+        store is only read.
 
         Args:
-            budget: Seconds for all of it; each part says whether it is complete.
-            repository: Only this one.
-            user_data: Also messages and committers of heads, and prefixes that were removed or restored.
-            settings: What the process was set up with, as the archive is to show it.
+            path: Path of the new file.
+            budget: Maximum duration in seconds. Each part says whether it is complete.
+            repository: Name of the only repository to describe. `None` means all.
+            user_data: Include messages and committers of heads, and prefixes that were removed or restored.
+            settings: Settings of the process, to be shown in the archive.
+
+        Returns:
+            The path of the archive, and what it contains.
 
         Raises:
-            NotUnique: (`BlobExists`) the file is there already.
-            OSError: it cannot be written.
+            NotUnique: (`BlobExists`) the file already exists.
+            OSError: the file cannot be written.
         """
         plan = DiagnosticsPlan(budget, repository, user_data, settings or {})
         return archive(collect(self._stores, plan), Path(path), user_data=user_data)
 
-    @operation("doctor", needs.chosen(Action.CHECK_REPOSITORY, Action.LIST_BRANCHES))
+    @operation("doctor", needs.optional_repository(Action.CHECK_REPOSITORY, Action.LIST_BRANCHES))
     def doctor(self, *, budget: float = SECONDS, repository: str | None = None, deep: bool = False) -> Examined:
-        """What is wrong, and the commands that mend it. Changes nothing by itself.
+        """Find problems of the store, and the commands that solve them. Change nothing.
 
         Args:
-            budget: Seconds for all of it.
-            repository: Only this one, and the store.
-            deep: Read all that is stored, as `Repository.fsck`, and count what is staged.
+            budget: Maximum duration in seconds.
+            repository: Name of the only repository to examine. `None` means all.
+            deep: Read all stored data, as `Repository.fsck` does, and count staged records.
+
+        Returns:
+            The problems that were found.
 
         Raises:
-            NotFound: there is no such repository, nor was there.
+            NotFound: the repository has never existed.
             Unavailable, SlowDown: the store cannot be read.
         """
         return examine(self._stores, DoctorPlan(budget, repository, deep))

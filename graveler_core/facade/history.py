@@ -1,4 +1,4 @@
-"""Commits as people see them."""
+"""Commits and log entries, as the façade returns them."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from datetime import datetime
 from functools import partial
 
 from graveler_core.committed.diff import Differences
-from graveler_core.engine import history
-from graveler_core.engine.history import LogQuery
-from graveler_core.engine.rows import changes_of
-from graveler_core.facade import needs
-from graveler_core.facade.bringing import changed_by_entry
+from graveler_core.engine.reading import history
+from graveler_core.engine.reading.history import LogQuery
+from graveler_core.engine.reading.tables import changes_of
 from graveler_core.facade.listing import Listing
-from graveler_core.facade.operation import operation
-from graveler_core.facade.place import Place
+from graveler_core.guard import needs
+from graveler_core.guard.merges import commit_changes
+from graveler_core.guard.operation import operation
+from graveler_core.guard.scope import Scope
 from graveler_core.model.changes import Change, ChangeSummary
 from graveler_core.model.entities import Commit
 from graveler_core.model.entities import Repository as RepositoryRecord
@@ -24,14 +24,14 @@ from graveler_core.model.names import prefix_key
 from graveler_core.model.permission import Action
 from graveler_core.objects.commits import StoredCommit
 from graveler_core.refs import log_token
-from graveler_core.refs.log import Step
+from graveler_core.refs.log import LogStep
 from graveler_core.stores import Stores
-from graveler_core.telemetry import Said
+from graveler_core.telemetry import FlowTarget
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CommitRecord:
-    """A commit: its id and what its author said of it. The id hashes all of it: equal ids are equal commits."""
+    """A commit: its id, and the fields that the id hashes. Commits with equal ids are equal."""
 
     id: CommitId
     message: str
@@ -50,7 +50,7 @@ class CommitRecord:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LogEntry(CommitRecord):
-    """A commit of a log, which can say what it changed under the prefix of the log, and where the log goes on."""
+    """A commit of a log. It can list its changes under the prefix of the log, and resume the log."""
 
     _differences: Callable[[str], Iterator[Differences]] = field(repr=False)
     _token: Callable[[], str] = field(repr=False)
@@ -59,45 +59,64 @@ class LogEntry(CommitRecord):
     _prefix: str = field(repr=False)
 
     @property
-    def _place(self) -> Place:
-        return Place(self._record.id, self.id)
+    def _scope(self) -> Scope:
+        return Scope(self._record.id, self.id)
 
     @property
-    def _said(self) -> Said:
+    def _flow_target(self) -> FlowTarget:
         return (self._record.id, "")
 
     @property
     def token(self) -> str:
-        """What `log(after=…)` of the same ref and options takes to go on behind this commit.
+        """Token that resumes the log after this commit: `log(after=…)` with the same ref and options.
 
-        It stands for the commits that the refs named when the log began: neither new commits nor a branch that moves or
-        goes change what comes.
+        The token contains the commits that the refs named when the log began. New commits, and branches that move or
+        are deleted, do not change the remaining entries.
         """
         return self._token()
 
-    @operation("show changes", changed_by_entry(*needs.SHOWN))
+    @operation("show changes", commit_changes(*needs.SHOWN))
     def changes(self, after: str = "", limit: int | None = None) -> Listing[Change]:
-        """What the commit changed against its first parent, in order of the paths, lazily.
+        """List the changes of the commit against its first parent, in order of the paths, lazily.
 
-        For a merge that is what it brought into the branch; for a root, all that it holds.
+        For a merge these are the changes that it brought into the branch; for a commit without parents, everything
+        in it.
+
+        Args:
+            after: List only greater paths.
+            limit: Maximum number of changes. `None` means all.
+
+        Returns:
+            A listing of changes under the prefix of the log. The token of an item is its path.
+
+        Raises:
+            InvalidInput: an argument is not valid.
+            PermissionDenied: the caller may not list and read the paths, before and after the commit.
         """
         prefix_key(after)
         found = (change for page in self._differences(after) for change in changes_of(page))
         return Listing(found, lambda change: change.path, limit)
 
-    @operation("count changes", changed_by_entry(Action.LIST_OBJECTS))
+    @operation("count changes", commit_changes(Action.LIST_OBJECTS))
     def summary(self) -> ChangeSummary:
-        """How many paths the commit changed against its first parent, counted without listing them."""
+        """Return the number of paths that the commit changed against its first parent, without listing them.
+
+        Returns:
+            Numbers of added, changed and removed paths under the prefix of the log.
+
+        Raises:
+            PermissionDenied: the caller may not list the paths, before and after the commit.
+        """
         return history.count(self._differences(""))
 
 
 def commit_record(commit: StoredCommit) -> CommitRecord:
-    """A stored commit as people see it."""
+    """Return a stored commit as a `CommitRecord`."""
     return header_record(commit.id, commit.header)
 
 
 def header_record(id: CommitId, header: Commit) -> CommitRecord:
-    """A commit's header as people see it."""
+    """Return a commit's id and header as a `CommitRecord`."""
     return CommitRecord(
         id=id,
         message=header.message,
@@ -109,8 +128,15 @@ def header_record(id: CommitId, header: Commit) -> CommitRecord:
     )
 
 
-def log_entry(stores: Stores, repo: RepositoryRecord, query: LogQuery, step: Step) -> LogEntry:
-    """A step of a log as people see it."""
+def log_entry(stores: Stores, repo: RepositoryRecord, query: LogQuery, step: LogStep) -> LogEntry:
+    """Return a step of a log as a `LogEntry`.
+
+    Args:
+        stores: Stores of the repository.
+        repo: The repository.
+        query: The query of the log.
+        step: The step.
+    """
     said = commit_record(step.commit)
     return LogEntry(
         id=said.id,

@@ -1,4 +1,4 @@
-"""Importing what lies in an object store already. Thin, as `repository`."""
+"""Imports of objects that an object store already holds. Every method only delegates to `engine`."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypedDict, Unpack
 
-from graveler_core.engine.draft import Draft
+from graveler_core.engine.committing.draft import Draft
 from graveler_core.engine.importing import (
+    ImportOutcome,
     ImportRequest,
+    ImportSource,
     Inventory,
-    Objects,
-    Outcome,
     Prefix,
     Progress,
-    Source,
+    SingleObjects,
     import_objects,
 )
 from graveler_core.errors import InvalidInput
-from graveler_core.facade import importable, needs
 from graveler_core.facade.handle import Handle
 from graveler_core.facade.history import CommitRecord, commit_record
-from graveler_core.facade.operation import operation
+from graveler_core.guard import imports, needs
+from graveler_core.guard.operation import operation
 from graveler_core.model.address import namespace
 from graveler_core.model.changes import ChangeSummary
 from graveler_core.model.importing import ImportMode, InvalidKey
@@ -31,113 +31,127 @@ from graveler_core.model.permission import Action
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What an import did, or, as a dry run, would do."""
+    """Result of an import, or, for a dry run, the result that it would have."""
 
     commit: CommitRecord | None
-    """The commit that it made; None for a dry run."""
+    """The commit that the import created; `None` for a dry run."""
     changes: ChangeSummary | None
-    """How many paths it changed on the branch; None where an earlier call under the same key made the commit, of which
-    nothing else is known: then all numbers below are 0."""
+    """Numbers of paths changed on the branch. `None` if an earlier call with the same idempotency key created the
+    commit: the numbers below are then unknown and 0.
+    """
     objects: int = 0
-    """Objects that were imported."""
+    """Number of imported objects."""
     size: int = 0
-    """Bytes of them, all left where they lie."""
+    """Total size of the imported objects, in bytes. They are not copied."""
     markers: int = 0
-    """Empty objects left out for they only mark a directory."""
+    """Number of empty objects left out because they only mark a directory."""
     unmatched: int = 0
-    """Objects left out by `include` and `exclude`."""
+    """Number of objects left out by `include` and `exclude`."""
     invalid: int = 0
-    """Objects left out for their keys are no valid paths."""
+    """Number of objects left out because their keys are not valid paths."""
     examples: tuple[InvalidKey, ...] = ()
-    """The first hundred of those."""
+    """The first hundred keys that are not valid paths."""
 
 
 class ImportOptions(TypedDict, total=False):
-    """What all imports take."""
+    """Options of all imports. All are optional."""
 
     message: str
-    """Of the commit; else it names the source."""
+    """Message of the commit. By default it names the source."""
     committer: str
     metadata: Mapping[str, str]
     allow_empty: bool
-    """Make the commit even if it changes nothing."""
+    """Create the commit even if it changes nothing. Default: false."""
     dry_run: bool
-    """Only count what would change; write nothing."""
+    """Only count the changes; write nothing. Default: false."""
     idempotency_key: str
-    """Names this call; a later call of the same key gives the commit that this one made."""
+    """Name of this call. A later call with the same key returns the commit that this call created."""
     mode: str
-    """With "add", or nothing, what the destination holds besides stays; with "replace" it becomes what is imported."""
+    """"add" (default) keeps the other entries of the destination; "replace" removes them."""
     include: Iterable[str]
-    """Globs over keys below the place, or the paths of single objects: one must match. `*` and `?` stay within a name,
-    `**` does not."""
+    """Globs for keys below the directory, or for paths of single objects. If any are given, one must match. `*` and `?`
+    match within one name, `**` across names.
+    """
     exclude: Iterable[str]
-    """Globs of which none may match."""
+    """Globs for keys to leave out."""
     skip_invalid: bool
-    """Leave out objects whose keys are no valid paths, instead of refusing the import."""
+    """Leave out objects whose keys are not valid paths, instead of refusing the import. Default: false."""
     progress: Progress
-    """Told how many more objects were listed, on whatever thread lists them."""
+    """Called with the number of objects listed since the last call, in any thread."""
 
 
 class Importing(Handle):
-    """The part of a repository that takes over objects without copying them."""
+    """Methods of `Repository` that import objects without copying them."""
 
     @operation(
         "import",
         needs.branch(Action.CREATE_COMMIT, named="into"),
-        importable.place,
-        needs.signed(options="options"),
+        imports.place,
+        needs.committer(options="options"),
         branch="into",
     )
     def import_prefix(self, uri: str, into: str, destination: str = "", **options: Unpack[ImportOptions]) -> Imported:
-        """Import everything below a place of an object store in one commit, copying nothing.
+        """Import everything below a directory of an object store in one commit, without copying.
 
-        The entries name the objects where they lie; from then on these must not be changed. What is staged on the
-        branch stays staged. A second import finds what changed since.
+        The entries contain the addresses of the objects, which must not be changed afterwards. Staged changes on the
+        branch remain staged. A repeated import finds what has changed since.
 
         Args:
-            uri: The place: file:///…, s3://bucket/…, gs://…, az://…, memory://…; a directory, not a part of a name.
-            into: The branch.
-            destination: The directory on the branch to import into; "" for the top.
-            options: Those of `ImportOptions`: mode, globs, message, key, …
+            uri: URI of the directory: file:///…, s3://bucket/…, gs://…, az://…, memory://…. It ends at a directory,
+            not within a name.
+            into: Name of the branch.
+            destination: Directory on the branch to import into; "" for the root.
+            options: Options of `ImportOptions`: mode, globs, message, idempotency key and others.
+
+        Returns:
+            The commit, and numbers of the imported objects and changes.
 
         Raises:
-            NoChanges: the branch holds all of it as it is; `details["commit"]` is the head.
+            NoChanges: the branch already has all entries; `details["commit"]` is the head.
             DirtyBranch: paths of the import (with "replace": of the destination) are staged.
-            NotFound: (`ObjectNotFound`) there are no objects.
-            InvalidInput: (`InvalidPath`) keys that are no valid paths: `details["invalid"]` has the first hundred of
-                `details["count"]`; (`NamespaceInUse`) the place overlaps the storage namespace of a repository.
+            NotFound: (`ObjectNotFound`) the directory contains no objects.
+            InvalidInput: (`InvalidPath`) keys are not valid paths: `details["invalid"]` has the first hundred of
+            `details["count"]`; (`NamespaceInUse`) the directory overlaps the storage namespace of a repository.
         """
         return self._import(Prefix(namespace(uri)), (into, destination), **options)
 
     @operation(
         "import",
         needs.branch(Action.CREATE_COMMIT, named="into"),
-        importable.inventory,
-        needs.signed(options="options"),
+        imports.inventory,
+        needs.committer(options="options"),
         branch="into",
     )
     def import_inventory(
         self, inventory: str, uri: str, into: str, destination: str = "", **options: Unpack[ImportOptions]
     ) -> Imported:
-        """As `import_prefix`, from an inventory instead of a listing.
+        """Import objects from an inventory instead of a listing; otherwise the same as `import_prefix`.
 
         Args:
-            inventory: A Parquet file, or a directory of which all Parquet files are read. Columns `key` and `size`, and
-                if there are `e_tag` or `etag`, `last_modified_date` or `last_modified`, `bucket`, `is_latest` and
-                `is_delete_marker`: as S3 Inventory writes them. Keys are whole keys of the bucket, in any order.
-            uri: The place to import: the inventory's rows below it.
+            inventory: URI of a Parquet file, or of a directory whose Parquet files are all read. Required columns:
+            `key` and `size`. Optional columns: `e_tag` or `etag`, `last_modified_date` or `last_modified`, `bucket`,
+            `is_latest`, `is_delete_marker`, as written by S3 Inventory. Keys are complete keys of the bucket, in any
+            order.
+            uri: URI of the directory to import: the rows below it.
+            into: Name of the branch.
+            destination: Directory on the branch to import into; "" for the root.
+            options: Options of `ImportOptions`.
+
+        Returns:
+            The commit, and numbers of the imported objects and changes.
 
         Raises:
-            InvalidInput: (`InvalidValue`) the inventory lacks a column, or has one that is of no use; a key is listed
-                twice.
+            InvalidInput: (`InvalidValue`) a required column is missing, a column has an unusable type, or a key
+            occurs twice.
+            GravelerError: any other error of `import_prefix`.
         """
-        return self._import(Inventory(inventory, namespace(uri)), (into, destination), **options)
+        return self._import(Inventory(namespace(uri), inventory), (into, destination), **options)
 
     @operation(
         "import",
         needs.branch(Action.CREATE_COMMIT, named="into"),
-        importable.objects,
-        needs.signed(options="options"),
+        imports.objects,
+        needs.committer(options="options"),
         branch="into",
     )
     def import_objects(
@@ -147,20 +161,26 @@ class Importing(Handle):
         destination: str = "",
         **options: Unpack[ImportOptions],
     ) -> Imported:
-        """Import single objects in one commit, copying nothing. Each is asked for, which costs a request.
+        """Import single objects in one commit, without copying. This makes one request for each object.
 
         Args:
-            objects: URIs by path below the destination; or URIs alone, each to its own name.
+            objects: URIs by path below the destination, or only URIs: each is then imported under its own name.
+            into: Name of the branch.
+            destination: Directory on the branch to import into; "" for the root.
+            options: Options of `ImportOptions`.
+
+        Returns:
+            The commit, and numbers of the imported objects and changes.
 
         Raises:
-            NotFound: (`ObjectNotFound`) some are not there: `details["uris"]` has the first hundred.
-            Whatever else `import_prefix` raises.
+            NotFound: (`ObjectNotFound`) some objects do not exist: `details["uris"]` has the first hundred.
+            GravelerError: any other error of `import_prefix`.
         """
-        return self._import(Objects(importable.by_path(objects)), (into, destination), **options)
+        return self._import(SingleObjects(imports.by_path(objects)), (into, destination), **options)
 
     def _import(  # noqa: PLR0913 - the options, with what they are if they are not given
         self,
-        source: Source,
+        source: ImportSource,
         where: tuple[str, str],
         *,
         mode: str = ImportMode.ADD,
@@ -195,7 +215,7 @@ def _mode(mode: str) -> ImportMode:
         raise InvalidInput(f"mode {mode!r}: must be one of {', '.join(ImportMode)}") from None
 
 
-def _imported(outcome: Outcome) -> Imported:
+def _imported(outcome: ImportOutcome) -> Imported:
     commit = None if outcome.commit is None else commit_record(outcome.commit)
     if outcome.tally is None:
         return Imported(commit, outcome.changes)

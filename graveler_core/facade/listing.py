@@ -1,4 +1,4 @@
-"""The one paging rule: every listing is a lazy iterator, and `.pages(size)` gives pages with tokens to resume from."""
+"""Listings: every listing is a lazy iterator, and `.pages(size)` returns pages with tokens to resume from."""
 
 from __future__ import annotations
 
@@ -10,20 +10,23 @@ from operator import index
 from typing import Generic, Self, TypeVar
 
 from graveler_core.errors import InvalidInput
+from graveler_core.model.names import prefix_key
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[T]):
-    """Some items in a row. `next` is the token for `after=` that resumes behind them; None where the listing ends."""
+    """Consecutive items of a listing. `next` is the token that resumes the listing after them with `after=`, or `None`
+    at the end.
+    """
 
     items: list[T]
     next: str | None
 
 
 class Listing(Iterator[T]):
-    """A lazy iterator over items in order. Nothing is read before the first item is asked for."""
+    """Lazy iterator over sorted items. Nothing is read before the first item is requested."""
 
     def __init__(self, items: Iterator[T], token: Callable[[T], str], limit: int | None = None) -> None:
         self._items = items if limit is None else islice(items, number("limit", limit, 0))
@@ -36,11 +39,28 @@ class Listing(Iterator[T]):
         return next(self._items)
 
     def through(self, guard: Callable[[Iterator[T]], Iterator[T]]) -> Self:
-        """The same, its items taken through a guard."""
+        """Return the same listing, with its items wrapped by `guard`.
+
+        Args:
+            guard: Function that wraps an iterator over the items, such as a check of permissions.
+
+        Returns:
+            The new listing. Do not use the old one afterwards.
+        """
         return type(self)(guard(self._items), self._token)
 
     def pages(self, size: int) -> Iterator[Page[T]]:
-        """What is left, in pages of `size` items; the last may be shorter. An empty listing has one empty page."""
+        """Yield the remaining items in pages. An empty listing has one empty page.
+
+        Args:
+            size: Number of items in a page; the last page may be shorter.
+
+        Yields:
+            Pages, in order.
+
+        Raises:
+            InvalidInput: the size is not a positive integer.
+        """
         size = number("page size", size, 1)
         page = list(islice(self._items, size))
         while True:
@@ -52,7 +72,19 @@ class Listing(Iterator[T]):
 
 
 def number(what: str, given: int, least: int) -> int:
-    """A whole number as it counts items: more than there can be is all of them. `InvalidInput` for any other value."""
+    """Return a given value as a number of items.
+
+    Args:
+        what: Name of the value, for messages.
+        given: The value.
+        least: Minimum of the value.
+
+    Returns:
+        The number, at most `sys.maxsize`.
+
+    Raises:
+        InvalidInput: the value is not an integer, or less than `least`.
+    """
     try:
         counted = index(given)
     except TypeError as e:
@@ -60,3 +92,10 @@ def number(what: str, given: int, least: int) -> int:
     if counted < least:
         raise InvalidInput(f"{what} {given}: must be at least {least}")
     return min(counted, sys.maxsize)
+
+
+def between(prefix: str, after: str) -> dict[str, str]:
+    """Return the bounds of a listing as keyword arguments. Raises `InvalidInput` if one is not a valid prefix."""
+    prefix_key(prefix)
+    prefix_key(after)
+    return {"prefix": prefix, "after": after}

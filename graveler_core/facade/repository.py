@@ -1,52 +1,56 @@
-"""A repository to work in. Thin: every method delegates to `engine` or `refs`."""
+"""A repository to work in. Every method only delegates to `engine` or `refs`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from graveler_core.committed.diff import Differences
-from graveler_core.engine import difference, history, pressure
-from graveler_core.engine.compaction_history import BranchCompactions, histories
-from graveler_core.engine.history import DiffQuery, LogQuery
-from graveler_core.engine.resolve import resolve, resolve_commit
-from graveler_core.engine.rows import changes_of
-from graveler_core.facade import needs
-from graveler_core.facade.commits import Commits
-from graveler_core.facade.history import CommitRecord, LogEntry, commit_record, log_entry
+from graveler_core.engine.reading import difference_counts as difference
+from graveler_core.engine.reading import history
+from graveler_core.engine.reading.history import DiffQuery, LogQuery
+from graveler_core.engine.reading.resolve import resolve, resolve_commit
+from graveler_core.engine.reading.tables import changes_of
+from graveler_core.facade.checks import Checks
+from graveler_core.facade.dumping import Dumping
+from graveler_core.facade.history import CommitRecord, LogEntry, commit_record, header_record, log_entry
 from graveler_core.facade.importing import Importing
-from graveler_core.facade.joining import Joining
 from graveler_core.facade.listing import Listing
-from graveler_core.facade.moving import Moving
-from graveler_core.facade.operation import operation
-from graveler_core.facade.protecting import Protecting
+from graveler_core.facade.maintenance import Maintenance
+from graveler_core.facade.merging import Merging
+from graveler_core.facade.protection import Protection
 from graveler_core.facade.references import References
+from graveler_core.facade.reflog import Reflog
+from graveler_core.facade.scanning import Scanning
 from graveler_core.facade.snapshot import Snapshot
-from graveler_core.gc.findings import Finding
-from graveler_core.gc.fsck import fsck
-from graveler_core.gc.stock import Progress
-from graveler_core.gc.sweep import GRACE, Plan, Swept, sweep
+from graveler_core.guard import needs
+from graveler_core.guard.operation import operation
 from graveler_core.model.changes import Change, ChangeSummary
-from graveler_core.model.compaction import CompactionSettings, Thresholds
 from graveler_core.model.ids import BranchId, RepositoryUid
-from graveler_core.model.names import branch_id, prefix_key
+from graveler_core.model.names import prefix_key
 from graveler_core.model.permission import Action
+from graveler_core.objects.commits import scan_headers
+from graveler_core.refs.childless import not_first_parents
 
 
-class Repository(References, Joining, Importing, Commits, Protecting, Moving):
-    """A repository: its branches, tags and history."""
+class Repository(References, Reflog, Merging, Importing, Protection, Checks, Maintenance, Dumping, Scanning):
+    """A repository: its branches, tags and history.
+
+    Every method also raises `PermissionDenied` if the caller may not call it, and `NotFound` (`RepositoryNotFound`,
+    `RepositoryDeleting`) if the repository has been deleted.
+    """
 
     def __repr__(self) -> str:
         return f"Repository({self.id!r})"
 
     @property
     def uid(self) -> RepositoryUid:
-        """What tells it from others that bear, or bore, its name."""
+        """Unique id; differs after the repository is deleted and created again."""
         return self._record.uid
 
     @property
     def storage_namespace(self) -> str:
-        """URI of the place below which the repository keeps its objects."""
+        """URI of the directory that holds the repository's objects."""
         return self._record.storage_namespace
 
     @property
@@ -57,20 +61,69 @@ class Repository(References, Joining, Importing, Commits, Protecting, Moving):
     def creation_date(self) -> datetime:
         return self._record.creation_date
 
-    @operation("resolve ref", needs.through_refs(Action.READ_COMMIT))
+    @operation("resolve ref", needs.refs(Action.READ_COMMIT))
     def at(self, ref: str) -> Snapshot:
-        """What a ref expression shows: see `graveler_core.refs.expression` and `Snapshot`."""
+        """Resolve a ref expression, for reading: see `graveler_core.refs.expression`.
+
+        Args:
+            ref: The expression, such as `main`, `v1`, `main~2`, `main@` or a commit id.
+
+        Returns:
+            The state that the ref names.
+
+        Raises:
+            NotFound: the ref does not name a commit.
+            InvalidInput: the expression is not valid.
+        """
         return Snapshot(self._stores, self._record, ref, resolve(self._stores, self._active(), ref))
 
-    @operation("show commit", needs.through_refs(Action.READ_COMMIT))
+    @operation("show commit", needs.refs(Action.READ_COMMIT))
     def commit(self, ref: str) -> CommitRecord:
-        """The commit that a ref names."""
+        """Return the commit that a ref names.
+
+        Args:
+            ref: Ref expression of the commit.
+
+        Returns:
+            The commit.
+
+        Raises:
+            NotFound: the ref does not name a commit.
+            InvalidInput: the expression is not valid.
+        """
         return commit_record(resolve_commit(self._stores, self._active(), ref))
+
+    @operation("list commits", needs.repository(Action.LIST_COMMITS))
+    def commits(
+        self, after: str = "", limit: int | None = None, *, not_first_parent: bool = False
+    ) -> Listing[CommitRecord]:
+        """List all commits of the repository in order of their ids, lazily.
+
+        The listing includes commits that cannot be reached from any branch or tag: those of deleted branches, and of
+        calls that another call overtook.
+
+        Args:
+            after: List only commits with a greater id.
+            limit: Maximum number of commits. `None` means all.
+            not_first_parent: List only commits that are not the first parent of any commit: the newest commit of
+            each line of history. This scans all headers once for each million commits before the first item, and
+            again to resume with `after`: see `graveler_core.refs.childless`.
+
+        Returns:
+            A listing of commits. The token of an item is its id.
+
+        Raises:
+            InvalidInput: an argument is not valid.
+        """
+        prefix_key(after)
+        listed = not_first_parents if not_first_parent else scan_headers
+        found = listed(self._stores.kv, self._active(), after=after)
+        return Listing((header_record(id, header) for id, header in found), lambda commit: commit.id, limit)
 
     @operation(
         "log",
-        needs.through_refs(Action.LIST_COMMITS, named=("ref", "since")),
-        needs.under(Action.LIST_OBJECTS, refs=("ref",), unless_empty=True),
+        needs.refs(Action.LIST_COMMITS, named=("ref", "since")),
+        needs.prefix(Action.LIST_OBJECTS, refs=("ref",), unless_empty=True),
     )
     def log(  # noqa: PLR0913 - one call, all of it optional
         self,
@@ -82,14 +135,25 @@ class Repository(References, Joining, Importing, Commits, Protecting, Moving):
         after: str | None = None,
         limit: int | None = None,
     ) -> Listing[LogEntry]:
-        """The commit that a ref names and its ancestors, lazily: larger generations first, so descendants before
-        ancestors; of one generation the newer first.
+        """List the commit that a ref names and its ancestors, lazily.
+
+        Commits are sorted by descending generation, so that descendants come before ancestors, and within a
+        generation by descending date.
 
         Args:
-            since: A ref. Without its commit and the ancestors of that: what `ref` has and `since` has not.
-            prefix: Only commits that changed, against their first parent, a path that begins so.
-            first_parent: Only the chain of first parents: the commits of the branch itself.
-            after: The token of an entry of the same log; only what comes behind it.
+            ref: Ref expression of the first commit.
+            since: Ref expression. Leave out its commit and the ancestors of that commit.
+            prefix: List only commits that changed a path with this prefix against their first parent.
+            first_parent: List only the chain of first parents: the commits of the branch itself.
+            after: Token of an entry of the same log. List only later entries.
+            limit: Maximum number of entries. `None` means all.
+
+        Returns:
+            A listing of log entries.
+
+        Raises:
+            NotFound: a ref does not name a commit.
+            InvalidInput: an argument is not valid, or the token is from another log.
         """
         query = LogQuery(ref, since, prefix, first_parent)
         repository = self._active()
@@ -99,8 +163,8 @@ class Repository(References, Joining, Importing, Commits, Protecting, Moving):
 
     @operation(
         "diff",
-        needs.through_refs(Action.READ_COMMIT, named=("left", "right")),
-        needs.under(*needs.SHOWN, refs=("left", "right")),
+        needs.refs(Action.READ_COMMIT, named=("left", "right")),
+        needs.prefix(*needs.SHOWN, refs=("left", "right")),
     )
     def diff(  # noqa: PLR0913 - one call, all of it optional
         self,
@@ -112,10 +176,23 @@ class Repository(References, Joining, Importing, Commits, Protecting, Moving):
         *,
         since_merge_base: bool = False,
     ) -> Listing[Change]:
-        """What the commit of `right` has that the commit of `left` has not, in order of the paths, lazily.
+        """List the differences between the commits of two refs, in order of the paths, lazily.
 
         Args:
-            since_merge_base: Compare `right` with the merge base of both: what `right` would bring into `left`.
+            left: Ref expression of the commit before.
+            right: Ref expression of the commit after.
+            prefix: List only paths that begin with this.
+            after: List only greater paths.
+            limit: Maximum number of changes. `None` means all.
+            since_merge_base: Compare `right` with the merge base of both: list the changes that a merge of `right`
+            would bring into `left`.
+
+        Returns:
+            A listing of changes from `left` to `right`. The token of an item is its path.
+
+        Raises:
+            NotFound: a ref does not name a commit, or (`NoMergeBase`) the histories are unrelated.
+            InvalidInput: an argument is not valid.
         """
         prefix_key(prefix)
         prefix_key(after)
@@ -125,67 +202,42 @@ class Repository(References, Joining, Importing, Commits, Protecting, Moving):
 
     @operation(
         "diff summary",
-        needs.through_refs(Action.READ_COMMIT, named=("left", "right")),
-        needs.under(Action.LIST_OBJECTS, refs=("left", "right")),
+        needs.refs(Action.READ_COMMIT, named=("left", "right")),
+        needs.prefix(Action.LIST_OBJECTS, refs=("left", "right")),
     )
     def diff_summary(self, left: str, right: str, prefix: str = "", *, since_merge_base: bool = False) -> ChangeSummary:
-        """How many paths `diff` would list, by kind; counted without listing them."""
+        """Return the numbers of paths that `diff` would list, by kind of change, without listing them.
+
+        Args:
+            left: Ref expression of the commit before.
+            right: Ref expression of the commit after.
+            prefix: Count only paths that begin with this.
+            since_merge_base: Compare `right` with the merge base of both.
+
+        Returns:
+            Numbers of added, changed and removed paths.
+
+        Raises:
+            NotFound: a ref does not name a commit, or (`NoMergeBase`) the histories are unrelated.
+            InvalidInput: an argument is not valid.
+        """
         return difference.summary(self._stores, self._active(), DiffQuery(left, right, since_merge_base, prefix))
 
-    @operation("merge base", needs.through_refs(Action.READ_COMMIT, named=("left", "right")))
+    @operation("merge base", needs.refs(Action.READ_COMMIT, named=("left", "right")))
     def merge_base(self, left: str, right: str) -> CommitRecord:
-        """The best common ancestor of two refs. Raises `NotFound` (`NoMergeBase`) for unrelated histories."""
+        """Return the merge base of two refs: their best common ancestor.
+
+        Args:
+            left: Ref expression of one commit.
+            right: Ref expression of the other commit.
+
+        Returns:
+            The merge base.
+
+        Raises:
+            NotFound: a ref does not name a commit, or (`NoMergeBase`) the histories are unrelated.
+        """
         return commit_record(history.merge_base(self._stores, self._active(), left, right))
-
-    @operation("fsck", needs.repository(Action.CHECK_REPOSITORY))
-    def fsck(self, *, deep: bool = False, progress: Progress = lambda more: None) -> Iterator[Finding]:
-        """Check all that is stored for the repository, lazily; changes nothing: see `graveler_core.gc.fsck`.
-
-        Args:
-            deep: Read every range, run and staged record, and compare each commit with its first parent.
-            progress: Told how many more things were looked at.
-        """
-        return fsck(self._stores, self._active(), deep=deep, progress=progress)
-
-    @operation("show thresholds", needs.repository(Action.READ_REPOSITORY))
-    def thresholds(self) -> CompactionSettings:
-        """From where on branches should be compacted."""
-        return pressure.settings_of(self._stores, self._active())
-
-    @operation("set thresholds", needs.repository(Action.UPDATE_REPOSITORY))
-    def set_thresholds(self, thresholds: Thresholds | None, branch: str | None = None) -> CompactionSettings:
-        """Set the thresholds of all branches, or of one; None takes them back. Gives all of them."""
-        name = None if branch is None else branch_id(branch)
-        return pressure.set_thresholds(self._stores, self._active(), thresholds, name)
-
-    @operation("list compactions", needs.repository(Action.LIST_BRANCHES))
-    def compactions(self, prefix: str = "", after: str = "", limit: int | None = None) -> Listing[BranchCompactions]:
-        """What compactions did, branch by branch of those that were compacted, ordered by name, lazily."""
-        prefix_key(prefix)
-        prefix_key(after)
-        found = histories(self._stores, self._active(), prefix=prefix, after=after)
-        return Listing(found, lambda item: item.branch, limit)
-
-    @operation("sweep", needs.repository(Action.COLLECT_GARBAGE))
-    def sweep(
-        self,
-        *,
-        grace: timedelta = GRACE,
-        dry_run: bool = False,
-        limit: int | None = None,
-        alone: bool = False,
-        uploads: bool = False,
-    ) -> Swept:
-        """Delete what no commit and no branch names and nobody has needed for a while: see `graveler_core.gc.sweep`.
-
-        Args:
-            grace: Longer than any build takes; at least a day, unless `alone`.
-            dry_run: Say what would be deleted.
-            limit: Delete at most so many things.
-            alone: Nobody else is at work on the repository.
-            uploads: Delete the files, too, that jobs stored and did not live to commit: see `graveler_core.gc.uploads`.
-        """
-        return sweep(self._stores, self._active(), Plan(grace, dry_run, limit, alone, uploads))
 
     def _diff(self, query: DiffQuery) -> Iterator[Differences]:
         yield from history.diff(self._stores, self._active(), query)

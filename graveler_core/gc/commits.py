@@ -1,7 +1,7 @@
-"""The commits of a history as a graph: which there are, which of them are led to by branches and tags, or by the log of
-references where they are its own.
+"""Graph of the commits of a history, and the commits that are reachable from branches and tags, or from the log of
+references.
 
-In memory is some 400 bytes a commit: its id, its parents, and what its header must agree with.
+Memory holds about 400 bytes for each commit: its id, its parents, and the fields with which its header must agree.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from graveler_core.records.layout import CommitFolders
 
 
 class Header(NamedTuple):
-    """What of a commit's header the rest must agree with."""
+    """Fields of a commit's header that other records must agree with."""
 
     parents: tuple[CommitId, ...]
     generation: int
@@ -32,20 +32,20 @@ class Header(NamedTuple):
 
 
 @dataclass(slots=True)
-class Commits:
-    """The headers that were read so far, and how far branches and tags lead."""
+class HistoryGraph:
+    """Headers that were read so far, and the commits that were reached."""
 
     kv: Store
     folders: CommitFolders
     progress: Progress
     headers: dict[CommitId, Header | None] = field(default_factory=dict)
-    """None for one that is damaged or missing."""
+    """Headers by commit; `None` for a damaged or missing one."""
     reachable: set[CommitId] = field(default_factory=set)
     blind: bool = False
-    """A header could not be read: what it leads to is not known."""
+    """True if a header could not be read, so that the reachable commits are not completely known."""
 
     def read_all(self) -> Iterator[Finding]:
-        """Every header that is stored."""
+        """Read all stored headers. Yield problems."""
         folder = self.folders.headers
         for row in self.kv.scan(folder.partition, prefix=folder.prefix):
             id = CommitId(row.key.removeprefix(folder.prefix).decode(errors="backslashreplace"))
@@ -53,7 +53,7 @@ class Commits:
             self.progress(1)
 
     def reach(self, start: CommitId, named_by: str) -> Iterator[Finding]:
-        """A commit and its ancestors, as far as nothing else led to them."""
+        """Mark a commit and its ancestors as reachable, except those that were reached before. Yield problems."""
         ahead = [(start, named_by)]
         while ahead:
             id, named_by = ahead.pop()
@@ -70,25 +70,25 @@ class Commits:
             yield from self._generation(id, header)
 
     def unreachable(self) -> list[tuple[CommitId, Header]]:
-        """The commits to which nothing led, ancestors before descendants."""
+        """Return the unreachable commits, ancestors before descendants."""
         items = self.headers.items()
         found = [(id, header) for id, header in items if header is not None and id not in self.reachable]
         return sorted(found, key=lambda item: item[1].generation)
 
     def _read(self, id: CommitId, named_by: str) -> Iterator[Finding]:
-        """A commit that is younger than the scan, or missing."""
+        """Read a commit that is younger than the scan, or missing. Yield problems."""
         where = self.folders.headers.at(id)
         stored = self.kv.get(where.partition, where.key)
         if stored is None:
             self.headers[id] = None
-            yield Finding(Trouble.MISSING, Thing.COMMIT, id, "is not there", named_by)
+            yield Finding(Trouble.MISSING, Thing.COMMIT, id, "is missing", named_by)
         else:
             yield from self._keep(id, stored.value)
 
     def _keep(self, id: CommitId, data: bytes) -> Iterator[Finding]:
         self.headers[id] = None
         if commit_id(data) != id:
-            yield Finding(Trouble.CORRUPT, Thing.COMMIT, id, "its header is not what the id says", size=len(data))
+            yield Finding(Trouble.CORRUPT, Thing.COMMIT, id, "its header does not match its id", size=len(data))
             return
         try:
             commit = decode(Commit, data, f"commit {id}")

@@ -1,4 +1,4 @@
-"""Layouts of commits, each against its header and against what it names."""
+"""Check of the layouts of commits: each must agree with its header and with the items to which it refers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from graveler_core.codec.elements import decode_elements
 from graveler_core.codec.records import decode
 from graveler_core.committed.index.operations import operations_between, own_operations
 from graveler_core.errors import CorruptData
-from graveler_core.gc.commits import Commits
+from graveler_core.gc.commits import Header, HistoryGraph
 from graveler_core.gc.findings import Finding, Thing, Trouble
 from graveler_core.gc.walk import Walk
 from graveler_core.kv.store import Store
@@ -19,28 +19,28 @@ from graveler_core.model.ids import CommitId
 from graveler_core.model.index import Index
 
 _CHANGES = 3
-"""How often a layout is looked at that is replaced meanwhile, which happens once in its life or twice."""
+"""Maximum number of reads of a layout that is replaced concurrently, which happens once or twice in its life."""
 
 
 @dataclass(slots=True)
 class Contents:
-    """The layouts that were looked at so far."""
+    """Layouts that were examined so far."""
 
     kv: Store
-    commits: Commits
+    commits: HistoryGraph
     walk: Walk
     looked_at: set[CommitId] = field(default_factory=set)
     replaced: list[CommitId] = field(default_factory=list)
-    """Commits whose layouts say what they named before."""
+    """Commits whose layouts were replaced and list former items."""
     others: list[CommitId] = field(default_factory=list)
-    """Layouts of commits that nothing leads to, or that there are not."""
+    """Layouts of commits that are unreachable or missing."""
     told: set[str] = field(default_factory=set)
-    """Ids of the commits, runs, nodes and ranges that something is wrong with."""
+    """Ids of the commits, runs, nodes and ranges for which a problem was reported."""
     blind: bool = False
-    """A layout could not be read: what it names is not known."""
+    """True if a layout could not be read, so that the reachable items are not completely known."""
 
     def check_all(self) -> Iterator[Finding]:
-        """Every layout that is stored: those of commits that branches and tags lead to."""
+        """Check the stored layouts of all reachable commits. Yield problems."""
         folder = self.commits.folders.layouts
         for row in self.kv.scan(folder.partition, prefix=folder.prefix):
             id = CommitId(row.key.removeprefix(folder.prefix).decode(errors="backslashreplace"))
@@ -50,27 +50,27 @@ class Contents:
                 self.others.append(id)
 
     def check_rest(self) -> Iterator[Finding]:
-        """Those that the scan passed before they were written, or that are missing."""
+        """Check the layouts that were written behind the position of the scan, or that are missing. Yield problems."""
         for id in self.commits.reachable - self.looked_at:
             data = self._read(id)
             if data is not None:
                 yield from self._check(id, data)
             elif self.commits.headers.get(id) is not None:
                 self.blind = True
-                yield Finding(Trouble.MISSING, Thing.LAYOUT, id, "is not there", f"commit {id}")
+                yield Finding(Trouble.MISSING, Thing.LAYOUT, id, "is missing", f"commit {id}")
 
     def note_former(self, since: datetime | None = None) -> None:
-        """What layouts named before they were replaced, after `since`: no damage where it is gone."""
+        """Note the items to which layouts replaced after `since` referred before. Missing items are not damage here."""
         for id in self.replaced:
             layout = self._decoded(id)
             for index in [] if layout is None else _former(layout, since):
                 self._note(index, id)
 
     def note_other(self, id: CommitId, since: datetime | None = None) -> list[Finding]:
-        """What the layout of a commit names that nothing leads to; gives what is wrong with it."""
+        """Note the items to which the layout of an unreachable commit refers. Return the problems of the layout."""
         data = self._read(id)
         if data is None:
-            return [Finding(Trouble.MISSING, Thing.LAYOUT, id, "is not there", f"commit {id}")]
+            return [Finding(Trouble.MISSING, Thing.LAYOUT, id, "is missing", f"commit {id}")]
         try:
             layout = decode(Layout, data, f"layout of commit {id}")
         except CorruptData as e:
@@ -79,18 +79,13 @@ class Contents:
         return [found for index in (layout.index, *_former(layout, since)) for found in self._note(index, id)]
 
     def check_operations(self) -> Iterator[Finding]:
-        """The operations digest of each commit, against its content and its first parent's."""
+        """Compare the operations digest of each commit with its content and that of its first parent. Yield
+        problems."""
         for id in self.commits.reachable:
             header, layout = self.commits.headers.get(id), self._decoded(id)
-            parent = self._decoded(header.parents[0]) if header is not None and header.parents else None
-            if header is None or layout is None or (header.parents and parent is None):
-                continue  # told already
-            try:
-                before = None if parent is None else parent.index
-                found = operations_between(self.walk.indexes, before, layout.index, header.rule)
-            except CorruptData:
-                continue  # told where it was met
-            if found != header.operations and id not in self.told:
+            if header is None or layout is None:
+                continue  # already reported
+            if self._operations(header, layout.index) not in (None, header.operations) and id not in self.told:
                 yield _disagrees(id)
 
     def _check(self, id: CommitId, data: bytes) -> Iterator[Finding]:
@@ -102,7 +97,7 @@ class Contents:
             if now == data:
                 break
             if now is None:
-                found = [Finding(Trouble.MISSING, Thing.LAYOUT, id, "is not there", f"commit {id}")]
+                found = [Finding(Trouble.MISSING, Thing.LAYOUT, id, "is missing", f"commit {id}")]
                 break
             for outdated in found:
                 if outdated.thing is not Thing.LAYOUT:
@@ -139,7 +134,20 @@ class Contents:
             return
         if header is not None and found not in (None, header.operations):
             self.told.add(id)
-            yield _disagrees(id)
+            content_is_right = not index.own_run and self._operations(header, index) == header.operations
+            yield _unmarked(id) if content_is_right else _disagrees(id)
+
+    def _operations(self, header: Header, index: Index) -> str | None:
+        """Return the operations digest from the content of a commit and of its first parent; `None` if it is
+        unreadable."""
+        parent = self._decoded(header.parents[0]) if header.parents else None
+        if header.parents and parent is None:
+            return None
+        try:
+            before = None if parent is None else parent.index
+            return operations_between(self.walk.indexes, before, index, header.rule)
+        except CorruptData:
+            return None  # reported where it was read
 
     def _note(self, index: Index, id: CommitId) -> list[Finding]:
         found = list(self.walk.index(index, f"commit {id}"))
@@ -165,6 +173,13 @@ def _former(layout: Layout, since: datetime | None) -> list[Index]:
     return [former.index for former in layout.superseded if since is None or former.since >= since]
 
 
+def _unmarked(id: CommitId) -> Finding:
+    why = (
+        "it does not mark the changes of its commit (graveler fsck --repair-indexes repairs it); the content is correct"
+    )
+    return Finding(Trouble.INCONSISTENT, Thing.INDEX, id, why, f"commit {id}")
+
+
 def _disagrees(id: CommitId) -> Finding:
-    why = "its content is not what the operations of its header make of its parent's"
+    why = "its content does not follow from the content of its parent and the operations in its header"
     return Finding(Trouble.INCONSISTENT, Thing.COMMIT, id, why)

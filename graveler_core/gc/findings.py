@@ -1,4 +1,4 @@
-"""What a check of a repository finds."""
+"""Findings of a check of a repository."""
 
 from __future__ import annotations
 
@@ -7,57 +7,59 @@ from enum import StrEnum
 
 
 class Trouble(StrEnum):
-    """What is wrong."""
+    """Kind of problem."""
 
     MISSING = "missing"
-    """Something names it, and it is not there."""
+    """Another item refers to it, but it does not exist."""
     CORRUPT = "corrupt"
-    """It is there, and cannot be read, or is not what its id says."""
+    """It exists, but cannot be read or does not match its id."""
     INCONSISTENT = "inconsistent"
-    """It is whole, and does not fit what names it."""
+    """It is intact, but contradicts an item that refers to it."""
     UNREACHABLE = "unreachable"
-    """No branch and no tag leads to it. No damage: it only takes room."""
+    """No branch or tag reaches it. This is not damage; it only uses space."""
 
 
 class Thing(StrEnum):
-    """What kind of thing it is about."""
+    """Kind of resource that a finding is about."""
 
     NAMESPACE = "namespace"
-    """The claim of the storage namespace; the id is its URI."""
+    """Claim of the storage namespace; its id is the URI."""
     BRANCH = "branch"
     TAG = "tag"
     REFERENCE_LOG = "reference log"
-    """Where the log of references stands, or an event that is not in it yet; then the id is the event's."""
+    """Head of the log of references, or an event that is not yet in the log; its id is that of the event."""
     COMMIT = "commit"
-    """A commit's header."""
+    """Header of a commit."""
     LAYOUT = "layout"
-    """Where a commit's content is; the id is the commit's."""
+    """Layout of a commit: the location of its content. Its id is that of the commit."""
+    INDEX = "index"
+    """Inline index in a layout; its id is that of the commit."""
     NODE = "node"
     RANGE = "range"
     RUN = "run"
     LAYER = "layer"
-    """A staged layer: a token, or files below `_graveler/staging/`."""
+    """Staged layer: a staging token, or files below `_graveler/staging/`."""
     OBJECT = "object"
-    """An object of the key-value store that nothing names, so that it is not known what it is."""
+    """Unreachable object in the key-value store, of unknown kind."""
     BLOB = "blob"
-    """The same in the storage namespace; the id is its address."""
+    """Unreachable file in the storage namespace, of unknown kind; its id is its address."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that is wrong."""
+    """A problem."""
 
     trouble: Trouble
     thing: Thing
     id: str
     why: str
-    """In words."""
+    """Description of the problem."""
     named_by: str = ""
-    """One thing that names it, "" where nothing does."""
+    """An item that refers to it; empty if there is none."""
     size: int | None = None
-    """Bytes, where they are known."""
+    """Size in bytes, if known."""
 
     @property
     def damage(self) -> bool:
-        """Whether something is lost, rather than left over."""
+        """True if data is lost; false if data is only left over."""
         return self.trouble is not Trouble.UNREACHABLE

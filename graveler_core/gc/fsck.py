@@ -1,19 +1,23 @@
-"""A check of everything that is stored for a repository. Changes nothing.
+"""Check of all stored data of a repository. Reads only.
 
-1. What is stored: one listing of the storage namespace, one scan of the objects, which hashes them.
-2. Branches and tags; from them headers, layouts, nodes, ranges and runs, each once. A header's id, the generation, and
-   the operations digest against the changes that the commit itself holds. Deep, every range and run is read and hashed,
-   every digest is found anew from the content of the commit and of its first parent, and staged records are decoded.
-3. Branches and tags again, and what they lead to since.
-4. What was stored in 1 and was not met in 2 and 3, nor is named by a commit that nothing leads to any more or by a
-   layout before it was replaced, is unreachable. Not told where something on the way could not be read: then nobody
-   knows what it led to.
+1. List the stored items: one listing of the storage namespace, and one scan of the objects, which hashes them.
+2. Read branches and tags, and from them headers, layouts, nodes, ranges and runs, each once. Check the header's id,
+the generation, and the operations digest against the changes that the commit itself contains. If the digests differ,
+compare the commit with its first parent, which distinguishes a wrong inline index from wrong content. A deep check
+also reads and hashes every range and run, computes every digest again from the content of the commit and its first
+parent, and decodes staged records.
+3. Read branches and tags again, and the data that they have reached since.
+4. Report as unreachable the items of step 1 that steps 2 and 3 did not reach and that neither an unreachable commit
+nor a replaced layout names. If an item could not be read, nothing is reported as unreachable, because it is unknown
+which items it named.
 
-Others go on meanwhile. What they make is younger than 1 and never called unreachable; what 2 misses is looked for once
-more where it should be; a record that changed since it was read is read again. Commits that are under construction are
-unreachable until their branch moves. Damage ends nothing: a store that cannot be reached does.
+Other processes may work concurrently. Items that they create are younger than step 1 and never reported as
+unreachable. Items that step 2 misses are looked up once more, and records that have changed are read again. Commits
+under construction are unreachable until their branch moves. Damage does not end the check; an unreachable store
+does.
 
-Memory is bounded by the number of things, not by what they hold: some 250 bytes a blob or small run, 400 a commit.
+Memory is proportional to the number of items, not to their size: about 250 bytes for each blob or small run, and 400
+bytes for each commit.
 """
 
 from __future__ import annotations
@@ -30,15 +34,15 @@ from graveler_core.stores import Stores
 def fsck(
     stores: Stores, repo: Repository, *, deep: bool = False, progress: Progress = lambda more: None
 ) -> Iterator[Finding]:
-    """What is wrong with a repository, lazily: damage as it is met, what is unreachable at the end.
+    """Yield the problems of a repository, lazily: damage as it is found, unreachable data at the end.
 
     Args:
-        deep: Read every range, every run and every staged record; as long as reading the repository, and a comparison
-            of each commit with its parent.
-        progress: Told how many more things were looked at.
+        deep: Also read every range, every run and every staged record. This takes as long as reading the whole
+            repository and comparing each commit with its parent.
+        progress: Called with the number of items examined since the last call.
 
     Raises:
-        Unavailable, SlowDown: the stores cannot be read.
+        Unavailable, SlowDown: The stores cannot be read.
     """
     check = begun(stores, repo, deep=deep, progress=progress)
     yield from check.names.claim()
@@ -52,7 +56,7 @@ def fsck(
 
 
 def _unreachable(check: Inspection) -> Iterator[Finding]:
-    """What nothing leads to, once all is noted that something does."""
+    """Yield the unreachable data, after all reachable data has been noted."""
     alone = list(check.note_rest())
     yield from (finding for finding in alone if finding.damage)
     if check.blind:
@@ -73,4 +77,4 @@ def _unreachable(check: Inspection) -> Iterator[Finding]:
 
 
 def _left_over(thing: Thing, id: str, size: int) -> Finding:
-    return Finding(Trouble.UNREACHABLE, thing, id, "nothing names it", size=size)
+    return Finding(Trouble.UNREACHABLE, thing, id, "nothing refers to it", size=size)

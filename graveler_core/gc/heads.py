@@ -1,7 +1,7 @@
-"""Whether the heads that branches have, and had, can be read: what recovery needs to know. Changes nothing.
+"""Check of the current and earlier heads of branches, for recovery. Reads only.
 
-Each head is judged by itself: its header, its layout and index, and whether the ranges are there that these name.
-Source: seed 002, consistency of references; `fsck` looks at everything else, and says what is wrong in detail.
+Each head is checked separately: its header, its layout and index, and the existence of the ranges to which they refer.
+Source: seed 002, consistency of references. `fsck` checks everything else and reports details.
 """
 
 from __future__ import annotations
@@ -26,37 +26,37 @@ from graveler_core.stores import Stores
 
 
 class Consistency(StrEnum):
-    """What can be read of a commit."""
+    """Readable parts of a commit."""
 
     CONSISTENT = "consistent"
     CONTENT = "content inconsistent"
-    """Its index is whole, some ranges of entries are not there."""
+    """Its index is intact, but some ranges are missing."""
     INCONSISTENT = "inconsistent"
     """Its header, layout or a part of its index is lost or damaged."""
 
 
 @dataclass(frozen=True, slots=True)
 class HeadCheck:
-    """A head that a branch has or had; or, without a name, that of the log of references."""
+    """Current or former head of a branch; without a name, the head of the log of references."""
 
     branch: str
     commit: CommitId
     left: datetime | None
-    """When the branch moved on; None for what it names now."""
+    """Time at which the branch moved on; `None` for its current head."""
     state: Consistency
     why: str = ""
 
 
 def check_heads(stores: Stores, repo: Repository, progress: Progress = lambda more: None) -> Iterator[HeadCheck]:
-    """The heads of all branches, each followed by those that its record remembers, newest first; the log's last.
+    """Yield the heads of all branches, each followed by its recorded former heads, newest first; the log head is last.
 
     Lists the storage namespace once, and reads the nodes of each head.
 
     Args:
-        progress: Told how many more things were looked at.
+        progress: Called with the number of items examined since the last call.
     """
     look = begun(stores, repo, deep=False, progress=progress)
-    list(look.names.read())  # damaged records are for fsck to tell
+    list(look.names.read())  # fsck reports damaged records
     known: dict[CommitId, tuple[Consistency, str]] = {}
     for name, branch in look.names.branches.items():
         heads: list[tuple[CommitId, datetime | None]] = [(branch.commit_id, None)]
@@ -76,7 +76,7 @@ def _state(look: Inspection, folders: CommitFolders, commit: CommitId) -> tuple[
             decode_elements(found.layout.index.inline, f"commit {commit}")
     except (NotFound, CorruptData) as e:
         return Consistency.INCONSISTENT, e.message
-    # A walk of its own: what others name as well is this head's loss too.
+    # A separate walk, because a missing item damages every head that refers to it.
     walk = replace(look.walk, blobs=set(), objects=set(), unread=set())
     wrong = list(walk.index(found.layout.index, f"commit {commit}"))
     worse = [finding for finding in wrong if finding.thing is not Thing.RANGE]

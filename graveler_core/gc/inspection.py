@@ -1,7 +1,7 @@
-"""One look at a repository from branches and tags down to ranges: what is named, and what is wrong on the way.
+"""Walk over a repository from branches and tags down to ranges. It notes the reachable items and reports problems.
 
-What names a tree may change while this goes on: a compacted tree leaves its branch's record once the layout of a commit
-names what it shares with it. So branches come first, layouts later.
+The references to a tree may change during the walk. A compacted tree leaves its branch record when the layout of a
+commit refers to the parts that they share. Branches are therefore read before layouts.
 """
 
 from __future__ import annotations
@@ -11,50 +11,56 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from graveler_core.blobs.cached import CachedBlobs
+from graveler_core.blobs.port import Blobs
+from graveler_core.codec.staged_record import decode_record
 from graveler_core.committed.cache import TreeCache
-from graveler_core.gc.commits import Commits
+from graveler_core.errors import CorruptData, Kind
+from graveler_core.gc.commits import HistoryGraph
 from graveler_core.gc.contents import Contents
 from graveler_core.gc.findings import Finding, Thing, Trouble
-from graveler_core.gc.names import Names
-from graveler_core.gc.staged import Staged
+from graveler_core.gc.names import RootRecords
 from graveler_core.gc.stock import Progress, Stock, take_stock
 from graveler_core.gc.walk import Walk
+from graveler_core.kv.store import Store
 from graveler_core.model.entities import Branch, Repository
+from graveler_core.model.layers import Layer, SealedToken, SegmentLayer
 from graveler_core.records import access
 from graveler_core.records import layout as keys
+from graveler_core.segments.sorted_keys import KEY
+from graveler_core.staging import segment_layer
 from graveler_core.staging.stack import layers_of
 from graveler_core.stores import Stores
 
 _HELD_BYTES = 64 << 20
-"""What a deep check holds of ranges to find digests anew."""
+"""Maximum size of the ranges that a deep check keeps to compute digests again, in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """What is looked at, and how far that has come."""
+    """State of a check: the examined data and the progress."""
 
     stores: Stores
     repository: Repository
     deep: bool
     began: datetime
     stock: Stock
-    names: Names
-    commits: Commits
+    names: RootRecords
+    commits: HistoryGraph
     walk: Walk
     contents: Contents
     log: Contents
-    """Of the log of references, whose commits are kept apart."""
+    """Commits of the log of references, which are stored separately."""
     layers: set[str] = field(default_factory=set)
-    """Ids of the layers that were looked at."""
+    """Ids of the layers that were examined."""
 
     @property
     def blind(self) -> bool:
-        """Whether it is not known what all is reachable."""
+        """True if the set of reachable data is not completely known."""
         histories = any(contents.blind or contents.commits.blind for contents in (self.contents, self.log))
         return self.names.blind or histories or bool(self.walk.unread)
 
     def walk_all(self) -> Iterator[Finding]:
-        """All that branches and tags lead to, also what they led to only when it began, or only when it ended."""
+        """Examine everything that branches and tags reach, at the start of the walk or at its end. Yield problems."""
         yield from self.names.read()
         yield from self.commits.read_all()
         yield from self.log.commits.read_all()
@@ -67,16 +73,16 @@ class Inspection:
         yield from self.log.check_rest()
 
     def note_rest(self, since: datetime | None = None) -> Iterator[Finding]:
-        """What else is named: by commits that nothing leads to, and by layouts before they were replaced.
+        """Note the items to which unreachable commits and replaced layouts refer.
 
         Args:
-            since: Only by layouts that were replaced after this.
+            since: Consider only layouts that were replaced after this time.
 
-        Gives the commits and layouts that nothing leads to, and what of their content is damaged. A commit that is not
-        whole is no damage: who made it may have ended on the way.
+        Yields the unreachable commits and layouts, and the damage in their content. An incomplete commit is not
+        damage: its writer may have been interrupted.
         """
-        yield from self._note_rest(self.contents, "no branch and no tag leads to it", since)
-        yield from self._note_rest(self.log, "the log of references does not lead to it", since)
+        yield from self._note_rest(self.contents, "no branch or tag reaches it", since)
+        yield from self._note_rest(self.log, "the log of references does not reach it", since)
 
     def _note_rest(self, contents: Contents, why: str, since: datetime | None) -> Iterator[Finding]:
         contents.note_former(since)
@@ -85,15 +91,15 @@ class Inspection:
             yield from (finding for finding in wrong if finding.trouble is not Trouble.MISSING)
             if header.made < self.began:
                 missing = sum(finding.trouble is Trouble.MISSING for finding in wrong)
-                rest = f"; of its content {missing} are not there" if missing else ""
+                rest = f"; {missing} parts of its content are missing" if missing else ""
                 yield Finding(Trouble.UNREACHABLE, Thing.COMMIT, id, f"{why}{rest}")
         for id in contents.others:
             if contents.commits.headers.get(id) is None:
                 contents.note_other(id, since)
-                yield Finding(Trouble.UNREACHABLE, Thing.LAYOUT, id, "there is no such commit")
+                yield Finding(Trouble.UNREACHABLE, Thing.LAYOUT, id, "its commit does not exist")
 
     def _reached(self) -> Iterator[Finding]:
-        """What branches and tags lead to by themselves: headers, compacted trees, staged layers."""
+        """Note the headers, compacted trees and staged layers of branches and tags. Yield problems."""
         for head, named_by in self.names.heads():
             yield from self.commits.reach(head, named_by)
         for head, named_by in self.names.log():
@@ -104,7 +110,7 @@ class Inspection:
     def _on_branch(self, branch: Branch) -> Iterator[Finding]:
         found = list(self._of_record(branch))
         if found:
-            # Layers and trees go once their branch has moved on.
+            # Layers and trees are removed after their branch has moved.
             now = access.read(self.stores.kv, keys.branch(self.repository, branch.id))
             if now is None or now.value != branch:
                 for finding in found:
@@ -114,7 +120,7 @@ class Inspection:
         yield from found
 
     def _of_record(self, branch: Branch) -> Iterator[Finding]:
-        staged = Staged(self.stores.kv, self.walk.indexes.trees.blobs, self.deep)
+        staged = StagedInspection(self.stores.kv, self.walk.indexes.trees.blobs, self.deep)
         for layer in layers_of(branch):
             if layer.id in self.layers:
                 continue
@@ -125,17 +131,67 @@ class Inspection:
 
 
 def begun(stores: Stores, repo: Repository, *, deep: bool, progress: Progress) -> Inspection:
-    """An inspection that has taken stock, and walked nowhere."""
+    """Return an inspection that has listed the stored items, and has not examined any."""
     began = stores.clock.now()
-    # What this process holds in memory or on disk says nothing about what is stored.
+    # Caches of this process say nothing about the stored data.
     blobs = stores.blobs.at(repo.storage_namespace)
     blobs = blobs.beneath if isinstance(blobs, CachedBlobs) else blobs
     trees = replace(stores.trees(repo), blobs=blobs, cache=TreeCache(_HELD_BYTES if deep else 0), verify=deep)
     indexes = replace(stores.indexes(repo), trees=trees)
     stock = take_stock(stores.kv, blobs, repo, progress)
-    commits = Commits(stores.kv, keys.history(repo), progress)
+    commits = HistoryGraph(stores.kv, keys.history(repo), progress)
     walk = Walk(indexes, stock, progress, deep, stores.executor.map)
-    names = Names(stores.kv, repo, progress)
-    own = Commits(stores.kv, keys.internal_history(repo), progress)
+    names = RootRecords(stores.kv, repo, progress)
+    own = HistoryGraph(stores.kv, keys.internal_history(repo), progress)
     contents, log = Contents(stores.kv, commits, walk), Contents(stores.kv, own, walk)
     return Inspection(stores, repo, deep, began, stock, names, commits, walk, contents, log)
+
+
+@dataclass(frozen=True, slots=True)
+class StagedInspection:
+    """Check of the staged changes of branches."""
+
+    kv: Store
+    blobs: Blobs
+    deep: bool
+
+    def check(self, name: str, layer: Layer) -> Iterator[Finding]:
+        """Check the files of a layer of a branch, and in a deep check all its records. Yield problems."""
+        if isinstance(layer, SegmentLayer):
+            yield from self._segments(f"branch {name}", layer)
+        elif isinstance(layer, SealedToken) and self.deep:
+            for row in self.kv.scan(keys.staging(layer.token), prefix=keys.STAGED):
+                path = row.key.removeprefix(keys.STAGED).decode(errors="backslashreplace")
+                try:
+                    decode_record(path, row.value)
+                except CorruptData as e:
+                    yield Finding(Trouble.CORRUPT, Thing.LAYER, layer.id, e.message, f"branch {name}", len(row.value))
+
+    def _segments(self, named_by: str, layer: SegmentLayer) -> Iterator[Finding]:
+        try:
+            pieces = segment_layer.manifest(self.blobs, layer.id).pieces
+        except CorruptData as e:
+            yield _damaged(layer, e, named_by)
+            return
+        count = 0
+        for piece in pieces:
+            count += piece.count
+            try:
+                if self.deep:
+                    keys_there = segment_layer.read_piece(self.blobs, layer.id, piece).column(KEY)
+                    if (keys_there[0].as_py(), keys_there[-1].as_py()) != (piece.min_key, piece.max_key):
+                        why = f"{segment_layer.address(layer.id, piece.name)} contains other keys than its manifest"
+                        yield Finding(Trouble.CORRUPT, Thing.LAYER, layer.id, why, named_by)
+                elif self.blobs.head(segment_layer.address(layer.id, piece.name)) is None:
+                    why = f"{segment_layer.address(layer.id, piece.name)} is missing"
+                    yield Finding(Trouble.MISSING, Thing.LAYER, layer.id, why, named_by)
+            except CorruptData as e:
+                yield _damaged(layer, e, named_by)
+        if count != layer.count:
+            why = f"contains {count} records, but its branch states {layer.count}"
+            yield Finding(Trouble.INCONSISTENT, Thing.LAYER, layer.id, why, named_by)
+
+
+def _damaged(layer: SegmentLayer, e: CorruptData, named_by: str) -> Finding:
+    trouble = Trouble.MISSING if e.kind is Kind.CorruptLayer else Trouble.CORRUPT
+    return Finding(trouble, Thing.LAYER, layer.id, e.message, named_by)

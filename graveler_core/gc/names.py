@@ -1,4 +1,6 @@
-"""What people and flows name: branches, tags, staged layers, keys of calls; and the claim of the storage namespace."""
+"""Names from which data is reached: branches, tags, staged layers, idempotency keys; and the claim of the storage
+namespace.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +27,8 @@ R = TypeVar("R", bound=Record)
 
 
 @dataclass(slots=True)
-class Names:
-    """The records that lead to everything else, as they stood when they were read last."""
+class RootRecords:
+    """Records from which everything else is reached, as they were at the last reading."""
 
     kv: Store
     repository: Repository
@@ -34,15 +36,15 @@ class Names:
     branches: dict[str, Branch] = field(default_factory=dict)
     tags: dict[str, Tag] = field(default_factory=dict)
     listed: set[str] = field(default_factory=set)
-    """Ids of the layers that branches have, or had."""
+    """Ids of the current and former layers of branches."""
     log_head: CommitId | None = None
-    """Where the log of references stands."""
+    """Head of the log of references."""
     blind: bool = False
-    """A record could not be read: what it leads to is not known."""
+    """True if a record could not be read, so that the reachable items are not completely known."""
     _told: set[str] = field(default_factory=set)
 
     def read(self) -> Iterator[Finding]:
-        """Branches and tags, as they stand now."""
+        """Read the current branches and tags. Yield problems."""
         self.branches, self.tags = {}, {}
         yield from self._folder(keys.branches(self.repository), Thing.BRANCH, self.branches.__setitem__)
         yield from self._folder(keys.tags(self.repository), Thing.TAG, self.tags.__setitem__)
@@ -51,30 +53,30 @@ class Names:
             self.listed.update(layer.id for layer in layers_of(branch))
 
     def default_branch(self) -> Iterator[Finding]:
-        """Whether the branch is there that nobody can delete."""
+        """Yield a finding if the default branch, which cannot be deleted, does not exist."""
         name = self.repository.default_branch
         where = keys.branch(self.repository, name)
         if not self.repository.bare and self.kv.get(where.partition, where.key) is None:
-            yield Finding(Trouble.MISSING, Thing.BRANCH, name, "is not there", f"repository {self.repository.id}")
+            yield Finding(Trouble.MISSING, Thing.BRANCH, name, "is missing", f"repository {self.repository.id}")
 
     def heads(self) -> Iterator[tuple[CommitId, str]]:
-        """Commits, and what names them."""
+        """Yield the heads of branches and tags, each with a description of its reference."""
         for name, branch in self.branches.items():
             yield branch.commit_id, f"branch {name}"
         for name, tag in self.tags.items():
             yield tag.commit_id, f"tag {name}"
 
     def log(self) -> Iterator[tuple[CommitId, str]]:
-        """The newest commit of the log of references, where there is one."""
+        """Yield the newest commit of the log of references, if there is one."""
         if self.log_head is not None:
             yield self.log_head, "the log of references"
 
     def waiting(self) -> Iterator[Finding]:
-        """The events that are not in the log of references yet."""
+        """Read the events that are not in the log of references yet. Yield problems."""
         yield from self._folder(keys.pending_events(self.repository), Thing.REFERENCE_LOG, lambda name, event: None)
 
     def claim(self) -> Iterator[Finding]:
-        """Whether the storage namespace is this repository's."""
+        """Yield a finding unless this repository owns its storage namespace."""
         uri = self.repository.storage_namespace
         try:
             held = access.read(self.kv, keys.namespace_claim(uri))
@@ -88,7 +90,8 @@ class Names:
             yield Finding(Trouble.INCONSISTENT, Thing.NAMESPACE, uri, why, f"repository {self.repository.id}")
 
     def left_behind(self, before: datetime) -> Iterator[Finding]:
-        """Tokens of before a moment that hold records, wait for the cleaner, and belong to no branch."""
+        """Yield findings for tokens from before a moment that contain records, wait for the cleaner, and have no
+        branch."""
         found: dict[str, Cleanup] = {}
         yield from self._folder(keys.cleanups(self.repository), Thing.LAYER, found.__setitem__)
         for id, cleanup in found.items():
@@ -96,7 +99,7 @@ class Names:
             if id in self.listed or not isinstance(layer, SealedToken) or cleanup.since >= before:
                 continue
             if not area.is_empty(self.kv, layer.token):
-                yield Finding(Trouble.UNREACHABLE, Thing.LAYER, id, "has left its branch, and is not empty")
+                yield Finding(Trouble.UNREACHABLE, Thing.LAYER, id, "no branch lists it, but it contains records")
 
     def _log_head(self) -> Iterator[Finding]:
         try:

@@ -1,6 +1,6 @@
-"""What is stored for a repository, named or not: one listing of the namespace, one scan of the objects.
+"""Stored items of a repository, reachable or not: one listing of the namespace, and one scan of the objects.
 
-In memory is some 250 bytes a blob and 250 an object, whatever they hold.
+Memory holds about 250 bytes for each blob and for each object, independent of their size.
 """
 
 from __future__ import annotations
@@ -19,48 +19,48 @@ from graveler_core.objects.objects import decode_object
 from graveler_core.records import layout as keys
 
 CONTENT = "_graveler/"
-"""All that graveler itself keeps in a namespace; users' objects are elsewhere."""
+"""Prefix of the files that graveler itself stores in a namespace. Objects of users are elsewhere."""
 STAGING = "_graveler/staging/"
 Progress = Callable[[int], object]
-"""Told how many more things were looked at."""
+"""Function that is called with the number of items examined since the last call."""
 _ID = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
-    """What is known of a thing from a listing or a scan."""
+class StoredItem:
+    """Properties of a stored item from a listing or a scan."""
 
     size: int
-    """Bytes."""
+    """Size in bytes."""
     needed: datetime | None
-    """When somebody who needed it wrote or renewed it last; None for an object that is not what its id says."""
+    """Time of the last write or renewal; `None` for an object that does not match its id."""
 
 
 @dataclass(slots=True)
 class Stock:
-    """What there was when it was taken."""
+    """Stored items at the time of the listing."""
 
-    blobs: dict[bytes, Stored] = field(default_factory=dict)
-    """Nodes, ranges and large runs by their ids, 32 bytes each."""
-    objects: dict[bytes, Stored] = field(default_factory=dict)
-    """Small runs by their ids."""
-    staged: dict[str, Stored] = field(default_factory=dict)
-    """Files of layers by layer: bytes of all, and when the last of them was written."""
+    blobs: dict[bytes, StoredItem] = field(default_factory=dict)
+    """Nodes, ranges and large runs, by id of 32 bytes."""
+    objects: dict[bytes, StoredItem] = field(default_factory=dict)
+    """Small runs, by id."""
+    staged: dict[str, StoredItem] = field(default_factory=dict)
+    """Files of layers, by layer: their total size, and the time of the last write."""
     foreign: dict[str, int] = field(default_factory=dict)
-    """What else lies there: bytes by address."""
+    """Other files in the namespace: size in bytes by address."""
 
 
 def take_stock(kv: Store, blobs: Blobs, repo: Repository, progress: Progress) -> Stock:
-    """List and scan. Objects are hashed, as a scan reads them anyway; blobs are not read."""
+    """List the namespace and scan the objects. Objects are hashed, because the scan reads them; blobs are not read."""
     stock = Stock()
     for blob in blobs.list(CONTENT):
         name = blob.address.removeprefix(CONTENT)
         if _ID.fullmatch(name):
-            stock.blobs[bytes.fromhex(name)] = Stored(blob.size, blob.mtime)
+            stock.blobs[bytes.fromhex(name)] = StoredItem(blob.size, blob.mtime)
         elif blob.address.startswith(STAGING):
             layer = blob.address.removeprefix(STAGING).split("/")[0]
-            held = stock.staged.get(layer, Stored(0, blob.mtime))
-            stock.staged[layer] = Stored(held.size + blob.size, max(held.needed or blob.mtime, blob.mtime))
+            held = stock.staged.get(layer, StoredItem(0, blob.mtime))
+            stock.staged[layer] = StoredItem(held.size + blob.size, max(held.needed or blob.mtime, blob.mtime))
         else:
             stock.foreign[blob.address] = blob.size
         progress(1)
@@ -68,7 +68,7 @@ def take_stock(kv: Store, blobs: Blobs, repo: Repository, progress: Progress) ->
         for row in kv.scan(partition, prefix=keys.OBJECTS):
             name = row.key.removeprefix(keys.OBJECTS).decode(errors="replace")
             if _ID.fullmatch(name):
-                stock.objects[bytes.fromhex(name)] = Stored(len(row.value), _needed(row.value, ObjectId(name)))
+                stock.objects[bytes.fromhex(name)] = StoredItem(len(row.value), _needed(row.value, ObjectId(name)))
             progress(1)
     return stock
 

@@ -1,30 +1,34 @@
-"""Deleting what nothing names and nobody is about to name. Commits stay, whatever leads to them: who knows an id may
-read it, and how long history is kept is for people to say. So what is named is: what the layout of any commit names;
-what a layout named that was replaced within the grace; the compacted trees of branches. Staged layers are left to the
-cleaner, for as long as they have a cleanup record.
+"""Deletion of unreachable data. Commits are never deleted: a reader may know any commit id, and the user decides how
+long history is kept. Reachable data is therefore: everything that the layout of any commit names; everything that a
+layout named which was replaced within the grace period; and the compacted trees of branches. Staged layers with a
+cleanup record are left to the cleaner.
 
-1. Stock (`gc.stock`): what there is. Only that is ever deleted.
-2. Marks (`gc.inspection`): branches before layouts, since what a compacted tree shares with the commit that takes it is
-   in that commit's layout before it leaves the branch. Damage on the way ends the sweep: nobody knows what it led to.
-3. Objects that are old and unmarked, each only in the very state that was old: who is about to name it writes it anew.
-4. Blobs that are old and unmarked, in batches. A batch holds the register that renewals hold too, looks at the age of
-   each blob once more, and deletes what is still old: `objects.kept_blobs` says why whoever finds a blob stored
-   already, and is about to name it, is safe. The repository is read again before each batch.
-5. Files of layers that are old, on no branch, and in no cleanup record that is read after they were listed: what
-   somebody wrote who did not know that the cleaner had dropped the layer. The record stands before the first file and
-   until nobody can list the layer any more (`engine.cleaning.live`): so nobody ever will.
+1. Stock (`gc.stock`): list the stored items. Only listed items are deleted.
+2. Marks (`gc.inspection`): mark reachable items. Branches are read before layouts, because data that a compacted
+tree shares with the commit that takes it is in that commit's layout before it leaves the branch. Damage ends the
+sweep, because it is unknown which items the damaged item named.
+3. Objects: delete those that are old and unmarked, each only in the state in which it was old. A writer that is
+about to name an object writes it again.
+4. Blobs: delete those that are old and unmarked, in batches. A batch holds the register that renewals also hold,
+reads the age of each blob again, and deletes those that are still old. `objects.kept_blobs` explains why a writer
+that finds a stored blob and is about to name it is safe. The repository is read again before each batch.
+5. Files of layers: delete those that are old, on no branch, and in no cleanup record that is read after the listing.
+Their writer did not know that the cleaner had dropped the layer. The cleanup record exists from before the first
+file until the layer cannot be listed any more (`engine.cleaning.live`), so such a layer is never listed again.
 
-Why nothing is lost that will be named. A build writes its layout within the grace after it began. What it wrote, or
-found and renewed, is young until then, and marked from then on. What it took over from the layout it began with is
-marked by that layout: or, if that was replaced meanwhile or an hour before (that long it may be cached), by what the
-replacement keeps. What it took over from a compacted tree is marked by the branch, or else its swap fails.
+Proof that the sweep does not delete data that will be named: A build writes its layout within the grace period after
+its start. Data that it wrote, or found and renewed, is young until then, and marked from then on. Data from the
+layout that it started with is marked by that layout. If that layout was replaced concurrently, or within the hour
+for which it may be cached, the data is marked by the replacement, which keeps it. Data from a compacted tree is
+marked by the branch; otherwise the build's swap fails.
 
-So the grace must be longer than the two longest builds (one that replaces a layout, another that began before it did),
-a cached layout's hour and the difference of the clocks together; less than a day is refused unless nobody else is at
-work. How long the sweep takes does not matter: what it takes for old was old when it began.
+The grace period must therefore exceed the sum of the two longest builds (one that replaces a layout, another that
+began before), the hour of a cached layout, and the difference of the clocks. Less than a day is refused unless no
+other process works on the repository. The duration of the sweep does not matter: items that it considers old were
+old at its start.
 
-A crash leaves the register held, for a minute, and what was not deleted yet to the next sweep. Two sweeps take turns by
-the register; the later one finds young what somebody made anew after the first had deleted it.
+After a crash the register remains held for a minute, and the next sweep deletes the rest. Two sweeps take turns with
+the register; the later one finds items young that were created again after the first one had deleted them.
 """
 
 from __future__ import annotations
@@ -56,26 +60,26 @@ from graveler_core.stores import Stores
 
 GRACE = timedelta(days=7)
 LEAST_GRACE = timedelta(days=1)
-"""Less is for repositories at rest."""
+"""A shorter grace period requires that no other process works on the repository."""
 _LEADING = (Thing.NAMESPACE, Thing.BRANCH, Thing.TAG, Thing.REFERENCE_LOG, Thing.COMMIT, Thing.LAYOUT, Thing.NODE)
-"""What leads to other things."""
+"""Kinds of resources that name other resources."""
 BATCH = 100
-"""Blobs that are deleted while the register is held: few enough to be done within half of its time."""
+"""Number of blobs that are deleted while the register is held. The deletion takes less than half of its lease."""
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """What a sweep may do."""
+class SweepPlan:
+    """Options of a sweep."""
 
     grace: timedelta = GRACE
     dry_run: bool = False
-    """Say what would be deleted."""
+    """Only report what would be deleted."""
     limit: int | None = None
-    """Delete at most so many things."""
+    """Maximum number of items to delete."""
     alone: bool = False
-    """Nobody else is at work on the repository: any grace will do."""
+    """True asserts that no other process works on the repository. Any grace period is then allowed."""
     uploads: bool = False
-    """Delete what dead jobs have stored of users' data, too (`gc.uploads`)."""
+    """Also delete user data that failed jobs have stored (`gc.uploads`)."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.grace, timedelta):
@@ -84,41 +88,41 @@ class Plan:
             raise InvalidInput(f"sweep: grace {self.grace} and limit {self.limit} must not be negative")
         if self.grace < LEAST_GRACE and not self.alone:
             raise InvalidInput(
-                f"sweep: a grace of {self.grace} is shorter than {LEAST_GRACE}, in which somebody may be about to name "
-                "what nothing names yet; only if nobody else is at work on the repository"
+                f"sweep: grace {self.grace} is shorter than {LEAST_GRACE}, so other processes may need data to which "
+                "nothing refers yet; set alone if no other process uses the repository"
             )
 
 
 @dataclass(slots=True)
 class Swept:
-    """What a sweep did, or would do."""
+    """Result of a sweep, or the expected result of a dry run."""
 
     dry_run: bool
     objects: int = 0
-    """Objects deleted, of the key-value store."""
+    """Number of objects deleted from the key-value store."""
     blobs: int = 0
-    """Blobs deleted; the files of a layer count as one."""
+    """Number of blobs deleted; the files of a layer count as one."""
     size: int = 0
-    """Bytes of both."""
+    """Total size of both in bytes."""
     young: int = 0
-    """Things that nothing names, left for they are younger than the grace."""
+    """Number of unreferenced items that were kept because they are younger than the grace period."""
     renewed: int = 0
-    """Left for somebody needed them while the sweep was under way."""
+    """Number of items that were kept because a process needed them during the sweep."""
     rest: int = 0
-    """Left for the limit was reached, or the register was held for too long."""
+    """Number of items left because the limit was reached, or the register was held for too long."""
     unreadable: int = 0
-    """Objects that nothing names, left for they are damaged: their age is not known."""
+    """Number of unreferenced objects that were kept because they are damaged, so that their age is unknown."""
     uploads: int = 0
-    """Uploads of dead jobs whose files were deleted, which count as blobs."""
+    """Number of uploads of failed jobs whose files were deleted. The files count as blobs."""
 
 
 class _Fate(Enum):
-    """What became of a blob of a batch."""
+    """Outcome for a blob of a batch."""
 
     DELETED = 1
     RENEWED = 2
     GONE = 3
-    """Somebody else deleted it."""
+    """Another process deleted it."""
     LATE = 4
     """The register was held for too long already."""
 
@@ -127,35 +131,35 @@ class _Fate(Enum):
 class _Sweep:
     stores: Stores
     repository: Repository
-    plan: Plan
+    plan: SweepPlan
     began: datetime
     done: Swept
     left: int
-    """How many more may be deleted."""
+    """Number of items that may still be deleted."""
 
     @property
     def cutoff(self) -> datetime:
-        """What was needed later is spared."""
+        """Time limit of the sweep: items that were needed later are kept."""
         return self.began - min(self.plan.grace, self.began - datetime.min.replace(tzinfo=UTC))
 
 
 def sweep(
-    stores: Stores, repo: Repository, plan: Plan | None = None, *, progress: Progress = lambda more: None
+    stores: Stores, repo: Repository, plan: SweepPlan | None = None, *, progress: Progress = lambda more: None
 ) -> Swept:
-    """Delete what nothing names and is older than the grace.
+    """Delete unreferenced items that are older than the grace period.
 
     Args:
-        progress: Told how many more things were looked at.
+        progress: Called with the number of items examined since the last call.
 
     Raises:
-        CorruptData: something is damaged that others hang on; nothing was deleted.
-        InvalidInput: the repository is bare: what is to be restored into it is not known.
-        NotFound: the repository was deleted.
-        SlowDown, Unavailable, OutcomeUnknown: part of it may be deleted; sweep again.
+        CorruptData: An item that refers to others is damaged; nothing was deleted.
+        InvalidInput: The repository is bare, so it is unknown which items a restoration will need.
+        NotFound: The repository was deleted. SlowDown, Unavailable, OutcomeUnknown: Some items may be deleted; sweep
+            again.
     """
     if repo.bare:
-        raise InvalidInput(f"sweep: repository {repo.id!r} is bare, so nothing says yet what is needed")
-    plan = plan or Plan()
+        raise InvalidInput(f"sweep: repository {repo.id!r} is bare, so it is unknown which objects are needed")
+    plan = plan or SweepPlan()
     began = stores.clock.now()
     most = plan.limit if plan.limit is not None else sys.maxsize
     work = _Sweep(stores, repo, plan, began, Swept(plan.dry_run), most)
@@ -191,7 +195,7 @@ def _objects(work: _Sweep, look: Inspection) -> None:
 
 
 def _delete_object(work: _Sweep, id: ObjectId) -> bool:
-    """Delete it in the state in which nobody has needed it since the cutoff."""
+    """Delete an object in the state in which it was last needed before the cutoff."""
     partition, key = keys.stored_object(work.repository, id)
     held = work.stores.kv.get(partition, key)
     if held is None or decode_object(held.value, id)[1] > work.cutoff:
@@ -225,7 +229,7 @@ def _old_blobs(work: _Sweep, look: Inspection) -> Iterator[ObjectId]:
 
 
 def _deleted(work: _Sweep, batch: Sequence[ObjectId]) -> list[ObjectId]:
-    """Delete a batch; gives what was deleted of it."""
+    """Delete a batch. Return the ids of the deleted blobs."""
     stores, repo = work.stores, work.repository
     if repositories.get(stores.kv, stores.clock, stores.ids, repo.id).uid != repo.uid:
         repositories.usable(repo.id, None)
@@ -237,7 +241,7 @@ def _deleted(work: _Sweep, batch: Sequence[ObjectId]) -> list[ObjectId]:
 
 
 def _layers(work: _Sweep, look: Inspection) -> None:
-    """Files of layers that were dropped before they were written."""
+    """Delete the files of layers that were dropped before the files were written."""
     unlisted = [(LayerId(id), files) for id, files in look.stock.staged.items() if id not in look.names.listed]
     old = [(id, files) for id, files in unlisted if files.needed is None or files.needed <= work.cutoff]
     records = access.read_many(work.stores.kv, [keys.cleanup(work.repository, id) for id, _ in old]) if old else []
@@ -279,8 +283,8 @@ def _uploads(work: _Sweep) -> None:
 
 def _refused(repo: Repository, finding: Finding) -> CorruptData:
     return CorruptData(
-        f"repository {repo.id!r}: {finding.thing} {finding.id}: {finding.why}; nothing was deleted, for it is not "
-        "known what all is needed",
+        f"repository {repo.id!r}: {finding.thing} {finding.id}: {finding.why}; nothing was deleted, because it is "
+        "unknown which objects are needed",
         kind=Kind.CorruptRecord,
         thing=finding.thing.value,
         id=finding.id,

@@ -1,7 +1,7 @@
-"""Deleting what dead jobs have stored of users' data: uploads that are older than the grace (`objects.uploads`).
+"""Deletion of user data that failed jobs have stored: uploads that are older than the grace period (`objects.uploads`).
 
-Only what graveler itself has named, below the prefix of an upload that was written down, and that no entry has ever
-named: no entry is read for it. What lies beside is left alone, also what an upload before this one has left.
+Only objects below the prefix of a recorded upload are deleted, whose names graveler has chosen and to which no entry
+has ever referred. No entry needs to be read for that. All other objects are kept.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from graveler_core.records import layout as keys
 
 @dataclass(slots=True)
 class Purged:
-    """What became of the uploads that were looked at."""
+    """Outcomes for the examined uploads."""
 
     uploads: int = 0
-    """Given up, their objects deleted."""
+    """Number of uploads that were given up and whose objects were deleted."""
     blobs: int = 0
     size: int = 0
-    """Bytes."""
+    """Size of the deleted objects in bytes."""
     young: int = 0
     rest: int = 0
-    """Left for the limit was reached."""
+    """Number of uploads left because the limit was reached."""
 
 
 def purge(uploads: Uploads, cutoff: datetime, most: int, *, dry_run: bool) -> Purged:
     """Delete the objects of uploads that did not change since `cutoff`, until at least `most` of them are deleted.
 
     Raises:
-        SlowDown, Unavailable, OutcomeUnknown: part of it may be deleted; purge again.
+        SlowDown, Unavailable, OutcomeUnknown: Some objects may be deleted; purge again.
     """
     done = Purged()
 
@@ -45,7 +45,7 @@ def purge(uploads: Uploads, cutoff: datetime, most: int, *, dry_run: bool) -> Pu
     for id, held in uploads.standing():
         old = held.value.since <= cutoff
         if held.value.state is UploadState.NAMING:
-            if old and not dry_run:  # they may be named
+            if old and not dry_run:  # entries may refer to them
                 access.remove(uploads.kv, keys.uploads(uploads.repository).at(id), held)
             continue
         if not old and held.value.state is UploadState.UPLOADING:

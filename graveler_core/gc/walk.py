@@ -1,8 +1,8 @@
-"""From an index down to its runs, nodes and ranges: what is named is noted, what is wrong is told.
+"""Walk from an index down to its runs, nodes and ranges. It notes the items, and reports problems.
 
-Each thing is looked at once, whatever number of commits share it. In memory are the ids of what was named, some 150
-bytes each, and one node. Shallow, a node is read and hashed, and of ranges and runs it is asked whether they are there;
-deep, they are read and hashed too.
+Each item is examined once, even if many commits share it. Memory holds the ids of the items, about 150 bytes for each,
+and one node. A shallow walk reads and hashes nodes, and checks that ranges and runs exist. A deep walk also reads and
+hashes ranges and runs.
 """
 
 from __future__ import annotations
@@ -15,32 +15,32 @@ from graveler_core.codec.elements import decode_elements
 from graveler_core.committed.apply import Mapper
 from graveler_core.committed.index.indexes import Indexes
 from graveler_core.committed.index.layers import RUN_TAG
-from graveler_core.committed.node import Node, Row, decode
+from graveler_core.committed.node import Node, NodeRow, decode
 from graveler_core.committed.trees import address, range_id, range_row
 from graveler_core.errors import CorruptData, NotFound
 from graveler_core.gc.findings import Finding, Thing, Trouble
 from graveler_core.gc.stock import Progress, Stock
 from graveler_core.model.entry import ENTRY_SCHEMA, RECORD_SCHEMA
 from graveler_core.model.ids import MetarangeId
-from graveler_core.model.index import Index, Place, Run
+from graveler_core.model.index import Index, Run, RunLocation
 from graveler_core.records import layout as keys
 from graveler_core.segments import format as segment_format
 
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A node or range to look at: how it is named, and by what."""
+    """A node or range to examine, with the reference to it."""
 
     id: str
     named_by: str
-    row: Row | None = None
-    """None for a root."""
+    row: NodeRow | None = None
+    """`None` for a root."""
     level: int | None = None
 
 
 @dataclass(slots=True)
 class Walk:
-    """One walk over many indexes. `Unavailable` and `SlowDown` of a store end it; nothing that is stored does."""
+    """A walk over many indexes. `Unavailable` and `SlowDown` of a store end it; damaged data does not."""
 
     indexes: Indexes
     stock: Stock
@@ -48,20 +48,20 @@ class Walk:
     deep: bool = False
     mapper: Mapper = map
     blobs: set[bytes] = field(default_factory=set)
-    """Ids of the nodes, ranges and large runs that were named."""
+    """Ids of the nodes, ranges and large runs found so far."""
     objects: set[bytes] = field(default_factory=set)
-    """Ids of the small runs that were named."""
+    """Ids of the small runs found so far."""
     unread: set[str] = field(default_factory=set)
-    """Ids of the nodes that could not be read: what they name is not known."""
+    """Ids of the nodes that could not be read, so that their children are unknown."""
 
     def index(self, index: Index, named_by: str) -> Iterator[Finding]:
-        """All that an index names."""
+        """Examine everything to which an index refers. Yield problems."""
         for run in index.runs:
             yield from self._run(run, named_by)
         yield from self.metarange(index.metarange_id, named_by)
 
     def metarange(self, root: MetarangeId, named_by: str) -> Iterator[Finding]:
-        """A tree."""
+        """Examine a tree. Yield problems."""
         ahead = [Named(root, named_by)]
         while ahead:
             named = ahead.pop()
@@ -79,7 +79,7 @@ class Walk:
                 yield from self._ranges(new)
 
     def forget(self, finding: Finding) -> None:
-        """What was found is out of date: look again where it is named again."""
+        """Forget an outdated finding, so that the item is read again at the next reference to it."""
         for named in (self.blobs, self.objects):
             named.discard(bytes.fromhex(finding.id))
         self.unread.discard(finding.id)
@@ -108,7 +108,7 @@ class Walk:
         return node, wrong
 
     def _ranges(self, places: list[Named]) -> Iterator[Finding]:
-        """Ranges that are named for the first time."""
+        """Examine ranges, except those that were examined before. Yield problems."""
         if self.deep:
             yield from _each(self.mapper(self._read_range, places))
             return
@@ -121,7 +121,7 @@ class Walk:
         try:
             entries = segment_format.decode(self.indexes.trees.blobs.read(name), ENTRY_SCHEMA, name)
             if range_id(entries) != named.id:
-                return [_corrupt(Thing.RANGE, named, "holds other entries than its id says")]
+                return [_corrupt(Thing.RANGE, named, "its content does not match its id")]
         except NotFound:
             return [_missing(Thing.RANGE, named)]
         except CorruptData as e:
@@ -130,7 +130,7 @@ class Walk:
 
     def _run(self, run: Run, named_by: str) -> Iterator[Finding]:
         named = Named(run.id, named_by)
-        if run.place is Place.OBJECT:
+        if run.place is RunLocation.OBJECT:
             if self._first_time(self.objects, run.id):
                 yield from self._object_run(run, named)
         elif self._first_time(self.blobs, run.id):
@@ -166,12 +166,12 @@ class Walk:
         content = ContentHash(RUN_TAG, RECORD_SCHEMA)
         content.update(records)
         if content.hexdigest() != run.id:
-            yield _corrupt(Thing.RUN, named, "holds other elements than its id says")
+            yield _corrupt(Thing.RUN, named, "its content does not match its id")
         elif records.num_rows != run.elements:
             yield _inconsistent(Thing.RUN, named)
 
     def _gone(self, id: str) -> bool:
-        """Whether what no listing showed is not there: it may have been made since."""
+        """Return `True` if an item that the listing did not contain does not exist. It may have been created since."""
         return self.indexes.trees.blobs.head(address(id)) is None
 
 
@@ -181,7 +181,7 @@ def _each(found: Iterable[list[Finding]]) -> Iterator[Finding]:
 
 
 def _missing(thing: Thing, named: Named) -> Finding:
-    return Finding(Trouble.MISSING, thing, named.id, "is not there", named.named_by)
+    return Finding(Trouble.MISSING, thing, named.id, "is missing", named.named_by)
 
 
 def _corrupt(thing: Thing, named: Named, why: CorruptData | str) -> Finding:
@@ -190,5 +190,5 @@ def _corrupt(thing: Thing, named: Named, why: CorruptData | str) -> Finding:
 
 
 def _inconsistent(thing: Thing, named: Named) -> Finding:
-    why = "holds other keys or counts than it is named with"
+    why = "its keys or counts differ from the reference to it"
     return Finding(Trouble.INCONSISTENT, thing, named.id, why, named.named_by)

@@ -1,1 +1,1 @@
-"""Who may: users, groups and policies on the key-value store, and the pure evaluation of requests."""
+"""Access control: users, groups and policies in the key-value store, and the evaluation of requests."""

@@ -1,7 +1,7 @@
-"""Conditions of a statement: what a request must say of its circumstances for the statement to fit. Pure.
+"""Conditions of a statement, as pure functions of the context of a request.
 
-All operators and all keys of a statement must hold. Of the values of a key one must fit, for the operators with "Not"
-none may. What a request does not say holds for these, and for no other.
+All operators and all keys of a statement must match. A key matches if one of its values matches; with a "Not" operator,
+it matches if none does. If the request has no value for a key, "Not" operators match and all others do not.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _NEGATIVE = frozenset((Operator.STRING_NOT_EQUALS, Operator.STRING_NOT_LIKE))
 
 
 def conditions(of: Conditions) -> tuple[Condition, ...]:
-    """The conditions, made ready once; all of them must hold."""
+    """Compile the conditions of a statement. All of the returned functions must return true."""
     return tuple(_condition(operator, key, values) for operator, keys in of.items() for key, values in keys.items())
 
 

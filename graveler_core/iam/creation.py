@@ -1,9 +1,9 @@
-"""Creating users, groups and policies, and changing policies.
+"""Creation of users, groups and policies, and changes of policies.
 
-✓ One swap: the record, under a name at which none stands. A crash before it leaves nothing, after it nothing to do.
-It is sent once: a request that came late could bring back what was deleted meanwhile. Where a deletion of the name
-has begun, this goes on with it and creates afterwards; the new uid keeps apart what is still under way for the old
-one.
+Each creation is one compare-and-swap of a record under a name that has none. A crash before it leaves nothing, and
+after it nothing remains to be done. The request is sent only once, because a delayed second request could restore an
+entity that was deleted meanwhile. If a deletion of the name has started, the creation completes it first. The new
+entity has a new uid, so requests that still belong to the old entity cannot affect it.
 """
 
 from __future__ import annotations
@@ -25,12 +25,20 @@ E = TypeVar("E", bound=Entity)
 
 
 def create_user(kv: Store, clock: Clock, ids: IdSource, name: UserId) -> User:
-    """Create a user. Raises `NotUnique` (`UserExists`)."""
+    """Create a user.
+
+    Raises:
+        NotUnique: A user with this name exists (`UserExists`).
+    """
     return _create(kv, USERS, User(id=name, uid=EntityUid(ids.fresh()), creation_date=clock.now()))
 
 
 def create_group(kv: Store, clock: Clock, ids: IdSource, name: GroupId) -> Group:
-    """Create a group. Raises `NotUnique` (`GroupExists`)."""
+    """Create a group.
+
+    Raises:
+        NotUnique: A group with this name exists (`GroupExists`).
+    """
     return _create(kv, GROUPS, Group(id=name, uid=EntityUid(ids.fresh()), creation_date=clock.now()))
 
 
@@ -38,11 +46,18 @@ def create_policy(kv: Store, clock: Clock, ids: IdSource, name: PolicyId, statem
     """Create a policy.
 
     Args:
-        statements: As in a policy's document, or `Statement`s.
+        kv: Key-value store.
+        clock: Source of the creation date.
+        ids: Source of the uid.
+        name: Name of the policy.
+        statements: Statements as in a policy document, or `Statement` values.
+
+    Returns:
+        The policy.
 
     Raises:
-        InvalidInput: a statement breaks a rule of `model.policy_document`.
-        NotUnique: (`PolicyExists`) one bears the name.
+        InvalidInput: A statement breaks a rule of `model.policy_document`.
+        NotUnique: A policy with this name exists (`PolicyExists`).
     """
     policy = Policy(
         id=name,
@@ -55,11 +70,20 @@ def create_policy(kv: Store, clock: Clock, ids: IdSource, name: PolicyId, statem
 
 
 def update_policy(kv: Store, ids: IdSource, name: PolicyId, statements: Sequence[object]) -> Policy:
-    """Put other statements in the place of a policy's, in one swap ✓. Who has the policy keeps it.
+    """Replace the statements of a policy in one compare-and-swap. Attachments stay.
+
+    Args:
+        kv: Key-value store.
+        ids: Source of the nonce.
+        name: Name of the policy.
+        statements: The new statements.
+
+    Returns:
+        The changed policy.
 
     Raises:
-        InvalidInput: a statement breaks a rule of `model.policy_document`.
-        NotFound: there is no such policy.
+        InvalidInput: A statement breaks a rule of `model.policy_document`.
+        NotFound: The policy does not exist.
     """
     checked = parse_statements(name, statements)
     for _ in range(ATTEMPTS):
@@ -89,6 +113,6 @@ def _create(kv: Store, kind: EntityKind[E], record: E) -> E:
         if held is None:
             continue
         if held.value.active:
-            raise NotUnique(f"{kind.word} {record.id!r} exists already", kind=kind.taken, name=record.id)
+            raise NotUnique(f"{kind.word} {record.id!r} already exists", kind=kind.taken, name=record.id)
         complete(kv, kind, held)
     raise contended(f"{kind.word} {record.id!r}")

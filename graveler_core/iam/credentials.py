@@ -1,13 +1,13 @@
 """Credentials: access keys of users, each with a secret that is shown once.
 
-    create   user active → key that lists it → credential ✓ → user active still?
-    delete   credential ✓ → key that lists it
+    create   user is active → listing key → credential ✓ → is the user still active?
+    delete   credential ✓ → listing key
 
-The credential's own record decides: with it somebody can authenticate, while its user is active under the uid that it
-bears. The listing key is written before and removed after it, so each credential is listed; a crash between leaves a
-key that is not shown. Against a deletion of the user, as in `relations`: if the user is not there any more at the
-end, both are taken back, and what a crash leaves is out of use by the uid. An access key is drawn anew each time, so
-nothing that comes late brings a deleted credential back: it is sent once.
+The record of the credential decides: while it exists and its user is active with the same uid, it can be used to
+authenticate. The listing key is written before the record and removed after it, so every credential is listed. A crash
+between the two leaves a listing key that is not shown. If the user was deleted during the creation, both are removed
+again; what a crash leaves is unusable, because the uid is not active. Each creation draws a new access key and sends
+its request only once, so a delayed request never restores a deleted credential.
 """
 
 from __future__ import annotations
@@ -29,11 +29,14 @@ _PAGE = 100
 
 
 def create_credential(kv: Store, clock: Clock, ids: IdSource, user: UserId) -> NewCredential:
-    """Create a credential. Its secret is in the answer, and nowhere else.
+    """Create a credential for a user.
+
+    Returns:
+        The credential with its secret, which is not stored.
 
     Raises:
-        NotFound: there is no such user.
-        OutcomeUnknown: there may be a credential now whose secret nobody knows; the user's listing shows it.
+        NotFound: The user does not exist.
+        OutcomeUnknown: A credential with an unknown secret may exist; the listing of the user shows it.
     """
     uid = get(kv, USERS, user).uid
     secret = hashing.draw()
@@ -55,7 +58,11 @@ def create_credential(kv: Store, clock: Clock, ids: IdSource, user: UserId) -> N
 
 
 def delete_credential(kv: Store, user: UserId, access_key: AccessKeyId) -> None:
-    """Delete a credential: nobody authenticates with it any more. Raises `NotFound` where the user has none such."""
+    """Delete a credential, so that it can no longer be used to authenticate.
+
+    Raises:
+        NotFound: The user has no such credential.
+    """
     listing = access.read(kv, keys.user_credential(user, access_key))
     made = access.read(kv, keys.credential(access_key))
     if made is not None and made.value.user != user:
@@ -71,7 +78,11 @@ def delete_credential(kv: Store, user: UserId, access_key: AccessKeyId) -> None:
 
 
 def credentials_of(kv: Store, user: UserId, *, prefix: str = "", after: str = "") -> Iterator[UserCredential]:
-    """The credentials of a user in order of their access keys, lazily. Raises `NotFound` at the first."""
+    """Yield the credentials of a user, in the order of their access keys.
+
+    Raises:
+        NotFound: The user does not exist. Raised with the first item.
+    """
     uid = get(kv, USERS, user).uid
     base = keys.of(user)
     rows = access.scan(kv, keys.USER_CREDENTIALS, prefix=base + prefix, after=base + after if after else "")

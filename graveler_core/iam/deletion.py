@@ -1,19 +1,20 @@
-"""Deleting a user, a group or a policy. Source: seed 003: "secondary indices need to be pruned first".
+"""Deletion of users, groups and policies. Source: seed 003: "secondary indices need to be pruned first".
 
-    1. the record becomes `deleting` ✓       from here on it grants nothing, and no relation with it can be added
-    2. every key is removed that names it     memberships, attachments, credentials
-    3. the record is removed, as it was read ✓   its name is free
+    1. set the record to `deleting` ✓         from here on it grants nothing, and no new relation can refer to it
+    2. remove every key that refers to it     memberships, attachments, credentials
+    3. remove the record, as it was read ✓    the name is free
 
-A crash after 1 or within 2 leaves a name that is taken and grants nothing; the next deletion, or creation, of the
-name goes on from there, and several may at once. Nothing is lost by a crash after 3.
+After a crash between 1 and 3, the name is taken and grants nothing. The next deletion or creation with the same name
+continues from there. Several processes may do so at once.
 
-Who adds a relation meanwhile reads the records of both sides before and after it writes (`relations`). Either it
-ended before 1, then 2 finds its key, as a scan yields what stood when it began; or it finds out, and takes its key
-back. If it dies before, or its request arrives late, the key stays: it bears a uid that never comes back, so it
-grants nothing, is not shown, and is overwritten by the next relation of these names or removed by the next deletion
-of one of them.
+A process that adds a relation at the same time reads the records of both sides before and after it writes (see
+`relations`). If it ends before step 1, step 2 finds its key, because a scan returns everything that existed when it
+began. Otherwise it notices the deletion and removes its key again. If it dies first, or its request arrives late, the
+key stays. It contains a uid that is never used again, so it grants nothing and is not listed. The next relation with
+the same names overwrites it, or the next deletion of one of the names removes it.
 
-Who prunes late, when the name is in use anew, removes keys of its own uid alone, and each only as it was read.
+A process that removes keys late, when the name is in use again, removes only keys with its own uid, exactly as they
+were read.
 """
 
 from __future__ import annotations
@@ -34,31 +35,45 @@ from graveler_core.records.location import Folder, Location
 
 E = TypeVar("E", bound=Entity)
 Named = tuple[EntityUid, Location[Any], Held[Any]]
-"""A key that names an entity: with this uid, here, as read."""
+"""Key that refers to an entity: the uid in it, its location, and the record as read."""
 _TOGETHER = 100
-"""Keys that are removed in one step, where the store can."""
+"""Number of keys that are removed in one step, if the store supports it."""
 
 
 def delete_user(kv: Store, user: UserId) -> None:
-    """Delete a user with its credentials, memberships and attachments. Raises `NotFound`."""
+    """Delete a user with all credentials, memberships and attachments.
+
+    Raises:
+        NotFound: The user does not exist.
+    """
     _delete(kv, USERS, user)
 
 
 def delete_group(kv: Store, group: GroupId) -> None:
-    """Delete a group. Its members stay. Raises `NotFound`."""
+    """Delete a group. Its members stay.
+
+    Raises:
+        NotFound: The group does not exist.
+    """
     _delete(kv, GROUPS, group)
 
 
 def delete_policy(kv: Store, policy: PolicyId) -> None:
-    """Delete a policy, whoever has it. Raises `NotFound`."""
+    """Delete a policy and its attachments.
+
+    Raises:
+        NotFound: The policy does not exist.
+    """
     _delete(kv, POLICIES, policy)
 
 
 def complete(kv: Store, kind: EntityKind[E], held: Held[E]) -> None:
-    """Prune what names an entity whose deletion has begun, and remove its record: steps 2 and 3."""
+    """Complete a deletion that has started: remove the keys that refer to the entity, then its record (steps 2 and
+    3).
+    """
     where = kind.at(held.value.id)
     named = list(_naming(kv, kind, held.value.id))
-    # While the record stands, no other uid is the name's present one, nor was it when the keys were read.
+    # While the record is unchanged, no other uid is in use under this name, nor was one when the keys were read.
     standing = access.read(kv, where) == held
     doomed = ((at, key) for uid, at, key in named if standing or uid == held.value.uid)
     while some := list(islice(doomed, _TOGETHER)):
@@ -92,13 +107,13 @@ def _begun(kv: Store, kind: EntityKind[E], held: Held[E]) -> Held[E]:
 
 
 def _naming(kv: Store, kind: EntityKind[E], name: str) -> Iterator[Named]:
-    """All keys that name an entity, but its own record."""
+    """Yield all keys that refer to an entity, except its own record."""
     for folder, side in _SIDES[kind.word]:
         for key, held in access.scan(kv, folder, prefix="" if side else keys.of(name)):
             if not side or key.partition("/")[2] == name:
                 yield held.value.uids[side], folder.at(key), held
     if kind.word == USERS.word:
-        # All of them: of a creation that crashed, the key that would lead there may be gone.
+        # Scan all credentials: after a creation that crashed, the listing key may be missing.
         for key, credential in access.scan(kv, keys.CREDENTIALS):
             if credential.value.user == name:
                 yield credential.value.user_uid, keys.CREDENTIALS.at(key), credential
@@ -109,4 +124,4 @@ _SIDES: Final[dict[str, list[tuple[Folder[Any], int]]]] = {
     GROUPS.word: [(keys.GROUP_POLICIES, 0), (keys.MEMBERSHIPS, 1)],
     POLICIES.word: [(keys.USER_POLICIES, 1), (keys.GROUP_POLICIES, 1)],
 }
-"""Where an entity is named, and as which side."""
+"""Folders of keys that refer to an entity, and the side of the relation that it is."""

@@ -1,9 +1,10 @@
-"""The policies that hold for a user: its own, and those of its groups. What is not active on all sides counts for
-nothing.
+"""Effective policies of a user: those attached to the user and to the user's groups. A relation counts only if all of
+its sides are active.
 
-Many keys are read one after the other, while others change them. A policy that denies could be missed while it is
-moved from one group to another. So all is read twice, and again until two readings in a row agree: no record is ever
-equal to an earlier one, so all that was read then stood together at the moment between both.
+The keys are read one after the other while other processes may change them. A denying policy could be missed while it
+is moved from one group to another. Therefore everything is read twice, and again until two consecutive readings are
+equal. No record is ever equal to an earlier one, so the readings are equal only if all records existed at the moment
+between them.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ R = TypeVar("R", Membership, Attachment)
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What one pass found, in the order of keys."""
+    """Result of one pass, in the order of the keys."""
 
     user: User | None
     memberships: tuple[Membership, ...] = ()
@@ -36,13 +37,19 @@ class Reading:
 
 
 def effective_policies(kv: Store, user: UserId, credential: Credential | None = None) -> tuple[Policy, ...] | None:
-    """The policies of a user, each once, in order of their names; None where the user is not there.
+    """Return the policies of a user, without duplicates, ordered by name.
 
     Args:
-        credential: With which the user authenticated; None also where it is not there any more, or not of this user.
+        kv: Key-value store.
+        user: Name of the user.
+        credential: Credential with which the user authenticated, if any.
+
+    Returns:
+        The policies, or `None` if the user does not exist, or the credential does not exist or belongs to another
+        user.
 
     Raises:
-        SlowDown: (`RetriesExhausted`) somebody changed them all the time.
+        SlowDown: Concurrent changes prevented a consistent reading (`RetriesExhausted`).
     """
     former: Reading | None = None
     for _ in range(ATTEMPTS):

@@ -1,6 +1,7 @@
-"""Users, groups and policies alike: which of them are there.
+"""Common operations on users, groups and policies.
 
-An entity's record is the one register that says whether it exists. Everything else names it together with its uid.
+The record of an entity is the one register that decides if the entity exists. All other records refer to the entity by
+name and uid.
 """
 
 from __future__ import annotations
@@ -20,12 +21,14 @@ from graveler_core.records.location import Folder, Location
 
 E = TypeVar("E", bound=Entity)
 ATTEMPTS: Final = 16
-"""How often a step is tried that somebody else's change came before. Who administers users is rarely alone with it."""
+"""Number of attempts of a step that collides with concurrent changes. Collisions are rare in the administration of
+users.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class EntityKind(Generic[E]):
-    """Users, groups or policies."""
+    """Kind of entity: users, groups or policies."""
 
     word: str
     folder: Folder[E]
@@ -33,7 +36,7 @@ class EntityKind(Generic[E]):
     taken: Kind
 
     def at(self, name: str) -> Location[E]:
-        """Where the entity of this name is kept."""
+        """Return the location of the entity with this name."""
         return self.folder.at(name)
 
 
@@ -43,42 +46,50 @@ POLICIES: Final[EntityKind[Policy]] = EntityKind("policy", keys.POLICIES, Kind.P
 
 
 def usable(kind: EntityKind[E], name: str, held: Held[E] | None) -> E:
-    """The entity if it is active, else the error that says why not."""
+    """Return the entity if it is active.
+
+    Raises:
+        NotFound: The entity does not exist, or is being deleted.
+    """
     if held is None or not held.value.active:
         raise not_found(kind, name, "does not exist" if held is None else "is being deleted")
     return held.value
 
 
 def not_found(kind: EntityKind[E], name: str, why: str = "does not exist") -> NotFound:
-    """The error for an entity that is not there."""
+    """Return the error for a missing entity."""
     return NotFound(f"{kind.word} {name!r} {why}", kind=kind.missing, name=name)
 
 
 def get(kv: Store, kind: EntityKind[E], name: str) -> E:
-    """An active entity, read anew. Raises `NotFound`."""
+    """Read an active entity from the store.
+
+    Raises:
+        NotFound: The entity does not exist, or is being deleted.
+    """
     return usable(kind, name, access.read(kv, kind.at(name)))
 
 
 def active(kv: Store, kind: EntityKind[E], *, prefix: str = "", after: str = "") -> Iterator[E]:
-    """The active entities in order of their names, lazily."""
+    """Yield the active entities in the order of their names."""
     for _, held in access.scan(kv, kind.folder, prefix=prefix, after=after):
         if held.value.active:
             yield held.value
 
 
 def is_present(entity: Held[E] | None, uid: EntityUid) -> bool:
-    """Whether what was read is an entity of this uid that may grant anything."""
+    """Return true if a record is an active entity with this uid."""
     return entity is not None and entity.value.active and entity.value.uid == uid
 
 
 def present(kv: Store, kind: EntityKind[E], named: Sequence[tuple[str, EntityUid]]) -> list[E]:
-    """Those of the named entities that are active under their uids, in the order given."""
+    """Return those of the entities that are active with the given uids, in the given order."""
     found = access.read_many(kv, [kind.at(name) for name, _ in named]) if named else []
     return [held.value for (_, uid), held in zip(named, found, strict=True) if held and is_present(held, uid)]
 
 
 def contended(what: str) -> SlowDown:
-    """The error for a step that others came before each time; nothing of it is half done."""
+    """Return the error for a step that lost every race. The step has changed nothing."""
     return SlowDown(
         f"{what}: gave way {ATTEMPTS} times, try again later", kind=Kind.RetriesExhausted, attempts=ATTEMPTS
     )

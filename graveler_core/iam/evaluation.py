@@ -1,8 +1,9 @@
-"""Evaluation: policies and a request give a decision. Pure; deny wins, and what nothing allows is denied.
+"""Evaluation of a request against policies, as a pure function. A denial overrides every permission, and anything that
+no statement allows is denied.
 
-A statement fits a request if one of its actions, one of its resources and all of its conditions do. Policies are made
-ready once for a user (`Rules`): which statements speak of an action is worked out when it is first asked for, so that
-a request looks at few of them.
+A statement matches a request if one of its actions, one of its resources and all of its conditions match. The policies
+of a user are compiled once (`CompiledPolicies`). The statements that apply to an action are determined when the action
+is first requested, so that each request checks only few of them.
 """
 
 from __future__ import annotations
@@ -20,30 +21,31 @@ from graveler_core.model.policy_document import USER_VARIABLE
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
-    """Whether it may be done, and which statement says so."""
+class AccessDecision:
+    """Result of an evaluation, and the statement that caused it."""
 
     allowed: bool
     by: PolicyId | None = None
-    """The policy that allows or denies it; None: denied, as nothing allows it."""
+    """Policy that allows or denies the request. `None` if the request is denied because nothing allows it."""
     statement: int | None = None
-    """Which of its statements, from 1."""
+    """Number of the statement in the policy, from 1."""
 
 
-DENIED = Decision(False)
+DENIED = AccessDecision(False)
 
 
-def evaluate(policies: Sequence[Policy], request: Request) -> Decision:
-    """Decide one request. Who asks is what the request's context says. For many requests make `Rules` once.
+def evaluate(policies: Sequence[Policy], request: Request) -> AccessDecision:
+    """Evaluate one request. The user is taken from the context of the request. For many requests, build
+    `CompiledPolicies` once.
 
     Raises:
-        InvalidInput: the context names a user that cannot be one.
+        InvalidInput: The user in the context has an invalid name.
     """
-    return Rules(policies, request.context.get(ContextKey.USER)).decide(request)
+    return CompiledPolicies(policies, request.context.get(ContextKey.USER)).decide(request)
 
 
-class Rules:
-    """Policies, made ready for the requests of one user. Nothing in it changes but what it remembers."""
+class CompiledPolicies:
+    """Compiled policies for the requests of one user. Immutable, except for a cache."""
 
     def __init__(self, policies: Iterable[Policy], user: str | None) -> None:
         asks = None if user is None else user_id(user)
@@ -54,27 +56,29 @@ class Rules:
         ]
         self._of: dict[str, tuple[_Rule, ...]] = {}
 
-    def decide(self, request: Request) -> Decision:
-        """Decide one request."""
+    def decide(self, request: Request) -> AccessDecision:
+        """Evaluate one request."""
         for rule in self._speaking_of(request.action):
             if rule.fits(request):
                 return rule.decision
         return DENIED
 
     def alike(self, request: Request, other: Request) -> bool:
-        """Whether a request for a prefix, and any for a part of it, has one answer in two contexts, whatever the time.
+        """Return true if a request for a prefix, and any request for a part of it, has the same result in two contexts
+        at any time.
 
-        Said only where no condition of any statement that speaks of a part of it tells the contexts apart, one by one:
-        two conditions that do not hold today for different reasons may part tomorrow.
+        The result is true only if no condition of a relevant statement distinguishes the contexts. Comparing the
+        results alone is not enough: two conditions that fail today for different reasons may differ tomorrow.
 
         Args:
+            request: Request for a prefix.
             other: The same request in the other context.
         """
         rules = (rule for rule in self._speaking_of(request.action) if rule.meets(request.resource))
         return not any(rule.parts(request, other) for rule in rules)
 
     def _speaking_of(self, action: str) -> tuple[_Rule, ...]:
-        """The rules for an action, the denying ones first."""
+        """Return the rules that apply to an action, denials first."""
         found = self._of.get(action)
         if found is not None:
             return found
@@ -84,20 +88,22 @@ class Rules:
 
 
 class _Rule:
-    """A statement, made ready."""
+    """Compiled statement."""
 
     __slots__ = ("_conditions", "_in_prefix", "_resources", "actions", "decision")
 
     def __init__(self, policy: PolicyId, number: int, statement: Statement, user: str | None) -> None:
         allows = statement.effect is Effect.ALLOW
-        self.decision = Decision(allows, policy, number)
+        self.decision = AccessDecision(allows, policy, number)
         self.actions = [Pattern(action) for action in statement.actions]
         self._resources = [Pattern(text) for text in _resources(statement, user)]
         self._conditions = conditions(statement.conditions)
         self._in_prefix = Pattern.covers if allows else Pattern.meets
 
     def fits(self, request: Request) -> bool:
-        """Whether it speaks of what is asked for: of all of a prefix if it allows, of anything in it if it denies."""
+        """Return true if the rule matches a request. For a prefix, an allowing rule must match all of it, a denying
+        rule any part.
+        """
         fits = self._in_prefix if request.prefix else Pattern.matches
         for pattern in self._resources:
             if fits(pattern, request.resource):
@@ -105,16 +111,18 @@ class _Rule:
         return False
 
     def meets(self, prefix: str) -> bool:
-        """Whether it speaks of anything whose name begins so."""
+        """Return true if the rule matches any resource that begins with the prefix."""
         return any(pattern.meets(prefix) for pattern in self._resources)
 
     def parts(self, request: Request, other: Request) -> bool:
-        """Whether one of its conditions holds in one context and not in the other."""
+        """Return true if one of the conditions differs between the two contexts."""
         return any(holds(request.context) is not holds(other.context) for holds in self._conditions)
 
 
 def _resources(statement: Statement, user: str | None) -> Iterable[str]:
-    """The patterns of its resources, for a user. Of nobody that is known, what depends on the user is denied."""
+    """Yield the resource patterns for a user. Without a known user, denials that depend on the user apply to
+    everything.
+    """
     for text in statement.resources:
         if USER_VARIABLE not in text:
             yield text

@@ -1,44 +1,63 @@
-"""Secrets of credentials: drawn, hashed and checked. What is kept is Argon2id (RFC 9106) by argon2-cffi's defaults.
+"""Generation, hashing and verification of secrets. The stored value is Argon2id (RFC 9106) with the defaults of
+argon2-cffi.
 
-They take 64 MiB of memory and three passes each time, a tenth of a second and more on one core: so whoever
-authenticates does so once. A secret is a `SecretStr` here: it shows itself in no repr, log or traceback.
+Hashing takes 64 MiB of memory and at least a tenth of a second, so a connection authenticates only once. Secrets are
+`SecretStr` values, which never appear in a repr, log or traceback.
 """
 
 from __future__ import annotations
 
 import secrets
-from typing import Final
+from functools import cache
+from typing import TYPE_CHECKING, Final
 
-from argon2 import PasswordHasher
-from argon2.exceptions import InvalidHashError, VerificationError, VerifyMismatchError
 from pydantic import SecretStr
 
 from graveler_core.errors import CorruptData
+from graveler_core.extras import requires
+
+if TYPE_CHECKING:
+    from argon2 import PasswordHasher
 
 SECRET_BYTES: Final = 32
 NOBODYS: Final = "$argon2id$v=19$m=65536,t=3,p=4$EX7P8NIdVLut6s/yQ5oxaA$T41Rh5zJi6OSIRShjhBYWGNqJpe37aIgLnNgcXS8918"
-"""Of a secret that was thrown away: checked where no credential is there, so that this takes as long."""
-_HASHER: Final = PasswordHasher()
+"""Hash of a discarded secret. It is verified if a credential does not exist, so that this takes the same time."""
 
 
 def draw() -> SecretStr:
-    """A fresh secret: 43 characters of base64 for URLs."""
+    """Return a new secret: 43 characters of URL-safe base64."""
     return SecretStr(secrets.token_urlsafe(SECRET_BYTES))
 
 
 def hashed(secret: SecretStr) -> str:
-    """What is kept of a secret: parameters, salt and hash, in the PHC string format."""
-    return _HASHER.hash(_bytes(secret))
+    """Return the hash of a secret with its parameters and salt, in the PHC string format."""
+    return _hasher().hash(_bytes(secret))
 
 
 def matches(secret_hash: str, secret: SecretStr) -> bool:
-    """Whether it is the secret of this hash. Raises `CorruptData` for what is no such hash."""
+    """Return true if a secret matches a hash.
+
+    Raises:
+        CorruptData: The hash is damaged.
+    """
+    hasher = _hasher()
+    from argon2.exceptions import InvalidHashError, VerificationError, VerifyMismatchError
+
     try:
-        return _HASHER.verify(secret_hash, _bytes(secret))
+        return hasher.verify(secret_hash, _bytes(secret))
     except VerifyMismatchError:
         return False
     except (InvalidHashError, VerificationError) as e:
-        raise CorruptData(f"a credential's hash cannot be checked ({e}): delete it, and create another one") from e
+        raise CorruptData(
+            f"a credential's hash cannot be verified ({e}): delete the credential and create another one"
+        ) from e
+
+
+@cache
+def _hasher() -> PasswordHasher:
+    with requires("iam"):
+        from argon2 import PasswordHasher
+    return PasswordHasher()
 
 
 def _bytes(secret: SecretStr) -> bytes:

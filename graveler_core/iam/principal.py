@@ -1,9 +1,9 @@
-"""Who asks: a user that has said who it is, with the policies that hold for it.
+"""Principal: an authenticated user with its policies.
 
-Authentication takes a tenth of a second and more, so it happens once, and gives a `Principal`. What it may is read
-from the store and kept for a while, 30 seconds unless told otherwise: a request is judged by policies, memberships
-and credentials as they stood at one moment no longer ago than that. So whoever was deleted, or lost a policy, may go
-on for so long, in each process. Where the store cannot be read when that time is up, nothing is allowed.
+Authentication takes at least a tenth of a second, so it happens once and returns a `Principal`. The policies are read
+on the first request and again after `STALENESS` seconds. A decision therefore uses policies and credentials as they
+were at one moment, at most that long ago. A user who was deleted, or lost a policy, can continue for that time in each
+process. If the store cannot be read when the time is over, nothing is allowed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from graveler_core.errors import InvalidInput, Kind, PermissionDenied
 from graveler_core.iam import hashing
 from graveler_core.iam.effective import effective_policies
 from graveler_core.iam.entities import USERS, is_present
-from graveler_core.iam.evaluation import Decision, Rules
+from graveler_core.iam.evaluation import AccessDecision, CompiledPolicies
 from graveler_core.kv.store import Store
 from graveler_core.model.clock import Clock
 from graveler_core.model.iam import Credential
@@ -31,22 +31,22 @@ from graveler_core.records import access
 from graveler_core.records import iam_layout as keys
 
 STALENESS: Final = 30.0
-"""Seconds for which what was read of a user's policies is used."""
+"""Number of seconds for which the policies of a user are cached."""
 
 
 class Principal:
-    """A user, authenticated by a credential. Safe to use from several threads."""
+    """User authenticated by a credential. Safe to use from several threads."""
 
     def __init__(self, kv: Store, clock: Clock, credential: Credential, *, staleness: float = STALENESS) -> None:
         if not (math.isfinite(staleness) and staleness >= 0):
-            raise InvalidInput(f"staleness {staleness}: must be a number of seconds, not negative")
+            raise InvalidInput(f"staleness {staleness}: must be a number of seconds that is not negative")
         self.user: Final[UserId] = credential.user
         self._kv = kv
         self._clock = clock
         self._credential = credential
         self._staleness = staleness
-        self._read: tuple[float, Rules] | None = None
-        """When the reading began, and what it gave."""
+        self._read: tuple[float, CompiledPolicies] | None = None
+        """Start time and result of the last reading."""
         self._reading = Lock()
 
     def __repr__(self) -> str:
@@ -54,18 +54,19 @@ class Principal:
 
     @property
     def reading(self) -> object:
-        """Stands for the policies that hold now: another object whenever they were read anew.
+        """Object that represents the current policies. It is a different object after each reading.
 
-        Raises `Unavailable` as `require`.
+        Raises:
+            Unavailable: The cached policies have expired and cannot be read.
         """
         return self._rules()
 
     def require(self, request: Request) -> None:
-        """Pass if the user may do this.
+        """Return if the user may do this.
 
         Raises:
-            PermissionDenied: (`AccessDenied`) it may not; names user, action and resource.
-            Unavailable: its policies are out of date and cannot be read.
+            PermissionDenied: The user may not (`AccessDenied`); the error names user, action and resource.
+            Unavailable: The cached policies have expired and cannot be read.
         """
         if not self.allows(request):
             what = f"{request.resource}*" if request.prefix else request.resource
@@ -78,22 +79,28 @@ class Principal:
             )
 
     def allows(self, request: Request) -> bool:
-        """Whether the user may do this. Raises `Unavailable` as `require`."""
+        """Return true if the user may do this.
+
+        Raises:
+            Unavailable: The cached policies have expired and cannot be read.
+        """
         return self.decide(request).allowed
 
     def alike(self, request: Request, context: Mapping[str, str]) -> bool:
-        """Whether a request for a prefix, and any for a part of it, has the same answer in another context.
+        """Return true if a request for a prefix, and any request for a part of it, has the same result in another
+        context.
 
-        Raises `Unavailable` as `require`.
+        Raises:
+            Unavailable: The cached policies have expired and cannot be read.
         """
         other = replace(request, context=context)
         return self._rules().alike(*(in_context(each, self.user, self._clock) for each in (request, other)))
 
-    def decide(self, request: Request) -> Decision:
-        """Whether the user may do this, and which statement says so. What it says of user and time is overruled."""
+    def decide(self, request: Request) -> AccessDecision:
+        """Evaluate a request. The user and the time in its context are replaced by the actual ones."""
         return self._rules().decide(in_context(request, self.user, self._clock))
 
-    def _rules(self) -> Rules:
+    def _rules(self) -> CompiledPolicies:
         kept = self._read
         if kept is None or self._clock.monotonic() - kept[0] >= self._staleness:
             with self._reading:
@@ -101,21 +108,28 @@ class Principal:
                 begun = self._clock.monotonic()
                 if kept is None or begun - kept[0] >= self._staleness:
                     policies = effective_policies(self._kv, self.user, self._credential)
-                    kept = self._read = begun, Rules(policies or (), self.user)
+                    kept = self._read = begun, CompiledPolicies(policies or (), self.user)
         return kept[1]
 
 
 def authenticate(
     kv: Store, clock: Clock, access_key_id: str, secret: SecretStr | str, *, staleness: float = STALENESS
 ) -> Principal:
-    """Say who asks, by an access key and its secret.
+    """Authenticate a user by an access key and its secret.
 
     Args:
-        staleness: Seconds for which the principal's policies are kept before they are read again; 0: never.
+        kv: Key-value store.
+        clock: Clock of the principal.
+        access_key_id: Id of the access key.
+        secret: Its secret.
+        staleness: Number of seconds for which policies are cached; 0 disables the cache.
+
+    Returns:
+        The principal.
 
     Raises:
-        PermissionDenied: (`InvalidCredentials`) there is no such access key, the secret is another one, or the user is
-            gone: the same error, after the same work, whichever it is.
+        PermissionDenied: The access key does not exist, the secret is wrong, or the user was deleted
+            (`InvalidCredentials`). All three cases give the same error after the same amount of work.
     """
     hidden = secret if isinstance(secret, SecretStr) else SecretStr(secret)
     credential = _credential(kv, access_key_id)
@@ -125,7 +139,9 @@ def authenticate(
         or not right
         or not is_present(access.read(kv, USERS.at(credential.user)), credential.user_uid)
     ):
-        raise PermissionDenied("access key and secret do not belong together", kind=Kind.InvalidCredentials)
+        raise PermissionDenied(
+            "the access key does not exist, or the secret does not match it", kind=Kind.InvalidCredentials
+        )
     return Principal(kv, clock, credential, staleness=staleness)
 
 
@@ -138,11 +154,11 @@ def _credential(kv: Store, named: str) -> Credential | None:
 
 
 def is_set_up(kv: Store) -> bool:
-    """Whether the store has users, so that whoever comes must say who they are. One get."""
+    """Return true if access control is set up for the store. Costs one `get`."""
     return access.read(kv, keys.SETUP) is not None
 
 
 def in_context(request: Request, user: UserId, clock: Clock) -> Request:
-    """The request, with who asks and when; both overrule what it says itself."""
+    """Return the request with the actual user and time, which replace those in its context."""
     said: dict[str, str] = {ContextKey.USER: user, ContextKey.TIME: clock.now().isoformat()}
     return replace(request, context={**request.context, **said})

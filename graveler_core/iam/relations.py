@@ -1,16 +1,16 @@
-"""Memberships and attachments: an auxiliary key that ties two entities together. Source: seed 003.
+"""Memberships and attachments: one key that relates two entities. Source: seed 003.
 
     add      read both sides, active → write the key with both uids ✓ → read both sides again
     remove   read both sides, active → remove the key, as it was read ✓
 
-A relation counts while both sides are active under the uids that it bears; who reads policies proves that
-(`effective`). So nothing here has to be exact for safety, only for order: what is not pruned grants nothing.
+A relation is valid while both sides are active with the uids in the key. Readers of policies verify that (`effective`),
+so a leftover key grants nothing.
 
-Adding against a deletion of a side: if the second reading still finds both sides, the deletion begins later and
-prunes the key. Else the key is taken back, as it was written, and the addition begins anew, which says what is not
-there. A crash between leaves a key that grants nothing: see `deletion`. Adding what is there succeeds, so it may be
-repeated after an unknown outcome. Of two additions at once one writes; the other finds its key, and proves the sides
-all the same.
+A concurrent deletion of a side is handled as follows. If the second reading still finds both sides, the deletion starts
+later and removes the key. Otherwise the key is removed again, as it was written, and the addition starts over and
+reports the missing side. A crash in between leaves a key that grants nothing: see `deletion`. Adding an existing
+relation succeeds, so an addition can be repeated after an unknown outcome. If two processes add the same relation, one
+writes the key and the other finds it; both verify the sides.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ from graveler_core.records.location import Folder, Location
 E = TypeVar("E", bound=Entity)
 R = TypeVar("R", Membership, Attachment)
 _PAGE = 100
-"""Relations whose other sides are read at once."""
+"""Number of relations whose second sides are read at once."""
 
 
 @dataclass(frozen=True, slots=True)
-class Relation(Generic[R]):
-    """Two entities that are, or are not, tied together."""
+class EntityRelation(Generic[R]):
+    """Two entities that may be related."""
 
     sides: tuple[tuple[EntityKind[Any], str], tuple[EntityKind[Any], str]]
     where: Location[R]
@@ -61,23 +61,29 @@ class Relation(Generic[R]):
         return f"{first.word} {name!r} and {second.word} {other!r}"
 
 
-def membership(user: UserId, group: GroupId) -> Relation[Membership]:
-    """A user in a group."""
-    return Relation(((USERS, user), (GROUPS, group)), keys.membership(user, group), Kind.MembershipNotFound)
+def membership(user: UserId, group: GroupId) -> EntityRelation[Membership]:
+    """Return the relation of a user to a group."""
+    return EntityRelation(((USERS, user), (GROUPS, group)), keys.membership(user, group), Kind.MembershipNotFound)
 
 
-def user_attachment(user: UserId, policy: PolicyId) -> Relation[Attachment]:
-    """A policy that holds for a user."""
-    return Relation(((USERS, user), (POLICIES, policy)), keys.user_policy(user, policy), Kind.AttachmentNotFound)
+def user_attachment(user: UserId, policy: PolicyId) -> EntityRelation[Attachment]:
+    """Return the relation of a user to a policy."""
+    return EntityRelation(((USERS, user), (POLICIES, policy)), keys.user_policy(user, policy), Kind.AttachmentNotFound)
 
 
-def group_attachment(group: GroupId, policy: PolicyId) -> Relation[Attachment]:
-    """A policy that holds for the members of a group."""
-    return Relation(((GROUPS, group), (POLICIES, policy)), keys.group_policy(group, policy), Kind.AttachmentNotFound)
+def group_attachment(group: GroupId, policy: PolicyId) -> EntityRelation[Attachment]:
+    """Return the relation of a group to a policy."""
+    return EntityRelation(
+        ((GROUPS, group), (POLICIES, policy)), keys.group_policy(group, policy), Kind.AttachmentNotFound
+    )
 
 
-def add(kv: Store, clock: Clock, ids: IdSource, relation: Relation[R]) -> None:
-    """Tie both sides together; if they are, nothing is done. Raises `NotFound` for a side that is not there."""
+def add(kv: Store, clock: Clock, ids: IdSource, relation: EntityRelation[R]) -> None:
+    """Add a relation. Adding an existing one does nothing.
+
+    Raises:
+        NotFound: A side does not exist.
+    """
     for _ in range(ATTEMPTS):
         uids = _uids(kv, relation)
         try:
@@ -90,48 +96,66 @@ def add(kv: Store, clock: Clock, ids: IdSource, relation: Relation[R]) -> None:
     raise contended(str(relation))
 
 
-def remove(kv: Store, relation: Relation[R]) -> None:
-    """Untie both sides. Raises `NotFound` for a side that is not there, or where they are not tied together."""
+def remove(kv: Store, relation: EntityRelation[R]) -> None:
+    """Remove a relation.
+
+    Raises:
+        NotFound: A side does not exist, or the sides are not related.
+    """
     for _ in range(ATTEMPTS):
         uids = _uids(kv, relation)
         held = access.read(kv, relation.where)
         if held is None or held.value.uids != uids:
-            raise NotFound(f"{relation} are not tied together", kind=relation.missing)
+            raise NotFound(f"{relation} are not related", kind=relation.missing)
         if access.remove(kv, relation.where, held):
             return
     raise contended(str(relation))
 
 
 def groups_of(kv: Store, user: UserId, *, prefix: str = "", after: str = "") -> Iterator[Group]:
-    """The groups of a user in order of their names, lazily. Raises `NotFound` at the first."""
+    """Yield the groups of a user, in the order of their names.
+
+    Raises:
+        NotFound: The user does not exist. Raised with the first item.
+    """
     return _seconds(kv, keys.MEMBERSHIPS, (USERS, user), GROUPS, (prefix, after))
 
 
 def policies_of_user(kv: Store, user: UserId, *, prefix: str = "", after: str = "") -> Iterator[Policy]:
-    """The policies attached to a user itself, in order of their names, lazily. Raises `NotFound` at the first."""
+    """Yield the policies attached to a user directly, in the order of their names.
+
+    Raises:
+        NotFound: The user does not exist. Raised with the first item.
+    """
     return _seconds(kv, keys.USER_POLICIES, (USERS, user), POLICIES, (prefix, after))
 
 
 def policies_of_group(kv: Store, group: GroupId, *, prefix: str = "", after: str = "") -> Iterator[Policy]:
-    """The policies attached to a group, in order of their names, lazily. Raises `NotFound` at the first."""
+    """Yield the policies attached to a group, in the order of their names.
+
+    Raises:
+        NotFound: The group does not exist. Raised with the first item.
+    """
     return _seconds(kv, keys.GROUP_POLICIES, (GROUPS, group), POLICIES, (prefix, after))
 
 
 def members_of(kv: Store, group: GroupId, *, prefix: str = "", after: str = "") -> Iterator[User]:
-    """The members of a group in order of their names. One scan of all memberships; in memory are the group's."""
+    """Yield the members of a group, in the order of their names. Scans all memberships and keeps those of the group in
+    memory.
+    """
     uid = get(kv, GROUPS, group).uid
     found: dict[str, EntityUid] = {}
     for _, held in access.scan(kv, keys.MEMBERSHIPS, prefix=prefix):
         if held.value.group == group and held.value.group_uid == uid and held.value.user > after:
             found[held.value.user] = held.value.user_uid
-    # The order of keys is that of the names with the slash behind them.
+    # The keys are ordered by name and a following slash, which is not the order of the names.
     yield from _present(kv, USERS, sorted(found.items()))
 
 
 def _seconds(
     kv: Store, folder: Folder[R], of: tuple[EntityKind[Any], str], kind: EntityKind[E], names: tuple[str, str]
 ) -> Iterator[E]:
-    """The second sides of an entity's relations that count."""
+    """Yield the second sides of an entity's valid relations."""
     first: Entity = get(kv, *of)
     prefix, after = names
     base = keys.of(first.id)
@@ -146,36 +170,44 @@ def _present(kv: Store, kind: EntityKind[E], named: Iterable[tuple[str, EntityUi
         yield from present(kv, kind, page)
 
 
-def _uids(kv: Store, relation: Relation[R]) -> tuple[EntityUid, EntityUid]:
-    """Of both sides, or the error that says which is not there."""
+def _uids(kv: Store, relation: EntityRelation[R]) -> tuple[EntityUid, EntityUid]:
+    """Return the uids of both sides.
+
+    Raises:
+        NotFound: A side does not exist.
+    """
     first, second = (usable(kind, name, held).uid for (kind, name), held in _sides(kv, relation))
     return first, second
 
 
-def _still(kv: Store, relation: Relation[R], uids: tuple[EntityUid, EntityUid]) -> bool:
+def _still(kv: Store, relation: EntityRelation[R], uids: tuple[EntityUid, EntityUid]) -> bool:
     return all(is_present(held, uid) for (_, held), uid in zip(_sides(kv, relation), uids, strict=True))
 
 
-def _sides(kv: Store, relation: Relation[R]) -> Iterator[tuple[tuple[EntityKind[Any], str], Held[Any] | None]]:
+def _sides(kv: Store, relation: EntityRelation[R]) -> Iterator[tuple[tuple[EntityKind[Any], str], Held[Any] | None]]:
     found = access.read_many(kv, [kind.at(name) for kind, name in relation.sides])
     return zip(relation.sides, found, strict=True)
 
 
 def _written(
-    kv: Store, clock: Clock, ids: IdSource, relation: Relation[R], uids: tuple[EntityUid, EntityUid]
+    kv: Store, clock: Clock, ids: IdSource, relation: EntityRelation[R], uids: tuple[EntityUid, EntityUid]
 ) -> Held[R]:
-    """The relation as it then stands. Raises `PredicateFailed` where somebody else wrote meanwhile."""
+    """Write the relation unless it exists, and return its record.
+
+    Raises:
+        PredicateFailed: A concurrent process has changed the key.
+    """
     held = access.read(kv, relation.where)
     if held is not None and held.value.uids == uids:
         return held
     record = _record(relation, uids, clock, ids)
     if held is None:
-        # Once: a second sending could come late, and undo a removal.
+        # Send the request once: a delayed second request could undo a removal.
         return access.create(kv, relation.where, record, once=True)
     return access.replace(kv, relation.where, held, record)
 
 
-def _record(relation: Relation[R], uids: tuple[EntityUid, EntityUid], clock: Clock, ids: IdSource) -> R:
+def _record(relation: EntityRelation[R], uids: tuple[EntityUid, EntityUid], clock: Clock, ids: IdSource) -> R:
     (_, first), (_, second) = relation.sides
     return relation.where.model.model_validate(
         dict(zip(_FIELDS[relation.where.model], (first, uids[0], second, uids[1]), strict=True))

@@ -1,21 +1,21 @@
-"""Setting up: a store that was open to all gets users, the first of them an administrator.
+"""Setup of access control for a store: presets, and the first administrator.
 
-    1. preset policies and groups, attached       what is there already stays
-    2. the administrator, in the group Admins
-    3. a credential, which is shown
-    4. the setup record ✓                         from here on everybody must say who they are
+    1. create and attach preset policies and groups       existing ones stay
+    2. create the administrator in the group Admins
+    3. create a credential and show it
+    4. write the setup record ✓                           from here on every connection needs credentials
 
-The record comes last, as it binds: until it stands the store is open, and what 1 to 3 wrote gives nobody anything
-that not everybody has. With it there is somebody who can authenticate, may do everything, and has seen the secret.
-The other way round a crash would leave a store that nobody can open.
+The setup record is written last because it turns access control on. Before it, the store is open, and steps 1 to 3 give
+nobody permissions that not everybody has. After it, an administrator exists who can authenticate, may do everything,
+and has seen the secret. In the opposite order, a crash could leave a store that nobody can open.
 
-A crash before 4 leaves an open store; a re-run goes on from what is there, with a new credential. The secret of the
-former one was perhaps shown, so it stays a credential of the administrator until somebody deletes it. A crash after 4
-leaves nothing to do.
+After a crash before step 4 the store is open, and the next run continues, with a new credential. The earlier secret may
+have been shown, so its credential stays until somebody deletes it. After a crash after step 4 nothing remains to be
+done.
 
-Of two at once one swap succeeds. The other takes back its credential, and its administrator if it made that and the
-winner has another, and is told `IamSetUp`. If it dies before, there is an administrator more than was meant, made by
-somebody who had the open store in hand: the members of Admins should be looked at once.
+If two runs happen at once, one swap succeeds. The other run removes its credential, and its administrator if it created
+that user and the winner has another one, and raises `IamSetUp`. If it dies before that, an additional administrator
+remains, created by somebody who had access to the open store. Check the members of Admins once after the setup.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
+from typing import Final
 
 from graveler_core.errors import Kind, NotFound, NotUnique, PredicateFailed
 from graveler_core.iam import relations
@@ -30,11 +31,12 @@ from graveler_core.iam.creation import create_group, create_policy, create_user
 from graveler_core.iam.credentials import create_credential, delete_credential
 from graveler_core.iam.deletion import delete_user
 from graveler_core.iam.entities import USERS, get
-from graveler_core.iam.presets import ADMINS, PRESET_GROUPS, PRESET_POLICIES
 from graveler_core.kv.store import Store
 from graveler_core.model.clock import Clock, IdSource
-from graveler_core.model.iam import IamSetup, NewCredential
-from graveler_core.model.ids import Nonce, UserId
+from graveler_core.model.iam import Effect, IamSetup, NewCredential, Statement
+from graveler_core.model.ids import GroupId, Nonce, PolicyId, UserId
+from graveler_core.model.permission import EVERYTHING, user_resource
+from graveler_core.model.policy_document import USER_VARIABLE
 from graveler_core.records import access
 from graveler_core.records import iam_layout as keys
 
@@ -47,15 +49,21 @@ def set_up(
     *,
     show: Callable[[NewCredential], object] = lambda made: None,
 ) -> NewCredential:
-    """Set up users, and give the administrator's credential. Its secret is in the answer, and nowhere else.
+    """Set up access control, and return the administrator's credential. Its secret is not stored.
 
     Args:
-        admin: The first administrator. A user of this name that is there becomes it.
-        show: Told of the credential before the store is closed to all others, so that no crash leaves a closed store
-            whose one secret nobody has seen.
+        kv: Key-value store.
+        clock: Source of creation dates.
+        ids: Source of uids.
+        admin: Name of the first administrator. An existing user with this name becomes the administrator.
+        show: Called with the credential before access control is turned on, so that a crash cannot leave a store whose
+            only secret was never shown.
+
+    Returns:
+        The credential.
 
     Raises:
-        NotUnique: (`IamSetUp`) it is set up already, or by somebody else at this moment.
+        NotUnique: Access control is already set up, possibly by a concurrent run (`IamSetUp`).
     """
     _refuse_again(access.read(kv, keys.SETUP) is not None)
     _preset(kv, clock, ids)
@@ -75,7 +83,7 @@ def set_up(
 
 def _refuse_again(stands: bool) -> None:
     if stands:
-        raise NotUnique("users: are set up already", kind=Kind.IamSetUp)
+        raise NotUnique("access control is already set up", kind=Kind.IamSetUp)
 
 
 def _preset(kv: Store, clock: Clock, ids: IdSource) -> None:
@@ -88,7 +96,7 @@ def _preset(kv: Store, clock: Clock, ids: IdSource) -> None:
 
 
 def _made(create: Callable[[], object]) -> bool:
-    """Whether this made it; False where it was there."""
+    """Call `create`. Return false if the object already exists."""
     with suppress(NotUnique):
         create()
         return True
@@ -102,3 +110,50 @@ def _take_back(kv: Store, made: NewCredential, made_user: bool) -> None:
             delete_user(kv, made.user)
         else:
             delete_credential(kv, made.user, made.access_key_id)
+
+
+ADMINS: Final = GroupId("Admins")
+SUPER_USERS: Final = GroupId("SuperUsers")
+DEVELOPERS: Final = GroupId("Developers")
+VIEWERS: Final = GroupId("Viewers")
+
+
+def _allow(*actions: str, on: str = EVERYTHING) -> tuple[Statement, ...]:
+    return (Statement(effect=Effect.ALLOW, actions=actions, resources=(on,)),)
+
+
+_READ = ("fs:List*", "fs:Read*")
+PRESET_POLICIES: Final[dict[PolicyId, tuple[Statement, ...]]] = {
+    PolicyId("FSFullAccess"): _allow("fs:*"),
+    PolicyId("FSReadWriteAll"): _allow(
+        *_READ,
+        "fs:WriteObject",
+        "fs:DeleteObject",
+        "fs:CreateCommit",
+        "fs:CreateBranch",
+        "fs:DeleteBranch",
+        "fs:RevertBranch",
+        "fs:CreateTag",
+        "fs:DeleteTag",
+    ),
+    PolicyId("FSReadAll"): _allow(*_READ),
+    PolicyId("RepoManagementFullAccess"): _allow("branches:*", "retention:*"),
+    PolicyId("RepoManagementReadAll"): _allow("branches:Get*"),
+    PolicyId("AuthFullAccess"): _allow("auth:*"),
+    PolicyId("AuthManageOwnCredentials"): _allow("auth:*Credentials", on=user_resource(USER_VARIABLE)),
+}
+PRESET_GROUPS: Final[dict[GroupId, tuple[PolicyId, ...]]] = {
+    ADMINS: (PolicyId("FSFullAccess"), PolicyId("AuthFullAccess"), PolicyId("RepoManagementFullAccess")),
+    SUPER_USERS: (
+        PolicyId("FSFullAccess"),
+        PolicyId("AuthManageOwnCredentials"),
+        PolicyId("RepoManagementReadAll"),
+    ),
+    DEVELOPERS: (
+        PolicyId("FSReadWriteAll"),
+        PolicyId("AuthManageOwnCredentials"),
+        PolicyId("RepoManagementReadAll"),
+    ),
+    VIEWERS: (PolicyId("FSReadAll"), PolicyId("AuthManageOwnCredentials")),
+}
+"""Names of the policies that are attached to each preset group."""

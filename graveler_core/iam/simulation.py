@@ -1,4 +1,4 @@
-"""Asking what a user might do, without being that user: by what is stored at this moment, with no secret."""
+"""Simulation of requests: the result for a user, based on the stored policies, without a credential."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import replace
 from graveler_core.errors import InvalidInput
 from graveler_core.iam.effective import effective_policies
 from graveler_core.iam.entities import USERS, not_found
-from graveler_core.iam.evaluation import Decision, evaluate
+from graveler_core.iam.evaluation import AccessDecision, evaluate
 from graveler_core.iam.principal import in_context
 from graveler_core.kv.store import Store
 from graveler_core.model.clock import Clock
@@ -18,10 +18,19 @@ from graveler_core.model.policy_document import moment
 
 
 def request(action: str, resource: str, context: Mapping[str, str], *, prefix: bool = False) -> Request:
-    """A request in words.
+    """Build a request from texts.
+
+    Args:
+        action: Name of an action.
+        resource: ARN, or the beginning of one with `prefix`.
+        context: Context of the request.
+        prefix: True to ask for everything that begins with `resource`.
+
+    Returns:
+        The request.
 
     Raises:
-        InvalidInput: there is no such action, resource or key of the context, or the time is none.
+        InvalidInput: The action, the resource or a context key is unknown, or the time is invalid.
     """
     if action not in tuple(Action):
         raise InvalidInput(f"action {action!r}: must be one of {', '.join(Action)}")
@@ -35,11 +44,11 @@ def request(action: str, resource: str, context: Mapping[str, str], *, prefix: b
     return Request(Action(action), resource, dict(context), prefix)
 
 
-def simulate(kv: Store, clock: Clock, user: UserId, asked: Request) -> Decision:
-    """What a principal of this user would decide if it read its policies now; a time that is asked for stands.
+def simulate(kv: Store, clock: Clock, user: UserId, asked: Request) -> AccessDecision:
+    """Return the decision for a user based on the current policies. A time in the context of the request is used.
 
     Raises:
-        NotFound: (`UserNotFound`) there is no such user.
+        NotFound: The user does not exist (`UserNotFound`).
     """
     policies = effective_policies(kv, user)
     if policies is None:

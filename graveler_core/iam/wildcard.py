@@ -1,12 +1,13 @@
-"""Wildcards: `*` stands for any characters, also none, `?` for one; anything else is itself, and nothing is escaped.
+"""Wildcards: `*` matches any characters, including none; `?` matches one character; everything else matches itself.
+There is no escape character.
 
-One text is matched by a regular expression that never goes back: the pattern is cut at its stars, and each piece is
-taken where it is found first, in an atomic group. A later place would leave less for what follows, so the first is
-right. That is the greedy walk, at most `len(pattern) * len(text)` steps.
+A single text is matched by a regular expression without backtracking. The pattern is split at its stars. Each part is
+matched at its first occurrence, in an atomic group. A later occurrence would leave less text for the rest, so the first
+one is always right. This greedy algorithm takes at most `len(pattern) * len(text)` steps.
 
-All texts that begin with a prefix are matched by the set of positions in the pattern at which one may be once the
-prefix is read (Thompson, 1968): a step for each character, on one integer whose bits are the positions. What may
-follow is then asked of that set: whether it takes anything at all, or everything.
+All texts with a given prefix are matched by the set of pattern positions that are possible after the prefix (Thompson,
+1968). Each character is one step on an integer whose bits are the positions. The set then tells if any continuation
+matches, or every continuation.
 """
 
 from __future__ import annotations
@@ -14,12 +15,11 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 
-WILDCARDS = "*?"
 _WILD = re.compile(r"[*?]")
 
 
 class Pattern:
-    """A pattern, made ready once."""
+    """Compiled pattern."""
 
     __slots__ = ("_head", "_kind", "_positions", "_regex", "text")
 
@@ -27,14 +27,14 @@ class Pattern:
         self.text = re.sub(r"\*+", "*", text)
         wild = _WILD.search(self.text)
         self._head = self.text if wild is None else self.text[: wild.start()]
-        """What every text begins with that the pattern fits."""
+        """Common prefix of all matching texts."""
         tail = self.text[len(self._head) :]
         self._kind = tail if tail in ("", "*") else "?"
         self._regex = _regex(self.text) if self._kind == "?" else None
         self._positions: Positions | None = None
 
     def matches(self, text: str) -> bool:
-        """Whether it fits the whole text."""
+        """Return true if the pattern matches the whole text."""
         if self._kind == "*":
             return text.startswith(self._head)
         if self._regex is None:
@@ -42,13 +42,13 @@ class Pattern:
         return text.startswith(self._head) and self._regex.fullmatch(text) is not None
 
     def covers(self, prefix: str) -> bool:
-        """Whether it fits every text that begins with the prefix, the prefix itself among them."""
+        """Return true if the pattern matches every text that begins with the prefix, including the prefix itself."""
         if not self._kind or not prefix.startswith(self._head):
             return False
         return self._kind == "*" or self._walk().takes_everything(prefix)
 
     def meets(self, prefix: str) -> bool:
-        """Whether it fits some text that begins with the prefix."""
+        """Return true if the pattern matches some text that begins with the prefix."""
         if self._head.startswith(prefix):
             return True
         if not self._kind or not prefix.startswith(self._head):
@@ -62,7 +62,7 @@ class Pattern:
 
 
 class Positions:
-    """The positions in a pattern as the bits of an integer: bit n stands for "the first n symbols are used up"."""
+    """Set of positions in a pattern, as bits of an integer. Bit n means that the first n symbols have been matched."""
 
     __slots__ = ("_any", "_end", "_few", "_literals", "_one")
 
@@ -77,7 +77,7 @@ class Positions:
         self._few = text.count("?")
 
     def after(self, text: str) -> int:
-        """Where one may be once the text is read. From each such position something leads to the end."""
+        """Return the possible positions after a text. From each of them, some continuation matches."""
         now = self._free(1)
         for symbol in text:
             now = self._step(now, self._literals.get(symbol, 0))
@@ -86,11 +86,12 @@ class Positions:
         return now
 
     def takes_everything(self, prefix: str) -> bool:
-        """Whether whatever follows the prefix leads to the end.
+        """Return true if every continuation of the prefix matches.
 
-        Enough to ask of runs of a character that is nowhere in the pattern, which only `*` and `?` take: whatever takes
-        a run of some length takes any text of that length. And of runs that are no longer than its question marks and
-        one more: what takes that one has a star, and takes all longer ones.
+        It is enough to check continuations that repeat a character which does not occur in the pattern, because only
+        `*` and `?` match it: a set of positions that matches such a text of some length matches any text of that
+        length. It is also enough to check lengths up to the number of question marks plus one: matching the longest of
+        them requires a star, which then matches all longer texts.
         """
         now = self.after(prefix)
         for _ in range(self._few + 1):
@@ -103,7 +104,7 @@ class Positions:
         return self._free((now & (literal | self._one)) << 1 | now & self._any)
 
     def _free(self, now: int) -> int:
-        """A star may stand for nothing. No two of them are neighbours."""
+        """Add the positions after stars, because a star may match nothing. No two stars are adjacent."""
         return now | (now & self._any) << 1
 
 

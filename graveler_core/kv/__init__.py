@@ -1,4 +1,4 @@
-"""Key-value stores: the port, its limits, bulk verbs, and the registry of backends."""
+"""Key-value stores: their interface, its size limits, functions for many keys, and the registry of backends."""
 
 from graveler_core.kv.bulk import (
     about_rows,
@@ -7,7 +7,6 @@ from graveler_core.kv.bulk import (
     load,
     scan_arrow,
     set_many,
-    sets_atomically,
     split_points,
 )
 from graveler_core.kv.registry import open_store
@@ -26,6 +25,5 @@ __all__ = [
     "open_store",
     "scan_arrow",
     "set_many",
-    "sets_atomically",
     "split_points",
 ]

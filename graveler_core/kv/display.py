@@ -1,10 +1,10 @@
-"""How the URL of a store is shown."""
+"""Text of a store's URL for messages and logs."""
 
 from __future__ import annotations
 
 
 def without_password(url: str) -> str:
-    """The URL with its password, and every value of its query, replaced by `***`, for messages and logs."""
+    """Return the URL for messages and logs: with `***` for the password and for each value of the query."""
     scheme, mark, rest = url.partition("://")
     if not mark:
         return url.rpartition("@")[2]

@@ -1,7 +1,7 @@
-"""The sizes that every store accepts and none exceeds, and the checks that backends make before they write.
+"""Size limits of partitions, keys and values, which are the same for all stores, and the functions that check them.
 
-Taken so that each database a plug-in may use can hold them: DynamoDB 1,024 bytes a key and 400 KB a row, FoundationDB
-100 KB a value, PostgreSQL 2,704 bytes an index row.
+The limits are low enough for databases that plug-ins may use: DynamoDB has 1,024 bytes per key and 400 KB per row,
+FoundationDB 100 KB per value, PostgreSQL 2,704 bytes per index row.
 """
 
 from __future__ import annotations
@@ -14,15 +14,20 @@ import pyarrow.compute as pc
 from graveler_core.errors import InvalidInput, LimitExceeded
 
 MAX_PARTITION: Final = 512
-"""Bytes."""
+"""Maximum size of a partition name in bytes."""
 MAX_KEY: Final = 1_024
-"""Bytes."""
+"""Maximum size of a key in bytes."""
 MAX_VALUE: Final = 96 * 1_024
-"""Bytes."""
+"""Maximum size of a value in bytes."""
 
 
 def check_partition(partition: bytes) -> None:
-    """Raises InvalidInput for an empty partition, LimitExceeded for one of more than 512 bytes."""
+    """Check the size of a partition name.
+
+    Raises:
+        InvalidInput: The partition is empty.
+        LimitExceeded: The partition has more than 512 bytes.
+    """
     size = len(partition)
     if size > MAX_PARTITION:
         raise _exceeded("partition", size, MAX_PARTITION, partition)
@@ -31,7 +36,12 @@ def check_partition(partition: bytes) -> None:
 
 
 def check_key(partition: bytes, key: bytes) -> None:
-    """Raises InvalidInput for an empty partition or key, LimitExceeded for one that is too long."""
+    """Check the sizes of a partition name and a key.
+
+    Raises:
+        InvalidInput: The partition or the key is empty.
+        LimitExceeded: The partition or the key is too long.
+    """
     if not 0 < len(partition) <= MAX_PARTITION:
         check_partition(partition)
     size = len(key)
@@ -42,7 +52,11 @@ def check_key(partition: bytes, key: bytes) -> None:
 
 
 def check_value(key: bytes, value: bytes) -> None:
-    """Raises LimitExceeded for a value of more than 96 KiB; an empty value is a value."""
+    """Check the size of a value. Empty values are valid.
+
+    Raises:
+        LimitExceeded: The value has more than 96 KiB.
+    """
     if len(value) > MAX_VALUE:
         raise LimitExceeded(
             f"the value of key {key[:80]!r} has {len(value):,} bytes; at most {MAX_VALUE:,} are accepted",
@@ -52,15 +66,15 @@ def check_value(key: bytes, value: bytes) -> None:
 
 
 def check_columns(partition: bytes, keys: pa.BinaryArray, values: pa.BinaryArray) -> None:
-    """Checks two columns of a bulk load at once, without a loop over their rows.
+    """Check the columns of a bulk load, without a Python loop over the rows.
 
     Raises:
-        InvalidInput: Different lengths, nulls, an empty key, or a key that stands twice.
+        InvalidInput: The lengths differ, a key or value is null, or a key is empty or repeated.
         LimitExceeded: A key or value is too long.
     """
     check_partition(partition)
     if len(keys) != len(values) or keys.null_count or values.null_count:
-        raise InvalidInput(f"{len(keys)} keys and {len(values)} values; as many of each are needed, none of them null")
+        raise InvalidInput(f"{len(keys)} keys and {len(values)} values; the counts must be equal, and none may be null")
     if not len(keys):
         return
     lengths = pc.min_max(pc.binary_length(keys)).as_py()
@@ -72,7 +86,7 @@ def check_columns(partition: bytes, keys: pa.BinaryArray, values: pa.BinaryArray
     if largest > MAX_VALUE:
         raise _exceeded("value", largest, MAX_VALUE, b"")
     if pc.count_distinct(keys).as_py() != len(keys):
-        raise InvalidInput("a key stands twice in one bulk load; keys must be distinct")
+        raise InvalidInput("a key occurs twice in one bulk load; keys must be distinct")
 
 
 def _exceeded(what: str, size: int, limit: int, shown: bytes) -> LimitExceeded:

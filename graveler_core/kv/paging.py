@@ -1,7 +1,7 @@
-"""How a scan is cut: the interval of keys it covers, and the pages in which it is read.
+"""Key ranges of scans, and paging.
 
-Every backend reads a scan page by page through `pages`, so that no statement or transaction stays open while the caller
-works on the rows: an open one would pin a snapshot and let later reads on its connection see the past.
+Every backend reads a scan page by page with `pages`, so that no statement or transaction stays open while the caller
+processes the rows. An open statement would keep a snapshot, and later reads on its connection would return old values.
 """
 
 from __future__ import annotations
@@ -13,71 +13,86 @@ from typing import Final
 from graveler_core.errors import InvalidInput
 
 PAGE_ROWS: Final = 10_000
-"""Rows of a page at most."""
+"""Maximum number of rows of a page."""
 FIRST_PAGE_ROWS: Final = 1_000
-"""Rows of a scan's first page at most: many scans are left after a few rows."""
+"""Maximum number of rows of the first page of a scan. It is smaller because many callers read only a few rows."""
 PAGE_BYTES: Final = 4 * 1_024 * 1_024
-"""A page ends with the row that reaches this many bytes of values."""
+"""Maximum size of the values of a page in bytes. A page ends with the row that reaches it."""
 CHUNK_ROWS: Final = 5_000
-"""Rows that one transaction of a bulk write removes or loads at most: more would hold the writer lock of an embedded
-store too long (one statement over 400,000 rows: 0.3 s)."""
+"""Maximum number of rows that one transaction of a bulk write deletes or loads. A longer transaction would hold the
+writer lock of an embedded store too long (one statement over 400,000 rows: 0.3 s).
+"""
 
 
 @dataclass(frozen=True, slots=True)
-class Interval:
-    """Keys from `lower` on (inclusive) up to `upper` (exclusive; None: to the end)."""
+class KeyBounds:
+    """Key range from `lower` (inclusive) to `upper` (exclusive; `None` means the end of the partition)."""
 
     lower: bytes
     upper: bytes | None
 
-    def after(self, key: bytes) -> Interval:
-        """What is left of the interval past `key`."""
-        return Interval(key + b"\x00", self.upper)
+    def after(self, key: bytes) -> KeyBounds:
+        """Return the keys of this range that are greater than `key`."""
+        return KeyBounds(key + b"\x00", self.upper)
 
     def is_empty(self) -> bool:
-        """Whether no key can lie in it."""
+        """Return true if no key can be in the range."""
         return self.upper is not None and self.upper <= self.lower
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
-    """Rows in key order, as columns, and whether they reach the end of what was asked for.
+class RowPage:
+    """Rows in key order.
 
-    Columns, because what reads many rows wants columns, and a tuple for each row costs as much as reading it.
+    They are stored as columns, because most callers need columns, and creating a tuple costs as much as reading a row.
     """
 
     keys: Sequence[bytes]
     values: Sequence[bytes]
     last: bool
+    """True if the page reaches the end of the requested key range."""
 
 
-def interval(prefix: bytes, start: bytes, end: bytes | None) -> Interval:
-    """The keys that start with `prefix` and lie in [start, end)."""
+def interval(prefix: bytes, start: bytes, end: bytes | None) -> KeyBounds:
+    """Return the range of keys that start with `prefix` and are in [start, end)."""
     above = successor(prefix)
     uppers = [bound for bound in (above, end) if bound is not None]
-    return Interval(max(prefix, start), min(uppers, default=None))
+    return KeyBounds(max(prefix, start), min(uppers, default=None))
 
 
 def successor(prefix: bytes) -> bytes | None:
-    """The smallest byte string above all that start with `prefix`, or None if there is none (b"", b"\\xff\\xff")."""
+    """Return the smallest byte string that is greater than all strings with the prefix.
+
+    Returns `None` if there is none: for an empty prefix, or one of 0xff bytes only.
+    """
     stem = prefix.rstrip(b"\xff")
     return stem[:-1] + bytes([stem[-1] + 1]) if stem else None
 
 
 def check_limit(limit: int | None) -> None:
-    """Raises InvalidInput for a negative limit."""
+    """Check the limit of a scan.
+
+    Raises:
+        InvalidInput: The limit is negative.
+    """
     if limit is not None and limit < 0:
         raise InvalidInput(f"the limit of a scan is {limit}; it must be 0 or more, or None")
 
 
-def pages(read: Callable[[Interval, int], Page], keys: Interval, limit: int | None, first: int) -> Iterator[Page]:
-    """Reads the interval page by page, each by one call of `read(interval, rows)`; yields no empty page.
+def pages(
+    read: Callable[[KeyBounds, int], RowPage], keys: KeyBounds, limit: int | None, first: int
+) -> Iterator[RowPage]:
+    """Read a key range page by page. Each page takes one call of `read`.
 
     Args:
-        read: Reads up to so many rows from the beginning of the interval; may stop earlier at PAGE_BYTES.
+        read: Function of a key range and a number of rows. It reads at most this number of rows from the beginning of
+            the range, and may stop earlier at `PAGE_BYTES`.
         keys: The keys to read.
-        limit: Rows in all, or None.
-        first: Rows of the first page at most.
+        limit: Maximum number of rows in total, or `None`.
+        first: Maximum number of rows of the first page.
+
+    Yields:
+        Pages that are not empty.
     """
     left, size = limit, first
     while not keys.is_empty() and left != 0:
@@ -93,5 +108,8 @@ def pages(read: Callable[[Interval, int], Page], keys: Interval, limit: int | No
 
 
 def split_rows(rows: int, pieces: int) -> list[int]:
-    """Row numbers at which pieces of about equal size begin, the first piece's left out; fewer where rows are few."""
+    """Return the row numbers that divide `rows` rows into ranges of about equal size.
+
+    There are `pieces` - 1 numbers, or fewer if there are not enough rows.
+    """
     return sorted({rows * piece // pieces for piece in range(1, pieces)} - {0, rows})

@@ -1,38 +1,62 @@
-"""Opens a store by its URL: the scheme names an entry point of the group `graveler.kv_stores`.
+"""Opens stores by URL. The scheme of the URL is the name of an entry point in the group `graveler.kv_stores`.
 
-An entry point is a function `(url: str) -> Store`. The three backends of this library are registered the same way as
-those of plug-ins, in the distribution's metadata.
+An entry point is a function `(url: str) -> Store`. The three backends of this library are registered in the same way as
+plug-ins, in the metadata of the distribution.
 """
 
 from __future__ import annotations
 
-from importlib.metadata import entry_points
+from contextlib import nullcontext
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
 from typing import Final
 
 from graveler_core.errors import InvalidInput, Kind
+from graveler_core.extras import requires
 from graveler_core.kv.display import without_password
 from graveler_core.kv.store import Store
 
 GROUP: Final = "graveler.kv_stores"
+_EXTRAS: Final = {"postgresql": "postgres"}
+"""Extras that install the dependencies of a backend, by scheme."""
 
 
 def open_store(url: str) -> Store:
-    """Opens the store that a URL names, for instance `memory://`, `sqlite:///meta.db` or `postgresql://host/database`.
+    """Open the store at a URL, for example `memory://`, `sqlite:///meta.db` or `postgresql://host/database`.
 
-    A scheme's driver suffix (`postgresql+psycopg`) is left to the backend.
+    The backend interprets a driver suffix of the scheme (`postgresql+psycopg`).
 
     Raises:
-        InvalidInput: Kind InvalidUrl: no such scheme, or the backend does not understand the rest.
-        Unavailable: The store cannot be reached, or is no graveler store.
+        InvalidInput: Kind InvalidUrl: the scheme is unknown, or the backend does not accept the rest of the URL.
+        Unavailable: The store cannot be reached, is not a graveler store, or needs an extra that is not installed.
     """
     scheme = url.partition("://")[0].partition("+")[0] if "://" in url else ""
-    found = entry_points(group=GROUP, name=scheme)
-    if not scheme or not found:
+    try:
+        entry_point = _backend(scheme)
+    except LookupError:
         known = ", ".join(f"{name}://" for name in sorted(entry_points(group=GROUP).names))
         raise InvalidInput(
-            f"no key-value store has the URL {without_password(url)!r}; known are {known}",
+            f"no key-value store has the URL {without_password(url)!r}; known schemes are {known}",
             kind=Kind.InvalidUrl,
             url=without_password(url),
-        )
-    store: Store = next(iter(found)).load()(url)
+        ) from None
+    with requires(_EXTRAS[scheme]) if scheme in _EXTRAS else nullcontext():
+        opened = entry_point.load()
+    store: Store = opened(url)
     return store
+
+
+@cache
+def _backend(scheme: str) -> EntryPoint:
+    """Return the entry point of a scheme.
+
+    A search reads the metadata of every installed distribution, so what it found is kept. A miss is not: the
+    distribution may be installed later.
+
+    Raises:
+        LookupError: No distribution registers the scheme.
+    """
+    found = entry_points(group=GROUP, name=scheme)
+    if not scheme or not found:
+        raise LookupError(scheme)
+    return next(iter(found))

@@ -1,10 +1,10 @@
-"""The versions of a backend's tables: an older store is led forward when it is opened, a newer one is refused.
+"""Schema versions of a backend. A store with an older schema is migrated when it is opened; a newer one is refused.
 
-A backend lists, for each version but the last, the statements that lead to the next one. A new store is made as
-version 1 and led through all of them, so there is one way to a schema. The backend runs the statements in one
-transaction under a lock that excludes other openers, with the version written in the same transaction.
+A backend lists the statements of each migration to the next version. A new store is created with version 1 and then
+runs all migrations, so every schema is created in the same way. The backend runs the statements and updates the version
+in one transaction, under a lock that excludes other processes that open the store.
 
-Migrations only add: a process of the version before may have the store open, and goes on working on it.
+Migrations only add tables, columns or indexes, because a process with the previous version may still use the store.
 """
 
 from __future__ import annotations
@@ -14,24 +14,29 @@ from collections.abc import Sequence
 from graveler_core.errors import Kind, Unavailable
 
 Migrations = Sequence[Sequence[str]]
-"""The statements from version 1 to 2, from 2 to 3, …"""
+"""Statements of each migration: from version 1 to 2, from 2 to 3, …"""
 
 
 def newest(migrations: Migrations) -> int:
-    """The version that this library makes and reads."""
+    """Return the newest schema version, which this library creates."""
     return 1 + len(migrations)
 
 
 def pending(found: int, migrations: Migrations, where: str) -> list[str]:
-    """The statements that lead from a version (1 or later) to the newest one.
+    """Return the statements that migrate a store from a version (1 or later) to the newest version.
+
+    Args:
+        found: Version of the store.
+        migrations: Migrations of the backend.
+        where: Name of the store for error messages.
 
     Raises:
-        Unavailable: Kind NewerSchema: a newer library made the store, or led it forward.
+        Unavailable: Kind NewerSchema: a newer version of the library created or migrated the store.
     """
     if found > newest(migrations):
         raise Unavailable(
-            f"{where} has schema version {found}, and this version of graveler knows none above {newest(migrations)}:"
-            " open it with a newer graveler",
+            f"{where} has schema version {found}, but this version of graveler supports at most {newest(migrations)};"
+            " open it with a newer version of graveler",
             kind=Kind.NewerSchema,
             store=where,
             version=found,

@@ -1,4 +1,4 @@
-"""What a store tells Prometheus: see `collector` for the metrics, `server` for how they are scraped."""
+"""Prometheus metrics of a store: `collector` defines the metrics, `server` serves them."""
 
 from graveler_core.metrics.collector import StoreCollector
 from graveler_core.metrics.server import MetricsServer

@@ -1,8 +1,8 @@
-"""What is staged on branches and what compactions did, read from the store when Prometheus asks. Stands on the façade.
+"""Metrics of staged changes and compactions, read from the store through the façade at each scrape.
 
-Nothing is remembered between two scrapes, so any number of servers may tell of one store, and a restart loses nothing.
-How many branches are told of is bounded; what is left out is counted. Their names are labels, so whoever may scrape
-may know them.
+Nothing is remembered between two scrapes. Several servers can report on one store, and a restart loses nothing. The
+number of branches is limited; omitted ones are counted. Branch names are labels, so everyone who may scrape can see
+them.
 """
 
 from __future__ import annotations
@@ -15,33 +15,33 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
-from graveler_core.engine.pressure import BranchPressure
+from graveler_core.engine.staging.pressure import BranchPressure
 from graveler_core.errors import GravelerError, NotFound
 from graveler_core.facade.graveler import Graveler
-from graveler_core.model.compaction import SECONDS, CompactionHistory, Outcome
+from graveler_core.model.compaction import SECONDS, CompactionHistory, CompactionOutcome
 
 MOST_BRANCHES = 1_000
-"""As many branches as a scrape tells of, where nothing else is said."""
+"""Default number of branches in a scrape."""
 _BRANCH = ("repository", "branch")
 
 
 class StoreCollector(Collector):
-    """Tells of a store. To be registered with a `CollectorRegistry`, which may hold other metrics too."""
+    """Collector of a store. Register it with a `CollectorRegistry`, which may contain other metrics too."""
 
     def __init__(self, graveler: Graveler, most: int = MOST_BRANCHES) -> None:
-        """Tell of the `most` branches under the greatest pressure, and of the compactions of as many branches."""
+        """Report the `most` branches with the highest pressure, and the compactions of as many branches."""
         self._graveler = graveler
         self._most = most
 
     def describe(self) -> Iterator[Metric]:
-        """The metrics without values: registering reads nothing."""
+        """Yield the metrics without values, so that registering reads nothing."""
         yield _up()
         yield from _Staged().families()
         yield from _Compactions().families()
         yield _left_out()
 
     def collect(self) -> Iterator[Metric]:
-        """The metrics as they are now; where the store cannot be read only that."""
+        """Yield the current metrics. If the store cannot be read, yield only that fact."""
         up, staged, compactions, left_out = _up(), _Staged(), _Compactions(), _left_out()
         try:
             left_out.add_metric(["staged"], self._staged(staged))
@@ -57,7 +57,7 @@ class StoreCollector(Collector):
         yield left_out
 
     def _staged(self, told: _Staged) -> int:
-        """Tell of the branches under the greatest pressure; gives how many others there are."""
+        """Add the branches with the highest pressure. Return the number of omitted ones."""
         worst: list[tuple[float, int, BranchPressure]] = []
         number = 0
         for number, found in enumerate(self._graveler.pressures(), 1):
@@ -69,10 +69,12 @@ class StoreCollector(Collector):
         return number - len(worst)
 
     def _compactions(self, told: _Compactions) -> int:
-        """Tell of the first branches, so that their counters go on; gives how many others there are."""
+        """Add the first branches by name, so that their counters do not disappear. Return the number of omitted
+        ones.
+        """
         number = 0
         for repository in self._graveler.list_repositories():
-            with suppress(NotFound):  # deleted meanwhile
+            with suppress(NotFound):  # the repository was deleted in the meantime
                 for found in repository.compactions():
                     number += 1
                     if number <= self._most:
@@ -81,17 +83,19 @@ class StoreCollector(Collector):
 
 
 class _Staged:
-    """Of branches on which much is staged."""
+    """Metrics of branches with many staged changes."""
 
     def __init__(self) -> None:
-        self._records = _gauge("staged_records", "Staged records, tombstones included, as far as they were counted")
-        self._tombstones = _gauge("staged_tombstones", "Staged tombstones, as far as they were counted")
-        self._layers = _gauge("sealed_layers", "Sealed layers: former staging tokens, bulk writes, prefix operations")
-        self._age = _gauge("staged_age_seconds", "Time since the oldest record was staged")
-        self._pressure = _gauge("pressure", "The largest part of a threshold that is reached: 1 is too much")
+        self._records = _gauge("staged_records", "Number of counted staged records, including tombstones")
+        self._tombstones = _gauge("staged_tombstones", "Number of counted staged tombstones")
+        self._layers = _gauge("sealed_layers", "Number of sealed layers: sealed tokens, bulk writes, prefix operations")
+        self._age = _gauge("staged_age_seconds", "Time since the oldest staged record was written")
+        self._pressure = _gauge(
+            "pressure", "Largest ratio of staged changes to a threshold; from 1 on, the branch should be compacted"
+        )
 
     def add(self, found: BranchPressure) -> None:
-        """One branch."""
+        """Add one branch."""
         labels, load = [found.repository.id, found.branch.id], found.load
         self._records.add_metric(labels, load.staged)
         self._tombstones.add_metric(labels, load.tombstones)
@@ -100,43 +104,45 @@ class _Staged:
         self._pressure.add_metric(labels, found.pressure.value)
 
     def families(self) -> Iterable[Metric]:
-        """The metrics."""
+        """Return the metrics."""
         return (self._records, self._tombstones, self._layers, self._age, self._pressure)
 
 
 class _Compactions:
-    """Of branches that were compacted."""
+    """Metrics of branches that were compacted."""
 
     def __init__(self) -> None:
         self._outcomes = CounterMetricFamily(
-            "graveler_compactions", "Compactions since the branch was created, by outcome", labels=[*_BRANCH, "outcome"]
+            "graveler_compactions",
+            "Number of compactions since the branch was created, by outcome",
+            labels=[*_BRANCH, "outcome"],
         )
         self._seconds = HistogramMetricFamily(
             "graveler_compaction_duration_seconds",
-            "How long compactions took that found something to do",
+            "Duration of compactions that had something to compact",
             labels=_BRANCH,
         )
 
     def add(self, labels: list[str], history: CompactionHistory) -> None:
-        """One branch."""
-        for outcome in Outcome:
+        """Add one branch."""
+        for outcome in CompactionOutcome:
             self._outcomes.add_metric([*labels, outcome.value], history.outcomes.get(outcome, 0))
         took = sum(count for outcome, count in history.outcomes.items() if outcome.takes_time)
         buckets = [(str(bound), float(count)) for bound, count in zip(SECONDS, history.at_most, strict=True)]
         self._seconds.add_metric(labels, [*buckets, ("+Inf", took)], history.seconds)
 
     def families(self) -> Iterable[Metric]:
-        """The metrics."""
+        """Return the metrics."""
         return (self._outcomes, self._seconds)
 
 
 def _up() -> GaugeMetricFamily:
-    return GaugeMetricFamily("graveler_up", "Whether the store could be read: 0 or 1; at 0 there is nothing else")
+    return GaugeMetricFamily("graveler_up", "1 if the store could be read, else 0; at 0 no other metric is reported")
 
 
 def _left_out() -> GaugeMetricFamily:
     return GaugeMetricFamily(
-        "graveler_branches_left_out", "Branches that this scrape does not tell of, for they are many", labels=["of"]
+        "graveler_branches_left_out", "Number of branches omitted from this scrape because of the limit", labels=["of"]
     )
 
 

@@ -1,4 +1,4 @@
-"""An HTTP server that Prometheus scrapes, on a thread of its own."""
+"""HTTP server for Prometheus scrapes, on its own thread."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from graveler_core.facade.graveler import Graveler
 from graveler_core.metrics.collector import MOST_BRANCHES, StoreCollector
 
 PORT = 9464
-"""What exporters of metrics are asked at by custom."""
+"""Default port of Prometheus exporters for applications."""
 _LOOK = 0.5
-"""Seconds in which an interruption is noticed."""
+"""Maximum number of seconds until an interruption is noticed."""
 
 
 class MetricsServer:
-    """Answers at `url`, until it is closed. Plain HTTP, and whoever reaches it may read: keep it in a trusted network.
+    """Server that answers at `url` until it is closed. It uses plain HTTP without access control; keep it in a trusted
+    network.
 
-    Whatever an embedding program has in the registry is told too.
+    It also serves all other metrics of the registry.
     """
 
     def __init__(
@@ -33,15 +34,17 @@ class MetricsServer:
         most: int = MOST_BRANCHES,
         registry: CollectorRegistry | None = None,
     ) -> None:
-        """Begin to answer.
+        """Start to serve.
 
         Args:
-            port: 0 for any that is free; `url` says which.
-            most: As many branches as a scrape tells of.
-            registry: Other metrics to tell of: those given to `connect(metrics=…)`, say.
+            graveler: Handle of the store.
+            address: Local address to listen on.
+            port: Port, or 0 for any free port; see `url`.
+            most: Maximum number of branches in a scrape.
+            registry: Registry with other metrics, for example those of `connect(metrics=…)`.
 
         Raises:
-            InvalidInput: the address is not one of this machine, or the port is taken.
+            InvalidInput: The address is not local, or the port is in use.
         """
         self._registry = CollectorRegistry() if registry is None else registry
         self._collector = StoreCollector(graveler, most)
@@ -50,7 +53,7 @@ class MetricsServer:
             served: tuple[WSGIServer, Thread] = start_http_server(port, address, self._registry)
         except OSError as e:
             self._registry.unregister(self._collector)
-            raise InvalidInput(f"address {address!r}, port {port}: cannot be listened at ({e.strerror})") from e
+            raise InvalidInput(f"address {address!r}, port {port}: cannot listen ({e.strerror})") from e
         self._server, self._thread = served
         shown = f"[{address}]" if ":" in address else address
         self.url = f"http://{shown}:{self._server.server_port}/metrics"
@@ -64,13 +67,13 @@ class MetricsServer:
         self.close()
 
     def wait(self) -> None:
-        """Until somebody closes it, or an exception (Ctrl-C) ends the waiting."""
-        # With a timeout: a signal may come to the other thread, and this one learns of it when it wakes up.
+        """Wait until the server is closed, or an exception such as Ctrl-C interrupts."""
+        # Use a timeout: a signal may reach another thread, and this thread only notices it when it wakes up.
         while self._thread.is_alive():
             self._thread.join(_LOOK)
 
     def close(self) -> None:
-        """Answer no longer, and leave the registry as it was. Idempotent."""
+        """Stop serving and restore the registry. Idempotent."""
         if self._thread.is_alive():
             self._registry.unregister(self._collector)
         self._server.shutdown()

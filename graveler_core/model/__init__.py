@@ -1,1 +1,1 @@
-"""The words of the system as values: ids, names, entities, entries, layers, changes, addresses, time and chance."""
+"""Values of the data model: ids, names, entities, entries, layers, changes, addresses, time and randomness."""

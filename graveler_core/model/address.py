@@ -1,7 +1,7 @@
-"""Storage namespaces and object addresses, normalised once so that two spellings of one place are equal.
+"""Storage namespaces and object addresses in one normal form, so that two spellings of one location are equal.
 
-Every address that graveler keeps goes through here: relative against absolute paths, compared as text, once made a
-garbage collector elsewhere delete live data (lakeFS 4658 and 4698).
+Every address that graveler stores passes through this module. In lakeFS, comparing relative with absolute addresses as
+text once made the garbage collector delete live data (lakeFS issues 4658 and 4698).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ SCHEMES = ("file", "memory", "s3", "gs", "az")
 
 @dataclass(frozen=True, slots=True, order=True)
 class Namespace:
-    """A normalised storage namespace: scheme, bucket or container ('' for files), and path without outer slashes."""
+    """Normalised storage namespace: scheme, bucket or container (empty for files), and path without outer slashes."""
 
     scheme: str
     bucket: str
@@ -25,26 +25,36 @@ class Namespace:
 
     @property
     def uri(self) -> str:
-        """The one spelling: no trailing slash, no empty, `.` or `..` segments, percent-encoding undone and redone."""
+        """The normalised URI: no trailing slash, no empty, `.` or `..` segments, canonical percent-encoding."""
         path = quote(self.path, safe="/-_.~")
         if self.scheme == "file":
             return f"file:///{path}"
         return f"{self.scheme}://{self.bucket}/{path}".rstrip("/")
 
     def ancestors(self) -> list[Namespace]:
-        """Every place that contains this one, nearest first, without itself."""
+        """Return every namespace that contains this one, nearest first, without the namespace itself."""
         parts = self.path.split("/") if self.path else []
         above = [Namespace(self.scheme, self.bucket, "/".join(parts[:n])) for n in range(len(parts) - 1, -1, -1)]
         return [n for n in above if n.scheme != "file" or n.path]
 
     def contains(self, other: Namespace) -> bool:
-        """Whether `other` is this place or lies inside it."""
+        """Return true if `other` is this namespace or lies inside it."""
         same_root = (self.scheme, self.bucket) == (other.scheme, other.bucket)
         return same_root and (self.path in ("", other.path) or other.path.startswith(self.path + "/"))
 
 
 def namespace(uri: str) -> Namespace:
-    """Parse and normalise a storage namespace, or raise `InvalidInput`."""
+    """Parse and normalise a storage namespace.
+
+    Args:
+        uri: URI with a scheme of `SCHEMES`.
+
+    Returns:
+        The normalised namespace.
+
+    Raises:
+        InvalidInput: The URI breaks a rule; the message names the rule.
+    """
 
     def refuse(rule: str) -> InvalidInput:
         return InvalidInput(f"storage namespace {uri!r}: {rule}", kind=Kind.InvalidNamespace, uri=uri)
@@ -72,7 +82,17 @@ def namespace(uri: str) -> Namespace:
 
 
 def relative_address(address: str) -> str:
-    """Check an address below a storage namespace: no way out of it, one spelling."""
+    """Check an address relative to a storage namespace.
+
+    Args:
+        address: Path of plain segments, without percent-encoding.
+
+    Returns:
+        The same address.
+
+    Raises:
+        InvalidInput: The address is absolute, leaves the namespace, or has a second spelling.
+    """
     plain = unquote(address)
     segments = plain.split("/")
     bad = not address or address.startswith("/") or "\0" in address or "\\" in address or plain != address
@@ -87,7 +107,17 @@ def relative_address(address: str) -> str:
 
 
 def full_address(uri: str) -> str:
-    """Check an address with a scheme of its own, and give its one spelling."""
+    """Normalise an absolute address.
+
+    Args:
+        uri: URI of one object.
+
+    Returns:
+        The normalised URI.
+
+    Raises:
+        InvalidInput: The URI is no valid address, or names a bucket instead of an object.
+    """
     parsed = namespace(uri)
     if not parsed.path:
         raise InvalidInput(f"address {uri!r}: must name an object, not a bucket", kind=Kind.InvalidValue, address=uri)
@@ -95,7 +125,17 @@ def full_address(uri: str) -> str:
 
 
 def parted(uri: str) -> tuple[Namespace, str]:
-    """Where an object with an address of its own lies, and its key there: in its directory, or else in its bucket."""
+    """Split an absolute address into the namespace of its directory or bucket, and its key there.
+
+    Args:
+        uri: URI of one object.
+
+    Returns:
+        For files, the directory and the file name. Otherwise the bucket and the full key.
+
+    Raises:
+        InvalidInput: The URI is no valid address.
+    """
     place = namespace(full_address(uri))
     if place.scheme != "file":
         return Namespace(place.scheme, place.bucket, ""), place.path

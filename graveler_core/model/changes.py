@@ -1,4 +1,4 @@
-"""What differs between two states of a branch, as values."""
+"""Values that describe the differences between two states of a branch."""
 
 from __future__ import annotations
 
@@ -6,11 +6,27 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal, TypeAlias
 
-from graveler_core.model.entry import Entry
+import pyarrow as pa
+
+from graveler_core.model.entry import ENTRY_SCHEMA, Entry
+
+STATE_FIELDS = [field.with_nullable(True) for field in ENTRY_SCHEMA if field.name != "key"]
+"""Columns of an entry without its key."""
+CHANGE_SCHEMA = pa.schema(
+    [
+        pa.field("key", pa.binary(), nullable=False),
+        pa.field("kind", pa.string(), nullable=False),
+        pa.field("before", pa.struct(STATE_FIELDS)),
+        pa.field("after", pa.struct(STATE_FIELDS)),
+    ]
+)
+"""Columns of changes. `kind` is a value of `ChangeKind`. `before` is null for an added path, `after` for a removed
+path.
+"""
 
 
 class ChangeKind(StrEnum):
-    """What happened to a path."""
+    """Kind of change of a path."""
 
     ADDED = "added"
     CHANGED = "changed"
@@ -19,7 +35,7 @@ class ChangeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One path that differs: `before` is None where it was added, `after` where it was removed."""
+    """Difference at one path. `before` is `None` for an added path, `after` is `None` for a removed path."""
 
     path: str
     kind: ChangeKind
@@ -29,7 +45,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class ChangeSummary:
-    """How many paths differ between two states."""
+    """Number of paths that differ between two states, by kind."""
 
     added: int = 0
     changed: int = 0
@@ -37,31 +53,41 @@ class ChangeSummary:
 
     @property
     def total(self) -> int:
-        """All of them."""
+        """Total number of changed paths."""
         return self.added + self.changed + self.removed
 
 
 @dataclass(frozen=True, slots=True)
 class StagedRecord:
-    """What is staged at one path: an entry, or None for a tombstone."""
+    """Staged record of one path: an entry, or `None` for a tombstone."""
 
     path: str
     entry: Entry | None
 
 
+@dataclass(frozen=True, slots=True)
+class Written:
+    """Statistics of a layer that workers have written."""
+
+    records: int
+    """Number of rows, including removals."""
+    removals: int
+    files: int
+
+
 class MergeStrategy(StrEnum):
-    """Who wins where both sides changed a path; without a strategy such paths are conflicts."""
+    """The side that wins if both sides changed a path. Without a strategy, such paths are conflicts."""
 
     SOURCE = "source"
     DESTINATION = "destination"
 
 
 Resolved: TypeAlias = MergeStrategy | Literal["source", "destination"] | Entry | None
-"""What a path becomes in a merge: what a side holds, by the side's name; this entry; or None: it is removed."""
+"""Resolution of one path in a merge: a side by name, an entry, or `None` to remove the path."""
 
 
 class MergeConflictKind(StrEnum):
-    """How two sides disagree about a path."""
+    """Kind of disagreement between the two sides of a merge."""
 
     BOTH_ADDED = "added in both"
     BOTH_CHANGED = "changed in both"
@@ -71,7 +97,9 @@ class MergeConflictKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MergeConflict:
-    """A path that source and destination changed differently since their merge base; None where a side has no entry."""
+    """Path that source and destination changed differently since their merge base. A side without an entry has
+    `None`.
+    """
 
     path: str
     base: Entry | None
@@ -80,7 +108,7 @@ class MergeConflict:
 
     @property
     def kind(self) -> MergeConflictKind:
-        """How they disagree; where one removed the path, the other changed it."""
+        """Kind of the conflict. If one side removed the path, the other side changed it."""
         if self.source is None:
             return MergeConflictKind.REMOVED_IN_SOURCE
         if self.destination is None:

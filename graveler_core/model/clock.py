@@ -1,4 +1,4 @@
-"""Time and chance as ports, so that tests and the simulator decide both."""
+"""Ports for time and randomness, so that tests and the simulator can control both."""
 
 from __future__ import annotations
 
@@ -10,44 +10,38 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """Wall-clock time for records, monotonic time for budgets. No correctness rests on either."""
+    """Source of wall-clock time for records and of monotonic time for time budgets. Correctness depends on neither."""
 
     def now(self) -> datetime:
-        """The wall-clock time, in UTC, with microseconds."""
-        ...
+        """Return the wall-clock time in UTC, with microseconds."""
 
     def monotonic(self) -> float:
-        """Seconds from an arbitrary start; never goes back."""
-        ...
+        """Return seconds since an arbitrary start. The value never decreases."""
 
     def sleep(self, seconds: float) -> None:
-        """Wait."""
-        ...
+        """Wait for a number of seconds."""
 
 
 class IdSource(Protocol):
-    """Where fresh ids, nonces and seeds come from."""
+    """Source of fresh ids, nonces and seeds."""
 
     def fresh(self) -> str:
-        """32 hex digits, never drawn before."""
-        ...
+        """Return 32 hexadecimal digits that were never returned before."""
 
     def seed(self) -> int:
-        """An unsigned 64-bit number that an adversary cannot guess."""
-        ...
+        """Return an unsigned 64-bit number that an adversary cannot guess."""
 
     def uniform(self) -> float:
-        """A number in [0, 1), for jitter."""
-        ...
+        """Return a number in [0, 1), for jitter."""
 
 
 def to_the_second(span: timedelta) -> timedelta:
-    """Without what is less than a second."""
+    """Return a duration without its fraction of a second."""
     return timedelta(seconds=span // timedelta(seconds=1))
 
 
 class SystemClock:
-    """The machine's clock."""
+    """Clock of the machine."""
 
     def now(self) -> datetime:
         return datetime.now(UTC)

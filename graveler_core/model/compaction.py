@@ -1,7 +1,7 @@
-"""What is kept about compaction beside the branches: counters, thresholds, what compactions did.
+"""Records about compaction that are stored apart from the branches: counters, thresholds and the history.
 
-None of it decides what a reader sees. Counters may be late and histories incomplete; a compaction that runs for nothing
-changes nothing.
+None of these records affects what a reader sees. Counters may be late, and histories may be incomplete. An unnecessary
+compaction changes nothing.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ from graveler_core.model.entities import Record
 from graveler_core.model.ids import BranchId, BranchUid, RepositoryId, RepositoryUid
 
 RECENT = 50
-"""How many compactions of a branch its history tells one by one."""
+"""Maximum number of single compactions in the history of a branch."""
 SECONDS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
-"""Upper bounds of the durations that a history counts; longer ones count in the total only."""
+"""Upper bounds, in seconds, of the duration histogram. Longer durations count only in the total."""
 
 
 class Thresholds(BaseModel):
-    """From where on a branch should be compacted: each is reached by itself."""
+    """Limits beyond which a branch should be compacted. Reaching any one of them is enough."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     tombstones: int = Field(default=10_000, ge=1)
-    """Removals staged one by one or in bulk: listings read each of them."""
+    """Staged tombstones. Every listing reads each of them."""
     layers: int = Field(default=20, ge=1)
-    """Sealed layers: lookups ask all of them. At 100 bulk writes are refused."""
+    """Sealed layers. Every lookup asks all of them. At 100 layers, bulk writes are refused."""
     staged: int = Field(default=250_000, ge=1)
-    """Staged records, tombstones included: the next commit reads all of them."""
+    """Staged records, tombstones included. The next commit reads all of them."""
     age: timedelta = Field(default=timedelta(days=1), gt=timedelta(0))
-    """How long ago the oldest of them was staged; a few records may grow as old as they like."""
+    """Age of the oldest staged record. It counts only if the branch has more than a few staged records."""
 
     def __init__(self, **given: object) -> None:
         try:
@@ -45,29 +45,29 @@ class Thresholds(BaseModel):
 
 
 class CompactionSettings(Record):
-    """The thresholds of a repository."""
+    """Compaction thresholds of a repository."""
 
     thresholds: Thresholds
-    """For every branch that has none of its own."""
+    """Thresholds of every branch without its own."""
     branches: dict[BranchId, Thresholds] = Field(default_factory=dict)
 
     def of(self, branch: BranchId) -> Thresholds:
-        """The thresholds of a branch."""
+        """Return the thresholds of a branch."""
         return self.branches.get(branch, self.thresholds)
 
 
 class Counted(BaseModel):
-    """Records that were written to one layer; a record that was written twice counts twice."""
+    """Number of records written to one layer. A record that was written twice counts twice."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     writes: int = Field(default=0, ge=0)
-    """Tombstones included."""
+    """Number of writes, tombstones included."""
     tombstones: int = Field(default=0, ge=0)
 
 
 class StagedCounts(Record):
-    """What one writer, a process, has written to one layer so far; or what a scan found in it."""
+    """Number of records that one writer (a process) has written to one layer, or that a scan found in it."""
 
     repository: RepositoryId
     uid: RepositoryUid
@@ -76,56 +76,56 @@ class StagedCounts(Record):
     """Id of the layer: the staging token, or the id of a segment layer."""
     counted: Counted
     since: datetime
-    """When the writer first wrote to it."""
+    """Time of the writer's first write to the layer."""
     scanned_over: dict[str, Counted] = Field(default_factory=dict)
-    """For a scan: what the writers had counted by then, and what was found replaces."""
+    """For a scan: the counts of the writers at the time of the scan. The result of the scan replaces them."""
 
 
-class Outcome(StrEnum):
-    """How a compaction ended."""
+class CompactionOutcome(StrEnum):
+    """Result of a compaction."""
 
     COMPACTED = "compacted"
     NOTHING = "nothing"
     """Nothing was staged."""
     BUSY = "busy"
-    """Another one had begun a short while before."""
+    """Another compaction had started a short while before."""
     LOST = "lost"
     """A commit, a reset or a bulk write came in between."""
     FAILED = "failed"
 
     @property
     def takes_time(self) -> bool:
-        """Whether there was something to do: only then a compaction counts in durations."""
-        return self not in (Outcome.NOTHING, Outcome.BUSY)
+        """True if there was work to do. Other compactions are not counted in durations."""
+        return self not in (CompactionOutcome.NOTHING, CompactionOutcome.BUSY)
 
 
 class CompactionRun(BaseModel):
-    """One compaction that sealed a branch's layers."""
+    """One compaction that sealed the layers of a branch."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     began: datetime
     seconds: float = Field(ge=0)
-    outcome: Outcome
+    outcome: CompactionOutcome
     layers: int = Field(default=0, ge=0)
     records: int = Field(default=0, ge=0)
     tombstones: int = Field(default=0, ge=0)
 
 
 class CompactionHistory(Record):
-    """What the compactions of a branch did since it was created."""
+    """Results of the compactions of a branch since the branch was created."""
 
     uid: BranchUid
-    outcomes: dict[Outcome, int] = Field(default_factory=dict)
+    outcomes: dict[CompactionOutcome, int] = Field(default_factory=dict)
     seconds: float = 0.0
-    """All durations together."""
+    """Sum of all durations, in seconds."""
     at_most: tuple[int, ...] = (0,) * len(SECONDS)
-    """How many took no longer than each of `SECONDS`."""
+    """For each bound of `SECONDS`, the number of compactions that took no longer."""
     recent: tuple[CompactionRun, ...] = ()
-    """The last ones, oldest first."""
+    """The last compactions, oldest first."""
 
     def with_run(self, run: CompactionRun) -> CompactionHistory:
-        """The history with one more compaction."""
+        """Return the history with one more compaction."""
         update: dict[str, object] = {"outcomes": {**self.outcomes, run.outcome: self.outcomes.get(run.outcome, 0) + 1}}
         if run.outcome.takes_time:
             update["seconds"] = self.seconds + run.seconds

@@ -1,4 +1,4 @@
-"""What a store holds while another one is copied into it."""
+"""Progress record that a store holds while another store is copied into it."""
 
 from __future__ import annotations
 
@@ -7,20 +7,22 @@ from graveler_core.model.ids import Nonce
 
 
 class Copying(Record):
-    """How far the copy of another store has come: see `transfer.kv_copy`.
+    """Progress of a copy from another store: see `transfer.kv_copy`.
 
-    Nothing reads it but the next run of the copy. It is removed at the end.
+    Only the next run of the copy reads this record. It is removed when the copy is complete.
     """
 
     source: str
-    """Hex digest over the source's registers: which store this is, in which state."""
+    """Hex digest over the registers of the source. Identifies the source and its state."""
     run: Nonce
-    """Fresh for each run, so that a run that was taken for dead finds out at its next step."""
+    """Fresh for each run, so that a run that was superseded notices it at its next step."""
     unit: str = ""
-    """What is being copied: key of a repository's record or deleted entry, name of a partition; "" for the first."""
+    """Unit that is being copied: the key of a repository record or deleted entry, or the name of a partition. Empty for
+    the first unit.
+    """
     partition: bytes = b""
-    """All of the unit before this partition is there, in the order of the walk; b"" while it is being emptied."""
+    """Every partition of the unit before this one has been copied. Empty while the unit is being emptied."""
     key: bytes = b""
-    """And of this partition all up to this key."""
+    """Last copied key of this partition."""
     compared: bool = False
-    """All contents were compared, and equal: only the registers may be missing."""
+    """True if all contents were compared and are equal. Only the registers may be missing."""

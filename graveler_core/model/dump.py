@@ -1,4 +1,4 @@
-"""The records of a dump that stand nowhere else, and the register of a restoration."""
+"""Records that exist only in dumps, and the register of a restoration."""
 
 from __future__ import annotations
 
@@ -9,42 +9,46 @@ from pydantic import Field
 
 from graveler_core.model.entities import FORMAT_VERSION, Record
 from graveler_core.model.ids import BranchId, BranchUid, CommitId, MetarangeId, RepositoryId
-from graveler_core.model.protection import ProtectionRule
+from graveler_core.model.protection import ProtectionRule, RequiredChecks
 
 
 class DumpedRepository(Record):
-    """What of a repository's record a restored one must agree with."""
+    """The fields of the repository record that a restoration takes over."""
 
     id: RepositoryId
-    """Its name when it was dumped. A restored one may have another."""
+    """Name of the repository when it was dumped. A restored repository may have another name."""
     default_branch: BranchId
     boundary_seed: int = Field(ge=0, lt=1 << 64)
     format_version: int = Field(ge=1, le=FORMAT_VERSION)
     read_only: bool = Field(default=False, exclude_if=operator.not_)
     protection: tuple[ProtectionRule, ...] = Field(default=(), exclude_if=operator.not_)
     """Ordered by pattern."""
+    required_checks: tuple[RequiredChecks, ...] = Field(default=(), exclude_if=operator.not_)
+    """Ordered by pattern."""
 
 
 class DumpedBranch(Record):
-    """A branch by its head. What was staged on it is not in a dump."""
+    """A branch and its head. Staged changes are not in a dump."""
 
     id: BranchId
     commit_id: CommitId
     uid: BranchUid = Field(default=BranchUid(""), exclude_if=operator.not_)
-    """As the log of references knows it; nothing for a fresh one."""
+    """Unique id of the branch in the log of references. Empty if the restored branch gets a new one."""
     past: str = Field(default="", exclude_if=operator.not_)
-    """What its record remembers of itself: see `model.past`."""
+    """History of the branch in its record: see `model.past`."""
 
 
 class ForeignCommit(Record):
-    """A commit that something else made: without generation, operations and layout, which a restoration computes."""
+    """Commit made by another tool. It has no generation, operations digest or layout; a restoration computes them."""
 
     id: str = Field(min_length=1, max_length=255)
-    """As branches, tags and children of the same dump name it. Its commit gets another one."""
+    """Id by which branches, tags and child commits in the same dump refer to the commit. The restored commit gets a new
+    id.
+    """
     metarange_id: MetarangeId
-    """All of its content: a tree in the storage namespace."""
+    """Content of the commit: a metarange in the storage namespace."""
     parents: tuple[str, ...]
-    """Foreign commits that stand before it in the dump."""
+    """Foreign commits that precede this one in the dump."""
     message: str
     committer: str
     creation_date: datetime
@@ -52,16 +56,18 @@ class ForeignCommit(Record):
 
 
 class DumpEnd(Record):
-    """What closes a dump: whoever reads it has read all of it, as it was written."""
+    """Last record of a dump. A reader that reaches it has read the whole dump unchanged."""
 
     rows: dict[str, int]
-    """How many there are of each kind, by its name."""
+    """Number of rows of each kind, by the name of the kind."""
     digest: str
-    """64 hex digits: hash over all rows before it."""
+    """Hash over all rows before this one, 64 hexadecimal digits."""
 
 
 class Restoration(Record):
-    """Which dump is, or was, restored into a repository: no other one ever is."""
+    """Register that names the dump that is being restored, or was restored, into a repository. It never names another
+    one.
+    """
 
     digest: str
     since: datetime

@@ -1,7 +1,7 @@
-"""The records that graveler keeps, as frozen pydantic models. Source: seeds 000 and 001, with the fields that the
-guarantees need (uid, epoch, nonce, since, consumed, operations digest).
+"""Stored records, as frozen pydantic models. Source: seeds 000 and 001, with the additional fields that the guarantees
+need (uid, epoch, nonce, since, consumed, operations digest).
 
-How a record becomes bytes is `codec`'s business, where it is kept `records`'.
+The package `codec` converts records to bytes. The package `records` defines their keys.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ from graveler_core.model.ids import (
 )
 from graveler_core.model.index import Index
 from graveler_core.model.layers import Layer
-from graveler_core.model.protection import ProtectionRule
+from graveler_core.model.protection import ProtectionRule, RequiredChecks
 
 FORMAT_VERSION = 1
 OPERATIONS_RULE = 2
-"""By which the operations digest of a new commit is made: see `segments.operations`."""
+"""Rule for the operations digest of new commits: see `segments.operations`."""
 
 
 class Record(BaseModel):
-    """Base of all stored records: frozen, and strict about unknown fields."""
+    """Base class of all stored records: frozen, unknown fields are errors."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_bytes="base64", val_json_bytes="base64")
 
 
 class RepositoryState(StrEnum):
-    """`initial` while it is being created, `active` in use, `deleting` once deletion began."""
+    """State of a repository: `initial` during creation, `active` in use, `deleting` from the start of its deletion."""
 
     INITIAL = "initial"
     ACTIVE = "active"
@@ -47,7 +47,7 @@ class RepositoryState(StrEnum):
 
 
 class Repository(Record):
-    """A repository. Its uid, not its name, is in the key of everything that belongs to it."""
+    """A repository. Every key that belongs to it contains its uid, not its name."""
 
     id: RepositoryId
     uid: RepositoryUid
@@ -60,24 +60,26 @@ class Repository(Record):
     format_version: int = Field(default=FORMAT_VERSION, ge=1, le=FORMAT_VERSION)
     nonce: Nonce
     since: datetime
-    """When the current state was entered."""
+    """Time at which the current state was entered."""
     was_active: bool = Field(default=False, exclude_if=operator.not_)
-    """Set when it leaves `active`, and kept: what never was active is never restored."""
+    """True once the repository has left the state `active`. Only such a repository can be restored."""
     read_only: bool = Field(default=False, exclude_if=operator.not_)
-    """Nothing that its users see may be changed."""
+    """True if nothing that users see may change."""
     protection: tuple[ProtectionRule, ...] = Field(default=(), exclude_if=operator.not_)
     """Ordered by pattern."""
+    required_checks: tuple[RequiredChecks, ...] = Field(default=(), exclude_if=operator.not_)
+    """Ordered by pattern."""
     migrating: str = Field(default="", exclude_if=operator.not_)
-    """While `initial`, digest of the state of the source that is being migrated into it: see `transfer.migration`."""
+    """While `initial`: digest of the source that is being migrated into the repository. See `transfer.migration`."""
 
 
 class Branch(Record):
-    """The one register of a branch: everything that a reader, writer or committer must see together."""
+    """The register of a branch: everything that a reader, writer or committer must see together."""
 
     id: BranchId
     uid: BranchUid
     epoch: int = 0
-    """Counts resets and hard resets, so that a committer can tell a discarded change from a committed one."""
+    """Number of resets and hard resets. A committer uses it to tell discarded changes from committed ones."""
     commit_id: CommitId
     staging_token: StagingToken
     sealed_tokens: tuple[Layer, ...] = ()
@@ -85,67 +87,68 @@ class Branch(Record):
     compacted_metarange: MetarangeId | None = None
     compaction_start_time: datetime | None = None
     nonce: Nonce = Nonce("")
-    """Fresh in every swap, so that no record is equal to an earlier one: a swap that comes late then fails, also where
-    the branch is back to what it was."""
+    """Fresh in every swap, so that no record is equal to an earlier one. A delayed swap therefore fails even if all
+    other fields have returned to their former values.
+    """
     past: str = Field(default="", exclude_if=operator.not_)
-    """When and where it began, and its newest moves: see `model.past`."""
+    """Creation and newest moves of the branch: see `model.past`."""
 
 
 class Tag(Record):
-    """A name for a commit that does not move."""
+    """Name of a commit that does not move."""
 
     id: TagId
     commit_id: CommitId
     message: str = ""
     signature: str = ""
     past: str = Field(default="", exclude_if=operator.not_)
-    """When it was created: see `model.past`."""
+    """Creation of the tag: see `model.past`."""
 
 
 class Commit(Record):
-    """A commit's header. Its id is the hash of its encoding, so it fixes content and history."""
+    """Header of a commit. The commit id is the hash of the encoded header, so the id fixes content and history."""
 
     version: int = Field(default=OPERATIONS_RULE, ge=1, le=OPERATIONS_RULE)
-    """The rule of the operations digest."""
+    """Version of the header, which selects the rule of the operations digest."""
     committer: str
     message: str
     creation_date: datetime
     parents: tuple[CommitId, ...]
     metadata: dict[str, str] = Field(default_factory=dict)
     generation: int = Field(ge=1)
-    """1 for a root; else 1 + the largest generation of the parents."""
+    """1 for a root commit, otherwise 1 + the largest generation of the parents."""
     nonce: Nonce
-    """Drawn once per logical commit, kept over retries."""
+    """Drawn once for each logical commit and kept over retries."""
     consumed: tuple[str, ...] = ()
     """Ids of the layers that this commit took from its branch, newest first."""
     operations: str
     """Hex digest over the sorted effective changes against the first parent."""
     idempotency_key: str = ""
-    """Names the call that made the commit, so that a repeated call finds it."""
+    """Key of the call that made the commit, so that a repeated call finds it."""
 
     @field_validator("metadata")
     @classmethod
     def _sorted(cls, metadata: dict[str, str]) -> dict[str, str]:
-        # The encoding keeps a dictionary's order, and the id is the encoding's hash.
+        # The encoding keeps the order of a dictionary, and the commit id is the hash of the encoding.
         return dict(sorted(metadata.items()))
 
 
 class Superseded(Record):
-    """What an earlier layout of the same commit referred to, and until when it counts as referenced."""
+    """Index of an earlier layout of the same commit, and the time until which it counts as referenced."""
 
     index: Index
     since: datetime
 
 
 class Layout(Record):
-    """Where a commit's content is kept. Replaceable (repacking) without changing the commit's id."""
+    """Location of a commit's content. It can be replaced without changing the commit id."""
 
     index: Index
     superseded: tuple[Superseded, ...] = ()
 
 
 class DeletedState(StrEnum):
-    """States of the entry that a deleted repository leaves for the cleaner."""
+    """State of the entry that a deleted repository leaves for the cleaner."""
 
     DELETED = "deleted"
     PURGING = "purging"
@@ -153,19 +156,22 @@ class DeletedState(StrEnum):
 
 
 class DeletedRepository(Record):
-    """What the cleaner finds: a repository that is gone for its users, with all that is needed to empty it."""
+    """Deleted repository, with everything that the cleaner needs to remove its content."""
 
     repository: Repository
     state: DeletedState
     nonce: Nonce
     since: datetime
     emptying: bool = Field(default=False, exclude_if=operator.not_)
-    """While `purging`: a cleaner has seen that nobody can reach the repository, and may have begun to empty it. It is
-    never restored. Before, nothing was touched."""
+    """While `purging`: a cleaner has verified that the repository cannot be reached, and may have started to remove its
+    content. The repository can no longer be restored. Before this flag is set, nothing has been removed.
+    """
 
 
 class NamespaceClaim(Record):
-    """Who owns a storage namespace. Two repositories never share one, nor does one lie inside another."""
+    """Owner of a storage namespace. Two repositories never share a namespace, and no namespace lies inside another
+    one.
+    """
 
     owner: RepositoryUid
     repository: RepositoryId
@@ -174,24 +180,24 @@ class NamespaceClaim(Record):
 
 
 class Cleanup(Record):
-    """A layer that is about to leave its branch record, or to enter it: written before the swap that does so.
+    """A layer that is about to leave its branch record, or to enter it. Written before the swap.
 
-    A layer that was about to leave, and is not listed by the branch record that was read after this one, has left for
-    ever, and whoever finds it may drop it. Any other one only by these steps: `purging` by a swap of this record; then
-    a swap of the branch record that changes it, from one that does not list the layer. See `engine.cleaning`.
+    If the layer was leaving and the branch record, read after this record, does not list it, the layer has left for
+    good and may be dropped. In all other cases a cleaner first swaps this record to `purging`, then swaps the branch
+    record from one that does not list the layer to a changed one, and only then drops the layer. See `engine.cleaning`.
     """
 
     branch: BranchId
     layer: Layer
     since: datetime
     purging: bool = False
-    """A cleaner has claimed the layer: no branch record may take it any more."""
+    """True if a cleaner has claimed the layer. From then on no branch record may list it."""
     leaving: bool = Field(default=False, exclude_if=operator.not_)
-    """Who wrote this had read the layer in its branch record: so it has entered."""
+    """True if the author of this record had seen the layer in its branch record."""
 
 
 class Operation(Record):
-    """An idempotency key in use: where to look for the commit that a former attempt may have made."""
+    """Idempotency key in use. It says where to look for a commit that an earlier attempt may have made."""
 
     branch_uid: BranchUid
     base: CommitId
@@ -199,7 +205,7 @@ class Operation(Record):
 
 
 class UploadState(StrEnum):
-    """Nobody may name its objects while it is `uploading`; entries may from `naming` on, and never once `purging`."""
+    """State of an upload. Entries may refer to its objects only from `naming` on, and never once it is `purging`."""
 
     UPLOADING = "uploading"
     NAMING = "naming"
@@ -207,16 +213,16 @@ class UploadState(StrEnum):
 
 
 class Upload(Record):
-    """Objects below one prefix that are stored before anything names them: see `objects.uploads`."""
+    """Objects below one prefix that are stored before any entry refers to them: see `objects.uploads`."""
 
     state: UploadState
     nonce: Nonce
     since: datetime
-    """When the current state was entered."""
+    """Time at which the current state was entered."""
 
 
 class Sweeping(Record):
-    """Somebody deletes or renews blobs by their age at this moment: see `objects.sweep_register`."""
+    """Register of a process that currently deletes or renews files by age: see `objects.sweep_register`."""
 
     nonce: Nonce
     since: datetime

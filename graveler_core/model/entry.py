@@ -1,7 +1,7 @@
-"""An entry: what a path holds. One Arrow schema for staging, ranges, Spark and `to_arrow`, and one value for people.
+"""Entries: the metadata of paths. One Arrow schema serves staging, ranges, Spark and `to_arrow`.
 
-Bulk paths move Arrow tables in `ENTRY_SCHEMA` (or `RECORD_SCHEMA`, which adds whether a row is a tombstone); only
-single lookups and iterators at the façade make `Entry` values.
+Bulk operations move Arrow tables in `ENTRY_SCHEMA` or in `RECORD_SCHEMA`, which adds a tombstone column. Only single
+lookups and the iterators of the façade create `Entry` values.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ IDENTITY_BYTES = 32
 
 
 class AddressType(IntEnum):
-    """How to read an entry's address."""
+    """Interpretation of an entry's address."""
 
     INLINE = 0
-    """No address: the content is the entry's `data`."""
+    """The entry has no address; `data` is the content."""
     RELATIVE = 1
-    """Below the repository's storage namespace."""
+    """Relative to the storage namespace of the repository."""
     FULL = 2
-    """A URI of its own, outside what the repository manages."""
+    """URI of an object that the repository does not manage."""
 
 
 ENTRY_SCHEMA = pa.schema(
@@ -45,24 +45,26 @@ ENTRY_SCHEMA = pa.schema(
         pa.field("content_id", pa.binary(16)),
     ]
 )
-"""Columns of entries, sorted by `key` as bytes wherever a table is called sorted."""
+"""Columns of entries. A table that is called sorted is sorted by `key`, compared as bytes."""
 
 TOMBSTONE = "tombstone"
 RECORD_SCHEMA = pa.schema(
     [pa.field(f.name, f.type) if f.name not in ("key",) else f for f in ENTRY_SCHEMA]
     + [pa.field(TOMBSTONE, pa.bool_(), nullable=False)]
 )
-"""Columns of staged records: an entry's, all nullable but the key, and `tombstone`. A tombstone has nulls elsewhere."""
+"""Columns of staged records: those of an entry, nullable except the key, and `tombstone`. The other columns of a
+tombstone are null.
+"""
 REMOVED = "removed"
-"""A column of tables that people stage: where it is true, the row removes its path, and says nothing else."""
+"""Boolean column of tables that users stage. A row with true removes its path; its other columns are ignored."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What a path holds: where the content is, and what is known of it.
+    """Metadata of a path: the location of its content and its attributes.
 
-    `identity` is computed by graveler when the entry is staged, from everything but path, mtime and (where there is a
-    checksum) address; it decides whether two entries are equal.
+    `identity` is computed by graveler when the entry is staged. It covers everything except path, mtime and, if there
+    is a checksum, the address. Two entries are equal if their identities are equal.
     """
 
     address: str | None = None
@@ -81,6 +83,6 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class CommonPrefix:
-    """Stands in a delimited listing for all paths that begin with `path`, which ends in the delimiter."""
+    """Placeholder in a delimited listing for all paths that begin with `path`, which ends in the delimiter."""
 
     path: str

@@ -1,8 +1,8 @@
-"""Users, groups, policies, and what ties them together, as records. Source: seed 003, `Data Modeling: IAM`.
+"""Records of users, groups, policies and their relations. Source: seed 003, `Data Modeling: IAM`.
 
-An entity has a uid, fresh per creation, and is `active` until its deletion begins. A relation carries the uids of
-both its sides: it counts only while both are active under these uids, so what a deletion has not pruned yet, or never
-will, grants nothing.
+Each entity has a uid, fresh for each creation, and is `active` until its deletion starts. A relation contains the uids
+of both sides and is valid only while both are active with these uids. A relation that a deletion has left behind
+therefore grants nothing.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from graveler_core.model.permission import ContextKey
 
 
 class EntityState(StrEnum):
-    """`active` in use, `deleting` once deletion began; there is no way back."""
+    """State of an entity: `active` in use, `deleting` from the start of its deletion. There is no way back."""
 
     ACTIVE = "active"
     DELETING = "deleting"
 
 
 class Entity(Record):
-    """What a user, a group and a policy have in common."""
+    """Common fields of users, groups and policies."""
 
     id: str
     uid: EntityUid
@@ -37,31 +37,31 @@ class Entity(Record):
 
     @property
     def active(self) -> bool:
-        """Whether it may grant anything."""
+        """True if the entity may grant permissions."""
         return self.state is EntityState.ACTIVE
 
 
 class User(Entity):
-    """Who authenticates."""
+    """User who can authenticate."""
 
     id: UserId
 
 
 class Group(Entity):
-    """Some users, who share policies."""
+    """Group of users who share policies."""
 
     id: GroupId
 
 
 class Effect(StrEnum):
-    """What a statement says of the requests that it fits. Deny wins."""
+    """Effect of a statement on the requests that match it. A denial overrides every permission."""
 
     ALLOW = "allow"
     DENY = "deny"
 
 
 class Operator(StrEnum):
-    """How a condition compares what a request says with its own values: with any of them, or with none."""
+    """Comparison of a value in the request with the values of a condition."""
 
     STRING_EQUALS = "StringEquals"
     STRING_NOT_EQUALS = "StringNotEquals"
@@ -75,18 +75,18 @@ Conditions = Mapping[Operator, Mapping[ContextKey, tuple[str, ...]]]
 
 
 class Statement(Record):
-    """An effect on the requests that fit: one of its actions, one of its resources, all of its conditions."""
+    """Effect on the requests that match one of the actions, one of the resources, and all conditions."""
 
     effect: Effect
     actions: tuple[str, ...]
-    """As `fs:ReadObject`; `*` stands for any characters, `?` for one."""
+    """For example `fs:ReadObject`. `*` matches any characters, `?` matches one."""
     resources: tuple[str, ...]
-    """ARNs, with the same wildcards; `${user}` stands for the id of who asks."""
+    """ARNs with the same wildcards. `${user}` is replaced by the id of the requesting user."""
     conditions: Conditions = Field(default_factory=dict, exclude_if=operator.not_)
 
 
 class Policy(Entity):
-    """Statements under a name."""
+    """Named list of statements."""
 
     id: PolicyId
     statements: tuple[Statement, ...]
@@ -95,7 +95,7 @@ class Policy(Entity):
 
 
 class Membership(Record):
-    """A user is in a group."""
+    """Membership of a user in a group."""
 
     user: UserId
     user_uid: EntityUid
@@ -106,15 +106,15 @@ class Membership(Record):
 
     @property
     def uids(self) -> tuple[EntityUid, EntityUid]:
-        """Of both sides, in the order of its key."""
+        """Uids of both sides, in the order of the key."""
         return self.user_uid, self.group_uid
 
 
 class Attachment(Record):
-    """A policy holds for a user, or for the members of a group."""
+    """Attachment of a policy to a user or a group."""
 
     holder: str
-    """A user or a group: its key says which."""
+    """Id of the user or group. The key of the record says which of the two it is."""
     holder_uid: EntityUid
     policy: PolicyId
     policy_uid: EntityUid
@@ -123,23 +123,23 @@ class Attachment(Record):
 
     @property
     def uids(self) -> tuple[EntityUid, EntityUid]:
-        """Of both sides, in the order of its key."""
+        """Uids of both sides, in the order of the key."""
         return self.holder_uid, self.policy_uid
 
 
 class Credential(Record):
-    """An access key of a user: what its secret is checked against."""
+    """Access key of a user, with the hash of its secret."""
 
     access_key_id: AccessKeyId
     user: UserId
     user_uid: EntityUid
     secret_hash: str = Field(repr=False)
-    """Argon2id with its parameters and salt, in the PHC string format."""
+    """Argon2id hash with parameters and salt, in the PHC string format."""
     creation_date: datetime
 
 
 class UserCredential(Record):
-    """Says which access keys a user has, in their order."""
+    """Index record that lists the access keys of a user, in order."""
 
     access_key_id: AccessKeyId
     user_uid: EntityUid
@@ -147,12 +147,12 @@ class UserCredential(Record):
 
     @property
     def uids(self) -> tuple[EntityUid]:
-        """Of its first side."""
+        """Uid of the first side."""
         return (self.user_uid,)
 
 
 class IamSetup(Record):
-    """The store has users: from this record on, whoever comes must say who they are."""
+    """Record that turns access control on for the store. From then on, every connection needs credentials."""
 
     admin: UserId
     admin_uid: EntityUid
@@ -162,7 +162,7 @@ class IamSetup(Record):
 
 @dataclass(frozen=True, slots=True)
 class NewCredential:
-    """A credential as it is shown once, to who asked for it. The secret is kept nowhere."""
+    """New credential, returned once to its creator. The secret is not stored."""
 
     access_key_id: AccessKeyId
     user: UserId

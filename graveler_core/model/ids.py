@@ -1,36 +1,36 @@
-"""The ids of the system, one `NewType` each, so that no function takes a branch where a tag is meant."""
+"""Ids of the system. Each has its own `NewType`, so that a branch id cannot be passed for a tag id."""
 
 from __future__ import annotations
 
 from typing import NewType
 
 RepositoryId = NewType("RepositoryId", str)
-"""The name people give a repository."""
+"""Name of a repository, chosen by its users."""
 RepositoryUid = NewType("RepositoryUid", str)
-"""Fresh per creation: tells a repository from an earlier one of the same name."""
+"""Fresh for each creation. Distinguishes a repository from an earlier one with the same name."""
 BranchId = NewType("BranchId", str)
 BranchUid = NewType("BranchUid", str)
-"""Fresh per creation: tells a branch from an earlier one of the same name."""
+"""Fresh for each creation. Distinguishes a branch from an earlier one with the same name."""
 TagId = NewType("TagId", str)
 CommitId = NewType("CommitId", str)
-"""64 hex digits: the content hash of the commit's header."""
+"""64 hexadecimal digits: content hash of the commit header."""
 MetarangeId = NewType("MetarangeId", str)
-"""64 hex digits: the content hash of a metarange's root node."""
+"""64 hexadecimal digits: content hash of the root node of a metarange."""
 RangeId = NewType("RangeId", str)
-"""64 hex digits: the content hash of a range's entries."""
+"""64 hexadecimal digits: content hash of the entries of a range."""
 ObjectId = NewType("ObjectId", str)
-"""64 hex digits: the content hash of a typed immutable object."""
+"""64 hexadecimal digits: content hash of a typed immutable object."""
 StagingToken = NewType("StagingToken", str)
-"""`<repository>/<branch>:<uuid>`: names the key-value partition of one generation of staged writes."""
+"""`<repository>/<branch>:<uuid>`: name of the key-value partition of one generation of staged writes."""
 LayerId = NewType("LayerId", str)
-"""Fresh per layer; never listed again once it has left a branch record."""
+"""Fresh for each layer. Never listed again once it has left a branch record."""
 Nonce = NewType("Nonce", str)
-"""Fresh per state, so that no compare-and-swap succeeds on an equal older state."""
+"""Fresh for each state, so that no compare-and-swap succeeds on an equal earlier state."""
 UserId = NewType("UserId", str)
-"""The name of a user, as people chose it."""
+"""Name of a user, chosen by its users."""
 GroupId = NewType("GroupId", str)
 PolicyId = NewType("PolicyId", str)
 AccessKeyId = NewType("AccessKeyId", str)
-"""32 hex digits: names a credential. Not secret."""
+"""32 hexadecimal digits that identify a credential. Not secret."""
 EntityUid = NewType("EntityUid", str)
-"""Fresh per creation: tells a user, group or policy from an earlier one of the same name."""
+"""Fresh for each creation. Distinguishes a user, group or policy from an earlier one with the same name."""

@@ -1,4 +1,4 @@
-"""Words of imports: what is done with what a destination holds already, and what keys are refused."""
+"""Values of imports: treatment of existing entries, and refused keys."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from enum import StrEnum
 
 
 class ImportMode(StrEnum):
-    """What becomes of what the destination holds already."""
+    """Treatment of entries that the destination already contains."""
 
     ADD = "add"
-    """It stays; where the import has an object of the same path, that one wins."""
+    """Keep them. If the import has an object with the same path, the imported one wins."""
     REPLACE = "replace"
-    """It goes: the destination becomes exactly what is imported."""
+    """Remove them. The destination then contains exactly what is imported."""
 
 
 @dataclass(frozen=True, slots=True)
 class InvalidKey:
-    """An object that cannot be imported."""
+    """Object that cannot be imported."""
 
     key: str
-    """Below the place that is imported; what is no UTF-8 in it is shown escaped."""
+    """Key below the imported location. Bytes that are not UTF-8 are escaped."""
     rule: str
-    """The rule that it breaks."""
+    """Rule that the key breaks."""

@@ -1,7 +1,7 @@
-"""Where the entries of a commit are: the layered index. Source: seed 002, "Indexes".
+"""Location of the entries of a commit: the layered index. Source: seed 002, "Indexes".
 
-Newest first: the inline index, the runs, the metarange. The first that knows a key decides. The metarange holds entries
-alone; the layers above it hold elements, each an entry or a removal.
+The layers, newest first, are the inline index, the runs and the metarange. The first layer that contains a key decides.
+The metarange contains only entries. The layers above it contain elements; an element is an entry or a removal.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from enum import IntEnum
 from graveler_core.model.ids import MetarangeId, ObjectId
 
 
-class Place(IntEnum):
-    """Where a run is kept."""
+class RunLocation(IntEnum):
+    """Storage location of a run."""
 
     OBJECT = 0
     """In the key-value store."""
@@ -23,23 +23,25 @@ class Place(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A sorted, immutable piece of what earlier commits changed."""
+    """Sorted, immutable set of changes of earlier commits."""
 
     id: ObjectId
-    place: Place
+    place: RunLocation
     elements: int
     size: int
-    """Bytes of its keys and records."""
+    """Total size of keys and records, in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """A layered index, by the ids of its parts; equal parts hold equal entries, but not the other way round."""
+    """Layered index, given by the ids of its parts. Equal indexes have equal content; different indexes may too."""
 
     metarange_id: MetarangeId
     runs: tuple[Run, ...] = ()
     """Newest first."""
     inline: bytes = b""
-    """`codec.elements`: what this commit changed, and what commits before it changed and no run holds yet."""
+    """Elements in the encoding of `codec.elements`: the changes of this commit, and those of earlier commits that are
+    in no run.
+    """
     own_run: bool = False
-    """What this commit changed was too much for the inline index: it is the first run."""
+    """True if the changes of this commit did not fit into the inline index. They are then the first run."""

@@ -1,7 +1,7 @@
-"""What may stand on a branch between its head and its staging token: the layers, newest first.
+"""Layers of staged changes on a branch, between its head and its staging token. They are kept newest first.
 
-A layer is frozen once a branch record lists it, and its id is never listed again once it has left the record. Removals
-and restorations live in the record itself, so that they cost no extra read.
+A layer is frozen once a branch record lists it. Its id is never listed again once it has left the record. Removals and
+restorations are stored in the branch record itself, so that they cost no additional read.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from graveler_core.model.ids import LayerId, StagingToken
 
 MAX_LAYERS = 100
-"""Bulk writes and prefix operations are refused (`SlowDown`) at this many layers; commit and compaction are exempt."""
+"""Number of layers from which on bulk writes and prefix operations are refused with `SlowDown`. Commits and compactions
+are never refused.
+"""
 
 
 class _Layer(BaseModel):
@@ -21,7 +23,7 @@ class _Layer(BaseModel):
 
 
 class SealedToken(_Layer):
-    """A former staging token: its key-value partition."""
+    """Former staging token, given by its key-value partition."""
 
     kind: Literal["token"] = "token"
     token: StagingToken
@@ -32,16 +34,16 @@ class SealedToken(_Layer):
 
 
 class SegmentLayer(_Layer):
-    """Sorted immutable segments in the storage namespace, under the layer's id."""
+    """Sorted immutable segments in the storage namespace, below the id of the layer."""
 
     kind: Literal["segment"] = "segment"
     id: LayerId
     count: int = Field(ge=0)
-    """Records in it, tombstones included."""
+    """Number of records, tombstones included."""
 
 
 class PrefixRemoval(_Layer):
-    """Everything below it under `prefix` is gone."""
+    """Removal of everything under `prefix` in the layers below."""
 
     kind: Literal["removal"] = "removal"
     id: LayerId
@@ -49,7 +51,7 @@ class PrefixRemoval(_Layer):
 
 
 class PrefixRestoration(_Layer):
-    """Under `prefix`, look through everything below it to the branch's head."""
+    """Restoration of the head's content under `prefix`, which hides the layers below."""
 
     kind: Literal["restoration"] = "restoration"
     id: LayerId

@@ -1,4 +1,4 @@
-"""What a repository remembers of the SQL database that it was migrated from."""
+"""Records of the migration of a repository from a SQL database."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ from graveler_core.model.ids import CommitId
 
 
 class Migration(Record):
-    """Which state of a source is, or was, migrated into a repository: no other one ever is."""
+    """Register that names the state of the source that is being migrated, or was migrated. It never names another
+    one.
+    """
 
     digest: str
-    """64 hex digits: hash over the source's rows of the repository."""
+    """Hash over the source's rows of the repository, 64 hexadecimal digits."""
     since: datetime
 
 
 class MigratedCommit(Record):
-    """What became of a commit of the source, under whose id this is kept."""
+    """New commit of a commit in the source. The key of the record contains the source's commit id."""
 
     commit_id: CommitId

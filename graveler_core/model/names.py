@@ -1,6 +1,6 @@
-"""Rules for the names that people choose, checked once at the border.
+"""Rules for names and paths that users choose. They are checked once, when they enter the library.
 
-Each check returns the typed id or raises `InvalidInput` naming the value and the rule. Branch and tag names hold no
+Each check returns the typed id or raises `InvalidInput` with the value and the rule. Branch and tag names contain no
 `/`, so that `graveler://repository/ref/path` is unambiguous.
 """
 
@@ -17,6 +17,7 @@ _REPOSITORY = re.compile(r"[a-z0-9][a-z0-9-]{2,62}")
 _REF = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,254}")
 _ENTITY = re.compile(r"[A-Za-z0-9_+=.,@-]{1,127}")
 _ACCESS_KEY = re.compile(r"[0-9a-f]{32}")
+_CONTENT_HASH = re.compile(r"[0-9a-f]{64}")
 _REF_RULE = "1 to 255 of A-Z a-z 0-9 _ . -, beginning with a letter, digit or _, without '..', and not 'int'"
 
 
@@ -24,7 +25,7 @@ def repository_id(name: str) -> RepositoryId:
     """Check a repository name: `[a-z0-9][a-z0-9-]{2,62}`."""
     if not isinstance(name, str) or not _REPOSITORY.fullmatch(name):
         raise InvalidInput(
-            f"repository name {name!r}: must be 3 to 63 of a-z 0-9 -, beginning with a letter or digit",
+            f"repository name {name!r}: must have 3 to 63 characters of a-z 0-9 - and begin with a letter or digit",
             kind=Kind.InvalidName,
             name=name,
         )
@@ -42,34 +43,52 @@ def tag_id(name: str) -> TagId:
 
 
 def is_ref_name(name: str) -> bool:
-    """Whether a branch or tag could bear this name."""
+    """Return true if a branch or tag can have this name."""
     return bool(_REF.fullmatch(name)) and ".." not in name and name != "int"
 
 
 def user_id(name: str) -> UserId:
-    """Check the name of a user: no wildcard, no `/` and no `$`, so that it is itself in a key and in a policy."""
+    """Check the name of a user. It has no wildcard, `/` or `$`, so it needs no escaping in keys and policies."""
     return UserId(_entity_name("user", name))
 
 
 def group_id(name: str) -> GroupId:
-    """Check the name of a group; as that of a user."""
+    """Check the name of a group. The rule is that of user names."""
     return GroupId(_entity_name("group", name))
 
 
 def policy_id(name: str) -> PolicyId:
-    """Check the name of a policy; as that of a user."""
+    """Check the name of a policy. The rule is that of user names."""
     return PolicyId(_entity_name("policy", name))
 
 
 def access_key(text: str) -> AccessKeyId:
     """Check an access key: 32 hex digits."""
     if not isinstance(text, str) or not _ACCESS_KEY.fullmatch(text):
-        raise InvalidInput(f"access key {text!r}: must be 32 of 0-9 a-f", kind=Kind.InvalidName, name=text)
+        raise InvalidInput(f"access key {text!r}: must be 32 characters of 0-9 a-f", kind=Kind.InvalidName, name=text)
     return AccessKeyId(text)
 
 
+def content_hash(what: str, text: str) -> str:
+    """Check an id that is a content hash: 64 hex digits.
+
+    Args:
+        what: Kind of id, for the error message.
+        text: The id.
+
+    Returns:
+        The same id.
+
+    Raises:
+        InvalidInput: The text is not such an id.
+    """
+    if not isinstance(text, str) or not _CONTENT_HASH.fullmatch(text):
+        raise InvalidInput(f"{what} {str(text)[:80]!r}: must be 64 characters of 0-9 a-f", kind=Kind.InvalidValue)
+    return text
+
+
 def path_key(path: str) -> bytes:
-    """The bytes by which a path is stored and ordered: UTF-8, 1 to 1,000 bytes, no NUL."""
+    """Return the bytes by which a path is stored and ordered: UTF-8, 1 to 1,000 bytes, no NUL."""
     key = _utf8(path)
     if not key:
         raise InvalidInput("path '': must not be empty", kind=Kind.InvalidPath, path=path)
@@ -77,12 +96,23 @@ def path_key(path: str) -> bytes:
 
 
 def prefix_key(prefix: str) -> bytes:
-    """As `path_key`, but empty is allowed: it is the prefix of every path."""
+    """Return the bytes of a prefix. The rule is that of paths, except that a prefix may be empty."""
     return _utf8(prefix)
 
 
 def text(what: str, value: str) -> str:
-    """Check a text that people write; `what` names it in the error."""
+    """Check a text that users write.
+
+    Args:
+        what: Name of the text in the error message.
+        value: The text.
+
+    Returns:
+        The same text.
+
+    Raises:
+        InvalidInput: The value is not valid Unicode text.
+    """
     try:
         value.encode()
     except (AttributeError, UnicodeEncodeError) as e:
@@ -91,10 +121,36 @@ def text(what: str, value: str) -> str:
 
 
 def many_paths(paths: Iterable[str]) -> list[str]:
-    """The paths, read once; not checked. One text is refused: each of its characters would be a path."""
+    """Read an iterable of paths once, without checking the paths.
+
+    Args:
+        paths: The paths. A single string is refused, because each of its characters would be a path.
+
+    Returns:
+        The paths as a list.
+
+    Raises:
+        InvalidInput: The value is a single string or not iterable.
+    """
     if isinstance(paths, str | bytes) or not isinstance(paths, Iterable):
-        raise InvalidInput(f"paths {paths!r}: must be several, in a list or the like", kind=Kind.InvalidPath)
+        raise InvalidInput(f"paths {paths!r}: must be a list or another iterable of paths", kind=Kind.InvalidPath)
     return [*paths]
+
+
+def many_prefixes(prefixes: Iterable[str]) -> tuple[str, ...]:
+    """Read an iterable of prefixes once, and check each of them. A single string is refused, as for paths.
+
+    Raises:
+        InvalidInput: The value is a single string or not iterable, or a prefix is not valid.
+    """
+    if isinstance(prefixes, str | bytes) or not isinstance(prefixes, Iterable):
+        raise InvalidInput(
+            f"prefixes {prefixes!r}: must be a list or another iterable of prefixes", kind=Kind.InvalidPath
+        )
+    found = (*prefixes,)
+    for prefix in found:
+        prefix_key(prefix)
+    return found
 
 
 def _utf8(path: str) -> bytes:
@@ -107,7 +163,7 @@ def _utf8(path: str) -> bytes:
     if len(key) > MAX_PATH_BYTES:
         shown = path[:60] + "…"
         raise InvalidInput(
-            f"path {shown!r}: is {len(key):,} bytes in UTF-8, may be at most {MAX_PATH_BYTES:,}",
+            f"path {shown!r}: has {len(key):,} bytes in UTF-8; the maximum is {MAX_PATH_BYTES:,}",
             kind=Kind.InvalidPath,
             path=path,
         )
@@ -125,6 +181,8 @@ def _ref_name(what: str, name: str) -> str:
 def _entity_name(what: str, name: str) -> str:
     if not isinstance(name, str) or not _ENTITY.fullmatch(name):
         raise InvalidInput(
-            f"{what} name {name!r}: must be 1 to 127 of A-Z a-z 0-9 _ + = . , @ -", kind=Kind.InvalidName, name=name
+            f"{what} name {name!r}: must have 1 to 127 characters of A-Z a-z 0-9 _ + = . , @ -",
+            kind=Kind.InvalidName,
+            name=name,
         )
     return name

@@ -1,6 +1,6 @@
-"""What `transact` is asked to do, and what may stand in its way. Source: seed 002, stricter validations.
+"""Operations of a transaction, and the conflicts they can meet. Source: seed 002, stricter validations.
 
-An operation says what its author believed to be there, so that two authors who never met cannot overwrite each other.
+An operation states what its author expects to find, so that two authors cannot overwrite each other unknowingly.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from graveler_core.model.ids import CommitId
 
 @dataclass(frozen=True, slots=True)
 class Put:
-    """Give a path an entry.
+    """Write an entry at a path.
 
-    Without `expected` the path must be free, or freed by a `Remove` of the same transaction (a re-add). The entry gets
-    a content id of its own; only a re-add may name one. With `expected` the path must hold exactly that entry, and
-    payload and content id stay what they are; or, for a rename, the path is free and a `Remove` of the same
-    transaction takes away what held that entry under that content id.
+    Without `expected`, the path must have no entry, or a `Remove` of the same transaction must remove it (a re-add).
+    The new entry gets a content id; only a re-add may choose it. With `expected`, the path must have exactly that
+    entry, and payload and content id stay the same. For a rename, the path has no entry, and a `Remove` of the same
+    transaction removes the expected entry with that content id from another path.
     """
 
     path: str
@@ -30,7 +30,7 @@ class Put:
 
 @dataclass(frozen=True, slots=True)
 class Remove:
-    """Take a path's entry away. The path must hold one: exactly `expected`, where it is given."""
+    """Remove the entry of a path. The path must have an entry: exactly `expected`, if it is given."""
 
     path: str
     expected: Entry | None = None
@@ -38,7 +38,7 @@ class Remove:
 
 @dataclass(frozen=True, slots=True)
 class Unchanged:
-    """Change nothing, but insist that a path holds an entry: exactly `expected`, where it is given."""
+    """Change nothing, but require that a path has an entry: exactly `expected`, if it is given."""
 
     path: str
     expected: Entry | None = None
@@ -49,25 +49,26 @@ Operation = Put | Remove | Unchanged
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """The commit that the author of a transaction looked at, and which part of it the operations depend on.
+    """Commit on which a transaction is based, and the prefixes on which the transaction depends.
 
-    An operation speaks of its own path alone. Whoever replaces all that lies under a prefix depends on the paths that
-    are *not* there, too.
+    An operation covers only its own path. A transaction that replaces everything under a prefix also depends on the
+    paths that do *not* exist there.
     """
 
     commit: CommitId
     under: tuple[str, ...] = ()
-    """Only what lies under these prefixes must be as it was, and nothing may be staged there; without any the head must
-    be this very commit, whatever is staged."""
+    """Prefixes under which the content must be unchanged and nothing may be staged. Without prefixes, the head of the
+    branch must be this commit; staged changes do not matter.
+    """
 
     def __post_init__(self) -> None:
         if isinstance(self.under, str):
-            raise InvalidInput(f"Basis.under: a tuple of prefixes, not {self.under!r}")
-        object.__setattr__(self, "under", tuple(self.under))  # lest it can be read only once
+            raise InvalidInput(f"Basis.under: must be a tuple of prefixes, not {self.under!r}")
+        object.__setattr__(self, "under", tuple(self.under))  # an iterator could be read only once
 
 
 class ConflictKind(StrEnum):
-    """Why an operation cannot be done. Where several hold, the first in this order is reported."""
+    """Reason why an operation cannot be done. If several apply, the first one in this order is reported."""
 
     KEY_EXISTS = "key_exists"
     KEY_DOES_NOT_EXIST = "key_does_not_exist"
@@ -78,7 +79,7 @@ class ConflictKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class OperationConflict:
-    """An operation that cannot be done: what it expected, and what is there."""
+    """Operation that cannot be done, and the entry that exists at its path."""
 
     path: str
     kind: ConflictKind
@@ -87,11 +88,11 @@ class OperationConflict:
 
 
 class Resolution(StrEnum):
-    """What to do about a conflict."""
+    """Treatment of a conflicting operation."""
 
     CONFLICT = "conflict"
-    """Fail, with all conflicts."""
+    """Fail, and report all conflicts."""
     APPLY = "apply"
-    """Do the operation all the same."""
+    """Do the operation anyway."""
     DROP = "drop"
     """Leave the operation out."""

@@ -1,14 +1,15 @@
-"""What a reference's record remembers of itself: when and where it began, and its newest moves. Source: seed 002.
+"""History of a reference in its own record: its creation and its newest moves. Source: seed 002.
 
-One short text, since every write reads the record and nobody but a reflog looks into it: steps, newest first, with
-commas between. A step is its number, a mark, when (microseconds since 1970, hexadecimal), a colon and a commit:
+The history is one short text, because every write reads the record and only the reflog needs the history. It is a list
+of steps, newest first, separated by commas. A step consists of its number, a mark, a time (microseconds since 1970,
+hexadecimal), a colon and a commit:
 
-    +   created, number 0: the commit that it began at
-    >   moved by a commit, merge, transaction, replay: the commit that it left
-    =   assigned, which is a hard reset: the commit that it left
+    +   created, number 0: the commit at which it began
+    >   moved by a commit, merge, transaction or replay: the commit that it left
+    =   assigned by a hard reset: the commit that it left
 
-The newest eight moves stay, and the creation. Numbers count all moves of a reference from 1, so of two texts of one
-reference the later one begins with the larger number.
+The newest eight moves and the creation are kept. Numbers count all moves of a reference from 1, so the later of two
+texts of one reference begins with the larger number.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """One step of a reference."""
+class PastStep:
+    """One step in the history of a reference."""
 
     number: int
     mark: str
@@ -38,12 +39,12 @@ class Step:
 
 
 def begun(commit: CommitId, time: datetime) -> str:
-    """The past of a new reference."""
+    """Return the history of a new reference."""
     return _step(0, CREATED, time, commit)
 
 
 def moved(past: str, left: CommitId, time: datetime, *, assigned: bool) -> str:
-    """The past of a reference that leaves a commit, as its record is about to say."""
+    """Return the history of a reference that is about to leave a commit."""
     kept = past.split(",") if past else []
     created = kept.pop() if kept and CREATED in kept[-1] else None
     newest = _step(moves(past) + 1, ASSIGNED if assigned else MOVED, time, left)
@@ -51,38 +52,42 @@ def moved(past: str, left: CommitId, time: datetime, *, assigned: bool) -> str:
     return ",".join(kept if created is None else [*kept, created])
 
 
-def steps(past: str, name: str) -> list[Step]:
-    """The steps, newest first.
+def steps(past: str, name: str) -> list[PastStep]:
+    """Parse a history.
 
     Args:
-        name: What to call the reference in an error.
+        past: The history, as stored.
+        name: Name of the reference, for the error message.
+
+    Returns:
+        The steps, newest first.
 
     Raises:
-        CorruptData: the text is no past.
+        CorruptData: The text is not a valid history.
     """
     found = []
     for text in past.split(",") if past else []:
         match = _STEP.fullmatch(text)
         if match is None:
-            raise CorruptData(f"{name}: what its record says of its past is damaged at {text[:40]!r}", name=name)
+            raise CorruptData(f"{name}: the history in its record is damaged at {text[:40]!r}", name=name)
         number, mark, time, commit = match.groups()
-        found.append(Step(int(number), mark, moment(int(time, 16)), CommitId(commit)))
+        found.append(PastStep(int(number), mark, moment(int(time, 16)), CommitId(commit)))
     return found
 
 
 def moves(past: str) -> int:
-    """How often the reference has moved, as far as it was counted."""
+    """Return the number of moves of the reference."""
     number = re.match("[0-9]+", past)
     return int(number[0]) if number else 0
 
 
 def microseconds(time: datetime) -> int:
-    """Since 1970, in UTC."""
+    """Return the microseconds from 1970 to a time, in UTC."""
     return (time - _EPOCH) // _MICROSECOND
 
 
 def moment(since: int) -> datetime:
-    """The time so many microseconds after the beginning of 1970."""
+    """Return the time that is a number of microseconds after the beginning of 1970."""
     return _EPOCH + since * _MICROSECOND
 
 

@@ -1,8 +1,9 @@
-"""What may be asked for: actions, resources, and what a request says of its circumstances. Words of lakeFS, seed 003.
+"""Actions, resources and context of permission requests. The names are those of lakeFS; source: seed 003.
 
 A resource is named by an ARN, `arn:graveler:<service>:::<kind>/<id>`. Names of repositories, branches, tags, users,
-groups and policies hold no `/`; a path is the rest of its ARN as it is, and may hold anything, also `*` and `?`,
-which mean something in policies alone.
+groups and policies contain no `/`. A path is the rest of its ARN and may contain any character. `*` and `?` are
+wildcards
+only in policies.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ RESOURCES = (
     f"resources are {FS_ARN}repository/…, with /object/…, /branch/… or /tag/… behind it, {FS_ARN}namespace/…, "
     f"{AUTH_ARN}user/…, …group/…, …policy/…"
 )
-"""For messages."""
+"""Description of valid resources, for error messages."""
 
 
 class Action(StrEnum):
-    """What is done, as `<service>:<verb>`. Append-only: policies that are stored name them."""
+    """Action in the form `<service>:<verb>`. Append-only, because stored policies contain these names."""
 
     LIST_REPOSITORIES = "fs:ListRepositories"
     READ_REPOSITORY = "fs:ReadRepository"
@@ -52,13 +53,15 @@ class Action(StrEnum):
     SET_BRANCH_PROTECTION = "branches:SetBranchProtectionRules"
     COLLECT_GARBAGE = "retention:CollectGarbage"
     CHECK_REPOSITORY = "fs:CheckRepository"
-    """Look at all that is stored for it, and say what is damaged."""
+    """Check everything stored for a repository, and report damage."""
     MAINTAIN_REPOSITORY = "fs:MaintainRepository"
-    """Compact its branches, trim and mend its reflog: what nobody sees."""
+    """Compact branches, and trim or mend the reflog. Users see no change."""
     EXPORT_TO_STORAGE = "fs:ExportToStorage"
-    """Write a dump to a place of an object store."""
+    """Write a dump to an object store."""
     SET_COMMITTER = "fs:SetCommitter"
-    """Make commits under another name than one's own."""
+    """Create commits with a committer other than the user."""
+    REPORT_CHECK = "fs:ReportCheck"
+    """Report the result of a check, on which merges into protected branches may depend."""
     LIST_USERS = "auth:ListUsers"
     READ_USER = "auth:ReadUser"
     CREATE_USER = "auth:CreateUser"
@@ -82,7 +85,7 @@ class Action(StrEnum):
 
 
 class ContextKey(StrEnum):
-    """What a request may say of its circumstances, and a policy make a condition of."""
+    """Attributes of a request that conditions can test."""
 
     USER = "graveler:user"
     REPOSITORY = "graveler:repository"
@@ -94,20 +97,26 @@ class ContextKey(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """May this be done?"""
+    """Request for permission."""
 
     action: Action
     resource: str
-    """The ARN of one thing, or how the ARNs of all begin that are asked for."""
+    """ARN of one resource, or the common beginning of several ARNs."""
     context: Mapping[str, str] = field(default_factory=dict)
-    """By `ContextKey`; the principal adds user and time."""
+    """Values by `ContextKey`. The principal adds user and time."""
     prefix: bool = False
-    """Whether it asks for every resource that begins with `resource`, itself among them: allowed if one resource of one
-    allowing statement covers all of them and no denying statement meets any."""
+    """True to ask for every resource that begins with `resource`, including `resource` itself. The request is allowed
+    if one resource of one allowing statement covers all of them, and no denying statement matches any of them.
+    """
 
 
 def begins_resource(text: str, *, more: bool = False) -> bool:
-    """Whether a text begins as the ARN of something there is; with `more`, whether it does as soon as more follows."""
+    """Return true if a text begins with the ARN of a known kind of resource.
+
+    Args:
+        text: Beginning of an ARN.
+        more: True if more text may follow, so that an incomplete kind is valid too.
+    """
 
     def begins(text: str, kinds: tuple[str, ...]) -> bool:
         return any(text.startswith(kind) or (more and kind.startswith(text)) for kind in kinds)
@@ -124,40 +133,40 @@ _OF_AUTH = (f"{AUTH_ARN}user/", f"{AUTH_ARN}group/", f"{AUTH_ARN}policy/")
 
 
 def repository_resource(repo: str) -> str:
-    """A repository; with a trailing `/`, a prefix of all that is in it."""
+    """Return the ARN of a repository. With a trailing `/`, it is a prefix of everything in the repository."""
     return f"{FS_ARN}repository/{repo}"
 
 
 def object_resource(repo: str, path: str) -> str:
-    """A path of a repository, on whatever branch, or a prefix of paths."""
+    """Return the ARN of a path on any branch, or a prefix of paths."""
     return f"{FS_ARN}repository/{repo}/object/{path}"
 
 
 def branch_resource(repo: str, branch: str) -> str:
-    """A branch."""
+    """Return the ARN of a branch."""
     return f"{FS_ARN}repository/{repo}/branch/{branch}"
 
 
 def tag_resource(repo: str, tag: str) -> str:
-    """A tag."""
+    """Return the ARN of a tag."""
     return f"{FS_ARN}repository/{repo}/tag/{tag}"
 
 
 def namespace_resource(uri: str) -> str:
-    """A storage namespace, or a place of an object store to import from."""
+    """Return the ARN of a storage namespace or of an import source."""
     return f"{FS_ARN}namespace/{uri}"
 
 
 def user_resource(user: str) -> str:
-    """A user, with its credentials."""
+    """Return the ARN of a user and its credentials."""
     return f"{AUTH_ARN}user/{user}"
 
 
 def group_resource(group: str) -> str:
-    """A group."""
+    """Return the ARN of a group."""
     return f"{AUTH_ARN}group/{group}"
 
 
 def policy_resource(policy: str) -> str:
-    """A policy."""
+    """Return the ARN of a policy."""
     return f"{AUTH_ARN}policy/{policy}"

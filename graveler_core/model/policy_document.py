@@ -1,4 +1,4 @@
-"""Policies as people write them, in JSON: read and checked once, when a policy is written.
+"""Policies in JSON, as users write them. They are parsed and checked once, when a policy is written.
 
     {"id": "ReadRaw", "statements": [{
         "effect": "allow",
@@ -6,9 +6,9 @@
         "resources": ["arn:graveler:fs:::repository/flights/object/raw/*"],
         "conditions": {"StringLike": {"graveler:ref": ["main", "release-*"]}}}]}
 
-What cannot mean anything is refused, lest somebody rely on it: an action that nothing has, a resource that is no ARN
-of anything, an operator or context key that is unknown, a wildcard or variable where there is none, a date without its
-zone.
+Statements without effect are refused, so that users do not rely on them: an unknown action, a resource that is no
+valid
+ARN, an unknown operator or context key, a wildcard or variable where none is allowed, a date without a time zone.
 """
 
 from __future__ import annotations
@@ -33,18 +33,28 @@ from graveler_core.model.permission import (
 
 USER_VARIABLE = "${user}"
 MAX_ITEMS = 100
-"""Statements of a policy, and actions, resources and values of a statement."""
+"""Maximum number of statements of a policy, and of actions, resources and values of a statement."""
 MAX_TEXT = 2_048
-"""Characters of an action, a resource or a value: a path has up to 1,000 bytes."""
+"""Maximum number of characters of an action, a resource or a value. A path has up to 1,000 bytes."""
 _DATES = (Operator.DATE_LESS_THAN, Operator.DATE_GREATER_THAN)
 _EXACT = (Operator.STRING_EQUALS, Operator.STRING_NOT_EQUALS)
 _ACTION_SIGNS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ:*?")
 
 
 def parse_policy(document: object) -> tuple[str, list[object]]:
-    """Take a whole document apart: the policy's id, checked, and its statements, still to be checked."""
+    """Split a policy document into its checked id and its unchecked statements.
+
+    Args:
+        document: Parsed JSON.
+
+    Returns:
+        The id of the policy and the list of statements.
+
+    Raises:
+        InvalidInput: The document is no object with exactly `id` and `statements`.
+    """
     if not isinstance(document, Mapping) or set(document) != {"id", "statements"}:
-        raise InvalidInput("policy: must be an object with id and statements, and nothing else")
+        raise InvalidInput("policy: must be an object with the keys id and statements only")
     name, statements = document["id"], document["statements"]
     return policy_id(name), _items(f"policy {name!r}: statements", statements)
 
@@ -53,29 +63,40 @@ def parse_statements(name: str, statements: Sequence[object]) -> tuple[Statement
     """Check the statements of a policy.
 
     Args:
-        name: The policy's, for messages.
+        name: Name of the policy, for error messages.
         statements: Each an object of a document, or a `Statement`.
 
+    Returns:
+        The checked statements.
+
     Raises:
-        InvalidInput: one breaks a rule of this module; names it.
+        InvalidInput: A statement breaks a rule of this module; the message names it.
     """
     given = _items(f"policy {name!r}: statements", statements)
     return tuple(_statement(f"policy {name!r}, statement {n}", each) for n, each in enumerate(given, 1))
 
 
 def policy_document(policy: Policy) -> dict[str, Any]:
-    """The policy as `parse_policy` takes it."""
+    """Return a policy in the form that `parse_policy` accepts."""
     return {"id": policy.id, "statements": [each.model_dump(mode="json") for each in policy.statements]}
 
 
 def moment(what: str, text: str) -> datetime:
-    """Read a date of ISO 8601 that says its zone. Raises `InvalidInput`."""
+    """Parse an ISO 8601 date with a time zone.
+
+    Args:
+        what: Name of the value in the error message.
+        text: The date.
+
+    Raises:
+        InvalidInput: The text is no such date.
+    """
     try:
         found = datetime.fromisoformat(text)
     except ValueError:
         found = datetime.min
     if found.tzinfo is None:
-        raise InvalidInput(f"{what}: {text!r}: must be a date of ISO 8601 with its zone, as 2026-01-31T12:00:00Z")
+        raise InvalidInput(f"{what}: {text!r}: must be an ISO 8601 date with a time zone, such as 2026-01-31T12:00:00Z")
     return found
 
 
@@ -84,7 +105,7 @@ def _statement(where: str, given: object) -> Statement:
         given = given.model_dump(mode="json")
     known = {"effect", "actions", "resources"}
     if not isinstance(given, Mapping) or not known <= set(given) <= known | {"conditions"}:
-        raise InvalidInput(f"{where}: must be an object with effect, actions, resources and perhaps conditions")
+        raise InvalidInput(f"{where}: must be an object with effect, actions, resources and optional conditions")
     effect = given["effect"]
     if effect not in tuple(Effect):
         raise InvalidInput(f"{where}: effect {effect!r}: must be one of {', '.join(Effect)}")
@@ -98,9 +119,9 @@ def _statement(where: str, given: object) -> Statement:
 
 def _action(where: str, given: object) -> str:
     text = _text(f"{where}: action", given)
-    # Without brackets, `fnmatch` has just our wildcards.
+    # Without brackets, `fnmatch` supports exactly the wildcards of policies.
     if not set(text) <= _ACTION_SIGNS or not any(fnmatchcase(action, text) for action in Action):
-        raise InvalidInput(f"{where}: action {text!r}: fits no action; they are {', '.join(Action)}")
+        raise InvalidInput(f"{where}: action {text!r}: matches no action; the actions are {', '.join(Action)}")
     return text
 
 
@@ -110,7 +131,7 @@ def _resource(where: str, given: object) -> str:
         raise InvalidInput(f"{where}: resource {text!r}: must be * or begin with {FS_ARN} or {AUTH_ARN}")
     literal = text.partition("*")[0].partition("?")[0]
     if not begins_resource(literal, more=literal != text):
-        raise InvalidInput(f"{where}: resource {text!r}: fits nothing; {RESOURCES}")
+        raise InvalidInput(f"{where}: resource {text!r}: matches nothing; {RESOURCES}")
     if "${" in text.replace(USER_VARIABLE, ""):
         raise InvalidInput(f"{where}: resource {text!r}: the only variable is {USER_VARIABLE}")
     return text
@@ -118,13 +139,15 @@ def _resource(where: str, given: object) -> str:
 
 def _conditions(where: str, given: object) -> Conditions:
     if not isinstance(given, Mapping):
-        raise InvalidInput(f"{where}: conditions must be an object: by operator, by context key, a list of values")
+        raise InvalidInput(
+            f"{where}: conditions must be an object that maps operators to objects of context keys and lists of values"
+        )
     found: dict[Operator, dict[ContextKey, tuple[str, ...]]] = {}
     for operator, keys in given.items():
         if operator not in tuple(Operator):
             raise InvalidInput(f"{where}: operator {operator!r}: must be one of {', '.join(Operator)}")
         if not isinstance(keys, Mapping) or not keys:
-            raise InvalidInput(f"{where}: {operator}: must be an object: by context key, a list of values")
+            raise InvalidInput(f"{where}: {operator}: must be an object that maps context keys to lists of values")
         found[Operator(operator)] = {
             _context_key(where, operator, key): tuple(
                 _value(f"{where}: {operator} of {key}", Operator(operator), each)
@@ -148,15 +171,15 @@ def _value(where: str, operator: Operator, given: object) -> str:
     if operator in _DATES:
         moment(where, text)
     elif "${" in text:
-        raise InvalidInput(f"{where}: {text!r}: a condition has no variables")
+        raise InvalidInput(f"{where}: {text!r}: variables are not allowed in conditions")
     elif operator in _EXACT and set(text) & set("*?"):
-        raise InvalidInput(f"{where}: {text!r}: {operator} has no wildcards, StringLike and StringNotLike have")
+        raise InvalidInput(f"{where}: {text!r}: {operator} allows no wildcards; use StringLike or StringNotLike")
     return text
 
 
 def _items(what: str, given: object) -> list[object]:
     if isinstance(given, str) or not isinstance(given, Sequence) or not 1 <= len(given) <= MAX_ITEMS:
-        raise InvalidInput(f"{what}: must be a list of 1 to {MAX_ITEMS}")
+        raise InvalidInput(f"{what}: must be a list of 1 to {MAX_ITEMS} items")
     return list(given)
 
 

@@ -1,90 +1,190 @@
-"""Rules that protect branches: which names, and what may not be done to them.
+"""Rules that protect branches: a pattern of names, and the blocked actions or the required checks.
 
-A pattern is compared with the whole name of a branch, capital and small letters apart: `*` stands for any characters,
-also none, `?` for one, `[ab]` and `[a-c]` for one of those, `[!ab]` for one that is none of those; anything else is
-itself. Of several rules that fit a branch each counts: what one of them blocks is blocked.
+A pattern is compared with the whole name of a branch and is case-sensitive. `*` matches any characters, including none.
+`?` matches one character. `[ab]` and `[a-c]` match one of the characters, `[!ab]` matches any other character. All
+other characters match themselves. If several rules match a branch, the actions of all of them are blocked.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from fnmatch import fnmatchcase
 
 from pydantic import BaseModel, ConfigDict
 
-from graveler_core.errors import InvalidInput
+from graveler_core.errors import InvalidInput, Kind
 from graveler_core.model.ids import BranchId
 
 MAX_RULES = 100
-"""Of a repository: its record is read by every operation."""
+"""Maximum number of rules of a repository. Every operation reads them with the repository record."""
 MAX_PATTERN = 255
+MAX_REQUIRED = 500
+"""Maximum number of names in the rules of required checks of a repository."""
+MAX_NAME = 255
+"""Maximum number of characters of the name of a check."""
 _NAME = r"A-Za-z0-9_.\-"
 _PATTERN = re.compile(rf"(?:[{_NAME}*?]|\[!?[{_NAME}]+\])+")
 
 
-class Action(StrEnum):
-    """What is done to a branch."""
+class BranchAction(StrEnum):
+    """Kind of action on a branch."""
 
     WRITE = "write"
-    """Everything that stages, or discards what is staged: put, stage, remove, reset."""
+    """Every operation that stages changes or discards staged changes: put, stage, remove, reset."""
     COMMIT = "commit"
-    """A commit made on the branch itself: commit, transact, cherry-pick, transplant, revert."""
+    """A commit on the branch itself: commit, transact, cherry-pick, transplant, revert."""
     MERGE = "merge"
-    """A merge into it."""
+    """A merge into the branch."""
     FORCE = "force"
-    """What takes history away: hard reset, deletion."""
+    """An operation that removes history: hard reset, deletion."""
 
 
-DIRECT = (Action.WRITE, Action.COMMIT, Action.FORCE)
-"""What a rule blocks unless it says otherwise: changes come in by merges alone."""
+DIRECT = (BranchAction.WRITE, BranchAction.COMMIT, BranchAction.FORCE)
+"""Actions that a rule blocks by default. Changes then enter the branch only through merges."""
 
 
-class ProtectionRule(BaseModel):
-    """What may not be done to the branches whose names fit a pattern."""
+class RequiredChecks(BaseModel):
+    """Checks that must have passed on a commit before it is merged into a branch whose name matches a pattern.
+
+    All direct changes of such a branch are blocked, as by `DIRECT`.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     pattern: str
-    blocks: tuple[Action, ...] = DIRECT
-    """In the order of `Action`, each once."""
+    checks: tuple[str, ...]
+    """Names of the checks, sorted, without duplicates."""
+
+
+class ProtectionRule(BaseModel):
+    """Actions that are blocked on branches whose names match a pattern."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    pattern: str
+    blocks: tuple[BranchAction, ...] = DIRECT
+    """In the order of `BranchAction`, without duplicates."""
 
 
 def protection_rule(pattern: str, blocks: Iterable[str] = DIRECT) -> ProtectionRule:
-    """Check a rule.
+    """Check and build a protection rule.
+
+    Args:
+        pattern: Pattern of branch names.
+        blocks: Names of the blocked actions.
+
+    Returns:
+        The rule.
 
     Raises:
-        InvalidInput: the pattern fits no name that a branch can bear, or what is blocked is nothing or unknown.
+        InvalidInput: The pattern cannot match any branch name, or no known action is blocked.
     """
-    if not isinstance(pattern, str) or len(pattern) > MAX_PATTERN or not _PATTERN.fullmatch(pattern):
-        raise InvalidInput(
-            f"pattern {pattern!r}: must be 1 to {MAX_PATTERN} characters of a branch name, * ? [ab] [a-c] or [!ab]",
-            pattern=pattern,
-        )
+    _require_pattern(pattern)
     wanted = [blocks] if isinstance(blocks, str) else [*blocks]
-    known = [action for action in Action if action in wanted]
-    if not known or any(action not in tuple(Action) for action in wanted):
+    known = [action for action in BranchAction if action in wanted]
+    if not known or any(action not in tuple(BranchAction) for action in wanted):
         raise InvalidInput(
-            f"protection of {pattern!r}: blocks {wanted}, must block some of {', '.join(Action)}", pattern=pattern
+            f"protection of {pattern!r}: blocks {wanted}; choose from {', '.join(BranchAction)}",
+            pattern=pattern,
         )
     return ProtectionRule(pattern=pattern, blocks=tuple(known))
 
 
 def protection_rules(rules: Iterable[ProtectionRule]) -> tuple[ProtectionRule, ...]:
-    """Check all rules of a repository; gives them ordered by pattern.
+    """Check all rules of a repository.
+
+    Args:
+        rules: The rules, in any order.
+
+    Returns:
+        The rules, ordered by pattern.
 
     Raises:
-        InvalidInput: a rule is wrong, a pattern stands twice, or there are too many of them.
+        InvalidInput: A rule is invalid, two rules have the same pattern, or there are too many rules.
     """
     checked = sorted((protection_rule(rule.pattern, rule.blocks) for rule in rules), key=lambda rule: rule.pattern)
     if len({rule.pattern for rule in checked}) < len(checked):
-        raise InvalidInput("protection: a pattern stands twice", patterns=[rule.pattern for rule in checked])
+        raise InvalidInput("protection: two rules have the same pattern", patterns=[rule.pattern for rule in checked])
     if len(checked) > MAX_RULES:
-        raise InvalidInput(f"protection: {len(checked)} rules, may be at most {MAX_RULES}")
+        raise InvalidInput(f"protection: {len(checked)} rules; the maximum is {MAX_RULES}")
     return tuple(checked)
 
 
-def blocking(rules: Iterable[ProtectionRule], branch: BranchId, action: Action) -> ProtectionRule | None:
-    """The first rule that blocks an action on a branch, or None."""
+def required_checks(pattern: str, checks: Iterable[str]) -> RequiredChecks:
+    """Check and build a rule of required checks.
+
+    Args:
+        pattern: Pattern of branch names.
+        checks: Names of the checks.
+
+    Returns:
+        The rule.
+
+    Raises:
+        InvalidInput: The pattern cannot match any branch name, or a name is not valid.
+    """
+    _require_pattern(pattern)
+    names = [checks] if isinstance(checks, str) else [*checks]
+    return RequiredChecks(pattern=pattern, checks=tuple(sorted({check_name(name) for name in names})))
+
+
+def required_check_rules(rules: Iterable[RequiredChecks]) -> tuple[RequiredChecks, ...]:
+    """Check all rules of required checks of a repository. Rules without checks are left out.
+
+    Args:
+        rules: The rules, in any order.
+
+    Returns:
+        The rules, ordered by pattern.
+
+    Raises:
+        InvalidInput: A rule is invalid, two rules have the same pattern, or there are too many rules or names.
+    """
+    checked = [required_checks(rule.pattern, rule.checks) for rule in rules if rule.checks]
+    if len({rule.pattern for rule in checked}) < len(checked):
+        raise InvalidInput("required checks: two rules have the same pattern")
+    if len(checked) > MAX_RULES or sum(len(rule.checks) for rule in checked) > MAX_REQUIRED:
+        raise InvalidInput(
+            f"required checks: {len(checked)} rules with {sum(len(rule.checks) for rule in checked)} names; "
+            f"the maximum is {MAX_RULES} rules with {MAX_REQUIRED} names"
+        )
+    return tuple(sorted(checked, key=lambda rule: rule.pattern))
+
+
+def check_name(name: str) -> str:
+    """Return the name of a check.
+
+    Raises:
+        InvalidInput: The name is empty, too long, or contains characters that cannot be printed.
+    """
+    if not isinstance(name, str) or not 0 < len(name) <= MAX_NAME or not name.isprintable() or name != name.strip():
+        raise InvalidInput(
+            f"check {str(name)[:80]!r}: must have 1 to {MAX_NAME} printable characters, and no spaces at its ends",
+            kind=Kind.InvalidName,
+        )
+    return name
+
+
+def requiring(rules: Iterable[RequiredChecks], branch: BranchId) -> Iterator[RequiredChecks]:
+    """Yield the rules of required checks that match a branch."""
+    return (rule for rule in rules if fnmatchcase(branch, rule.pattern))
+
+
+def checks_for(rules: Iterable[RequiredChecks], branch: BranchId) -> tuple[str, ...]:
+    """Return the names of the checks that a branch requires, sorted."""
+    return tuple(sorted({name for rule in requiring(rules, branch) for name in rule.checks}))
+
+
+def _require_pattern(pattern: str) -> None:
+    if not isinstance(pattern, str) or len(pattern) > MAX_PATTERN or not _PATTERN.fullmatch(pattern):
+        raise InvalidInput(
+            f"pattern {pattern!r}: must have 1 to {MAX_PATTERN} characters of a branch name, * ? [ab] [a-c] or [!ab]",
+            pattern=pattern,
+        )
+
+
+def blocking(rules: Iterable[ProtectionRule], branch: BranchId, action: BranchAction) -> ProtectionRule | None:
+    """Return the first rule that blocks an action on a branch, or `None`."""
     return next((rule for rule in rules if action in rule.blocks and fnmatchcase(branch, rule.pattern)), None)

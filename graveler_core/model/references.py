@@ -1,7 +1,7 @@
-"""Events of references, as records: what waits to be logged, what the log holds, and where the log stands.
+"""Events of references, as records: pending events, events in the log, and the position of the log.
 
-An event is known by an id that says all that makes it one: its time, the reference (by uid) and its step. So whoever
-supplies an event that was lost gives it the id it had, and no event is logged twice.
+The id of an event consists of its time, the uid of the reference and its step. A process that supplies a missing event
+again therefore gives it the same id, and no event is logged twice.
 """
 
 from __future__ import annotations
@@ -20,54 +20,58 @@ _ID = re.compile(r"[0-9a-f]{16}-[A-Za-z0-9-]+")
 
 
 class ReferenceType(StrEnum):
-    """What bears a name."""
+    """Type of a reference."""
 
     BRANCH = "branch"
     TAG = "tag"
 
 
 class EventKind(StrEnum):
-    """What happened to a reference."""
+    """Kind of an event."""
 
     CREATED = "created"
     DELETED = "deleted"
     ASSIGNED = "assigned"
-    """Set to a commit by name: a hard reset."""
+    """Set to a commit by a hard reset."""
     MOVED = "moved"
-    """By a commit, merge, transaction or replay. Known of the newest moves only, and never logged."""
+    """Moved by a commit, merge, transaction or replay. Only the newest moves are known, and they are never logged."""
 
 
 class ReferenceEvent(Record):
-    """Something that happened to a reference; for `deleted`, until it is logged, something that was about to."""
+    """Event of a reference. Until a deletion is logged, its event states only the intention."""
 
     time: datetime
     kind: EventKind
     type: ReferenceType
     name: str
     uid: str
-    """Of the reference: a name may be given again."""
+    """Uid of the reference. Another reference may get the same name later."""
     step: str
-    """What tells it from other events of the reference: the number of its step, or the nonce of what was deleted."""
+    """Distinguishes the events of one reference: the number of the step, or the nonce of the deleted record."""
     before: CommitId | None = None
     after: CommitId | None = None
     past: str = ""
-    """What the record said of its own past after the event, or last."""
+    """History in the record after the event, or before a deletion."""
     by: str = ""
     message: str = ""
 
     @property
     def id(self) -> str:
-        """Newer ones first, in the order of texts."""
+        """Sort key that orders newer events first."""
         return f"{_LATEST - past.microseconds(self.time):016x}-{self.uid}-{self.step}"
 
     def earlier(self) -> Iterator[ReferenceEvent]:
-        """What the past says, newest first: the event itself too, where it is a step. Raises `CorruptData`."""
+        """Yield the events in the stored history, newest first. This event is among them if it is a step.
+
+        Raises:
+            CorruptData: The history is damaged.
+        """
         head = self.before if self.kind is EventKind.DELETED else self.after
         return _steps((self.type, self.name, self.uid), self.past, head)
 
 
 class InternalReference(Record):
-    """A reference of graveler itself, moved by compare-and-swap like a branch, and never shown."""
+    """Internal reference, moved by compare-and-swap like a branch and never displayed."""
 
     commit_id: CommitId
     nonce: Nonce
@@ -77,12 +81,15 @@ _KINDS = {past.CREATED: EventKind.CREATED, past.MOVED: EventKind.MOVED, past.ASS
 
 
 def is_event_id(text: str) -> bool:
-    """Whether a text may be the id of an event."""
+    """Return true if a text has the form of an event id."""
     return isinstance(text, str) and bool(_ID.fullmatch(text))
 
 
 def uid_of(reference: Branch | Tag) -> str:
-    """What tells a reference from others that bear or bore its name; of a tag, when it was created and where."""
+    """Return the unique id of a reference. It differs after the reference is deleted and created again.
+
+    For a tag, the id consists of the time of its creation and its commit.
+    """
     if isinstance(reference, Branch):
         return reference.uid
     created = next((past.microseconds(step.time) for step in past.steps(reference.past, f"tag {reference.id}")), 0)
@@ -90,18 +97,22 @@ def uid_of(reference: Branch | Tag) -> str:
 
 
 def steps_of(reference: Branch | Tag) -> Iterator[ReferenceEvent]:
-    """What the record of a reference says of its past, newest first. Raises `CorruptData`."""
+    """Yield the events in the history of a reference's record, newest first.
+
+    Raises:
+        CorruptData: The history is damaged.
+    """
     kind = ReferenceType.BRANCH if isinstance(reference, Branch) else ReferenceType.TAG
     return _steps((kind, reference.id, uid_of(reference)), reference.past, reference.commit_id)
 
 
 def step_of_deletion(reference: Branch | Tag) -> str:
-    """What tells the deletion of exactly this record from others."""
+    """Return the step that identifies the deletion of exactly this record."""
     return f"of-{reference.nonce}" if isinstance(reference, Branch) else "of-"
 
 
 def deletion(reference: Branch | Tag, time: datetime, by: str = "", message: str = "") -> ReferenceEvent:
-    """The event of deleting exactly this record."""
+    """Return the event of deleting exactly this record."""
     is_branch = isinstance(reference, Branch)
     return ReferenceEvent(
         time=time,

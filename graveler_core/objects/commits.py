@@ -1,8 +1,8 @@
-"""Commits as immutable objects: header by content hash, layout beside it, both cached without coherency.
+"""Commits as immutable objects: a header by content hash and a layout, both cached without coherency.
 
-A header never changes, so its cached copy is right for ever. A layout may be replaced by one that describes the same
-content; what the replaced one referred to is kept for a grace. So a cached copy is right for an hour, and read again
-then: the grace of a sweep is longer than that and the longest build together.
+A header never changes, so a cached copy is always right. A layout may be replaced by one for the same content. Files to
+which the replaced layout refers are kept for a grace period. A cached copy is therefore right for an hour and is then
+read again: the grace period of a sweep is longer than one hour plus the longest build.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ CACHED_COMMITS = 20_000
 
 @dataclass(frozen=True, slots=True)
 class StoredCommit:
-    """A commit as it is kept: its id, its header, and where its content is."""
+    """Stored commit: id, header and layout."""
 
     id: CommitId
     header: Commit
@@ -36,10 +36,11 @@ class StoredCommit:
 
 
 class CommitCache:
-    """The commits read last, by partition and id; least recently used ones leave first, and each an hour after it came.
+    """Cache of commits by partition and id. The least recently used ones are removed first, and each after an hour.
 
     Args:
-        now: Seconds by a clock that goes on while the machine sleeps.
+        capacity: Maximum number of commits.
+        now: Returns seconds of a clock that continues while the machine sleeps.
     """
 
     def __init__(self, capacity: int = CACHED_COMMITS, now: Callable[[], float] = time.time) -> None:
@@ -61,7 +62,7 @@ class CommitCache:
 
     @property
     def held(self) -> int:
-        """Commits held now."""
+        """Number of commits in the cache."""
         return len(self._held)
 
     def keep(self, partition: bytes, commit: StoredCommit) -> None:
@@ -75,10 +76,16 @@ class CommitCache:
 def prepare(
     repo: Repository, header: Commit, content: Layout, folders: CommitFolders | None = None
 ) -> tuple[StoredCommit, list[tuple[bytes, bytes, bytes]]]:
-    """A new commit and the key-value writes that store it (partition, key, value), in the users' history or another.
+    """Return a new commit and the key-value writes (partition, key, value) that store it.
 
-    An id is written only by the attempt that builds it, before any swap makes it reachable; so writing header and
-    layout without a condition never overwrites a layout that was replaced since.
+    An id is written only by the attempt that builds the commit, before any swap makes it reachable. Writing header and
+    layout without a condition therefore never overwrites a layout that was replaced in the meantime.
+
+    Args:
+        repo: Repository.
+        header: Header of the commit.
+        content: Layout of the commit.
+        folders: Folders of another history than that of users.
     """
     stored = StoredCommit(identify(header), header, content)
     folders = folders or keys.history(repo)
@@ -88,11 +95,11 @@ def prepare(
 
 
 def read_commits(kv: Store, cache: CommitCache, repo: Repository, wanted: Sequence[CommitId]) -> list[StoredCommit]:
-    """Commits by id, in the order asked for; what is not cached takes one round trip where the store can.
+    """Read commits by id, in the given order. All that are not cached take one round trip, if the store supports it.
 
     Raises:
-        NotFound: some of them do not exist; `details["commits"]` lists them.
-        CorruptData: a stored header is not what its id says, or its layout is missing.
+        NotFound: Some commits do not exist; `details["commits"]` lists them.
+        CorruptData: A header does not match its id, or its layout is missing.
     """
     partition = keys.partition(repo)
     found = {c: held for c in wanted if (held := cache.get(partition, c)) is not None}
@@ -105,10 +112,13 @@ def read_commits(kv: Store, cache: CommitCache, repo: Repository, wanted: Sequen
 
 
 def stored_commits(kv: Store, folders: CommitFolders, wanted: Sequence[CommitId], where: str) -> list[StoredCommit]:
-    """`read_commits` past the cache, in any history.
+    """Read commits from any history, bypassing the cache.
 
     Args:
-        where: What to call the history in an error.
+        kv: Key-value store.
+        folders: Folders of the history.
+        wanted: Ids of the commits.
+        where: Name of the history in error messages.
     """
     locations = [at for c in wanted for at in (folders.headers.at(c), folders.layouts.at(c))]
     stored = get_many(kv, [(at.partition, at.key) for at in locations])
@@ -124,26 +134,29 @@ def stored_commits(kv: Store, folders: CommitFolders, wanted: Sequence[CommitId]
 
 
 def read_commit(kv: Store, cache: CommitCache, repo: Repository, wanted: CommitId) -> StoredCommit:
-    """One commit; see `read_commits`."""
+    """Read one commit; see `read_commits`."""
     return read_commits(kv, cache, repo, [wanted])[0]
 
 
 def _decoded(wanted: CommitId, header: Stored | None, content: Stored | None) -> StoredCommit:
     if header is None or content is None or commit_id(header.value) != wanted:
-        what = "its layout is missing" if content is None else "its header is not what the id says"
+        what = "its layout is missing" if content is None else "its header does not match the id"
         raise CorruptData(f"commit {wanted}: {what}", kind=Kind.CorruptCommit, commit=wanted)
     name = f"commit {wanted}"
     return StoredCommit(wanted, decode(Commit, header.value, name), decode(Layout, content.value, f"layout of {name}"))
 
 
 def scan_headers(kv: Store, repo: Repository, *, after: str = "") -> Iterator[tuple[CommitId, Commit]]:
-    """The headers of all commits of a repository, whatever leads to them, in order of their ids, lazily; not cached.
+    """Yield the headers of all commits of a repository, including unreachable ones, in the order of their ids, past the
+    cache.
 
     Args:
-        after: Only ids greater than this one; "" for all.
+        kv: Key-value store.
+        repo: Repository.
+        after: Yield only larger ids; "" for all.
 
     Raises:
-        CorruptData: a header is not what its id says, or cannot be read.
+        CorruptData: A header cannot be read, or does not match its id.
     """
     folder = keys.commits(repo)
     start = folder.at(after).key + b"\0" if after else folder.prefix
@@ -151,5 +164,5 @@ def scan_headers(kv: Store, repo: Repository, *, after: str = "") -> Iterator[tu
         id = CommitId(row.key.removeprefix(folder.prefix).decode(errors="backslashreplace"))
         name = f"commit {id}"
         if commit_id(row.value) != id:
-            raise CorruptData(f"{name}: its header is not what the id says", kind=Kind.CorruptCommit, commit=id)
+            raise CorruptData(f"{name}: its header does not match the id", kind=Kind.CorruptCommit, commit=id)
         yield id, decode(Commit, row.value, name)

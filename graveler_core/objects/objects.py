@@ -1,9 +1,10 @@
-"""Immutable objects in the key-value store, known by the hash of their bytes. Source: seed 002.
+"""Immutable objects in the key-value store, named by the hash of their bytes. Source: seed 002.
 
     version u8 · referenced at: i64, microseconds from 1970, little-endian · bytes
 
-Whoever is about to name an object writes it, whether it is there or not, with the time. So a sweep, which takes what
-nothing names if that time is long past, and only in the state that it has seen, never takes what will be named.
+A flow that is about to refer to an object writes it with the current time, even if it exists. A sweep deletes an
+unreferenced object only if this time is long past, and only in exactly the state that it has read. It therefore never
+deletes an object to which a flow is about to refer.
 """
 
 from __future__ import annotations
@@ -30,17 +31,17 @@ _MICROSECOND = timedelta(microseconds=1)
 
 @dataclass(frozen=True, slots=True)
 class Objects:
-    """The objects of one repository."""
+    """Objects of one repository."""
 
     kv: Store
     repository: Repository
     clock: Clock
 
     def read(self, id: ObjectId) -> bytes:
-        """An object's bytes.
+        """Read the bytes of an object.
 
         Raises:
-            CorruptData: it is missing, or not what its id says.
+            CorruptData: The object is missing, or does not match its id.
         """
         stored = self.kv.get(*keys.stored_object(self.repository, id))
         if stored is None:
@@ -48,31 +49,31 @@ class Objects:
         return decode_object(stored.value, id)[0]
 
     def prepare(self, data: bytes) -> tuple[ObjectId, Write]:
-        """The id of some bytes, and the write that stores them: harmless where they are stored already."""
+        """Return the id of bytes, and the write that stores them. The write is harmless if they are stored already."""
         id = ObjectId(hex_id(data))
         return id, (*keys.stored_object(self.repository, id), encode_object(data, self.clock.now()))
 
 
 def encode_object(data: bytes, referenced_at: datetime) -> bytes:
-    """What the store keeps of an object."""
+    """Return the stored value of an object."""
     return _HEAD.pack(VERSION, (referenced_at - _EPOCH) // _MICROSECOND) + data
 
 
 def decode_object(value: bytes, id: ObjectId) -> tuple[bytes, datetime]:
-    """An object's bytes, and when it was last written by somebody who needed it.
+    """Decode an object. Return its bytes and the time of its last write.
 
     Raises:
-        CorruptData: it is not what its id says.
+        CorruptData: The object does not match its id.
     """
     data = value[_HEAD.size :]
     if value[:1] != bytes((VERSION,)):
         raise _corrupt(id, f"has format version {value[:1].hex() or 'none'}, known is {VERSION}")
     if len(value) < _HEAD.size or hex_id(data) != id:
-        raise _corrupt(id, "is not what its id says")
+        raise _corrupt(id, "does not match its id")
     try:
         return data, _EPOCH + _HEAD.unpack_from(value)[1] * _MICROSECOND
     except OverflowError as e:
-        raise _corrupt(id, "was last needed at no time") from e
+        raise _corrupt(id, "has an invalid time of its last reference") from e
 
 
 def _corrupt(id: ObjectId, why: str) -> CorruptData:

@@ -1,8 +1,9 @@
-"""The register that excludes from each other: a sweep that deletes blobs by age, and whoever makes an old blob young.
+"""Register that keeps a sweep, which deletes files by age, and a build, which renews old files, from running at once.
 
-Held for a moment: by a sweep while it looks at the ages of some blobs and deletes the old ones, by a build while it
-renews one. Who holds it for longer than half of `HOLD_TIME` stops; after all of it the next one takes it, so a crash is
-waited for no longer than that. Nobody else ever waits for it: not who creates a blob, nor who finds a young one.
+The register is held for a moment only: by a sweep while it checks the ages of some files and deletes the old ones, and
+by a build while it renews one file. A holder stops after half of `HOLD_TIME`. After `HOLD_TIME`, another process may
+take the register, so nobody waits longer for a crashed holder. Processes that create files, or that find young ones, do
+not use the register.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _PAUSE = 0.05
 
 @dataclass(frozen=True, slots=True)
 class SweepRegister:
-    """The register of one repository."""
+    """Register of one repository."""
 
     kv: Store
     repository: Repository
@@ -36,12 +37,16 @@ class SweepRegister:
 
     @contextmanager
     def held(self) -> Iterator[Callable[[], bool]]:
-        """Hold it inside the `with` statement; gives a function that says whether to go on."""
+        """Hold the register inside the `with` statement.
+
+        Yields:
+            A function that returns true as long as the holder may continue.
+        """
         held = self._take(Nonce(self.ids.fresh()))
         try:
             yield lambda: self.clock.now() - held.value.since < HOLD_TIME / 2
         finally:
-            with suppress(GravelerError):  # then it is taken when its time is over
+            with suppress(GravelerError):  # otherwise it is taken over when its time is over
                 access.remove(self.kv, keys.sweeping(self.repository), held)
 
     def _take(self, nonce: Nonce) -> Held[Sweeping]:
@@ -56,7 +61,7 @@ class SweepRegister:
         where, now = keys.sweeping(self.repository), self.clock.now()
         standing = access.read(self.kv, where)
         if standing is not None and standing.value.nonce == nonce:
-            return standing  # an answer was lost
+            return standing  # the response to an earlier request was lost
         if standing is None:
             return access.create(self.kv, where, Sweeping(nonce=nonce, since=now), once=True)
         if now - standing.value.since >= HOLD_TIME:

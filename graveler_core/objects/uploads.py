@@ -1,26 +1,29 @@
-"""Objects of users' data that are stored long before anything names them, so that those of the dead are found again.
+"""Uploads: user data that is stored long before an entry refers to it, recorded so that abandoned files can be found.
 
-A job stores files for hours, then one commit names them. If it dies before, nothing does, and to look for what no entry
-names would mean to read all entries there are; and it would not be safe, as entries are values: who holds one may
-stage it at any time. So whoever stores objects without naming them writes down that it does, and stores them below a
-prefix of its own, `data/<id>/`, whose id is random and told to nobody but its author.
+A job stores files for hours, and one commit refers to them at the end. If the job dies before, no entry refers to them.
+Finding such files by reading all entries would be expensive, and unsafe, because an entry is a value that may be staged
+again at any time. Therefore a job records the upload first, and stores its objects below a prefix of its own,
+`data/<id>/`, with a random id that only the job knows.
 
     uploads/<id>   created before the first object                 uploading
-                   ✓ by who is about to commit what names them     uploading → naming
-                   ✓ by who gives them up, or finds them old       uploading → purging
-                   removed when the commit is made, or the objects are gone
+                   ✓ by the job, before its commit                 uploading → naming
+                   ✓ by a job that gives up, or by a sweep         uploading → purging
+                   removed when the commit is made, or the objects are deleted
 
-Why nothing is lost that anything names. Objects are deleted in `purging` alone. Entries are handed to a commit in
-`naming` alone, and before that nobody else knows an address to name. Both begin with a swap from `uploading`, so one of
-them fails. Who announces holds the record of this very swap, and gives the objects up by a swap from it, and only
-where the commit is known not to be made; nobody else leaves `naming` but to remove the record. Nothing rests on a
-clock: an author that takes longer than the grace of a sweep loses its work, and is told so.
+No object to which an entry refers is lost, for the following reason. Objects are deleted only in the state `purging`.
+Entries are passed to a commit only in the state `naming`, and before that nobody else knows an address. Both states are
+entered by a swap from `uploading`, so only one of them succeeds. The job holds the record of its own swap to `naming`.
+It gives the objects up by a swap from that record, and only if the commit is known to have failed. Others may leave
+`naming` only by removing the record. Correctness does not depend on a clock: a job that takes longer than the grace
+period of a sweep loses its files, and its commit fails.
 
-A crash leaves a record. `uploading`: a sweep deletes the objects once it is old. `naming`: they may be named, so they
-stay, and a sweep removes the record; what its author stored is left over if it died between two calls. `purging`: a
-sweep deletes what is there, also what a late request has stored, and removes the record once it is old.
+A crash leaves a record. In `uploading`, a sweep deletes the objects once the record is old. In `naming`, entries may
+refer to the objects, so they stay, and a sweep removes the record; the objects are left over if the job died between
+two calls. In `purging`, a sweep deletes the objects, including those of delayed requests, and removes the record once
+it is old.
 
-A record is created by one sending alone: one that came late would show what was named long ago as `uploading`.
+The request that creates a record is sent only once. A delayed second request would show objects to which entries refer
+as `uploading`.
 """
 
 from __future__ import annotations
@@ -45,7 +48,7 @@ _ID = re.compile(r"[0-9a-f]{32}")
 
 @dataclass(frozen=True, slots=True)
 class Uploads:
-    """The uploads of one repository."""
+    """Uploads of one repository."""
 
     kv: Store
     blobs: Blobs
@@ -54,21 +57,27 @@ class Uploads:
     ids: IdSource
 
     def begin(self) -> str:
-        """The id of a new upload: objects may be created below `prefix` of it.
+        """Start an upload. Objects may then be created below its `prefix`.
+
+        Returns:
+            Id of the upload.
 
         Raises:
-            OutcomeUnknown: begin another; nothing may be stored for this one.
+            OutcomeUnknown: Start another upload. Nothing may be stored for this one.
         """
         id = self.ids.fresh()
         access.create(self.kv, keys.uploads(self.repository).at(id), self._now(UploadState.UPLOADING), once=True)
         return id
 
     def name(self, ids: Iterable[str]) -> dict[str, Held[Upload]]:
-        """Announce that entries will name objects of these uploads; or by `naming`. Gives what the others take.
+        """Announce that entries will refer to the objects of these uploads. Prefer `naming`.
+
+        Returns:
+            The records, for `settle` and `give_up`.
 
         Raises:
-            Conflict: (`Discarded`) one of them was given up, by a sweep or by its author.
-            OutcomeUnknown: it cannot be told whether one of them was announced; nothing may name its objects.
+            Conflict: An upload was given up, by a sweep or by the job (`Discarded`).
+            OutcomeUnknown: It is unknown if an upload was announced. No entry may refer to its objects.
         """
         wanted, named = list(ids), dict[str, Held[Upload]]()
         found = access.read_many(self.kv, [keys.uploads(self.repository).at(id) for id in wanted])
@@ -79,19 +88,20 @@ class Uploads:
                 named[id] = self._swap(id, held, UploadState.NAMING)
         except GravelerError:
             with suppress(GravelerError):
-                self.give_up(named, named)  # no commit was tried
+                self.give_up(named, named)  # no commit was attempted
             raise
         return named
 
     @contextmanager
     def naming(self, ids: Iterable[str]) -> Iterator[Mapping[str, Held[Upload]]]:
-        """Announce uploads for one write, made inside the `with` statement, whose entries name their objects.
+        """Announce uploads for one write inside the `with` statement, whose entries refer to their objects.
 
-        Where it says that nothing was changed (any `GravelerError` but `OutcomeUnknown`), the uploads are given up.
-        Afterwards they are to be settled.
+        If the write fails without effect (any `GravelerError` except `OutcomeUnknown`), the uploads are given up. After
+        a successful write, call `settle`.
 
         Raises:
-            Conflict, OutcomeUnknown: as `name`.
+            Conflict: As for `name`.
+            OutcomeUnknown: As for `name`.
         """
         named = self.name(ids)
         try:
@@ -104,16 +114,17 @@ class Uploads:
             raise
 
     def settle(self, named: Mapping[str, Held[Upload]]) -> None:
-        """The commit is made: the objects are as safe as all others."""
+        """Remove the records after the commit. The objects are then as safe as all others."""
         for id, held in named.items():
             access.remove(self.kv, keys.uploads(self.repository).at(id), held)
 
     def give_up(self, ids: Iterable[str], named: Mapping[str, Held[Upload]] | None = None) -> None:
-        """Delete the objects of uploads that nothing names, nor ever will.
+        """Delete the objects of uploads to which no entry refers or will refer.
 
         Args:
-            named: What `name` gave, where they were announced, and no commit names them. Others are left alone if
-                somebody announced them.
+            ids: Ids of the uploads.
+            named: Result of `name`, if the uploads were announced and no commit refers to them. Other announced
+            uploads are kept.
         """
         for id in ids:
             held = (named or {}).get(id) or self.find(id)
@@ -124,25 +135,26 @@ class Uploads:
                     access.remove(self.kv, keys.uploads(self.repository).at(id), claimed)
 
     def find(self, id: str) -> Held[Upload] | None:
-        """The record of an upload."""
+        """Return the record of an upload, or `None`."""
         return access.read(self.kv, keys.uploads(self.repository).at(id))
 
     def standing(self) -> Iterator[tuple[str, Held[Upload]]]:
-        """All that are under way or were left behind, lazily."""
+        """Yield all uploads that are in progress or were abandoned."""
         return ((id, held) for id, held in access.scan(self.kv, keys.uploads(self.repository)) if _ID.fullmatch(id))
 
     def purging(self, id: str, held: Held[Upload]) -> Held[Upload] | None:
-        """Claim the objects of an upload in the very state that was read; None if it is in another one by now."""
+        """Claim the objects of an upload in exactly the state that was read. Return `None` if the state has changed."""
         try:
             return self._swap(id, held, UploadState.PURGING)
         except Conflict:
             return None
 
     def delete(self, id: str, deleted: Callable[[int], object] = lambda size: None) -> None:
-        """Delete what is stored for an upload that is `purging`.
+        """Delete the objects of an upload in the state `purging`.
 
         Args:
-            deleted: Told the bytes of each object.
+            id: Id of the upload.
+            deleted: Called with the size of each deleted object in bytes.
         """
         for blob in self.blobs.list(prefix(id)):
             self.blobs.delete(blob.address)
@@ -160,13 +172,13 @@ class Uploads:
 
 
 def prefix(id: str) -> str:
-    """Where the objects of an upload are stored, below the storage namespace."""
+    """Return the prefix of the objects of an upload, relative to the storage namespace."""
     return f"data/{id}/"
 
 
 def _given_up(id: str) -> Conflict:
     return Conflict(
-        f"upload {id}: was given up, as it took longer than the grace of a sweep; store the objects anew",
+        f"upload {id}: was given up, because it took longer than the grace period of a sweep; store the objects again",
         kind=Kind.Discarded,
         upload=id,
     )

@@ -1,7 +1,7 @@
-"""Typed reads, writes and scans of records, and the one compare-and-swap that knows what a lost answer means.
+"""Typed reads, writes and scans of records, and the compare-and-swap that handles lost responses.
 
-A predicate travels with every value that may be swapped (`Held`); nothing that can be created anew is ever deleted
-without one.
+Every record that may be swapped is returned with its predicate (`Held`). A record that can be created again is never
+deleted without a predicate.
 """
 
 from __future__ import annotations
@@ -12,32 +12,36 @@ from typing import Any, Generic, TypeVar
 
 from graveler_core.codec.records import decode, encode
 from graveler_core.errors import CorruptData, OutcomeUnknown, PredicateFailed, SlowDown, Unavailable
-from graveler_core.kv.bulk import delete_together, deletes_together, get_many
+from graveler_core.kv.bulk import delete_together, get_many
 from graveler_core.kv.store import Predicate, Store
 from graveler_core.model.entities import Record
 from graveler_core.records.location import Folder, Location
 
 R = TypeVar("R", bound=Record)
 LOST_ANSWERS = 3
-"""How often a swap is sent whose answers are lost in a row."""
+"""Number of times that a swap is sent if its responses are lost."""
 
 
 @dataclass(frozen=True, slots=True)
 class Held(Generic[R]):
-    """A record as it was read, with the predicate that proves it unchanged."""
+    """Record as it was read, with the predicate that proves that it is unchanged."""
 
     value: R
     predicate: Predicate
 
 
 def read(kv: Store, location: Location[R]) -> Held[R] | None:
-    """The record, or None where there is none."""
+    """Read a record. Return `None` if it does not exist."""
     stored = kv.get(location.partition, location.key)
     return None if stored is None else Held(decode(location.model, stored.value, location.name), stored.predicate)
 
 
 def read_many(kv: Store, locations: Sequence[Location[Any]]) -> list[Held[Any] | None]:
-    """Several records of any kinds and partitions, in the order asked for; one round trip where the store can."""
+    """Read several records of any kinds and partitions, in one round trip if the store supports it.
+
+    Returns:
+        The records in the order of the locations, `None` for each one that does not exist.
+    """
     found = get_many(kv, [(location.partition, location.key) for location in locations])
     return [
         None if stored is None else Held(decode(location.model, stored.value, location.name), stored.predicate)
@@ -46,7 +50,7 @@ def read_many(kv: Store, locations: Sequence[Location[Any]]) -> list[Held[Any] |
 
 
 def write(kv: Store, location: Location[R], record: R) -> None:
-    """Set a record that is immutable, or that only one owner writes."""
+    """Write a record that never changes, or that only one owner writes."""
     kv.set(location.partition, location.key, encode(record))
 
 
@@ -56,19 +60,26 @@ def create(
     """Create a record.
 
     Args:
-        mine: Recognises this very record, perhaps changed since, after a lost answer; equality when not given.
-        once: Send it once only. For what may be deleted: a second sending could come late and bring it back.
+        kv: Key-value store.
+        location: Location of the record.
+        record: The record.
+        mine: Recognises this record after a lost response, even if it has changed since. Default: equality.
+        once: Send the request only once. Use it for records that may be deleted: a delayed second request could create
+            the record again.
+
+    Returns:
+        The record and its predicate.
 
     Raises:
-        PredicateFailed: one exists; nothing was written by this call.
-        OutcomeUnknown: the answer was lost, and what stands there now proves neither.
+        PredicateFailed: A record exists. This call has written nothing.
+        OutcomeUnknown: The response was lost, and the current record does not show if the request succeeded.
     """
     sendings = 1 if once else LOST_ANSWERS
     return _swap(kv, location, record, None, mine=mine or (lambda current: current == record), sendings=sendings)
 
 
 def write_if_absent(kv: Store, location: Location[R], record: R) -> bool:
-    """Create a record where none stands; False where one does."""
+    """Create a record unless one exists. Return false if one exists."""
     try:
         create(kv, location, record)
     except PredicateFailed:
@@ -77,35 +88,48 @@ def write_if_absent(kv: Store, location: Location[R], record: R) -> bool:
 
 
 def replace(
-    kv: Store, location: Location[R], held: Held[R], record: R, *, mine: Callable[[R], bool] | None = None
+    kv: Store, location: Location[R], held: Held[R] | None, record: R, *, mine: Callable[[R], bool] | None = None
 ) -> Held[R]:
-    """Replace what was read by `record`: the step that others see.
+    """Replace a record by compare-and-swap.
 
     Args:
-        held: The record as read; the swap succeeds only if it still stands.
-        mine: Recognises this very swap in a later record after a lost answer: by the fresh id, token, nonce or
-            metarange that it carries. Equality with `record` when not given.
+        kv: Key-value store.
+        location: Location of the record.
+        held: Record as it was read, or `None` if there was none. The swap succeeds only if it is unchanged.
+        record: The new record.
+        mine: Recognises this swap in a later record after a lost response, by the fresh id, token, nonce or metarange
+            that the swap wrote. Default: equality with `record`.
+
+    Returns:
+        The new record and its predicate.
 
     Raises:
-        PredicateFailed: another record stands there, or none; nothing was written by this call.
-        OutcomeUnknown: the answer was lost, and what stands there now proves neither.
+        PredicateFailed: The record has changed, was deleted or was created. This call has written nothing.
+        OutcomeUnknown: The response was lost, and the current record does not show if the request succeeded.
     """
-    return _swap(kv, location, record, held.predicate, mine=mine or (lambda current: current == record))
+    expected = None if held is None else held.predicate
+    return _swap(kv, location, record, expected, mine=mine or (lambda current: current == record))
 
 
 def remove(kv: Store, location: Location[R], held: Held[R], *, lives_on: Callable[[R], bool] | None = None) -> bool:
-    """Delete exactly the record that was read; False where another one, or none, stood there.
+    """Delete exactly the record that was read.
 
-    Sent again while its answers are lost and the record still stands: a request that was taken for lost may still
-    arrive.
+    The request is repeated while its responses are lost and the record still exists, because an earlier request may
+    arrive late.
 
     Args:
-        lives_on: Whether a record found after a lost answer is a later state of the one that was read (it bears its
-            uid), so that nothing was deleted. To be given where such records are replaced: what hangs on a record must
-            not be torn down while it stands.
+        kv: Key-value store.
+        location: Location of the record.
+        held: Record as it was read.
+        lives_on: Returns true if a record found after a lost response is a later state of the one that was read (it has
+            the same uid), so that nothing was deleted. Required for records that are replaced: what belongs to a record
+            must not be removed while the record exists.
+
+    Returns:
+        True if the record was deleted, false if the record had changed or did not exist.
 
     Raises:
-        OutcomeUnknown: the answers were lost and the record still stands, or it could not be looked at.
+        OutcomeUnknown: The responses were lost and the record still exists, or it could not be read.
     """
     lost: OutcomeUnknown | None = None
     for _ in range(LOST_ANSWERS):
@@ -130,13 +154,16 @@ def remove(kv: Store, location: Location[R], held: Held[R], *, lives_on: Callabl
 
 
 def remove_many(kv: Store, found: Sequence[tuple[Location[Any], Held[Any]]]) -> int:
-    """Delete exactly the records that were read, and leave those that have changed; gives how many are deleted.
+    """Delete exactly the records that were read, except those that have changed.
 
-    One step where the store can and all of them stand, else one each. An answer that was lost, of what must not stop
-    the rest, is not asked for again: what is left is found anew.
+    The deletion is one step if the store supports it and no record has changed. Otherwise each record is deleted on its
+    own. Requests with lost responses are not repeated, because later runs find the remaining records again.
+
+    Returns:
+        The number of deleted records.
     """
     rows = [(where.partition, where.key, held.predicate) for where, held in found]
-    if len(rows) > 1 and deletes_together(kv):
+    if len(rows) > 1 and kv.deletes_together():
         try:
             delete_together(kv, rows, [])
         except PredicateFailed:
@@ -153,12 +180,18 @@ def scan(
     after: str = "",
     damaged: Callable[[CorruptData], object] | None = None,
 ) -> Iterator[tuple[str, Held[R]]]:
-    """All records of a folder in byte order of their names, lazily: (name, record).
+    """Yield the records of a folder with their names, in the byte order of the names.
 
     Args:
-        prefix: Only names that begin so.
-        after: Only names greater than this one; "" for all.
-        damaged: Told of a record that cannot be read, which is left out then; when not given, it ends the scan.
+        kv: Key-value store.
+        folder: The folder.
+        prefix: Yield only names with this prefix.
+        after: Yield only larger names; "" for all.
+        damaged: Called for each record that cannot be read, which is then skipped. Without it, such a record ends
+        the scan.
+
+    Raises:
+        CorruptData: A record cannot be read, and `damaged` is not given.
     """
     base = folder.prefix + prefix.encode()
     start = folder.prefix + after.encode() + b"\0" if after else b""
@@ -183,7 +216,7 @@ def _swap(  # noqa: PLR0913 - one call in two forms
     mine: Callable[[R], bool],
     sendings: int = LOST_ANSWERS,
 ) -> Held[R]:
-    """The swap, sent again while its answers are lost and what it expects still stands."""
+    """Swap a record. Repeat the request while its responses are lost and the expected record is still current."""
     lost: OutcomeUnknown | None = None
     for _ in range(sendings):
         try:
@@ -191,12 +224,12 @@ def _swap(  # noqa: PLR0913 - one call in two forms
         except PredicateFailed:
             if lost is None:
                 raise
-            # An earlier sending of it may have come through late.
+            # An earlier request of this call may have arrived late.
             return _found(kv, location, mine, lost)
         except (SlowDown, Unavailable) as unanswered:
             if lost is None:
                 raise
-            # This sending was refused; an earlier one may still arrive.
+            # This request was refused, but an earlier one may still arrive.
             raise lost from unanswered
         except OutcomeUnknown as e:
             lost = e
@@ -209,7 +242,7 @@ def _swap(  # noqa: PLR0913 - one call in two forms
 
 
 def _found(kv: Store, location: Location[R], mine: Callable[[R], bool], lost: OutcomeUnknown) -> Held[R]:
-    """The record, if it proves that the swap of which the answer was lost has happened."""
+    """Return the current record if it proves that the swap with the lost response has happened."""
     current = _look(kv, location, lost)
     if current is not None:
         try:

@@ -1,4 +1,4 @@
-"""The keys of users, groups and policies, each built once, here. Source: seed 003, `Data Modeling: IAM`.
+"""Keys of users, groups and policies. Each key is built in one place. Source: seed 003, `Data Modeling: IAM`.
 
     partition  graveler_iam   users/<user>                        User
                               groups/<group>                      Group
@@ -10,8 +10,8 @@
                               user_credentials/<user>/<access key>  UserCredential
                               setup                               IamSetup
 
-Entities are in the order of their names, as paging needs it. A relation is one auxiliary key, found by its first side
-with a prefix and by its second with a scan of its folder: all of these keys together are few. No name holds a `/`.
+Entities are ordered by name, as paging requires. A relation has one key. It is found from its first side by a prefix,
+and from its second side by a scan of its folder; all these keys together are few. Names contain no `/`.
 """
 
 from __future__ import annotations
@@ -62,5 +62,5 @@ def user_credential(user: UserId, access_key: AccessKeyId) -> Location[UserCrede
 
 
 def of(first: str) -> str:
-    """How the names of all relations begin of which this is the first side."""
+    """Return the common prefix of all relations with this first side."""
     return f"{first}/"

@@ -17,6 +17,8 @@
                                         refs/int/commits/<id>         Commit of that log
                                         refs/int/layouts/<id>         Layout of such a commit
                                         settings/compaction           CompactionSettings
+                                        checks/commits/<id>/<check>   CheckReport
+                                        checks/trees/<id>/<check>     CheckReport
                                         compactions/<branch>          CompactionHistory
                                         restored                      Restoration
                                         migration                     Migration
@@ -35,6 +37,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from graveler_core.model.checks import CheckReport
 from graveler_core.model.compaction import CompactionHistory, CompactionSettings, StagedCounts
 from graveler_core.model.copying import Copying
 from graveler_core.model.dump import Restoration
@@ -54,6 +57,7 @@ from graveler_core.model.entities import (
 from graveler_core.model.ids import (
     BranchId,
     CommitId,
+    MetarangeId,
     ObjectId,
     RepositoryId,
     RepositoryUid,
@@ -78,22 +82,22 @@ COUNTS = Folder(STATS, b"", StagedCounts)
 
 
 def repository(repo: RepositoryId) -> Location[Repository]:
-    """The one register that says whether a repository exists, and which one bears the name."""
+    """Return the key of the register that decides if a repository exists, and which one has the name."""
     return REPOSITORIES.at(repo)
 
 
 def namespace_claim(uri: str) -> Location[NamespaceClaim]:
-    """Who owns this storage namespace."""
+    """Return the key of the owner of a storage namespace."""
     return NAMESPACES.at(uri)
 
 
 def deleted_repository(repo: RepositoryId, uid: RepositoryUid) -> Location[DeletedRepository]:
-    """What a deleted repository leaves for the cleaner."""
+    """Return the key of the record of a deleted repository, for the cleaner."""
     return DELETED_REPOSITORIES.at(f"{repo}/{uid}")
 
 
 def partition(repo: Repository) -> bytes:
-    """The partition of everything in a repository but its staged entries."""
+    """Return the partition of everything in a repository except its staged entries."""
     return f"{repo.id}-{repo.uid}".encode()
 
 
@@ -115,7 +119,7 @@ def tag(repo: Repository, name: TagId) -> Location[Tag]:
 
 @dataclass(frozen=True, slots=True)
 class CommitFolders:
-    """Where the commits of one history are kept."""
+    """Keys of the commits of one history."""
 
     headers: Folder[Commit]
     layouts: Folder[Layout]
@@ -138,23 +142,25 @@ def commit_layout(repo: Repository, commit_id: CommitId) -> Location[Layout]:
 
 
 def history(repo: Repository) -> CommitFolders:
-    """The commits of users."""
+    """Return the keys of users' commits."""
     return CommitFolders(commits(repo), commit_layouts(repo))
 
 
 def internal_history(repo: Repository) -> CommitFolders:
-    """The commits of graveler's own references, apart from those of users: no id or prefix of an id leads to them."""
+    """Return the keys of graveler's own commits for its log of references. No commit id of a user and no prefix of one
+    reaches them.
+    """
     here = partition(repo)
     return CommitFolders(Folder(here, b"refs/int/commits/", Commit), Folder(here, b"refs/int/layouts/", Layout))
 
 
 def reference_log(repo: Repository) -> Location[InternalReference]:
-    """Where the log of references stands."""
+    """Return the key of the head of the log of references."""
     return Location(partition(repo), b"refs/int/refs", InternalReference)
 
 
 def pending_events(repo: Repository) -> Folder[ReferenceEvent]:
-    """What happened to references, or was about to, and is not in the log yet."""
+    """Return the key of an event of a reference that is not yet in the log, or is about to happen."""
     return Folder(partition(repo), b"refs/int/pending/", ReferenceEvent)
 
 
@@ -175,12 +181,12 @@ def operation(repo: Repository, key: str) -> Location[Operation]:
 
 
 def sweeping(repo: Repository) -> Location[Sweeping]:
-    """Who deletes or renews blobs by their age at this moment."""
+    """Return the key of the register of processes that delete or renew blobs by their age."""
     return Location(partition(repo), b"sweep", Sweeping)
 
 
 def uploads(repo: Repository) -> Folder[Upload]:
-    """Attempts at storing objects of users' data that nothing names yet."""
+    """Return the key of attempts to store objects of user data that nothing names yet."""
     return Folder(partition(repo), b"uploads/", Upload)
 
 
@@ -196,28 +202,40 @@ def compaction_history(repo: Repository, name: BranchId) -> Location[CompactionH
     return compaction_histories(repo).at(name)
 
 
+def commit_checks(repo: Repository, commit_id: CommitId) -> Folder[CheckReport]:
+    return Folder(partition(repo), b"checks/commits/" + commit_id.encode() + b"/", CheckReport)
+
+
+def tree_checks(repo: Repository, tree_id: MetarangeId | None = None) -> Folder[CheckReport]:
+    """Return the keys of the reports on a tree, or on all trees."""
+    below = b"" if tree_id is None else tree_id.encode() + b"/"
+    return Folder(partition(repo), b"checks/trees/" + below, CheckReport)
+
+
 def restoration(repo: Repository) -> Location[Restoration]:
-    """Which dump is, or was, restored into a repository."""
+    """Return the key of the dump that is being, or was, restored into a repository."""
     return Location(partition(repo), b"restored", Restoration)
 
 
 def migration(repo: Repository) -> Location[Migration]:
-    """Which state of a source is, or was, migrated into a repository."""
+    """Return the key of the state of a source that is being, or was, migrated into a repository."""
     return Location(partition(repo), b"migration", Migration)
 
 
 def migrated_commits(repo: Repository) -> Folder[MigratedCommit]:
-    """What became of the commits of the source, by the ids that they had there."""
+    """Return the keys of migrated commits, by their ids in the source."""
     return Folder(partition(repo), b"migrated/", MigratedCommit)
 
 
 def counts_of_branch(repo: RepositoryId, name: BranchId) -> str:
-    """How the names of a branch's counters begin, and of no other branch's."""
+    """Return the common prefix of the names of a branch's counters, which no other branch's counters have."""
     return f"{repo}/{name}:"
 
 
 def counts_of_layer(repo: RepositoryId, name: BranchId, layer_id: str) -> str:
-    """How the names of a layer's counters begin. A staging token has the branch in its id, a segment layer has not."""
+    """Return the common prefix of the names of a layer's counters. A staging token contains the branch in its id; a
+    segment layer does not.
+    """
     branch = counts_of_branch(repo, name)
     return f"{branch}{layer_id.removeprefix(branch)}/"
 
@@ -226,17 +244,17 @@ STAGED = b"key/"
 
 
 def staging(token: StagingToken) -> bytes:
-    """The partition of a staging token."""
+    """Return the partition of a staging token."""
     return token.encode()
 
 
 def staging_token(repo: Repository, name: BranchId, fresh: str) -> StagingToken:
-    """A new staging token of a branch."""
+    """Return a new staging token of a branch."""
     return StagingToken(f"{repo.id}/{name}:{fresh}")
 
 
 def staged(path: bytes) -> bytes:
-    """The key of a staged record."""
+    """Return the key of a staged record."""
     return STAGED + path
 
 
@@ -244,17 +262,19 @@ OBJECTS = b"objects/"
 
 
 def stored_object(repo: Repository, object_id: ObjectId) -> tuple[bytes, bytes]:
-    """Partition and key of an immutable object; spread over 256 partitions, so that none of them is hot."""
+    """Return the partition and key of an immutable object. Objects are spread over 256 partitions to avoid a hot
+    one.
+    """
     return f"{repo.id}-{repo.uid}-{object_id[:2]}".encode(), OBJECTS + object_id.encode()
 
 
 def object_partitions(repo: Repository) -> list[bytes]:
-    """The partitions that a repository's objects are spread over."""
+    """Return the partitions that a repository's objects are spread over."""
     return [f"{repo.id}-{repo.uid}-{byte:02x}".encode() for byte in range(256)]
 
 
 def copying() -> Location[Copying]:
-    """How far the copy of another store into this one has come."""
+    """Return the key of the progress of a copy of another store into this one."""
     return Location(COPY, b"into", Copying)
 
 

@@ -1,4 +1,4 @@
-"""Where records are kept in a key-value store, and of which type they are; which places there are, the layouts say."""
+"""Location and type of records in a key-value store. The layout modules define the actual locations."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ R = TypeVar("R", bound=Record)
 
 @dataclass(frozen=True, slots=True)
 class Location(Generic[R]):
-    """Where one record is kept, and what it is."""
+    """Partition and key of one record, and its type."""
 
     partition: bytes
     key: bytes
@@ -20,7 +20,7 @@ class Location(Generic[R]):
 
     @property
     def name(self) -> str:
-        """How an error names the record."""
+        """Name of the record in error messages."""
         return f"{self.partition.decode(errors='replace')}/{self.key.decode(errors='replace')}"
 
 
@@ -33,5 +33,5 @@ class Folder(Generic[R]):
     model: type[R]
 
     def at(self, name: str) -> Location[R]:
-        """The location of the record of this name."""
+        """Return the location of the record with this name."""
         return Location(self.partition, self.prefix + name.encode(), self.model)

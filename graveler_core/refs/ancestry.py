@@ -1,9 +1,9 @@
-"""Walks over the commit graph: what they have in common, the chain of a branch, and the merge base.
+"""Walks over the commit graph: common ancestors, the chain of first parents, and the merge base.
 
-Every commit carries its generation (1 + the largest of its parents'), so a walk that takes the largest generation
-first never meets a commit before all its descendants: no date is trusted, and a walk ends as soon as nothing unread
-can matter. Source of the merge base: Git's paint-down-to-common, ordered by generation instead of date, which lets it
-stop at the first commit that both sides reach.
+Every commit has a generation: 1 + the largest generation of its parents. A walk that always takes the commit with the
+largest generation reaches a commit only after all its descendants. It does not depend on dates, and it can stop as soon
+as no unread commit can matter. The merge base algorithm is Git's paint-down-to-common, ordered by generation instead of
+date. It can therefore stop at the first commit that both sides reach.
 """
 
 from __future__ import annotations
@@ -18,22 +18,24 @@ from graveler_core.objects.commits import StoredCommit
 
 ReadCommit = Callable[[CommitId], StoredCommit]
 LEFT, RIGHT = 1, 2
-"""Marks: which side of a walk reaches a commit. Both may: marks are added with `|`."""
+"""Marks that say which side of a walk reaches a commit. A commit reached by both sides has the marks combined with
+`|`.
+"""
 Order = tuple[int, float, str]
 
 
 def order(commit: StoredCommit) -> Order:
-    """Where a commit stands in a walk: larger generations first, then newer dates, then smaller ids.
+    """Return the sort key of a commit in a walk: larger generations first, then newer dates, then smaller ids.
 
-    Total, as ids differ, and every commit stands behind all its descendants, whose generations are larger.
+    The order is total, because ids differ. A commit comes after all its descendants, which have larger generations.
     """
     return (-commit.header.generation, -commit.header.creation_date.timestamp(), commit.id)
 
 
 class Frontier:
-    """Commits that a walk has reached and not yet taken, each with its marks. Holds nothing that was taken.
+    """Commits that a walk has reached but not taken, each with its marks.
 
-    A commit's marks are final when it is taken: whoever could still add to them, a descendant, was taken before.
+    The marks of a commit are final when it is taken, because all descendants that could add marks were taken before.
     """
 
     def __init__(self, read: ReadCommit) -> None:
@@ -43,10 +45,15 @@ class Frontier:
         self.marks: dict[CommitId, int] = {}
 
     def reach(self, at: CommitId, marks: int, child: StoredCommit | None = None) -> None:
-        """Add a commit, or marks to one that was reached before; the first time, it is read.
+        """Add a commit, or add marks to a commit that was reached before. A new commit is read.
+
+        Args:
+            at: Id of the commit.
+            marks: Marks to add.
+            child: Commit whose parent this one is.
 
         Raises:
-            CorruptData: its generation is not below that of the child it was reached from.
+            CorruptData: The generation is not below that of the child.
         """
         known = self.marks.get(at, 0)
         if not known:
@@ -64,19 +71,19 @@ class Frontier:
         self._bearing[known | marks] += 1
 
     def take(self) -> tuple[StoredCommit, int]:
-        """The first commit in the order, and its marks."""
+        """Remove the first commit in the order, and return it with its marks."""
         _, commit = heapq.heappop(self._heap)
         marks = self.marks.pop(commit.id)
         self._bearing[marks] -= 1
         return commit, marks
 
     def bears(self, marks: int) -> bool:
-        """Whether some commit bears exactly these marks."""
+        """Return true if a commit in the frontier has exactly these marks."""
         return self._bearing[marks] > 0
 
 
 def first_parents(read: ReadCommit, start: CommitId) -> Iterator[StoredCommit]:
-    """The chain of a branch: a commit, its first parent, and so on to the root."""
+    """Yield a commit, its first parent, and so on to the root."""
     at: CommitId | None = start
     while at is not None:
         commit = read(at)
@@ -85,21 +92,29 @@ def first_parents(read: ReadCommit, start: CommitId) -> Iterator[StoredCommit]:
 
 
 def merge_base(read: ReadCommit, left: CommitId, right: CommitId) -> CommitId | None:
-    """The best common ancestor: one that is no ancestor of another common ancestor; None for unrelated histories.
+    """Return the best common ancestor of two commits: a common ancestor that is no ancestor of another one.
 
-    Where several are equally good (criss-cross merges), the one of the largest generation, then the newest, then the
-    smallest id: the same on every machine.
+    If several are equally good (criss-cross merges), the one with the largest generation is chosen, then the newest,
+    then the one with the smallest id. The choice is the same on every machine.
 
-    Reads what lies between, and no more: the commits that one side alone reaches and that stand before the base in the
-    order, their parents, and the two. Unrelated histories are read to their roots.
+    The walk reads the two commits, the commits that only one side reaches and that precede the merge base in the order,
+    and their parents. Unrelated histories are read to their roots.
+
+    Args:
+        read: Reads a commit by id.
+        left: Id of one commit.
+        right: Id of the other commit.
+
+    Returns:
+        Id of the merge base, or `None` for unrelated histories.
     """
     frontier = Frontier(read)
     frontier.reach(left, LEFT)
     frontier.reach(right, RIGHT)
     while frontier.marks:
         commit, sides = frontier.take()
-        # All descendants have a larger generation and were taken before, so the first commit that both sides reach is
-        # an ancestor of no other common one.
+        # All descendants have larger generations and were taken before. The first commit that both sides reach is
+        # therefore not an ancestor of another common ancestor.
         if sides == LEFT | RIGHT:
             return commit.id
         for parent in commit.header.parents:

@@ -1,4 +1,4 @@
-"""Branches and tags by name: new, read, list, and the errors for a name that is not there."""
+"""Branches and tags by name: new records, lookups, listings, and the errors for missing names."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from graveler_core.records.location import Location
 
 
 def new_branch(ids: IdSource, repo: Repository, name: BranchId, commit: CommitId, past: str = "") -> Branch:
-    """The record of a branch that begins at a commit, with nothing staged."""
+    """Return the record of a new branch that begins at a commit and has no staged changes."""
     return Branch(
         id=name,
         uid=BranchUid(ids.fresh()),
@@ -28,7 +28,7 @@ def new_branch(ids: IdSource, repo: Repository, name: BranchId, commit: CommitId
 
 
 def branch_missing(repo: Repository, name: BranchId) -> NotFound:
-    """The error for a branch that does not exist."""
+    """Return the error for a branch that does not exist."""
     return NotFound(
         f"branch {name!r} does not exist in repository {repo.id!r}",
         kind=Kind.BranchNotFound,
@@ -38,7 +38,11 @@ def branch_missing(repo: Repository, name: BranchId) -> NotFound:
 
 
 def get_branch(kv: Store, repo: Repository, name: BranchId) -> Held[Branch]:
-    """A branch's record, from the store. Raises `NotFound` (`BranchNotFound`)."""
+    """Read the record of a branch from the store.
+
+    Raises:
+        NotFound: The branch does not exist (`BranchNotFound`).
+    """
     held = access.read(kv, keys.branch(repo, name))
     if held is None:
         raise branch_missing(repo, name)
@@ -46,7 +50,11 @@ def get_branch(kv: Store, repo: Repository, name: BranchId) -> Held[Branch]:
 
 
 def get_tag(kv: Store, repo: Repository, name: TagId) -> Held[Tag]:
-    """A tag's record, from the store. Raises `NotFound` (`TagNotFound`)."""
+    """Read the record of a tag from the store.
+
+    Raises:
+        NotFound: The tag does not exist (`TagNotFound`).
+    """
     held = access.read(kv, keys.tag(repo, name))
     if held is None:
         raise NotFound(
@@ -59,15 +67,15 @@ def get_tag(kv: Store, repo: Repository, name: TagId) -> Held[Tag]:
 
 
 def list_branches(kv: Store, repo: Repository, *, prefix: str = "", after: str = "") -> Iterator[Branch]:
-    """Branches in byte order of their names, lazily."""
+    """Yield branches in the byte order of their names."""
     return (held.value for _, held in access.scan(kv, keys.branches(repo), prefix=prefix, after=after))
 
 
 def list_tags(kv: Store, repo: Repository, *, prefix: str = "", after: str = "") -> Iterator[Tag]:
-    """Tags in byte order of their names, lazily."""
+    """Yield tags in the byte order of their names."""
     return (held.value for _, held in access.scan(kv, keys.tags(repo), prefix=prefix, after=after))
 
 
 def reference(repo: Repository, type: ReferenceType, name: str) -> Location[Branch] | Location[Tag]:
-    """Where the record of a branch or tag is kept."""
+    """Return the location of the record of a branch or tag."""
     return keys.branch(repo, BranchId(name)) if type is ReferenceType.BRANCH else keys.tag(repo, TagId(name))

@@ -1,13 +1,13 @@
-"""The commits that are not the first parent of any commit: where lines of history end. Source: seed 000, `Iterators`.
+"""Commits that are not the first parent of any commit: the ends of lines of history. Source: seed 000, `Iterators`.
 
-A commit does not know its children, so all headers must be read before it can be said of the first commit. Which ids
-are first parents is collected in one scan, up to `HELD` of them, the smallest: 32 bytes each, a few times that while
-they are merged. If there are more, what was collected decides about all ids up to the largest one kept, and another
-scan goes on behind it. So a repository takes one scan of all headers for each million of commits, and as much memory
-whatever its size, and one more scan in all to give what was found. Resuming behind an id costs as much as the rest does
-from there on: nothing is kept from one iteration to the next.
+A commit does not know its children, so all headers must be read before anything is known about the first commit. One
+scan collects the ids of first parents, up to the `HELD` smallest ones. If there are more, the collected ids decide
+about all commits up to the largest collected id, and another scan continues after it. A repository therefore needs one
+scan of all headers for each million commits, plus one more scan in all to yield the result. Memory use is 32 bytes for
+each collected id, and a few times that while ids are merged, independent of the size of the repository. Resuming after
+an id costs as much as the rest of the listing.
 
-Commits that come meanwhile are given or not, and are counted as children or not.
+Commits that are created during a scan may or may not be included, as results and as children.
 """
 
 from __future__ import annotations
@@ -24,25 +24,27 @@ from graveler_core.model.ids import CommitId
 from graveler_core.objects.commits import scan_headers
 
 HELD = 1_000_000
-"""Ids of first parents in memory."""
+"""Maximum number of ids of first parents in memory."""
 _MERGED = 65_536
-"""Ids that are gathered before they are merged."""
+"""Number of ids that are collected before they are merged."""
 _AT_ONCE = 1_000
 _ID = 32
-"""Bytes of an id. As numpy's bytes, which end at the last one that is not zero, and compare as if they did not."""
+"""Length of an id in bytes. numpy strips trailing zero bytes, which does not change the order."""
 
 
 def not_first_parents(
     kv: Store, repo: Repository, *, after: str = "", held: int = HELD
 ) -> Iterator[tuple[CommitId, Commit]]:
-    """Commits that no other one has as its first parent, by id, with their headers, lazily; see above for the cost.
+    """Yield commits that are not the first parent of another commit, by id, with their headers.
 
     Args:
-        after: Only ids greater than this one; "" for all.
-        held: First parents in memory, at least 1.
+        kv: Key-value store.
+        repo: Repository.
+        after: Yield only larger ids; "" for all.
+        held: Number of first parents in memory, at least 1.
 
     Raises:
-        CorruptData: a header is not what its id says, or cannot be read.
+        CorruptData: A header cannot be read, or does not match its id.
     """
     while True:
         found = _Smallest(held)
@@ -64,30 +66,32 @@ def not_first_parents(
 
 
 class _Smallest:
-    """The smallest of many ids, each once."""
+    """The smallest of many ids, without duplicates."""
 
     def __init__(self, most: int) -> None:
         self._most = most
         self._kept = np.empty(0, f"S{_ID}")
         self._new: list[bytes] = []
         self.bound: CommitId | None = None
-        """The largest one kept, once others were left out."""
+        """Largest collected id, once larger ids were discarded."""
 
     def add(self, child: CommitId, id: CommitId) -> None:
-        """Add an id that a commit names."""
+        """Add the id of a first parent."""
         if self.bound is not None and id > self.bound:
             return
         try:
             self._new.append(bytes.fromhex(id))
         except ValueError as e:
             raise CorruptData(
-                f"commit {child}: its parent {id!r} is no id", kind=Kind.CorruptCommit, commit=child
+                f"commit {child}: its parent {id!r} is not a commit id",
+                kind=Kind.CorruptCommit,
+                commit=child,
             ) from e
         if len(self._new) >= _MERGED:
             self.merge()
 
     def merge(self) -> None:
-        """Put what was added to what is kept."""
+        """Merge the added ids into the collected ones."""
         merged = np.union1d(self._kept, np.array(self._new, self._kept.dtype))
         self._new = []
         self._kept = merged[: self._most].copy()
@@ -95,7 +99,7 @@ class _Smallest:
             self.bound = CommitId(bytes(self._kept[-1]).ljust(_ID, b"\0").hex())
 
     def holds(self, ids: list[CommitId]) -> list[bool]:
-        """Which of some ids are among what is kept."""
+        """Return, for each id, if it is one of the collected ids."""
         wanted = np.array([bytes.fromhex(id) for id in ids], self._kept.dtype)
         at = np.searchsorted(self._kept, wanted)
         found = at < len(self._kept)

@@ -1,11 +1,12 @@
-"""Ref expressions: `main`, `v1`, a commit id or unique prefix, followed by any of
+"""Ref expressions: a branch, a tag, a commit id or a unique prefix of one, followed by any of
 
     ~n   the n-th ancestor along first parents (`~` is `~1`)
     ^n   the n-th parent (`^` is `^1`; `^0` is the commit itself)
-    @    a branch's committed head, without what is staged
-    $    a branch with what is staged
+    @    the committed head of a branch, without staged changes
+    $    a branch with staged changes
 
-A name resolves as branch, then tag, then full commit id, then unique prefix of one. `@` and `$` end an expression.
+A name is looked up as a branch, then as a tag, then as a full commit id, then as a unique prefix of a commit id. `@`
+and `$` end an expression.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ ReadParents = Callable[[CommitId], Sequence[CommitId]]
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """A parsed expression: a name, steps along parents, and a view ('', '$' or '@')."""
+    """Parsed expression: a name, steps along parents, and a view ('', '$' or '@')."""
 
     text: str
     name: str
@@ -43,7 +44,7 @@ class Expression:
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """What an expression means now: a commit, and the branch whose staged changes stand above it, if any do."""
+    """Result of resolving an expression: a commit and, if staged changes are included, their branch."""
 
     commit_id: CommitId
     branch: BranchId | None = None
@@ -51,7 +52,17 @@ class Resolved:
 
 
 def parse(text: str) -> Expression:
-    """Parse an expression, or raise `InvalidInput` (`InvalidRef`) naming it and the rule."""
+    """Parse a ref expression.
+
+    Args:
+        text: The expression.
+
+    Returns:
+        The parsed expression.
+
+    Raises:
+        InvalidInput: The text is no expression (`InvalidRef`); the message names the rule.
+    """
     match = _EXPRESSION.fullmatch(text) if isinstance(text, str) else None
     if match is None or not is_ref_name(match["name"]):
         raise InvalidInput(
@@ -68,20 +79,27 @@ def parse(text: str) -> Expression:
 
 
 def resolve(kv: Store, parents: ReadParents, repo: Repository, text: str) -> Resolved:
-    """What an expression means now.
+    """Resolve a ref expression to its current commit.
 
     Args:
-        parents: Reads a commit's parents, raising `NotFound` for a commit that does not exist.
+        kv: Key-value store.
+        parents: Returns the parents of a commit; raises `NotFound` for a commit that does not exist.
+        repo: Repository.
+        text: The expression.
+
+    Returns:
+        The commit, and the branch if staged changes are included.
 
     Raises:
-        InvalidInput: it is no expression, `$` or `@` follows something that is no branch, or a prefix is ambiguous.
-        NotFound: nothing bears the name (`RefNotFound`), or there is no such ancestor.
+        InvalidInput: The text is no expression, `$` or `@` follows a name that is no branch, or a prefix is
+        ambiguous.
+        NotFound: No branch, tag or commit has the name (`RefNotFound`), or the ancestor does not exist.
     """
     expression = parse(text)
     start = _name(kv, repo, expression)
     if expression.view and start.branch is None:
         raise InvalidInput(
-            f"ref {text!r}: {expression.view} follows a branch, and {expression.name!r} is none",
+            f"ref {text!r}: {expression.view} must follow a branch name, and {expression.name!r} is not a branch",
             kind=Kind.InvalidRef,
             ref=text,
         )
@@ -111,10 +129,14 @@ def _commit(kv: Store, repo: Repository, expression: Expression) -> CommitId:
         rows = kv.scan(folder.partition, prefix=folder.prefix + name.encode(), limit=2)
         found = [row.key[len(folder.prefix) :].decode() for row in rows]
     if len(found) > 1:
-        raise InvalidInput(f"ref {name!r}: begins more than one commit id", kind=Kind.AmbiguousRef, ref=name)
+        raise InvalidInput(
+            f"ref {name!r}: is a prefix of more than one commit id",
+            kind=Kind.AmbiguousRef,
+            ref=name,
+        )
     if not found:
         raise NotFound(
-            f"ref {expression.text!r}: no branch, tag or commit of repository {repo.id!r} is called {name!r}",
+            f"ref {expression.text!r}: repository {repo.id!r} has no branch, tag or commit {name!r}",
             kind=Kind.RefNotFound,
             repository=repo.id,
             ref=expression.text,

@@ -1,20 +1,23 @@
-"""The log: a commit and its ancestors in order, perhaps without those that another commit has; from any place on.
-Source: seed 000, `commit_iterator`, which goes breadth first: descendants before ancestors, each commit once. So does
-this, and by generation, so that a commit that is near by one way and far by another still stands behind all that have
-it as an ancestor; breadth first alone says nothing of these.
+"""Log of a commit: the commit and its ancestors in order, optionally without the ancestors of other commits. A log can
+be resumed after any commit.
 
-Why a walk can be resumed behind any commit X without walking again what came before. The order is total, and every
-commit stands behind its descendants (`ancestry.order`). The frontier of X is what was reached and not given when X had
-been given, X's parents among it.
+Source: seed 000, `commit_iterator`, which walks breadth first: descendants before ancestors, each commit once. This
+walk is ordered by generation, so that a commit that is close on one path and far on another still comes after all its
+descendants. Breadth-first order does not guarantee that.
 
-* All that is left is reachable from the frontier: on a path from the start to a commit that was not given, the commit
-  that follows the last one given was reached, and is in the frontier.
-* Nothing that was given is: it stands before X or is X, and what the frontier reaches stands behind X.
-* The same holds for the commits to leave out, which are walked in the same order with a mark of their own.
+A walk can be resumed after any commit X without repeating the earlier part. The order is total, and every commit comes
+after its descendants (`ancestry.order`). The *frontier* of X is the set of commits that were reached but not yielded
+when X was yielded, including the parents of X.
 
-So the frontier alone fixes what comes, and in which order. Neither a branch that moved nor new commits change it, as
-no commit gets new ancestors. In a history of few parallel lines it is a few ids. A history in which hundreds of
-branches were merged can have hundreds of them open at once; there a place is the last frontier that was narrow,
+* All remaining commits are reachable from the frontier. On a path from the start to a commit that was not yielded,
+  the commit after the last yielded one was reached, so it is in the frontier.
+* No commit that was yielded is reachable from the frontier: it comes before X or is X, and everything that the
+  frontier reaches comes after X.
+* The same is true for commits to leave out. They are walked in the same order with their own mark.
+
+The frontier alone therefore determines the remaining commits and their order. Moving branches and new commits do not
+change it, because no commit gets new ancestors. In a history with few parallel lines the frontier is a few ids. If
+hundreds of branches were merged, it can be hundreds of ids. In that case a position stores the last narrow frontier
 together with X, and resuming walks from there to X again.
 """
 
@@ -28,39 +31,45 @@ from graveler_core.objects.commits import StoredCommit
 from graveler_core.refs.ancestry import LEFT, RIGHT, Frontier, ReadCommit, order
 
 WIDEST = 32
-"""Ids that a place may hold. More of them make longer tokens, fewer make walks of wide histories resume more slowly."""
+"""Maximum number of ids in a position. A larger value makes tokens longer; a smaller one makes it slower to resume
+walks of wide histories.
+"""
 _SHOWN, _LEFT_OUT = LEFT, RIGHT
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where a walk stands, or begins."""
+class LogPosition:
+    """Position of a walk."""
 
     ahead: tuple[CommitId, ...]
-    """Show these and their ancestors,"""
+    """Ids of commits to show, with their ancestors."""
     without: tuple[CommitId, ...] = ()
-    """but not these and their ancestors,"""
+    """Ids of commits to leave out, with their ancestors."""
     behind: CommitId | None = None
-    """and only what stands behind this one in the order."""
+    """Show only commits that come after this one in the order."""
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """A commit of a log, and the place behind it."""
+class LogStep:
+    """Commit of a log, and the position after it."""
 
     commit: StoredCommit
-    behind: Place
+    behind: LogPosition
 
 
-def log(read: ReadCommit, start: Place, *, first_parent: bool = False, widest: int = WIDEST) -> Iterator[Step]:
-    """The commits from a place on, descendants before ancestors, newer before older; each once, lazily.
+def log(read: ReadCommit, start: LogPosition, *, first_parent: bool = False, widest: int = WIDEST) -> Iterator[LogStep]:
+    """Yield the commits from a position on: descendants before ancestors, newer before older, each once.
 
-    Reads the commits that it gives and their parents; of those to leave out, the ones that stand before the last of
-    these, and their parents; and with `behind`, what is walked again to get there. In memory is the frontier alone.
+    The walk reads the commits that it yields and their parents. Of the commits to leave out, it reads those that
+    precede the last yielded commit, and their parents. With `behind`, it also reads the commits up to that one. Only
+    the frontier is in memory.
 
     Args:
-        first_parent: Show only the chain of first parents. What is left out is left out with all its ancestors.
-        widest: Ids that a place may hold.
+        read: Reads a commit by id.
+        start: Position to start from.
+        first_parent: Show only the chain of first parents. Commits to leave out are left out with all their
+            ancestors.
+        widest: Maximum number of ids in a position.
     """
     walk = _walk(read, start, first_parent=first_parent, widest=widest)
     if start.behind is None:
@@ -72,7 +81,7 @@ def log(read: ReadCommit, start: Place, *, first_parent: bool = False, widest: i
             yield step
 
 
-def _walk(read: ReadCommit, start: Place, *, first_parent: bool, widest: int) -> Iterator[Step]:
+def _walk(read: ReadCommit, start: LogPosition, *, first_parent: bool, widest: int) -> Iterator[LogStep]:
     frontier = Frontier(read)
     for at in start.ahead:
         frontier.reach(at, _SHOWN)
@@ -86,15 +95,15 @@ def _walk(read: ReadCommit, start: Place, *, first_parent: bool, widest: int) ->
             parents = parents[:1] if first_parent else parents
             here = _place(frontier, parents, widest)
             narrow = here or narrow
-            yield Step(commit, here or replace(narrow, behind=commit.id))
+            yield LogStep(commit, here or replace(narrow, behind=commit.id))
         for parent in parents:
             frontier.reach(parent, marks, commit)
 
 
-def _place(frontier: Frontier, parents: tuple[CommitId, ...], widest: int) -> Place | None:
-    """The frontier as it will be with these parents, which are not read for it; None where it is wide."""
+def _place(frontier: Frontier, parents: tuple[CommitId, ...], widest: int) -> LogPosition | None:
+    """Return the frontier including these parents, which are not read, or `None` if it is too wide."""
     if len(frontier.marks) + len(parents) > widest:
         return None
     marks = frontier.marks
     shown = {at for at, mark in marks.items() if mark == _SHOWN} | {at for at in parents if at not in marks}
-    return Place(tuple(sorted(shown)), tuple(sorted(marks.keys() - shown)))
+    return LogPosition(tuple(sorted(shown)), tuple(sorted(marks.keys() - shown)))

@@ -1,9 +1,9 @@
-"""Places of a log as opaque text, to resume from in another process, after any time.
+"""Positions of a log as opaque tokens, from which another process can resume at any later time.
 
-Text of base64url without padding over: a version (u8), the numbers of ids ahead, to leave out, and behind (u8 each),
-the ids (32 bytes each), and the first 8 bytes of a hash over all of this and over what was asked for. So a token is
-good for the question that it was given for, in the repository that gave it, and for no other; a damaged one is told
-from a good one. The hash is no secret: who makes up a token can name any commit, and sees what a log of it shows.
+A token is base64url text without padding. It contains a version (u8), the numbers of ids to show, to leave out, and to
+skip to (u8 each), the ids (32 bytes each), and the first 8 bytes of a hash over all of this and over the query (the
+*question*: repository, ref and options). A token is therefore valid only for the same query in the same repository,
+and a damaged token is detected.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from graveler_core.codec.content_hash import HASH
 from graveler_core.errors import InvalidInput
 from graveler_core.model.ids import CommitId
-from graveler_core.refs.log import WIDEST, Place
+from graveler_core.refs.log import WIDEST, LogPosition
 
 _VERSION = 1
 _HEAD = 4
@@ -23,20 +23,37 @@ _CHECK = 8
 MAX_TOKEN_CHARS = -(-4 * (_HEAD + (WIDEST + 1) * _ID + _CHECK) // 3)
 
 
-def encode(place: Place, question: bytes) -> str:
-    """A token of at most `MAX_TOKEN_CHARS` characters: about 60 where the history has one line, 43 more for each other.
+def encode(place: LogPosition, question: bytes) -> str:
+    """Encode a position as a token of at most `MAX_TOKEN_CHARS` characters.
+
+    A token has about 60 characters for a history with one line, and 43 more for each additional open line: a commit
+    from which the log has yet to continue.
 
     Args:
-        place: Where to resume.
-        question: Canonical bytes of all that decides what the log shows and that the place does not hold.
+        place: Position to resume from.
+        question: Canonical bytes of everything that determines the log and is not in the position.
+
+    Returns:
+        The token.
     """
     groups = (place.ahead, place.without, () if place.behind is None else (place.behind,))
     body = bytes([_VERSION, *map(len, groups)]) + b"".join(bytes.fromhex(at) for group in groups for at in group)
     return urlsafe_b64encode(body + _check(body, question)).rstrip(b"=").decode()
 
 
-def decode(token: str, question: bytes) -> Place:
-    """The place that a token stands for. Raises `InvalidInput` for whatever this question's `encode` did not give."""
+def decode(token: str, question: bytes) -> LogPosition:
+    """Decode a token.
+
+    Args:
+        token: Token that `encode` returned for the same question.
+        question: The same bytes that were passed to `encode`.
+
+    Returns:
+        The position.
+
+    Raises:
+        InvalidInput: The token is damaged, or belongs to another question.
+    """
     data = _bytes(token)
     body, check = data[:-_CHECK], data[-_CHECK:]
     if len(body) < _HEAD or check != _check(body, question) or body[0] != _VERSION:
@@ -46,7 +63,7 @@ def decode(token: str, question: bytes) -> Place:
         raise _refused(token)
     ids = [CommitId(body[at : at + _ID].hex()) for at in range(_HEAD, len(body), _ID)]
     ahead, without, behind = ids[: sizes[0]], ids[sizes[0] : sizes[0] + sizes[1]], ids[sizes[0] + sizes[1] :]
-    return Place(tuple(ahead), tuple(without), behind[0] if behind else None)
+    return LogPosition(tuple(ahead), tuple(without), behind[0] if behind else None)
 
 
 def _bytes(token: str) -> bytes:
@@ -56,7 +73,7 @@ def _bytes(token: str) -> bytes:
         data = urlsafe_b64decode(token + "=" * (-len(token) % 4))
     except binascii.Error as e:
         raise _refused(token) from e
-    # The decoder passes over foreign characters and surplus bits; one place has one token.
+    # The decoder ignores invalid characters and surplus bits. Accept only the one canonical token of a position.
     if urlsafe_b64encode(data).rstrip(b"=").decode() != token:
         raise _refused(token)
     return data

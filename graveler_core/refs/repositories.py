@@ -1,7 +1,7 @@
-"""Repositories and their states: which of them can be seen. Source: seed 001, `GetRepository`, step 2.
+"""Repositories and their states. Source: seed 001, `GetRepository`, step 2.
 
-A repository's record is the one register that decides whether it exists. Every operation that needs a repository starts
-here. `engine.repository` creates and deletes.
+The repository record alone decides whether a repository exists. Every operation on a repository starts here.
+`engine.repositories` creates and deletes repositories.
 """
 
 from __future__ import annotations
@@ -19,18 +19,22 @@ from graveler_core.records import layout as keys
 from graveler_core.records.access import Held
 
 CREATION_TIME = timedelta(minutes=2)
-"""A creation that has not ended after this long has failed, and anyone who sees it says so."""
+"""Maximum duration of a creation. An older creation counts as failed, and every process that sees it may mark it so."""
 MIGRATION_TIME = timedelta(days=1)
-"""A migration that nobody has gone on with for this long has failed likewise."""
+"""Maximum time between two renewals of a migration. After that the migration counts as failed."""
 
 
 def find(kv: Store, repo: RepositoryId) -> Held[Repository] | None:
-    """The repository's record in whatever state, always from the store."""
+    """Read the record of a repository in any state, always from the store."""
     return access.read(kv, keys.repository(repo))
 
 
 def usable(repo: RepositoryId, held: Held[Repository] | None) -> Repository:
-    """The repository if its users may see it, else the error that says why not."""
+    """Return the repository if users may see it.
+
+    Raises:
+        NotFound: The repository does not exist, is being created, or is being deleted.
+    """
     if held is None or held.value.state is RepositoryState.INITIAL:
         raise NotFound(f"repository {repo!r} does not exist", kind=Kind.RepositoryNotFound, repository=repo)
     if held.value.state is RepositoryState.DELETING:
@@ -39,7 +43,11 @@ def usable(repo: RepositoryId, held: Held[Repository] | None) -> Repository:
 
 
 def require_changeable(repository: Repository) -> None:
-    """Refuse any change of a read-only repository. Raises `PermissionDenied` (`RepositoryReadOnly`)."""
+    """Refuse to change a read-only repository.
+
+    Raises:
+        PermissionDenied: The repository is read-only (`RepositoryReadOnly`).
+    """
     if repository.read_only:
         raise PermissionDenied(
             f"repository {repository.id!r} is read-only", kind=Kind.RepositoryReadOnly, repository=repository.id
@@ -47,11 +55,16 @@ def require_changeable(repository: Repository) -> None:
 
 
 def get(kv: Store, clock: Clock, ids: IdSource, repo: RepositoryId) -> Repository:
-    """An active repository, read anew.
+    """Read an active repository from the store.
+
+    This is the only read that may write: it marks a creation that has taken too long as failed. The caller is told that
+    the repository is being deleted, and that answer must stay true: without the mark, a creator that stalled could
+    still finish, and the repository would become active after it was reported as deleted. The mark is one swap. It is
+    made once for each failed creation, and repositories in other states are only read.
 
     Raises:
-        NotFound: it does not exist or is being created (`RepositoryNotFound`), or is being deleted, which includes a
-            creation that began more than two minutes ago (`RepositoryDeleting`).
+        NotFound: The repository does not exist or is being created (`RepositoryNotFound`), or it is being deleted
+            (`RepositoryDeleting`). A creation that began more than two minutes ago counts as being deleted.
     """
     held = find(kv, repo)
     if held is not None and held.value.state is RepositoryState.INITIAL:
@@ -60,14 +73,14 @@ def get(kv: Store, clock: Clock, ids: IdSource, repo: RepositoryId) -> Repositor
 
 
 def expire(kv: Store, clock: Clock, ids: IdSource, held: Held[Repository]) -> Held[Repository] | None:
-    """Declare a creation failed if it has taken too long; gives the record as it then stands."""
+    """Mark a creation as failed if it has taken too long, and return the current record."""
     if clock.now() - held.value.since < completion_time(held.value):
         return held
     return give_up(kv, clock, ids, held)
 
 
 def give_up(kv: Store, clock: Clock, ids: IdSource, held: Held[Repository]) -> Held[Repository] | None:
-    """Declare a creation failed, however long it has taken; gives the record as it then stands."""
+    """Mark a creation as failed, regardless of its age, and return the current record."""
     where = keys.repository(held.value.id)
     try:
         return access.replace(kv, where, held, enter(held.value, RepositoryState.DELETING, clock, ids))
@@ -76,20 +89,20 @@ def give_up(kv: Store, clock: Clock, ids: IdSource, held: Held[Repository]) -> H
 
 
 def completion_time(repo: Repository) -> timedelta:
-    """For how long a repository may stay in a state that it is to leave."""
+    """Return the maximum duration of the repository's current temporary state."""
     migrating = repo.migrating and repo.state is RepositoryState.INITIAL
     return MIGRATION_TIME if migrating else CREATION_TIME
 
 
 def enter(repo: Repository, state: RepositoryState, clock: Clock, ids: IdSource) -> Repository:
-    """The repository's record in another state: fresh nonce, fresh time; that it was active is kept."""
+    """Return the record in another state, with a fresh nonce and time. The record remembers if it was ever active."""
     was_active = repo.was_active or repo.state is RepositoryState.ACTIVE
     update = {"state": state, "nonce": Nonce(ids.fresh()), "since": clock.now(), "was_active": was_active}
     return repo.model_copy(update=update)
 
 
 def active(kv: Store, *, prefix: str = "", after: str = "") -> Iterator[Repository]:
-    """The active repositories in order of their names, lazily."""
+    """Yield the active repositories in the order of their names."""
     for _, held in access.scan(kv, keys.REPOSITORIES, prefix=prefix, after=after):
         if held.value.state is RepositoryState.ACTIVE:
             yield held.value

@@ -1,1 +1,1 @@
-"""One sorted, immutable, columnar run of entries: its file format, where it is cut, and how sorted runs are merged."""
+"""Sorted, immutable, columnar files of entries: the file format, range boundaries, and merges of sorted tables."""

@@ -1,9 +1,10 @@
-"""Where sorted entries are cut into ranges: a pure function of the set of entries, never of history.
+"""Boundaries of ranges in sorted entries: a pure function of the set of entries, independent of history.
 
 Source: the storage model, "Segments, ranges, metaranges" (content-defined chunking on the hash of keys alone; Dolt's
-prolly trees cut by key hash too). A key whose hash falls under the threshold closes a *primary* interval. One with
-more logical bytes than allowed is cut again inside, with the threshold doubled again and again, at last by entries.
-So a change moves boundaries only within its own primary interval, and equal entries give equal pieces whoever cuts.
+prolly trees also cut by key hash). A key whose hash is less than the threshold closes a *primary* interval. An
+interval with more logical bytes than allowed is cut again, with a repeatedly doubled threshold, and finally by
+entries. A change therefore moves boundaries only within its own primary interval, and equal entries result in equal
+ranges on every machine.
 """
 
 from __future__ import annotations
@@ -25,49 +26,57 @@ from graveler_core.segments.sorted_keys import KEY
 
 HASH_VALUES = 1 << 64
 FIXED_ROW_BYTES = 67
-"""Identity 32, address type 1, size 8, mtime 8, payload 2, content id 16: what an entry counts besides its texts."""
+"""Bytes that an entry counts in addition to its texts: identity 32, address type 1, size 8, mtime 8, payload 2, content
+id 16.
+"""
 _VARIABLE = (KEY, "address", "checksum", "content_type", "data")
 
 
 @dataclass(frozen=True, slots=True)
 class Cutting:
-    """Sizes of ranges and nodes. Part of format version 1: other values give other ids for equal entries."""
+    """Sizes of ranges and nodes. Part of format version 1: other values result in other ids for equal entries."""
 
     mean_entries: int = 16_384
-    """Mean number of entries of a primary interval. The largest of many is 5 to 9 times the mean."""
+    """Mean number of entries in a primary interval. The largest of many intervals is 5 to 9 times the mean."""
     max_bytes: int = 32 << 20
-    """Most logical bytes (`logical_bytes`) of a range, but for a single entry that is larger."""
+    """Maximum number of logical bytes (`logical_bytes`) in a range, unless a single entry is larger."""
     fan_out: int = 64
-    """Mean number of rows of a tree node."""
+    """Mean number of rows in a tree node."""
 
     def __post_init__(self) -> None:
         if self.mean_entries < 1 or self.max_bytes < 1 or self.fan_out < 2:
-            raise InvalidInput(f"{self}: must be at least 1 entry, 1 byte and a fan-out of 2")
+            raise InvalidInput(f"{self}: must have at least 1 entry, 1 byte and a fan-out of 2")
 
     def threshold(self, level: int = 0) -> int:
-        """Keys whose hash is less than this close a range (level 0) or a node of level - 1 (levels above)."""
+        """Return the hash threshold of a level. Keys with smaller hashes close a range (level 0) or a node of level - 1
+        (levels above).
+        """
         return int(HASH_VALUES // self.mean_entries // self.fan_out**level)
 
 
 def key_hash(key: bytes, seed: int) -> int:
-    """The 64-bit hash that decides on boundaries: xxh3 with the repository's seed."""
+    """Return the 64-bit hash of a key that decides on boundaries: xxh3 with the repository's seed."""
     return xxhash.xxh3_64_intdigest(key, seed)
 
 
 def key_hashes(keys: pa.Array | pa.ChunkedArray, seed: int) -> NDArray[np.uint64]:
-    """`key_hash` of each key. A million takes some 0.1 s: one call of C each, no Python code between."""
+    """Return the `key_hash` of each key. A million keys take about 0.1 s: one C call for each key, without Python code
+    between.
+    """
     return np.fromiter(map(xxhash.xxh3_64_intdigest, keys.to_pylist(), repeat(seed)), dtype=np.uint64, count=len(keys))
 
 
 def under(hashes: NDArray[np.uint64], threshold: int) -> NDArray[np.bool_]:
-    """Which hashes are less than a threshold between 0 and 2⁶⁴, both included."""
+    """Return a mask of the hashes that are less than a threshold between 0 and 2⁶⁴, both included."""
     if threshold <= 0:
         return np.zeros(len(hashes), np.bool_)
     return hashes <= np.uint64(min(threshold, HASH_VALUES) - 1)
 
 
 def logical_bytes(entries: pa.Table) -> NDArray[np.int64]:
-    """Bytes of each entry as boundaries count them: its texts and data, its metadata's texts, and a fixed sum."""
+    """Return the size of each entry for boundaries, in bytes: its texts and data, the texts of its metadata, and a
+    fixed number.
+    """
     total: NDArray[np.int64] = np.full(entries.num_rows, FIXED_ROW_BYTES, np.int64)
     for name in _VARIABLE:
         total += _lengths(entries.column(name))
@@ -79,18 +88,20 @@ def logical_bytes(entries: pa.Table) -> NDArray[np.int64]:
 
 
 def primary_ends(keys: pa.Array | pa.ChunkedArray, seed: int, cutting: Cutting) -> NDArray[np.int64]:
-    """Ends (exclusive positions) of the primary intervals that a key closes; the last may end before the table does."""
+    """Return the ends (exclusive positions) of the primary intervals that a key closes. The last may end before the
+    table.
+    """
     return np.flatnonzero(under(key_hashes(keys, seed), cutting.threshold())) + 1
 
 
 def cut(entries: pa.Table, seed: int, cutting: Cutting, primary: NDArray[np.int64] | None = None) -> list[int]:
-    """Ends (exclusive positions, rising, the last = rows) of the ranges that sorted entries make.
+    """Return the ends of the ranges of sorted entries: ascending exclusive positions; the last is the number of rows.
 
     Args:
-        entries: Sorted by key, beginning at the start of a primary interval, ending at an interval's or the set's end.
-        seed: The repository's boundary seed.
-        cutting: The sizes.
-        primary: `primary_ends` where the caller knows them without hashing every key.
+        entries: Entries sorted by key, from the start of a primary interval to the end of an interval or of the set.
+        seed: Boundary seed of the repository.
+        cutting: Sizes of ranges.
+        primary: `primary_ends`, if the caller knows them without hashing every key.
     """
     rows = entries.num_rows
     if rows == 0:
@@ -115,7 +126,9 @@ def cut(entries: pa.Table, seed: int, cutting: Cutting, primary: NDArray[np.int6
 
 
 def _cut_oversize(keys: pa.ChunkedArray, before: NDArray[np.int64], seed: int, cutting: Cutting) -> list[int]:
-    """Ends of one interval's pieces: by doubled thresholds, so that most cuts survive a change, at last by entries."""
+    """Return the ends of the ranges of one interval: by doubled thresholds, so that most survive a change, and finally
+    by entries.
+    """
     hashes = key_hashes(keys, seed)
     ends = [len(keys)]
     threshold = 2 * cutting.threshold()
@@ -123,14 +136,14 @@ def _cut_oversize(keys: pa.ChunkedArray, before: NDArray[np.int64], seed: int, c
     def too_large(start: int, end: int) -> bool:
         return bool(before[end] - before[start] > cutting.max_bytes) and end - start > 1
 
-    while threshold < HASH_VALUES and _any_piece(ends, too_large):
+    while threshold < HASH_VALUES and _any_interval(ends, too_large):
         closing = np.flatnonzero(under(hashes, threshold)) + 1
         ends = _split(ends, too_large, partial(_within, closing))
         threshold *= 2
     return _split(ends, too_large, lambda a, b: _by_entries(before, a, b, cutting.max_bytes))
 
 
-def _any_piece(ends: list[int], wanted: Callable[[int, int], bool]) -> bool:
+def _any_interval(ends: list[int], wanted: Callable[[int, int], bool]) -> bool:
     return any(wanted(a, b) for a, b in zip([0, *ends], ends, strict=False))
 
 
@@ -149,7 +162,9 @@ def _within(closing: NDArray[np.int64], start: int, end: int) -> list[int]:
 
 
 def _by_entries(before: NDArray[np.int64], start: int, end: int, max_bytes: int) -> list[int]:
-    """Inner ends so that each piece is closed before it would pass the maximum; one larger entry stands alone."""
+    """Return inner ends that close each range before it exceeds the maximum. A larger single entry has a range of its
+    own.
+    """
     inner: list[int] = []
     while True:
         start = max(start + 1, int(np.searchsorted(before, before[start] + max_bytes, side="right")) - 1)
@@ -166,7 +181,7 @@ def _lengths(column: pa.ChunkedArray) -> NDArray[np.int64]:
 
 
 def _map_lengths(maps: pa.MapArray) -> NDArray[np.int64]:
-    """Bytes of keys and items of each map; null counts as empty."""
+    """Return the number of bytes in the keys and items of each map. Null counts as empty."""
     offsets = np.asarray(maps.offsets.to_numpy(zero_copy_only=False), dtype=np.int64)
     if offsets[-1] == offsets[0]:
         return np.zeros(len(maps), np.int64)

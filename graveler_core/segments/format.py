@@ -1,7 +1,8 @@
-"""A segment as a Parquet file: any engine reads it as it is, and reading gives back exactly the table.
+"""Segments as Parquet files. Every engine can read them, and reading returns exactly the written table.
 
-Nothing about the writing machine is kept. Two writers may still make different bytes of equal rows, so ids are hashes
-of the rows (`codec.content_hash`), never of the file. Pages carry checksums; a file that is damaged is `CorruptData`.
+The files contain nothing about the writing machine. Two writers may still create different bytes for equal rows, so
+ids are hashes of the rows (`codec.content_hash`), never of the file. Pages have checksums; a damaged file raises
+`CorruptData`.
 """
 
 from __future__ import annotations
@@ -15,9 +16,8 @@ import pyarrow.parquet as pq
 
 from graveler_core.errors import CorruptData, Kind
 
-BATCH_ROWS = 65_536
 _LONGEST_LIST = 1_000_000
-"""Elements of a list in a footer: pyarrow's own limit."""
+"""Maximum number of elements of a list in a footer: pyarrow's own limit."""
 _ENCODINGS = {
     "key": "DELTA_BYTE_ARRAY",
     "size": "DELTA_BINARY_PACKED",
@@ -26,11 +26,13 @@ _ENCODINGS = {
     "address_type": "DELTA_BINARY_PACKED",
 }
 _FAILURES = (pa.ArrowException, OSError, ValueError, KeyError, TypeError, OverflowError, MemoryError)
-"""What pyarrow raises over damaged files, as found by damaging them."""
+"""Exceptions that pyarrow raises for damaged files. They were found by tests with damaged files."""
 
 
 def encode(table: pa.Table, *, row_group_rows: int = 1 << 20) -> memoryview:
-    """The file of a table in `ENTRY_SCHEMA` or `RECORD_SCHEMA`. About 33 bytes an entry beyond random texts."""
+    """Return the file of a table in `ENTRY_SCHEMA` or `RECORD_SCHEMA`. Entries need about 33 bytes in addition to
+    random texts.
+    """
     sink = pa.BufferOutputStream()
     pq.write_table(
         table,
@@ -47,16 +49,17 @@ def encode(table: pa.Table, *, row_group_rows: int = 1 << 20) -> memoryview:
 
 
 def decode(data: Any, schema: pa.Schema, name: str, columns: Sequence[str] | None = None) -> pa.Table:
-    """The table in a file, in one chunk.
+    """Return the table in a file, in one chunk.
 
     Args:
         data: The file: bytes or any buffer.
-        schema: What it must hold; columns beyond it are an error.
-        name: Names the object in errors: its address.
-        columns: Those to read, in the order of the schema; the others are not looked at. None: all.
+        schema: Schema that the file must have. Additional columns are an error.
+        name: Name of the object in errors: its address.
+        columns: Names of the columns to read, in the order of the schema. The others are not read. `None` means all.
 
     Raises:
-        CorruptData: not Parquet, damaged, other columns, or nulls where the schema has none.
+        CorruptData: The file is not Parquet or is damaged, has other columns, or has nulls where the schema allows
+            none.
     """
     with _corrupt(name):
         file = _open(data)
@@ -66,17 +69,12 @@ def decode(data: Any, schema: pa.Schema, name: str, columns: Sequence[str] | Non
         return _conformed(file.read(columns=list(columns), use_threads=False), pa.schema(map(schema.field, columns)))
 
 
-def decode_batches(data: Any, schema: pa.Schema, name: str, rows: int = BATCH_ROWS) -> Iterator[pa.Table]:
-    """As `decode`, in tables of at most `rows`, of which only one is in memory."""
-    with _corrupt(name):
-        for batch in _open(data).iter_batches(batch_size=rows, use_threads=False):
-            yield _conformed(pa.Table.from_batches([batch]), schema)
-
-
 def _open(data: Any) -> pq.ParquetFile:
-    """A file whose footer is plausible, as pyarrow makes room for what a footer says before it reads a page."""
+    """Open a file, after checking that its footer is plausible: pyarrow allocates what a footer says before it reads a
+    page.
+    """
     source = pa.py_buffer(data)
-    # An element takes a byte at least, so no list has more of them than the file has bytes.
+    # An element takes at least one byte, so no list has more elements than the file has bytes.
     longest = max(1, min(source.size, _LONGEST_LIST))
     file = pq.ParquetFile(pa.BufferReader(source), page_checksum_verification=True, thrift_container_size_limit=longest)
     footer = file.metadata

@@ -1,6 +1,7 @@
-"""Kernels on sorted tables: newest wins, changes over entries, and the pairing of two tables. Pure, columnar.
+"""Functions on sorted tables: newest record wins, application of changes to entries, and alignment of two tables. Pure
+and columnar.
 
-Keys are compared as bytes. A kernel's memory is that of its tables; bounding those is the caller's part.
+Keys are compared as bytes. The memory of a function is proportional to its tables; the caller limits their size.
 """
 
 from __future__ import annotations
@@ -9,71 +10,63 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from graveler_core.codec.columns import fixed_rows
 from graveler_core.model.entry import ENTRY_SCHEMA, RECORD_SCHEMA, TOMBSTONE
-from graveler_core.segments.sorted_keys import KEY, key_series, positions
+from graveler_core.segments.sorted_keys import KEY, positions
 
 IDENTITY = "identity"
 
 
-class Effect(NamedTuple):
-    """What changes do to entries."""
+class ChangeEffect(NamedTuple):
+    """Effect of changes on entries."""
 
     effective: pa.Table
-    """The changes that changed something, `RECORD_SCHEMA`."""
+    """Changes that changed something, in `RECORD_SCHEMA`."""
     added: int
     changed: int
     removed: int
 
 
 class AppliedChanges(NamedTuple):
-    """What `apply_changes` gives."""
+    """Result of `apply_changes`."""
 
     entries: pa.Table
-    """The new entries, `ENTRY_SCHEMA`."""
+    """The new entries, in `ENTRY_SCHEMA`."""
     effective: pa.Table
-    """As in `Effect`, and so are the numbers."""
+    """The same as in `ChangeEffect`, as are the numbers."""
     added: int
     changed: int
     removed: int
 
 
 class Pairs(NamedTuple):
-    """The union of two sorted tables' keys, in order; -1 where a side has no such key."""
+    """Union of the keys of two sorted tables, in order, as row numbers; -1 if a table does not have the key."""
 
     left: NDArray[np.int64]
     right: NDArray[np.int64]
 
 
 def newest_wins(tables: Sequence[pa.Table]) -> pa.Table:
-    """One sorted table with each key once, from sorted tables of one schema; of rows with one key, the first listed."""
+    """Merge sorted tables of one schema into one sorted table with each key once. For equal keys the first listed table
+    wins.
+    """
     filled = [table for table in tables if table.num_rows]
     if len(filled) < 2:
         return filled[0] if filled else tables[0]
-    frames = []
-    row = 0
-    for table in filled:
-        frames.append(_numbered(key_series(table), row))
-        row += table.num_rows
-    while len(frames) > 1:
-        frames = [_merged(frames[i : i + 2]) for i in range(0, len(frames), 2)]
-    rows = frames[0]["row"].to_numpy()
-    starts = np.flatnonzero(_first_of_key(frames[0]["key"]))
-    return pa.concat_tables(filled).combine_chunks().take(pa.array(np.minimum.reduceat(rows, starts)))
+    return pa.concat_tables(filled).combine_chunks().take(pa.array(_newest_rows(filled)))
 
 
 def apply_changes(entries: pa.Table, changes: pa.Table, *, verbatim: bool = False) -> AppliedChanges:
-    """Put changes over entries; both sorted, each key at most once.
+    """Apply changes to entries. Both tables must be sorted, with each key at most once.
 
-    A change that changes nothing (the same identity again, a tombstone of an absent key) is dropped, and the old entry
-    stays with its mtime and address; with `verbatim` the same identity again counts, and brings its own.
+    Changes without effect (equal identity, or a tombstone of an absent key) are dropped, and the old entry keeps its
+    mtime and address. With `verbatim` a change of equal identity is effective and replaces the entry.
     """
-    at, found = positions(key_series(entries), key_series(changes))
+    at, found = positions(entries.column(KEY), changes.column(KEY))
     if verbatim:
         effective: NDArray[np.bool_] = np.where(_flags(changes.column(TOMBSTONE)), found, True)
     else:
@@ -81,16 +74,17 @@ def apply_changes(entries: pa.Table, changes: pa.Table, *, verbatim: bool = Fals
     return AppliedChanges(_overlaid(entries, changes, at, found, effective), *_effect(changes, found, effective))
 
 
-def effect(entries: pa.Table, changes: pa.Table) -> Effect:
-    """What `apply_changes` does to entries of which key and identity are known: not what becomes of them."""
-    at, found = positions(key_series(entries), key_series(changes))
+def effect(entries: pa.Table, changes: pa.Table) -> ChangeEffect:
+    """Return the effect of `apply_changes` on entries with known keys and identities, without the resulting entries."""
+    at, found = positions(entries.column(KEY), changes.column(KEY))
     return _effect(changes, found, _effective(entries, changes, at, found))
 
 
 def overlay(entries: pa.Table, records: pa.Table) -> pa.Table:
-    """The entries that show where records lie over entries; both sorted, each key at most once.
+    """Return the entries that are visible when records lie over entries. Both tables must be sorted, with each key at
+    most once.
 
-    Decided by keys: a row is copied only where some rows of a table show and others do not.
+    Only keys decide. Rows are copied only if some rows of a table are visible and others are not.
     """
     puts = live(records)
     if entries.num_rows == 0 or records.num_rows == 0:
@@ -103,38 +97,40 @@ def overlay(entries: pa.Table, records: pa.Table) -> pa.Table:
 
 
 def live(records: pa.Table) -> pa.Table:
-    """The entries among some records, without the tombstones."""
+    """Return the entries among some records, without the tombstones."""
     gone = records.column(TOMBSTONE)
     return as_entries(records.filter(pc.invert(gone)) if pc.any(gone).as_py() else records)
 
 
 def as_entries(records: pa.Table) -> pa.Table:
-    """Records without tombstones, as entries."""
+    """Return records without tombstones as entries."""
     kept = records.drop_columns([TOMBSTONE]) if TOMBSTONE in records.column_names else records
     return pa.Table.from_arrays(kept.columns, schema=ENTRY_SCHEMA)
 
 
 def as_records(entries: pa.Table, tombstone: pa.Array | None = None) -> pa.Table:
-    """Entries as records; those flagged in `tombstone` must have nulls in all columns but the key."""
+    """Return entries as records. Rows flagged in `tombstone` must have nulls in all columns except the key."""
     flags = pa.array(np.zeros(entries.num_rows, np.bool_)) if tombstone is None else tombstone
     return pa.Table.from_arrays([*entries.columns, flags], schema=RECORD_SCHEMA)
 
 
 def paired(left: pa.Table, right: pa.Table) -> Pairs:
-    """Align two sorted tables, each with unique keys, by key."""
+    """Align two sorted tables with unique keys by key."""
     n, m = left.num_rows, right.num_rows
     if n == m and left.column(KEY).equals(right.column(KEY)):
         return Pairs(np.arange(n), np.arange(n))
-    frame = _merged([_numbered(key_series(left), 0), _numbered(key_series(right), n)])
-    rows: NDArray[np.int64] = frame["row"].to_numpy()
-    starts = np.flatnonzero(_first_of_key(frame["key"]))
-    low, high = np.minimum.reduceat(rows, starts), np.maximum.reduceat(rows, starts)
-    assert m + n == len(rows)  # noqa: S101 - merging neither drops nor invents rows
-    return Pairs(left=np.where(low < n, low, -1), right=np.where(high >= n, high - n, -1))
+    if n < m:
+        return Pairs(*reversed(paired(right, left)))
+    at, found = positions(left.column(KEY), right.column(KEY))
+    new = ~found
+    in_left = np.insert(np.arange(n), at[new], -1)
+    in_right = np.full(len(in_left), -1)
+    in_right[at + np.cumsum(new) - new] = np.arange(m)
+    return Pairs(in_left, in_right)
 
 
 def identities(table: pa.Table) -> NDArray[np.uint64]:
-    """The identity column as rows of four numbers, zeros where null, for comparing many at once."""
+    """Return the identity column as rows of four numbers (zeros for null), to compare many identities at once."""
     array = table.column(IDENTITY).combine_chunks()
     if len(array) == 0:
         return np.empty((0, 4), np.uint64)
@@ -144,7 +140,7 @@ def identities(table: pa.Table) -> NDArray[np.uint64]:
 def _effective(
     entries: pa.Table, changes: pa.Table, at: NDArray[np.int64], found: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
-    """Which changes change something."""
+    """Return a mask of the effective changes."""
     tombstone = _flags(changes.column(TOMBSTONE))
     effective: NDArray[np.bool_] = np.where(tombstone, found, True)
     same = np.flatnonzero(found & ~tombstone)
@@ -154,11 +150,11 @@ def _effective(
     return effective
 
 
-def _effect(changes: pa.Table, found: NDArray[np.bool_], effective: NDArray[np.bool_]) -> Effect:
+def _effect(changes: pa.Table, found: NDArray[np.bool_], effective: NDArray[np.bool_]) -> ChangeEffect:
     tombstone = _flags(changes.column(TOMBSTONE))
     puts = effective & ~tombstone
     added = int(np.count_nonzero(puts & ~found))
-    return Effect(
+    return ChangeEffect(
         effective=changes if effective.all() else changes.filter(pa.array(effective)),
         added=added,
         changed=int(np.count_nonzero(puts)) - added,
@@ -173,7 +169,7 @@ def _overlaid(
     found: NDArray[np.bool_],
     effective: NDArray[np.bool_],
 ) -> pa.Table:
-    """Entries with effective puts in place or inserted, and without what effective tombstones found."""
+    """Return the entries with effective puts applied, and without the entries that effective tombstones found."""
     if not effective.any():
         return entries
     tombstone = _flags(changes.column(TOMBSTONE))
@@ -193,20 +189,19 @@ def _overlaid(
     return both.take(pa.array(rows[rows >= 0]))
 
 
-def _numbered(keys: pl.Series, first: int) -> pl.DataFrame:
-    return pl.DataFrame({"key": keys, "row": np.arange(first, first + len(keys), dtype=np.int64)})
-
-
-def _merged(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    return frames[0].merge_sorted(frames[1], key="key") if len(frames) == 2 else frames[0]
-
-
-def _first_of_key(keys: pl.Series) -> NDArray[np.bool_]:
-    """Which rows are the first of their key. Does not rely on which side a merge lets go first."""
-    first: NDArray[np.bool_] = np.ones(len(keys), np.bool_)
-    if len(keys) > 1:
-        first[1:] = (keys[1:] != keys[:-1]).to_numpy()
-    return first
+def _newest_rows(tables: Sequence[pa.Table]) -> NDArray[np.int64]:
+    """Return the rows that `newest_wins` keeps, in the order of their keys, counted over all tables."""
+    if len(tables) == 2:
+        first, second = paired(*tables)
+        return np.where(first >= 0, first, tables[0].num_rows + second)
+    keys = pa.chunked_array([chunk for table in tables for chunk in table.column(KEY).chunks])
+    order = pc.sort_indices(keys)
+    ordered = keys.take(order)
+    repeated = pc.equal(ordered[1:], ordered[:-1]).to_numpy(zero_copy_only=False)
+    starts = np.flatnonzero(np.append(True, ~repeated))
+    # Take the smallest row number of each key, because the sort may be unstable.
+    rows: NDArray[np.int64] = np.minimum.reduceat(order.to_numpy(), starts).astype(np.int64)
+    return rows
 
 
 def _flags(column: pa.ChunkedArray) -> NDArray[np.bool_]:

@@ -1,9 +1,10 @@
-"""The operations digest of a commit: what its header says of its sorted effective changes.
+"""The operations digest of a commit: a hash of its sorted effective changes, stored in the commit header.
 
-Rule 1 (`Commit.version` 1) is one hash over all rows, which only one machine can compute, from the first to the last.
-Rule 2 cuts the rows into blocks: a block ends with each key whose hash, seeded by the repository, is under a threshold
-(one key of `BLOCK_MEAN`), and with the last row. Each block has the hash of rule 1; the digest is the hash over those,
-in order. So it is a function of the changes and the seed alone, and many can compute it, each a piece.
+Rule 1 (`Commit.version` 1) is one hash over all rows, which one machine must compute from the first row to the last.
+Rule 2 divides the rows into blocks: a block ends with each key whose hash, seeded by the repository, is less than a
+threshold (one key of `BLOCK_MEAN`), and with the last row. Each block has the hash of rule 1; the digest is the hash
+over these hashes, in order. It is a function of the changes and the seed only, and many machines can each compute a
+partition of it.
 
     rule 2:  2 u8 · length of tag u8 · tag · digests of the blocks, 32 bytes each
 """
@@ -28,18 +29,20 @@ from graveler_core.segments.format import decode, encode
 from graveler_core.segments.sorted_keys import KEY
 
 BLOCK_MEAN = 8_192
-"""Changes of a block in the mean: enough that hashing them outweighs making the hash, few enough to send to others."""
+"""Mean number of changes in a block: enough that hashing them costs more than creating the hash, few enough to send to
+others.
+"""
 _THRESHOLD = HASH_VALUES // BLOCK_MEAN
 _MANY_CHUNKS = 64
 _HEAD = bytes([2, len(OPERATIONS_TAG)]) + OPERATIONS_TAG
 
 
 class OperationsDigest:
-    """The digest of changes that come table by table, in key order. Memory: none.
+    """Digest of changes that are appended table by table, in key order. Uses constant memory.
 
     Args:
-        seed: The repository's boundary seed.
-        rule: That of the header which the digest is for.
+        seed: Boundary seed of the repository.
+        rule: Rule of the commit header that the digest is for.
     """
 
     def __init__(self, seed: int, rule: int = OPERATIONS_RULE) -> None:
@@ -49,7 +52,7 @@ class OperationsDigest:
         self._open: ContentHash | None = None
 
     def update(self, changes: pa.Table) -> None:
-        """Append changes, in `RECORD_SCHEMA`."""
+        """Append changes in `RECORD_SCHEMA`."""
         start = 0
         for end in block_ends(changes, self._seed) if self._in_blocks else ():
             self._append(changes.slice(start, end - start))
@@ -57,16 +60,16 @@ class OperationsDigest:
             start = end
         self._append(changes.slice(start))
 
-    def join(self, piece: OperationsPiece) -> None:
-        """Append the changes that a piece stands for. Rule 2 alone."""
-        self._append(piece.head)
-        if piece.bounded:
+    def join(self, partition: OperationsPartition) -> None:
+        """Append the changes of a partition. Only for rule 2."""
+        self._append(partition.head)
+        if partition.bounded:
             self._close()
-            self._closed.update(piece.digests)
-            self._append(piece.tail)
+            self._closed.update(partition.digests)
+            self._append(partition.tail)
 
     def hexdigest(self) -> str:
-        """The digest, 64 hex digits; nothing can be appended any more."""
+        """Return the digest as 64 hexadecimal digits. Nothing can be appended afterwards."""
         if not self._in_blocks:
             return (self._open or _block()).hexdigest()
         self._close()
@@ -84,20 +87,20 @@ class OperationsDigest:
 
 
 @dataclass(frozen=True, slots=True)
-class OperationsPiece:
-    """Changes in a row, hashed as far as their blocks are known."""
+class OperationsPartition:
+    """Consecutive changes, hashed as far as their blocks are known."""
 
     head: pa.Table
-    """Those up to the first that ends a block, or all where none does, `RECORD_SCHEMA`."""
+    """Changes up to the first one that ends a block, or all changes if none does, in `RECORD_SCHEMA`."""
     bounded: bool = False
-    """Whether one ends a block."""
+    """True if a change ends a block."""
     digests: bytes = b""
-    """Of the blocks between the first end and the last, 32 bytes each."""
+    """Digests of the blocks between the first end and the last, 32 bytes each."""
     tail: pa.Table = field(default_factory=RECORD_SCHEMA.empty_table)
-    """Those behind the last end."""
+    """Changes after the last end."""
 
-    def __add__(self, following: OperationsPiece) -> OperationsPiece:
-        """The piece of these changes and those that follow."""
+    def __add__(self, following: OperationsPartition) -> OperationsPartition:
+        """Return the partition of these changes and those that follow."""
         if not self.bounded:
             return replace(following, head=_joined(self.head, following.head))
         between = _joined(self.tail, following.head)
@@ -107,30 +110,30 @@ class OperationsPiece:
         return replace(self, digests=digests, tail=following.tail)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickled as segments: small, and without what slices hide."""
+        """Pickle the tables as segments, which are small and do not contain rows outside of slices."""
         return _unpickled, (bytes(encode(self.head)), self.bounded, self.digests, bytes(encode(self.tail)))
 
 
-def piece_of(changes: pa.Table, seed: int, hashes: NDArray[np.uint64] | None = None) -> OperationsPiece:
-    """Changes as a piece.
+def partition_of(changes: pa.Table, seed: int, hashes: NDArray[np.uint64] | None = None) -> OperationsPartition:
+    """Return changes as a partition.
 
     Args:
-        changes: In `RECORD_SCHEMA`, sorted.
-        seed: The repository's boundary seed.
-        hashes: `key_hashes` of the changes where they are known.
+        changes: Sorted changes in `RECORD_SCHEMA`.
+        seed: Boundary seed of the repository.
+        hashes: `key_hashes` of the changes, if known.
     """
     ends = block_ends(changes, seed, hashes)
     if not ends:
-        return OperationsPiece(changes)
+        return OperationsPartition(changes)
     blocks = [_digest(changes.slice(start, end - start)) for start, end in pairwise(ends)]
-    return OperationsPiece(changes.slice(0, ends[0]), True, b"".join(blocks), changes.slice(ends[-1]))
+    return OperationsPartition(changes.slice(0, ends[0]), True, b"".join(blocks), changes.slice(ends[-1]))
 
 
 def digest_of_few(records: Sequence[tuple[bytes, bytes]], seed: int, rule: int = OPERATIONS_RULE) -> str:
-    """The digest of few changes, from key and staged record of each, sorted by key: without Arrow.
+    """Return the digest of few changes without Arrow, from the key and the staged record of each, sorted by key.
 
     Raises:
-        CorruptData: a record is cut off or of another version.
+        CorruptData: A record is truncated or has an unknown version.
     """
     if rule == 1:
         return rows_digest(records).hex()
@@ -144,7 +147,7 @@ def digest_of_few(records: Sequence[tuple[bytes, bytes]], seed: int, rule: int =
 
 
 def block_ends(changes: pa.Table, seed: int, hashes: NDArray[np.uint64] | None = None) -> list[int]:
-    """Positions (exclusive) behind the changes that end a block; `hashes`: `key_hashes` of theirs where known."""
+    """Return the exclusive end positions of blocks. `hashes` are the `key_hashes` of the changes, if known."""
     if hashes is None:
         hashes = key_hashes(changes.column(KEY), seed)
     return [int(at) + 1 for at in np.flatnonzero(under(hashes, _THRESHOLD))]
@@ -165,6 +168,6 @@ def _joined(left: pa.Table, right: pa.Table) -> pa.Table:
     return joined.combine_chunks() if joined.column(KEY).num_chunks > _MANY_CHUNKS else joined
 
 
-def _unpickled(head: bytes, bounded: bool, digests: bytes, tail: bytes) -> OperationsPiece:
-    tables = (decode(data, RECORD_SCHEMA, "changes of a piece") for data in (head, tail))
-    return OperationsPiece(next(tables), bounded, digests, next(tables))
+def _unpickled(head: bytes, bounded: bool, digests: bytes, tail: bytes) -> OperationsPartition:
+    tables = (decode(data, RECORD_SCHEMA, "changes of a partition") for data in (head, tail))
+    return OperationsPartition(next(tables), bounded, digests, next(tables))

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
-import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from graveler_core.errors import InvalidInput
 
+Keys: TypeAlias = pa.Array | pa.ChunkedArray
+
 KEY = "key"
 _ONE_BY_ONE = 64
-"""Keys that are searched one by one at most: that touches a few keys of a table, anything else all of them."""
+"""Maximum number of keys to search one by one, which reads few keys of the table. Other methods read all of them."""
+_HAS_SEARCH_SORTED = hasattr(pc, "search_sorted")
 
 
 def lower_bound(keys: pa.Array | pa.ChunkedArray, key: bytes, low: int = 0) -> int:
-    """Position of the first key, from position `low` on, that is not less than `key`, in O(log n)."""
+    """Return the position of the first key, from position `low` on, that is not less than `key`, in O(log n)."""
     high = len(keys)
     while low < high:
         middle = (low + high) // 2
@@ -31,12 +33,12 @@ def lower_bound(keys: pa.Array | pa.ChunkedArray, key: bytes, low: int = 0) -> i
 
 
 def upper_bound(keys: pa.Array | pa.ChunkedArray, key: bytes) -> int:
-    """Position of the first key that is greater than `key`, in O(log n)."""
+    """Return the position of the first key that is greater than `key`, in O(log n)."""
     return lower_bound(keys, key + b"\0")
 
 
 def between(table: pa.Table, start: bytes = b"", end: bytes | None = None) -> pa.Table:
-    """The rows with `start` ≤ key < `end` (None: no end), without copying."""
+    """Return the rows with `start` ≤ key < `end`, without copying. `None` as `end` means no limit."""
     keys = table.column(KEY)
     first = lower_bound(keys, start) if start else 0
     last = len(keys) if end is None else lower_bound(keys, end)
@@ -45,34 +47,28 @@ def between(table: pa.Table, start: bytes = b"", end: bytes | None = None) -> pa
     return table.slice(first, max(0, last - first))
 
 
-def prefix_end(prefix: bytes) -> bytes | None:
-    """The least key greater than every key that begins with `prefix`; None where there is none."""
-    stripped = prefix.rstrip(b"\xff")
-    return stripped[:-1] + bytes([stripped[-1] + 1]) if stripped else None
+def positions(keys: Keys, probes: Keys) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Find many sorted keys in sorted keys.
 
+    Args:
+        keys: The sorted keys to search in, without nulls.
+        probes: The sorted keys to find, without nulls.
 
-def key_series(table: pa.Table) -> pl.Series:
-    """The key column for polars' kernels."""
-    series = pl.from_arrow(table.column(KEY))
-    assert isinstance(series, pl.Series)  # noqa: S101 - what polars gives for one column
-    return series
-
-
-def positions(keys: pl.Series, probes: pl.Series) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """For each probe, where it stands or belongs in the sorted `keys`, and whether it is there."""
+    Returns:
+        For each probe the position of the first key that is not less than it, and whether that key equals it.
+    """
     if len(keys) == 0 or len(probes) == 0:
         return np.zeros(len(probes), np.int64), np.zeros(len(probes), np.bool_)
-    at: NDArray[np.int64] = np.asarray(keys.search_sorted(probes, side="left").to_numpy(), dtype=np.int64)
-    found: NDArray[Any] = (keys[np.minimum(at, len(keys) - 1)] == probes).to_numpy()
+    at = _search(keys, probes)
+    nearest = keys.take(pa.array(np.minimum(at, len(keys) - 1)))
+    found: NDArray[np.bool_] = pc.equal(nearest, probes).to_numpy(zero_copy_only=False)
     return at, found & (at < len(keys))
 
 
 def found_at(keys: pa.Array, probes: Sequence[bytes]) -> NDArray[np.int64]:
-    """Where those of the sorted `probes` stand in the sorted `keys` that are there."""
+    """Return the positions of those of the sorted `probes` that the sorted `keys` contain."""
     if len(probes) > _ONE_BY_ONE:
-        series = pl.from_arrow(keys)
-        assert isinstance(series, pl.Series)  # noqa: S101 - what polars gives for one column
-        at, there = positions(series, pl.Series(probes, dtype=pl.Binary))
+        at, there = positions(keys, pa.array(probes, pa.binary()))
         return at[there]
     low, found = 0, list[int]()
     for probe in probes:
@@ -83,7 +79,29 @@ def found_at(keys: pa.Array, probes: Sequence[bytes]) -> NDArray[np.int64]:
 
 
 def require_increasing(table: pa.Table) -> None:
-    """`InvalidInput` unless each key is greater than the one before it."""
+    """Check that keys are strictly ascending.
+
+    Raises:
+        InvalidInput: A key is not greater than the previous one.
+    """
     keys = table.column(KEY)
     if len(keys) > 1 and not pc.all(pc.less(keys[:-1], keys[1:])).as_py():
         raise InvalidInput("keys must be sorted as bytes, each at most once")
+
+
+def _search(keys: Keys, probes: Keys) -> NDArray[np.int64]:
+    """Return, for each probe, the number of keys that are less than it."""
+    if not _HAS_SEARCH_SORTED:
+        return _search_by_sorting(keys, probes)
+    found: NDArray[np.uint64] = pc.search_sorted(keys, probes).to_numpy(zero_copy_only=False)
+    return found.astype(np.int64)
+
+
+def _search_by_sorting(keys: Keys, probes: Keys) -> NDArray[np.int64]:
+    """Return the same as `_search`, for older releases of pyarrow: sorts both arrays, which takes up to five times as
+    long.
+    """
+    both = pa.chunked_array([chunk for part in (probes, keys) for chunk in getattr(part, "chunks", [part])])
+    # The sort is stable and the probes come first, so a probe is placed before the keys that equal it.
+    order = pc.sort_indices(both).to_numpy()
+    return np.flatnonzero(order < len(probes)) - np.arange(len(probes))

@@ -1,4 +1,4 @@
-"""Sorted streams of records merged into one, the newest record of a key winning, in bounded memory."""
+"""Merges of sorted streams of records in bounded memory. The newest record of a key wins."""
 
 from __future__ import annotations
 
@@ -10,19 +10,25 @@ from graveler_core.segments.merge import live, newest_wins, overlay
 from graveler_core.segments.sorted_keys import KEY, upper_bound
 
 ROWS_AT_ONCE = 262_144
-"""What is merged in one go at most: 60 MiB of records without content, which take several times that meanwhile."""
+"""Maximum number of rows that are merged at once: 60 MiB of records without content, and several times that
+temporarily.
+"""
 
 
 def merge(streams: Sequence[Iterator[pa.Table]], begins: Sequence[bytes] | None = None) -> Iterator[pa.Table]:
-    """One sorted stream of what several sorted streams say, each key once.
+    """Merge several sorted streams into one, with each key once.
+
+    Only keys up to the smallest last key of the current pages are decided, because no stream can yield a smaller one
+    later. Memory: one page of each stream that has begun and not ended, and `ROWS_AT_ONCE` rows.
 
     Args:
-        streams: Newest first; each yields sorted tables in `RECORD_SCHEMA` with growing, distinct keys. One is asked
-            for its next page only when what follows is asked for.
-        begins: For each stream a key before which it says nothing; it is not asked for a page until that key's turn.
+        streams: Streams, newest first. Each yields sorted tables in `RECORD_SCHEMA` with ascending, distinct keys.
+        The next page of a stream is requested only when it is needed.
+        begins: For each stream a key before which it has no records. Its first page is requested only when that key
+        is reached.
 
-    Only keys up to the smallest last key of the pages at hand are decided, so that no stream can still come up with a
-    smaller one; memory is one page of each stream that has begun and not ended, and what `ROWS_AT_ONCE` rows take.
+    Yields:
+        Sorted tables in `RECORD_SCHEMA`.
     """
     if len(streams) == 1:
         yield from streams[0]
@@ -48,18 +54,22 @@ def merge(streams: Sequence[Iterator[pa.Table]], begins: Sequence[bytes] | None 
 
 
 def overlaid(above: Iterator[pa.Table], below: Iterator[pa.Table], few: int | None = None) -> Iterator[pa.Table]:
-    """The entries that show where sorted records lie over sorted entries: sorted tables in `ENTRY_SCHEMA`, none empty.
+    """Yield the entries that are visible when sorted records lie over sorted entries.
+
+    Memory: one page of each stream. The next page is requested only when it is needed.
 
     Args:
-        above: Sorted tables in `RECORD_SCHEMA` with growing, distinct keys.
-        below: Likewise in `ENTRY_SCHEMA`.
-        few: How many entries are likely to be enough: so many are decided at once, then twice as many, and so on.
+        above: Sorted tables in `RECORD_SCHEMA` with ascending, distinct keys.
+        below: Sorted tables in `ENTRY_SCHEMA` with ascending, distinct keys.
+        few: Number of entries that are probably sufficient: this number is decided first, then twice as many, and so
+        on.
 
-    Memory is one page a stream, and each is asked for its next page only when what follows is asked for.
+    Yields:
+        Sorted, non-empty tables in `ENTRY_SCHEMA`.
     """
     records, entries = _next(above), _next(below)
     while records is not None and entries is not None:
-        # Doubled once a page, it soon is a number that no slice takes.
+        # Doubled for each page, it soon exceeds the size of any slice.
         some = entries if few is None else entries.slice(0, min(few, entries.num_rows))
         few = None if few is None else 2 * few
         bound = min(_last_key(records), _last_key(some))

@@ -1,6 +1,6 @@
-"""One staging token: a key-value partition of staged entries and tombstones. Source: seeds 000 and 003.
+"""Staging tokens: key-value partitions of staged entries and tombstones. Source: seeds 000 and 003.
 
-Nothing here decides whether a write counts: that is the closing re-read of `engine.write`.
+This module does not decide whether a write is acknowledged; the closing re-read of `engine.staging.write` does.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from graveler_core.model.ids import StagingToken
 from graveler_core.records import layout as keys
 
 _SMALL_PAGES = 2
-"""The second one makes up for what the first one held and nobody saw."""
+"""Number of small pages. The second one replaces records of the first that were not visible."""
 
 
 def put_table(kv: Store, token: StagingToken, records: pa.Table) -> None:
-    """Stage a table in `RECORD_SCHEMA` as columns. Other readers may see it half done."""
+    """Stage a table in `RECORD_SCHEMA`. Other readers may see a part of it."""
     for batch in records.to_batches():
         table = pa.Table.from_batches([batch])
         prefix = pa.scalar(keys.STAGED, pa.binary())
@@ -36,11 +36,16 @@ def put_table(kv: Store, token: StagingToken, records: pa.Table) -> None:
 def scan(
     kv: Store, token: StagingToken, *, start: bytes = b"", end: bytes | None = None, few: int | None = None
 ) -> Iterator[pa.Table]:
-    """The staged records from `start` to before `end` as sorted tables in `RECORD_SCHEMA`, page by page.
+    """Yield the staged records from `start` up to, but not including, `end` as sorted tables in `RECORD_SCHEMA`, page
+    by page.
 
     Args:
-        few: How many are likely to be enough: the first pages are so small, where that is less than a store reads at
-            once.
+        kv: Key-value store.
+        token: The staging token.
+        start: First key.
+        end: Key after the last one; `None` for no end.
+        few: Number of records that is probably enough. The first pages have this size if it is smaller than a
+        store's page.
     """
     partition, first = keys.staging(token), keys.staged(start)
     stop = keys.staged(end) if end is not None else None
@@ -57,10 +62,10 @@ def scan(
 
 
 def few_rows(kv: Store, token: StagingToken, most: int) -> dict[bytes, bytes] | None:
-    """The staged records by path, as they are kept; None where there are more than `most`.
+    """Return the staged records by key, encoded, or `None` if there are more than `most`.
 
     Raises:
-        CorruptData: a value is no staged record.
+        CorruptData: A value is not a staged record.
     """
     skip = len(keys.STAGED)
     rows = {row.key[skip:]: row.value for row in kv.scan(keys.staging(token), prefix=keys.STAGED, limit=most + 1)}
@@ -72,12 +77,12 @@ def few_rows(kv: Store, token: StagingToken, most: int) -> dict[bytes, bytes] | 
 
 
 def is_empty(kv: Store, token: StagingToken) -> bool:
-    """Whether the token holds no record at all."""
+    """Return true if the token contains no record."""
     return next(iter(kv.scan(keys.staging(token), limit=1)), None) is None
 
 
 def drop(kv: Store, token: StagingToken) -> int:
-    """Empty a token that has left its branch's record; gives the number of records removed."""
+    """Delete all records of a token that has left its branch record. Return their number."""
     return drop_partition(kv, keys.staging(token))
 
 

@@ -1,4 +1,4 @@
-"""Whether a branch should be compacted, and why: a pure function of what is staged. Source: seed 004, `Sensor`."""
+"""Pure function that decides whether a branch should be compacted, with the reasons. Source: seed 004, `Sensor`."""
 
 from __future__ import annotations
 
@@ -9,40 +9,42 @@ from graveler_core.model.clock import to_the_second
 from graveler_core.model.compaction import Thresholds
 
 FEW = 1_000
-"""So many staged records may be of any age."""
+"""Number of staged records up to which their age does not matter."""
 RELIEF = 0.5
-"""A branch that was over its thresholds stays so until it is down to this part of them."""
+"""Fraction of a threshold below which a branch that was over its thresholds counts as relieved."""
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What is staged on a branch, as far as it was counted."""
+    """Staged changes of a branch, according to the counters."""
 
     tombstones: int = 0
     staged: int = 0
-    """Records, tombstones included."""
+    """Number of records, tombstones included."""
     layers: int = 0
-    """Sealed ones."""
+    """Number of sealed layers."""
     age: timedelta = timedelta(0)
-    """Since the oldest record was staged."""
+    """Time since the oldest record was staged."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pressure:
-    """How near a branch is to its thresholds."""
+    """Staged changes of a branch in relation to its thresholds."""
 
     value: float
-    """The largest part of a threshold that is reached: 1 and more is too much."""
+    """Largest ratio of a number to its threshold. 1 or more is over pressure."""
     over: bool
     reasons: tuple[str, ...]
-    """What brings it over, the worst first; empty where nothing does."""
+    """Exceeded thresholds, the largest ratio first."""
 
 
 def pressure(load: Load, thresholds: Thresholds, *, was_over: bool = False) -> Pressure:
-    """Compare a load with thresholds.
+    """Compare staged changes with thresholds.
 
     Args:
-        was_over: The branch was over its thresholds when it was last looked at.
+        load: The staged changes.
+        thresholds: The thresholds of the branch.
+        was_over: True if the branch was over pressure at the last check.
     """
     age = load.age if load.staged >= FEW else timedelta(0)
     parts = [

@@ -1,17 +1,16 @@
-"""Pages of sealed tokens, kept decoded in memory: who lists behind many tombstones reads them once.
+"""Cache of decoded pages of sealed tokens, so that listings behind many tombstones read them once.
 
-A page is what one read of the store gave from a key on, under the token and the interval that was asked for, with the
-key at which the next page begins. Pages are kept one by one, each when its read is complete, so a scan that ends early
-leaves a whole number of them, and nothing that only looks like the end: that is a page too, kept when the store said
-so.
+A page is the result of one read of the store: the records from a key on, for a token and an interval, with the key at
+which the next page begins. Each page is cached when its read is complete, so a scan that ends early caches whole pages
+only. A page that ends the token is cached as such only if the store said so.
 
-Why a page may be used again. A token is read here only for a record that lists it below its first layer, thus after
-the swap that sealed it, and the record was read before this read began. A write into the token is acknowledged only
-if its closing re-read, which comes after the write, finds the token still open: that was before the seal. So every
-page holds every acknowledged write. What a page may miss is a write that landed later, by a writer with an old record:
-it has not been acknowledged, is done again in the open token, and may be seen or not until then. What a page may hold
-too little of is a token that is being dropped: it has left its record for good, no record lists it again, and an answer
-that used the page fails its closing re-read. The open token is never kept: it was read before it was sealed.
+A cached page may be used again for the following reason. This module reads a token only if a branch record lists it as
+sealed, and the record was read before the read of the page began. A write to the token is acknowledged only if its
+closing re-read, after the write, finds that the token is still the staging token, which was before the seal. So every
+page contains every acknowledged write. A page may miss a write that arrived later, from a process with an old record.
+That write has not been acknowledged; it is repeated in the staging token and may or may not be visible until then. A
+page may also miss records of a token that is being dropped. Such a token has left its record for good, and an answer
+that used the page fails its closing re-read. The staging token is never cached.
 """
 
 from __future__ import annotations
@@ -29,12 +28,12 @@ from graveler_core.staging import area
 from graveler_core.staging.segment_layer import Cache
 
 _PAGE_BYTES = 1_000
-"""What a page takes in memory besides its records."""
+"""Memory used by a page in addition to its records, in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Page:
-    """Records in a row, and the key from which on there may be more; None: there are none."""
+    """Consecutive records, and the key from which on there may be more (`None`: there are no more)."""
 
     records: pa.Table
     following: bytes | None
@@ -42,7 +41,7 @@ class _Page:
 
 @dataclass(frozen=True, slots=True)
 class SealedPages:
-    """Tokens that a record lists as sealed, and where their pages are kept."""
+    """Sealed tokens of a branch record, and the cache of their pages."""
 
     kv: Store
     cache: Cache
@@ -50,7 +49,7 @@ class SealedPages:
     def scan(
         self, token: StagingToken, *, start: bytes = b"", end: bytes | None = None, few: int | None = None
     ) -> Iterator[pa.Table]:
-        """`area.scan`, from memory as far as pages were read before."""
+        """Yield records as `area.scan` does, from the cache where possible."""
         at: bytes | None = start
         while at is not None:
             held: _Page | None = self.cache.get((token, at, end))

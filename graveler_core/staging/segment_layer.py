@@ -1,13 +1,13 @@
-"""A segment layer: a large bulk write as sorted immutable files, swapped in at once.
+"""Segment layers: large bulk writes as sorted immutable files that become visible at once.
 
-The pieces lie under the layer's id, never at a content address, and a manifest blob lists them. Whoever writes a piece
-uses a name of its own, so attempts never meet; what the manifest does not list is garbage that goes with the layer.
+The segments are stored below the id of the layer, never at a content address, and a manifest lists them. Each writer
+chooses its own names, so attempts never collide. Files that the manifest does not list are deleted with the layer.
 
-    _graveler/staging/<layer id>/<piece>       segments in RECORD_SCHEMA; the name is the writer's to choose
+    _graveler/staging/<layer id>/<segment>     records in RECORD_SCHEMA; the writer chooses the name
     _graveler/staging/<layer id>/manifest      Manifest
 
-One machine writes a layer by `write`. Many write pieces, each of its own keys, by `portions` and `write_piece`, and one
-lists them by `write_manifest`: the format, and where pieces end, are the same.
+One machine writes a layer with `write`. On several machines, each writes segments of its own keys, and one writes the
+manifest. The format and the sizes of segments are the same.
 """
 
 from __future__ import annotations
@@ -30,15 +30,17 @@ from graveler_core.segments.sorted_keys import KEY, between
 
 PIECE_ROWS = 131_072
 PIECE_BYTES = 64 << 20
-"""A piece ends before it would hold more, as Arrow has it; it is read whole. Records without content are some 200."""
+"""Maximum size of a segment in memory, in bytes. A segment is read as a whole. A record without content has about 200
+bytes.
+"""
 _LINE_BYTES = 400
-"""What a decoded line of a manifest takes in memory besides its keys."""
+"""Memory used by a decoded row of a manifest in addition to its keys, in bytes."""
 Mapper: TypeAlias = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
-"""`map`, or an executor's `map`."""
+"""`map`, or the `map` of an executor."""
 
 
 class Cache(Protocol):
-    """Keeps what was read of layers, by address: files of layers never change, and no address is used again."""
+    """Cache of layer files by address. These files never change, and addresses are never reused."""
 
     def get(self, id: Hashable) -> Any | None: ...
 
@@ -46,7 +48,7 @@ class Cache(Protocol):
 
 
 class Piece(Record):
-    """One sorted segment of a layer; pieces do not overlap."""
+    """Sorted segment of a layer. Segments do not overlap."""
 
     name: str
     min_key: bytes
@@ -55,7 +57,7 @@ class Piece(Record):
 
 
 class Manifest(Record):
-    """All pieces of a layer, in key order."""
+    """Segments of a layer, in key order."""
 
     pieces: tuple[Piece, ...]
 
@@ -64,7 +66,10 @@ def write(blobs: Blobs, layer: LayerId, records: pa.Table, mapper: Mapper = map)
     """Write a sorted table in `RECORD_SCHEMA` as a layer that no record lists yet.
 
     Args:
-        mapper: `map`, or the `map` of an executor of threads: pieces are written side by side.
+        blobs: Object store.
+        layer: Id of the layer.
+        records: The table.
+        mapper: `map`, or the `map` of an executor of threads, which writes segments concurrently.
     """
 
     def written(numbered: tuple[int, pa.Table]) -> Piece:
@@ -75,7 +80,9 @@ def write(blobs: Blobs, layer: LayerId, records: pa.Table, mapper: Mapper = map)
 
 
 def portions(tables: Iterable[pa.Table | pa.RecordBatch]) -> Iterator[pa.Table]:
-    """Rows, table after table, in portions that make a piece each. Memory: a portion, and the tables it is part of."""
+    """Divide rows into tables of the size of one segment. Only one such table, and the tables it is taken from, are in
+    memory.
+    """
     held: list[pa.RecordBatch] = []
     rows = size = 0
     for batch in (batch for table in tables for batch in _small(table)):
@@ -89,22 +96,22 @@ def portions(tables: Iterable[pa.Table | pa.RecordBatch]) -> Iterator[pa.Table]:
 
 
 def write_piece(blobs: Blobs, layer: LayerId, name: str, records: pa.Table) -> Piece:
-    """Write a sorted table in `RECORD_SCHEMA`, not empty, as a piece, under a name that no other writer uses."""
+    """Write a sorted, non-empty table in `RECORD_SCHEMA` as a segment. No other writer may use the name."""
     blobs.create(address(layer, name), encode_segment(records))
     return Piece(name=name, min_key=records[KEY][0].as_py(), max_key=records[KEY][-1].as_py(), count=records.num_rows)
 
 
 def write_manifest(blobs: Blobs, layer: LayerId, pieces: Iterable[Piece]) -> None:
-    """List the pieces of a layer, which are all written and in key order. From now on it can be read."""
+    """Write the manifest of a layer after all its segments. From then on the layer can be read."""
     blobs.create(address(layer, "manifest"), encode(Manifest(pieces=tuple(pieces))))
 
 
 def scan(
     blobs: Blobs, layer: LayerId, *, start: bytes = b"", end: bytes | None = None, cache: Cache | None = None
 ) -> tuple[bytes, Iterator[pa.Table]]:
-    """A key before which the layer holds nothing, and its records from `start` to before `end`, a piece at a time.
+    """Return a lower bound of the keys of a layer, and its records from `start` up to, but not including, `end`.
 
-    Reads the manifest at once, and each piece when it is asked for.
+    The manifest is read at once, each segment when it is needed.
     """
     pieces = manifest(blobs, layer, cache).pieces
     wanted = [piece for piece in pieces if piece.max_key >= start and (end is None or piece.min_key < end)]
@@ -113,7 +120,7 @@ def scan(
 
 
 def lookup(blobs: Blobs, layer: LayerId, key: bytes, cache: Cache | None = None) -> pa.Table | None:
-    """The layer's record of a key as a table of one row, or None."""
+    """Return the record of a key as a table with one row, or `None`."""
     for piece in manifest(blobs, layer, cache).pieces:
         if piece.min_key <= key <= piece.max_key:
             row = between(read_piece(blobs, layer, piece, cache), key, key + b"\0")
@@ -122,7 +129,7 @@ def lookup(blobs: Blobs, layer: LayerId, key: bytes, cache: Cache | None = None)
 
 
 def drop(blobs: Blobs, layer: LayerId) -> int:
-    """Delete a layer that has left its branch's record; gives the number of blobs removed."""
+    """Delete a layer that has left its branch record. Return the number of deleted files."""
     found = [blob.address for blob in blobs.list(prefix=address(layer, ""))]
     for where in found:
         blobs.delete(where)
@@ -130,12 +137,16 @@ def drop(blobs: Blobs, layer: LayerId) -> int:
 
 
 def address(layer: LayerId, name: str) -> str:
-    """Where a file of a layer is kept below the storage namespace."""
+    """Return the address of a file of a layer, relative to the storage namespace."""
     return f"_graveler/staging/{layer}/{name}"
 
 
 def manifest(blobs: Blobs, layer: LayerId, cache: Cache | None = None) -> Manifest:
-    """All pieces of a layer. Raises `CorruptData`: it is missing (`CorruptLayer`) or damaged."""
+    """Read the manifest of a layer.
+
+    Raises:
+        CorruptData: The manifest is missing (`CorruptLayer`) or damaged.
+    """
     where = address(layer, "manifest")
     held: Manifest | None = None if cache is None else cache.get(where)
     if held is not None:
@@ -148,21 +159,25 @@ def manifest(blobs: Blobs, layer: LayerId, cache: Cache | None = None) -> Manife
 
 
 def read_piece(blobs: Blobs, layer: LayerId, piece: Piece, cache: Cache | None = None) -> pa.Table:
-    """The records of a piece. Raises `CorruptData`: it is missing (`CorruptLayer`) or damaged."""
+    """Read the records of a segment.
+
+    Raises:
+        CorruptData: The segment is missing (`CorruptLayer`) or damaged.
+    """
     where = address(layer, piece.name)
     held = None if cache is None else cache.get(where)
     if held is not None:
         return held
     table = decode_segment(_read(blobs, layer, piece.name), RECORD_SCHEMA, where)
     if table.num_rows != piece.count:
-        raise CorruptData(f"{where}: has {table.num_rows} records, the manifest says {piece.count}", name=where)
+        raise CorruptData(f"{where}: has {table.num_rows} records, but the manifest says {piece.count}", name=where)
     if cache is not None:
         cache.put(where, table, table.nbytes)
     return table
 
 
 def _small(table: pa.Table | pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """Batches of rows that many make a portion of."""
+    """Yield batches that are much smaller than a segment."""
     mean = max(1, table.nbytes // max(1, table.num_rows))
     return slices(table, rows=max(1, min(SLICE_ROWS, PIECE_ROWS, PIECE_BYTES // mean)))
 
@@ -172,5 +187,6 @@ def _read(blobs: Blobs, layer: LayerId, name: str) -> bytes:
     try:
         return blobs.read(where)
     except NotFound as e:
-        # Right after the layer was retired this is only a stale record: the flow reads the record again and decides.
+        # A layer that was just retired raises this error too, if the branch record was stale. The flow reads the record
+        # again.
         raise CorruptData(f"layer {layer}: {where} is missing", kind=Kind.CorruptLayer, layer=layer) from e

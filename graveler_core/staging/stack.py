@@ -1,7 +1,7 @@
-"""The layers of a branch, newest first, as one thing to look up and to scan.
+"""The layers of a branch, newest first, as one object for lookups and scans.
 
-What a layer says of a key counts only if no newer layer says something, and no newer removal or restoration covers it.
-Where no layer says anything, `prefixes` names the source that decides.
+A record of a layer counts only if no newer layer has a record of the key, and no newer removal or restoration covers
+it. If no layer has a record, `prefixes` names the source that decides.
 """
 
 from __future__ import annotations
@@ -23,49 +23,51 @@ from graveler_core.records import layout as keys
 from graveler_core.segments.sorted_keys import between
 from graveler_core.segments.streams import merge
 from graveler_core.staging import area, segment_layer
-from graveler_core.staging.prefixes import Source, covers, hidden, source_of
+from graveler_core.staging.prefixes import LookupSource, covers, hidden, source_of
 from graveler_core.staging.sealed_pages import SealedPages
 
 KEYS_AT_ONCE = 10_000
-"""What a lookup asks a store for in one round trip at most."""
+"""Maximum number of keys that a lookup requests in one round trip."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stack:
-    """Layers newest first, and where they are kept."""
+    """Layers, newest first, and the stores that contain them."""
 
     kv: Store
     blobs: Blobs
     layers: tuple[Layer, ...]
     cache: segment_layer.Cache | None = None
-    """For the files of segment layers, which never change, and for sealed tokens, whose acknowledged records do not."""
+    """Cache for the files of segment layers, which never change, and for sealed tokens, whose acknowledged records
+    never change.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Staged:
-    """A visible staged record: an entry, or None for a tombstone."""
+    """Visible staged record: an entry, or `None` for a tombstone."""
 
     entry: Entry | None
 
 
 def layers_of(branch: Branch) -> tuple[Layer, ...]:
-    """All layers of a branch, the staging token first."""
+    """Return all layers of a branch, the staging token first."""
     return (SealedToken(token=branch.staging_token), *branch.sealed_tokens)
 
 
-def lookup(stack: Stack, path: str) -> Staged | Source:
-    """What is staged for a path, or the source that decides where nothing is. One round trip for all tokens."""
+def lookup(stack: Stack, path: str) -> Staged | LookupSource:
+    """Return the staged record of a path, or the source that decides. One round trip for all tokens."""
     return lookup_many(stack, [path])[0]
 
 
-def lookup_many(stack: Stack, paths: Sequence[str]) -> list[Staged | Source]:
-    """`lookup` for several paths, in their order. One round trip for all tokens and paths where the store can.
+def lookup_many(stack: Stack, paths: Sequence[str]) -> list[Staged | LookupSource]:
+    """Look up several paths, in their order. One round trip for all tokens and paths, if the store supports it.
 
-    More than `KEYS_AT_ONCE` of both together take several.
+    More than `KEYS_AT_ONCE` combinations of token and path take several round trips.
     """
     tokens = [layer.token for layer in stack.layers if isinstance(layer, SealedToken)]
     at_once = max(1, KEYS_AT_ONCE // max(1, len(tokens)))
-    found: list[Staged | Source] = []
+    found: list[Staged | LookupSource] = []
     for first in range(0, len(paths), at_once):
         part = paths[first : first + at_once]
         stored = get_many(stack.kv, [(keys.staging(t), keys.staged(path.encode())) for path in part for t in tokens])
@@ -75,8 +77,8 @@ def lookup_many(stack: Stack, paths: Sequence[str]) -> list[Staged | Source]:
     return found
 
 
-def _decide(stack: Stack, path: str, records: Mapping[str, Stored | None]) -> Staged | Source:
-    """The newest word on a path, given what the tokens hold of it."""
+def _decide(stack: Stack, path: str, records: Mapping[str, Stored | None]) -> Staged | LookupSource:
+    """Return the newest record of a path, given the records in the tokens."""
     key = path.encode()
     for layer in stack.layers:
         if isinstance(layer, SealedToken):
@@ -89,16 +91,21 @@ def _decide(stack: Stack, path: str, records: Mapping[str, Stored | None]) -> St
                 return Staged(None if row[TOMBSTONE][0].as_py() else entry_from_row(row, 0))
         elif covers(layer, key):
             return source_of(layer)
-    return Source.BASE
+    return LookupSource.BASE
 
 
 def scan(stack: Stack, *, start: bytes = b"", end: bytes | None = None, few: int | None = None) -> Iterator[pa.Table]:
-    """The visible staged records from `start` to before `end`: sorted, each key once, tombstones among them.
+    """Yield the visible staged records from `start` up to, but not including, `end`: sorted, each key once, with
+    tombstones.
 
-    Memory: a page of each token, and of each segment layer whose keys begin before and end after what is decided.
+    In memory are one page of each token, and one segment of each layer whose key range contains the current
+    position.
 
     Args:
-        few: How many are likely to be enough; see `area.scan`.
+        stack: The layers.
+        start: First key.
+        end: Key after the last one; `None` for no end.
+        few: Number of records that is probably enough; see `area.scan`.
     """
     streams, begins = [], []
     for depth, layer in enumerate(stack.layers):
@@ -110,9 +117,10 @@ def scan(stack: Stack, *, start: bytes = b"", end: bytes | None = None, few: int
 
 
 def few_rows(stack: Stack, most: int) -> list[tuple[bytes, bytes]] | None:
-    """All that the layers say, where they are tokens alone and hold few records: sorted, each key once.
+    """Return all visible records, sorted, if all layers are tokens with few records.
 
-    None where they hold more than `most`, or one of them is of another kind.
+    Returns:
+        Keys and encoded records, or `None` if there are more than `most` or a layer is not a token.
     """
     tokens = [layer.token for layer in stack.layers if isinstance(layer, SealedToken)]
     if len(tokens) < len(stack.layers):
@@ -127,19 +135,19 @@ def few_rows(stack: Stack, most: int) -> list[tuple[bytes, bytes]] | None:
 
 
 def is_dirty(stack: Stack) -> bool:
-    """Whether any layer holds a record or covers a prefix: a matter of records, not of effect."""
+    """Return true if a layer has any record or covers a prefix, even if it has no effect."""
     return any(has_records(stack, layer) for layer in stack.layers)
 
 
 def has_records(stack: Stack, layer: Layer) -> bool:
-    """Whether a layer says anything at all."""
+    """Return true if a layer has a record or covers a prefix."""
     if isinstance(layer, SealedToken):
         return not area.is_empty(stack.kv, layer.token)
     return isinstance(layer, PrefixRemoval | PrefixRestoration) or layer.count > 0
 
 
 def drop(stack: Stack) -> None:
-    """Empty layers that have left the branch's record."""
+    """Delete the content of layers that have left the branch record."""
     for layer in stack.layers:
         if isinstance(layer, SealedToken):
             area.drop(stack.kv, layer.token)
@@ -150,10 +158,10 @@ def drop(stack: Stack) -> None:
 def _pages(
     stack: Stack, layer: SealedToken | SegmentLayer, start: bytes, end: bytes | None, few: int | None
 ) -> tuple[bytes, Iterator[pa.Table]]:
-    """A key before which a layer has no record from `start` on, and its records, hidden ones among them."""
+    """Return a lower bound of a layer's keys from `start` on, and its records, including hidden ones."""
     if isinstance(layer, SegmentLayer):
         return segment_layer.scan(stack.blobs, layer.id, start=start, end=end, cache=stack.cache)
-    if stack.cache is None or layer is stack.layers[0]:  # the newest layer may be the open token, which changes
+    if stack.cache is None or layer is stack.layers[0]:  # the newest layer may be the staging token, which changes
         return start, area.scan(stack.kv, layer.token, start=start, end=end, few=few)
     return start, SealedPages(stack.kv, stack.cache).scan(layer.token, start=start, end=end, few=few)
 

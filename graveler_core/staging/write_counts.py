@@ -1,8 +1,9 @@
-"""What this process has written to the staging tokens of branches, counted in memory and handed out now and then.
+"""Counters of this process's writes to staging tokens, in memory, written to the store from time to time.
 
-Nobody reads the counters to decide what is staged, so they may be late: a process that is killed takes with it what it
-had not handed out, fewer than `every` records of a token, or those of the last `seconds` and a few more; so does a
-token that a commit or a bulk write ends. A process that ends keeps back next to nothing: a 32nd of that.
+No decision about content depends on the counters, so they may be late. A process that is killed loses the counts that
+it has not written: fewer than `every` records of a token, or those of the last `seconds` and a few more. The last
+counts of a token may also be lost when a commit or a bulk write seals it. At its normal end, a process writes all but
+very small counts.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ from graveler_core.model.entities import Repository
 from graveler_core.model.ids import BranchId
 
 LOOK = 128
-"""After so many writes to a token somebody looks at the clock."""
+"""Number of writes to a token after which the clock is checked."""
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """A layer of a branch."""
+class BranchLayer:
+    """Layer of a branch."""
 
     repository: Repository
     branch: BranchId
@@ -35,68 +36,71 @@ class Place:
 
 @dataclass(slots=True)
 class _Count:
-    place: Place
+    place: BranchLayer
     since: float
     writes: int = 0
     tombstones: int = 0
     handed_out: int = 0
     due: int = 0
-    """At so many writes there may be something to do; 0 while nothing waits."""
+    """Number of writes at which the next check is due; 0 if nothing is waiting."""
     waiting_since: float = math.inf
-    """When the first write was counted that was not handed out."""
+    """Time of the first write that has not been written to the store."""
 
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """What is to be written down of a layer: all that this process wrote to it."""
+    """Counts of a layer that are to be stored: all writes of this process to the layer."""
 
-    place: Place
+    place: BranchLayer
     since: float
-    """When the first of it was written."""
+    """Time of the first write."""
     writes: int
     tombstones: int
 
 
 class WriteCounts:
-    """Counts by branch, of the token that is written to now. Safe for several threads."""
+    """Counters by branch, for its current token. Safe to use from several threads."""
 
     def __init__(
         self, every: int = 1_024, seconds: float = 30.0, branches: int = 4_096, names: Callable[[], str] | None = None
     ) -> None:
-        """Hand out a token's counts after `every` writes, or `seconds` after the first of them.
+        """Store the counts of a token after `every` writes, or `seconds` after the first of them.
 
         Args:
-            branches: As many are counted at a time.
-            names: Gives the name that a process counts under; never the same twice.
+            every: Number of writes.
+            seconds: Number of seconds.
+            branches: Maximum number of branches that are counted at a time.
+            names: Returns the unique name under which a process counts.
         """
         self.every = every
         self._seconds = seconds
         self._most = branches
         self._names = RandomIds().fresh if names is None else names
         self.begin()
-        # A child counts under a name of its own, and not what its parent wrote.
+        # A forked child counts under its own name, and not its parent's writes.
         os.register_at_fork(after_in_child=partial(_begin_anew, ref(self)))
 
     @property
     def worth(self) -> int:
-        """From so many records on, a layer that is written at once is worth a record of its own; four at least."""
+        """Number of records from which on a bulk layer gets its own counter record; at least four."""
         return max(4, self.every // 4)
 
     def begin(self) -> None:
-        """Count from nothing, under a new name."""
+        """Reset all counters and choose a new name."""
         self.writer = self._names()
-        """The name that this process counts under."""
+        """Name under which this process counts."""
         self._lock = threading.Lock()
         self._tokens: OrderedDict[str, _Count] = OrderedDict()
         self._current: dict[tuple[str, str], str] = {}
-        """The token of each branch, by repository's uid and branch."""
+        """Current token of each branch, by uid of the repository and name of the branch."""
         self._look = math.inf
-        """When to look for what waits too long."""
+        """Time of the next check for counts that have waited too long."""
 
     def counted(self, layer: str, writes: int, tombstones: int) -> bool:
-        """Count writes where nothing comes of it; False where `add` is to count them.
+        """Count writes if nothing is due. Return false if the caller must use `add`.
 
-        Every write pays for this: no look at the clock, and no lock. A thread that comes in between may cost a count.
+        Every write calls this method, so it uses neither the clock nor a lock. A concurrent thread may cause a lost
+        count.
         """
         count = self._tokens.get(layer)
         if count is None or count.writes + writes >= count.due:
@@ -105,10 +109,13 @@ class WriteCounts:
         count.tombstones += tombstones
         return True
 
-    def add(self, place: Place, writes: int, tombstones: int, at: float) -> list[Due]:
-        """Count writes, tombstones among them, and take what is due.
+    def add(self, place: BranchLayer, writes: int, tombstones: int, at: float) -> list[Due]:
+        """Count writes, including tombstones, and return the counts that are due.
 
         Args:
+            place: The layer.
+            writes: Number of writes, tombstones included.
+            tombstones: Number of tombstones.
             at: Seconds since 1970.
         """
         with self._lock:
@@ -128,7 +135,7 @@ class WriteCounts:
             return due
 
     def ended(self, repository: Repository, branch: BranchId, layers: set[str]) -> int:
-        """Forget a token that has left its branch; gives how many writes to it were counted here."""
+        """Remove the counter of a token that has left its branch. Return the number of writes that were counted."""
         with self._lock:
             token = self._current.get((repository.uid, branch))
             if token not in layers:
@@ -137,12 +144,14 @@ class WriteCounts:
             return self._tokens.pop(token).writes
 
     def rest(self, least: int = 1) -> list[Due]:
-        """Take all that was not handed out yet; of each token, if it is at least so much."""
+        """Return all counts that have not been stored, of tokens with at least `least` such writes."""
         with self._lock:
             return [_hand_out(c) for c in self._tokens.values() if c.writes - c.handed_out >= max(1, least)]
 
-    def _of(self, place: Place, at: float, due: list[Due]) -> _Count:
-        """The count of a token; the one that the branch had before is forgotten, and of too many the eldest."""
+    def _of(self, place: BranchLayer, at: float, due: list[Due]) -> _Count:
+        """Return the counter of a token. The branch's previous counter is removed; if there are too many, the oldest is
+        too.
+        """
         count = self._tokens.get(place.layer)
         if count is None:
             branch = (place.repository.uid, place.branch)

@@ -1,4 +1,4 @@
-"""Work that nobody waits for: the dropping of large layers that have left their branch's record."""
+"""Background work that no caller waits for, such as dropping large layers that have left a branch record."""
 
 from __future__ import annotations
 
@@ -8,33 +8,31 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
 
-from graveler_core.telemetry import Said, traced
+from graveler_core.telemetry import FlowTarget, traced
 
 
 class Background(Protocol):
-    """Does later what a flow leaves behind. Nothing may depend on it: a crash leaves it to the cleaner."""
+    """Executes work later. Nothing may depend on the result: after a crash, the cleaner does the work."""
 
     def start(self, work: Callable[[], object]) -> None:
-        """Have this done at some time; its errors reach nobody but the log."""
-        ...
+        """Schedule work. Its errors are only logged."""
 
     def close(self) -> None:
-        """Wait until all of it is done."""
-        ...
+        """Wait until all scheduled work is done."""
 
 
 class AtOnce:
-    """Does it before `start` returns, for tests and for the simulator; errors reach the caller."""
+    """Executes work before `start` returns, and raises its errors. Used by tests and the simulator."""
 
     def start(self, work: Callable[[], object]) -> None:
         work()
 
     def close(self) -> None:
-        """Nothing is left to do."""
+        """Do nothing, because no work is pending."""
 
 
 class Aside:
-    """A thread, begun at the first use; one piece of work after another."""
+    """Executes work on one thread, in order. The thread starts with the first work."""
 
     def __init__(self) -> None:
         self._pool: ThreadPoolExecutor | None = None
@@ -43,7 +41,7 @@ class Aside:
 
     def start(self, work: Callable[[], object]) -> None:
         with self._lock:
-            if self._pool is None or self._process != os.getpid():  # no thread lives on in a forked child
+            if self._pool is None or self._process != os.getpid():  # a forked child has no threads
                 self._pool = ThreadPoolExecutor(1, thread_name_prefix="graveler-background")
                 self._process = os.getpid()
             self._pool.submit(traced("background", _nowhere, changes=False)(work))
@@ -55,5 +53,5 @@ class Aside:
             pool.shutdown()
 
 
-def _nowhere() -> Said:
+def _nowhere() -> FlowTarget:
     return ("", "")

@@ -1,8 +1,8 @@
-"""Many machines that work on planned key intervals: the port. Spark stands behind it in `jobs`.
+"""The port for clusters: many machines that work on planned key ranges. `graveler.spark` implements it.
 
-Work is a function of its item and of what the stores hold. It may run more than once for one item (retries,
-speculation), in any order and side by side: so it writes blobs alone, content-addressed or under a name of the attempt,
-and only the result that is handed back counts. No compare-and-swap is ever made in a worker.
+A task is a function of its item and of the stored data. It may run several times for one item (retries,
+speculation), in any order and concurrently. It therefore writes only blobs, either content-addressed or with a name
+of the attempt, and only the result that is returned counts. Workers never make a compare-and-swap.
 """
 
 from __future__ import annotations
@@ -20,25 +20,29 @@ U = TypeVar("U")
 
 
 class Cluster(Protocol):
-    """Many machines that work on planned key intervals."""
+    """A cluster of machines that work on planned key ranges."""
 
-    def pieces(self, rows: int) -> int:
-        """Into how many parts work on about so many rows is to be cut; 1: it is not worth it, do it here."""
-        ...
+    def tasks(self, rows: int) -> int:
+        """Return the number of tasks for work on about this number of rows. 1 means that the caller should do the work
+        itself.
+        """
 
     def map(self, work: Callable[[Stores, T], U], items: Sequence[T]) -> Iterator[U]:
-        """Results in the order of the items, lazily, each held only once.
+        """Yield the results of a function for each item, in the order of the items, lazily. Only one result is held at
+        a time.
 
         Args:
-            work: A picklable function of a module, or a `functools.partial` of one over picklable frozen values. It is
-                called in a worker, with stores that the worker opened itself. People are told its name, in words, as
-                what is being done.
+            work: A picklable function of a module, or a `functools.partial` of one with picklable frozen values. It
+            is called in a worker, with stores that the worker opened itself. Its name is shown to users as the
+            description of the work.
             items: Picklable frozen values.
+
+        Yields:
+            One result for each item.
 
         Raises:
             GravelerError: the first error of a worker, with its class, kind, message and details.
         """
-        ...
 
     def sort(
         self,
@@ -47,36 +51,45 @@ class Cluster(Protocol):
         cuts: Sequence[bytes],
         work: Callable[[Stores, int, Iterator[pa.Table]], U],
     ) -> Iterator[U]:
-        """Results of pieces of what the items hold, sorted by key: in order of the pieces, lazily, each held once.
+        """Sort the rows of the items by key, and yield the results of a function for each partition, in order, lazily.
+        Only one result is held at a time.
 
         Args:
-            read: Gives the rows of an item, as tables in `blobs.port.LISTED`, in any order. Sent as `map` sends work.
+            read: Function that returns the rows of an item, as tables in `blobs.port.LISTED`, in any order.
+            Requirements as for `work` of `map`.
             items: As for `map`.
-            cuts: Rising keys: a piece holds the keys behind one and up to the next. So there is a piece more than cuts.
-            work: Is given the piece's number, from 0 on, and its rows in order of their keys, equal keys side by side.
-                Sent likewise.
+            cuts: Ascending split points: a partition contains the keys after one split point up to and including the
+            next. There is one partition more than split points.
+            work: Function that receives the number of the partition, from 0, and its rows in order of their keys.
+            Requirements as for `work` of `map`.
+
+        Yields:
+            One result for each partition.
 
         Raises:
-            GravelerError: as `map`.
+            GravelerError: as for `map`.
         """
-        ...
 
 
 class SortedRows(Protocol):
-    """Rows that lie on many machines, as tables with `key` and other columns of an entry, in parts.
+    """Rows on many machines, as partitions of tables with `key` and other columns of an entry.
 
-    The keys of a part are in byte order, and before all keys of the next part; so rows of one key are in one part.
+    The keys of a partition are in byte order, and before all keys of the next partition. Rows with the same key are
+    in the same partition.
     """
 
     def map(self, cluster: Cluster | None, work: Callable[[Stores, Iterator[pa.RecordBatch]], U]) -> Iterator[U]:
-        """What comes of each part, in their order, each held only once; perhaps not of parts without rows.
+        """Yield the results of a function for each partition, in order. Only one result is held at a time. Partitions
+        without rows may be left out.
 
         Args:
-            cluster: The machines.
-            work: As for `Cluster.map`; it is called with the batches of a part.
+            cluster: The cluster that holds the rows.
+            work: As for `Cluster.map`; it is called with the batches of a partition.
+
+        Yields:
+            One result for each partition.
 
         Raises:
-            InvalidInput: the rows do not lie on such machines.
+            InvalidInput: the rows are not on such a cluster.
             GravelerError: the first error of a worker, with its class, kind, message and details.
         """
-        ...

@@ -1,4 +1,4 @@
-"""Where planned key intervals are worked on: threads here, Spark in `jobs`."""
+"""Port for executing planned work in parallel on this machine."""
 
 from __future__ import annotations
 
@@ -17,21 +17,19 @@ class Executor(Protocol):
     """Maps a pure function over planned work."""
 
     def map(self, work: Callable[[T], U], items: Iterable[T]) -> Iterator[U]:
-        """Results in the order of the items; the first error is raised."""
-        ...
+        """Yield results in the order of the items. The first error is raised."""
 
     def ahead(self, items: Iterable[T]) -> Iterator[T]:
-        """The same items, the next few of which may be made while the caller works on one."""
-        ...
+        """Yield the same items, computing the next few while the caller works on one."""
 
 
 _AHEAD: Final = 2
-"""Items made ahead: enough that neither side waits for one that took longer."""
+"""Number of items computed ahead, so that neither side waits for one slow item."""
 _END: Final = object()
 
 
 class Threads:
-    """An executor of a few threads, begun at the first use."""
+    """Executor with a few threads, which start with the first use."""
 
     def __init__(self, workers: int = 2) -> None:
         self._workers = workers
@@ -44,14 +42,14 @@ class Threads:
         if len(work_items) < 2:
             return map(work, work_items)
         with self._lock:
-            if self._pool is None or self._process != os.getpid():  # no thread lives on in a forked child
+            if self._pool is None or self._process != os.getpid():  # a forked child has no threads
                 self._pool = ThreadPoolExecutor(self._workers, thread_name_prefix="graveler")
                 self._process = os.getpid()
             return self._pool.map(work, work_items)
 
     def ahead(self, items: Iterable[T]) -> Iterator[T]:
         iterator = iter(items)
-        # Few items are no work for a thread: it begins with the third.
+        # Starting a thread does not pay for few items. It starts with the third item.
         for _ in range(2):
             following = next(iterator, _END)
             if following is _END:

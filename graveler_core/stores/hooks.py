@@ -1,4 +1,4 @@
-"""What a caller may have asked to be told of, or to decide."""
+"""Callbacks that a caller may configure."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from graveler_core.model.entities import Commit, Tag
 
 TagVerifier = Callable[[Tag, Commit], object]
-"""Told of a tag, its message and signature among it, and of the commit that it names; refuses it by raising."""
+"""Function that receives a tag and its commit, and raises an error to refuse the tag."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hooks:
-    """Called where the flows say so."""
+    """Callbacks of the flows."""
 
     verify_tag: TagVerifier | None = None

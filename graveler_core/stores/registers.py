@@ -1,7 +1,8 @@
-"""The registers of a branch as they were read together, and the copies of them that were read last.
+"""Registers of a branch that were read together, and the cache of such reads.
 
-A copy is used for three minutes. It is never proof of anything, so any age would be right; but who writes where an old
-copy says may fill a staging token that was emptied and forgotten long ago. The cleaner waits for longer than that.
+A cached copy is used for three minutes. A copy never proves anything, so correctness does not depend on its age. But a
+process with an old copy may write into a staging token that was emptied and forgotten long ago. The cleaner therefore
+waits longer than three minutes.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _KEPT_SECONDS = KEPT.total_seconds()
 
 @dataclass(frozen=True, slots=True)
 class Registers:
-    """A repository's and a branch's record as they were read together, the branch's with its predicate."""
+    """Records of a repository and a branch that were read together. The branch record has its predicate."""
 
     repository: Repository
     held: Held[Branch]
@@ -33,10 +34,11 @@ class Registers:
 
 
 class RegisterCache:
-    """The registers read last, by (repository, branch). Never proof of anything: flows end by reading again.
+    """Cache of registers by repository and branch. A copy never proves anything: flows end by reading again.
 
     Args:
-        now: Seconds by a clock that goes on while the machine sleeps.
+        capacity: Maximum number of branches.
+        now: Returns seconds of a clock that continues while the machine sleeps.
     """
 
     def __init__(self, capacity: int = 4_096, now: Callable[[], float] = time.time) -> None:
@@ -52,7 +54,7 @@ class RegisterCache:
 
     @property
     def held(self) -> int:
-        """Branches whose registers are held now."""
+        """Number of branches in the cache."""
         return len(self._held)
 
     def keep(self, repository: str, branch: str, registers: Registers) -> None:

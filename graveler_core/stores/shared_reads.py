@@ -1,8 +1,8 @@
-"""Amortised reads: requests for one record share a read of it, if the read starts after them. Source: seed 003.
+"""Amortised reads: requests for one record share a read that starts after them. Source: seed 003.
 
-For each key there is at most one read in flight and one batch that waits for it to end. A lone request reads at once
-and pays no delay. Joining the read in flight would be wrong: it may have read the record before the request's own
-write, and then the closing re-read proves nothing, and a write is lost.
+For each key there is at most one read in flight and one batch that waits for it to end. A lone request reads at once,
+without delay. A request must not join the read in flight: that read may have read the record before the request's own
+write. The closing re-read would then prove nothing, and the write could be lost.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ T = TypeVar("T")
 
 
 class _AbandonedError(Exception):
-    """The thread that was to read for others was interrupted."""
+    """The thread that was about to read for other threads was interrupted."""
 
 
 @dataclass(slots=True)
 class _Line(Generic[T]):
-    """The read of a key that is in flight, and the one that begins when it ends."""
+    """Read in flight for a key, and the batch that starts when it ends."""
 
     flying: Future[T]
     waiting: Future[T] | None = None
@@ -36,7 +36,9 @@ class SharedReads(Generic[T]):
         self._lock = threading.Lock()
 
     def read(self, repository: str, branch: str, fetch: Callable[[], T]) -> T:
-        """What `fetch` gives, called by this thread or by another one after this call began; errors are shared too."""
+        """Return the result of `fetch`, called by this or another thread after this call began. Errors are shared
+        too.
+        """
         key = (repository, branch)
         before: Future[T] | None = None
         with self._lock:
@@ -55,7 +57,7 @@ class SharedReads(Generic[T]):
         return self._lead(key, mine, before, fetch)
 
     def _lead(self, key: tuple[str, str], mine: Future[T], before: Future[T] | None, fetch: Callable[[], T]) -> T:
-        """Read for all who wait for `mine`, once the read before it has ended."""
+        """Read for all requests that wait for `mine`, after the previous read has ended."""
         try:
             if before is not None:
                 before.exception()
@@ -69,7 +71,7 @@ class SharedReads(Generic[T]):
         return found
 
     def _end(self, key: tuple[str, str], mine: Future[T]) -> None:
-        """Let the next batch begin; nobody joins it any more."""
+        """Close this batch to new requests, and let the next one start."""
         with self._lock:
             line = self._lines[key]
             if line.waiting is mine:

@@ -1,10 +1,11 @@
-"""What use cases work on, as one frozen value."""
+"""Everything that flows work on, as one frozen value."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from graveler_core.blobs.port import BlobStores
@@ -14,16 +15,19 @@ from graveler_core.committed.trees import Trees
 from graveler_core.kv.store import Store
 from graveler_core.model.clock import Clock, IdSource, RandomIds, SystemClock
 from graveler_core.model.entities import Repository
+from graveler_core.model.layers import Layer
 from graveler_core.objects.commits import CommitCache
 from graveler_core.objects.kept_blobs import KeptBlobs
 from graveler_core.objects.objects import Objects
 from graveler_core.objects.sweep_register import SweepRegister
 from graveler_core.segments.boundary import Cutting
+from graveler_core.staging.stack import Stack
 from graveler_core.staging.write_counts import WriteCounts
 from graveler_core.stores.background import AtOnce, Background
 from graveler_core.stores.cluster import Cluster
 from graveler_core.stores.executor import Executor, Threads
 from graveler_core.stores.hooks import Hooks
+from graveler_core.stores.noted_events import NotedEvents
 from graveler_core.stores.registers import RegisterCache, Registers
 from graveler_core.stores.shared_reads import SharedReads
 from graveler_core.stores.turns import Turns
@@ -35,7 +39,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RetryBudget:
-    """Seconds: for one call with all its attempts, and the bounds of one pause between them."""
+    """Time limit of one call with all its attempts, and bounds of one pause between attempts. In seconds."""
 
     total: float = 60.0
     least: float = 0.001
@@ -44,7 +48,7 @@ class RetryBudget:
 
 @dataclass(frozen=True, slots=True)
 class Stores:
-    """Where things are kept, time and chance, workers, and what threads of this process share."""
+    """Storage, clock, source of ids, executor, and the state that threads of this process share."""
 
     kv: Store
     blobs: BlobStores
@@ -52,7 +56,7 @@ class Stores:
     ids: IdSource = field(default_factory=RandomIds)
     executor: Executor = field(default_factory=Threads)
     cluster: Cluster | None = None
-    """Where work goes that outgrows this machine; None: nowhere, threads do all of it."""
+    """Cluster for work that exceeds this machine. `None` means that threads do all work."""
     background: Background = field(default_factory=AtOnce)
     cutting: Cutting = field(default_factory=Cutting)
     sizes: Sizes = field(default_factory=Sizes)
@@ -63,17 +67,20 @@ class Stores:
     turns: Turns = field(default_factory=Turns)
     ranges: TreeCache = field(default_factory=TreeCache)
     uncommitted: TreeCache = field(default_factory=lambda: TreeCache(32 << 20))
-    """What compacted trees change in heads, apart from `ranges`: large differences push out each other alone."""
+    """Cache of the changes in compacted trees. It is separate from `ranges`, so that large differences do not evict
+    other data.
+    """
     folding: Underway = field(default_factory=Underway)
     counts: WriteCounts = field(default_factory=WriteCounts)
+    noted: NotedEvents = field(default_factory=NotedEvents)
     hooks: Hooks = field(default_factory=Hooks)
     principal: Principal | None = None
-    """Who works on these stores, for the façade to ask; None: whoever holds them may do anything."""
+    """Principal that the façade checks permissions for. `None` means that everything is allowed."""
     wall: Callable[[], float] = time.time
-    """Seconds since 1970 by a clock that goes on while the machine sleeps: how old blobs are."""
+    """Clock for the age of blobs: seconds since 1970. It continues while the machine sleeps."""
 
     def trees(self, repo: Repository) -> Trees:
-        """The committed trees of a repository."""
+        """Return the committed trees of a repository."""
         return Trees(
             blobs=KeptBlobs(
                 self.blobs.at(repo.storage_namespace),
@@ -86,10 +93,18 @@ class Stores:
         )
 
     def indexes(self, repo: Repository) -> Indexes:
-        """The layered indexes of a repository."""
+        """Return the layered indexes of a repository."""
         return Indexes(self.trees(repo), Objects(self.kv, repo, self.clock), self.sizes)
 
+    def stack(self, repo: Repository, layers: Sequence[Layer]) -> Stack:
+        """Return layers of a branch with the stores that hold their records."""
+        return Stack(self.kv, self.blobs.at(repo.storage_namespace), tuple(layers))
+
+    def moment(self) -> datetime:
+        """Return the time of the clock `wall`."""
+        return datetime.fromtimestamp(self.wall(), UTC)
+
     def close(self) -> None:
-        """End what runs in the background, and give back connections. Any call afterwards raises `Unavailable`."""
+        """Stop background work, and close connections and files. Later calls raise `Unavailable`."""
         self.background.close()
         self.kv.close()

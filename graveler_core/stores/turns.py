@@ -1,9 +1,10 @@
-"""Turns: in one process, the flows that move a branch's head go one after the other, first come, first served.
+"""Turns: the flows that move the head of a branch run one after the other within a process, first come, first served.
 
-Only for speed and fairness. Who races for one register wastes the others' work, and the quick ones starve the slow (a
-commit of a thousand entries against commits of one). Where the store has turns (`kv.abilities`), processes take them
-too. Elsewhere, and whenever one has waited too long and goes on without its turn, the install rule decides; it would
-always.
+Turns exist only for speed and fairness. Flows that race for one register waste each other's work, and quick flows
+starve slow ones, such as a commit of a thousand entries beside commits of one entry. If the store supports turns
+(`Store.turn`), processes take turns too. If it does not, or if a flow has waited too long, the flow proceeds without
+its turn, and the install rule keeps the result correct.
+
 Source: seed 002, coordinated commit targets.
 """
 
@@ -14,12 +15,13 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 
-from graveler_core.kv.bulk import turn
 from graveler_core.kv.store import Store
 
 
 class Turns:
-    """A queue a key, made when it is needed and gone when it is empty; the first of each queues at the store."""
+    """Queues by key, created when needed and removed when empty. The first flow of each queue also queues at the
+    store.
+    """
 
     def __init__(self, kv: Store | None = None, patience: float = 60.0) -> None:
         self._kv = kv
@@ -29,18 +31,18 @@ class Turns:
 
     @contextmanager
     def turn(self, repository: str, branch: str) -> Iterator[None]:
-        """Wait for the turn on a branch, and keep it inside the `with` statement. Not re-entrant."""
+        """Wait for the turn on a branch and keep it inside the `with` statement. Not re-entrant."""
         key = (repository, branch)
         mine = self._enter(key)
         try:
-            with turn(self._kv, "/".join(key), self._patience) if mine and self._kv else nullcontext():
+            with self._kv.turn("/".join(key), self._patience) if mine and self._kv else nullcontext():
                 yield
         finally:
             if mine:
                 self._pass_on(key)
 
     def _enter(self, key: tuple[str, str]) -> bool:
-        """Whether the turn was taken: at once or after waiting; False where patience ended."""
+        """Wait for the turn. Return false if the wait took too long."""
         with self._lock:
             queue = self._queues.get(key)
             if queue is None:
@@ -58,7 +60,7 @@ class Turns:
         return not self._leave(key, called)
 
     def _leave(self, key: tuple[str, str], called: threading.Event) -> bool:
-        """Step out of the queue; False where the turn has come in the meantime."""
+        """Leave the queue. Return false if the turn has arrived in the meantime."""
         with self._lock:
             if called.is_set():
                 return False

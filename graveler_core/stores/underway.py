@@ -1,4 +1,4 @@
-"""What threads of this process are at work on, so that no two do the same."""
+"""Names of work in progress, so that two threads of a process do not do the same work."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ import threading
 
 
 class Underway:
-    """A set of names of work. Only for speed: processes do not know of each other."""
+    """Set of names of work in progress. It exists only for speed; processes do not know each other's work."""
 
     def __init__(self) -> None:
         self._names: set[str] = set()
         self._lock = threading.Lock()
 
     def begin(self, name: str) -> bool:
-        """Whether nobody is at it: then the caller is, until it calls `end`."""
+        """Mark work as in progress until `end` is called. Return false if another thread is doing it."""
         with self._lock:
             begun = name not in self._names
             self._names.add(name)
             return begun
 
     def end(self, name: str) -> None:
-        """It is done, or given up."""
+        """Mark work as ended."""
         with self._lock:
             self._names.discard(name)

@@ -1,9 +1,9 @@
-"""What flows tell of themselves: events through `logging`, spans through OpenTelemetry's API. Everything may import it.
+"""Telemetry of flows: log events through `logging`, spans through the OpenTelemetry API. Every package may import it.
 
-Silent by default, as a library is: no handler but one that drops, no exporter. Hosts switch both on; the command line
-does so with `--log-level`.
+Telemetry is silent by default: there is no log handler except one that drops everything, and no exporter. Applications
+configure both. The command line has the option `--log-level`.
 """
 
-from graveler_core.telemetry.flows import Flow, Said, changes_history, flow, retried, traced
+from graveler_core.telemetry.flows import Flow, FlowTarget, changes_history, flow, retried, traced
 
-__all__ = ["Flow", "Said", "changes_history", "flow", "retried", "traced"]
+__all__ = ["Flow", "FlowTarget", "changes_history", "flow", "retried", "traced"]

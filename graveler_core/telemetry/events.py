@@ -1,9 +1,9 @@
-"""Structured events, handed to the `logging` of the standard library: where they go is the host's to say.
+"""Structured log events through the standard library's `logging`. The application decides where they go.
 
-The loggers are `graveler.<flow>` (`graveler.create_branch`), below `graveler`, which drops what nobody takes. An event
-is a short text (`commit ok`) with its fields beside it, as attributes of the `LogRecord`; what the host has bound with
-structlog's context variables (a request's id) comes along. structlog is loaded with the first event that somebody
-wants.
+The loggers are `graveler.<flow>` (`graveler.create_branch`) below `graveler`, which drops events without another
+handler. An event has a short text (`commit ok`) and fields, which are attributes of the `LogRecord`. Values that the
+application has bound with structlog's context variables, such as a request id, are added. structlog is imported with
+the first event that is not filtered out.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ NAME = "graveler"
 _loggers: dict[str, logging.Logger] = {}
 _bound: dict[str, Any] = {}
 _TAKEN = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime"}
-"""Attributes that a record has by itself: nothing else may bear their names."""
+"""Attributes that every log record has. Fields must not use these names."""
 
 logging.getLogger(NAME).addHandler(logging.NullHandler())
 
 
 def logger_of(flow: str) -> logging.Logger:
-    """The logger of a flow; kept, as `logging` takes a lock to find one."""
+    """Return the logger of a flow. It is cached, because `logging` takes a lock to find a logger."""
     found = _loggers.get(flow)
     if found is None:
         found = _loggers[flow] = logging.getLogger(f"{NAME}.{flow.replace(' ', '_')}")
@@ -33,10 +33,10 @@ def logger_of(flow: str) -> logging.Logger:
 
 
 def tell(flow: str, level: int, text: str, /, **fields: Any) -> None:
-    """One event of a flow, if its level is wanted. Secrets are taken out of the values.
+    """Log an event of a flow if its level is enabled. Secrets are removed from the values.
 
-    Never an error of its own: a process that has given up its rights since it began may not be able to load structlog
-    any more. Then the event goes out without what the host has bound.
+    This function raises no errors of its own. A process that has dropped its privileges may be unable to import
+    structlog. In that case the event is logged without the fields that the application has bound.
     """
     logger = logger_of(flow)
     if not logger.isEnabledFor(level):
@@ -51,15 +51,22 @@ def tell(flow: str, level: int, text: str, /, **fields: Any) -> None:
 
 @contextmanager
 def context(**fields: Any) -> Iterator[None]:
-    """Bind fields to everything that is logged through structlog inside the `with` statement, the host's too."""
-    from structlog.contextvars import bound_contextvars
+    """Bind fields to all events that are logged through structlog inside the `with` statement, including the
+    application's.
 
+    Does nothing where structlog is not installed.
+    """
+    try:
+        from structlog.contextvars import bound_contextvars
+    except ImportError:
+        yield
+        return
     with bound_contextvars(**fields):
         yield
 
 
 def _structured(flow: str, logger: logging.Logger) -> Any:
-    """The logger with structlog around it: what the host has configured there is the host's own, and not asked."""
+    """Return the logger wrapped by structlog. The structlog configuration of the application is not used."""
     found = _bound.get(flow)
     if found is None:
         import structlog
@@ -74,7 +81,7 @@ def _structured(flow: str, logger: logging.Logger) -> Any:
 
 
 def _fit(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """Fields under names that a `LogRecord` takes, their texts without secrets."""
+    """Return the fields under names that a `LogRecord` allows, without secrets."""
     return {
         f"{name}_" if name in _TAKEN else name: without_secrets(value) if isinstance(value, str) else value
         for name, value in event.items()

@@ -1,10 +1,8 @@
-"""One flow, as logs and spans see it: its name, repository and branch, how often it tried, how long it took, its end.
+"""Telemetry of one flow: name, repository, branch, number of attempts, duration and outcome.
 
-`traced` is what stands around every flow. Where nobody listens it looks twice and calls: no context is bound, no span
-opened, and nothing but a failure or a long wait is told. `flow` is the same for whoever has no single call to make.
-
-What is bound stands for one thread and its asynchronous tasks; work that a flow hands to other threads is not told by
-itself.
+`traced` wraps every flow. If neither logs nor spans are enabled, it does two checks and calls the function; only
+failures and long durations are logged. `flow` is a context manager for code that is not a single call. Its context is
+valid for one thread and its asynchronous tasks. Work that a flow gives to other threads is not reported separately.
 """
 
 from __future__ import annotations
@@ -19,25 +17,25 @@ from typing import Any, ParamSpec, TypeVar
 
 from graveler_core.errors import GravelerError
 from graveler_core.telemetry import events, spans
-from graveler_core.telemetry.outcomes import LONG, OK, Outcome, outcome_of
+from graveler_core.telemetry.outcomes import LONG, OK, FlowOutcome, outcome_of
 
 P = ParamSpec("P")
 T = TypeVar("T")
-Said = tuple[str, str]
-"""The repository and the branch of a flow, as logs and spans say them; empty where it has none."""
+FlowTarget = tuple[str, str]
+"""Repository and branch of a flow in logs and spans; empty if it has none."""
 QUIET = frozenset(
     (
         *("check", "count", "diff", "fsck", "get", "list", "log", "look", "open", "pressure", "read", "reflog"),
         *("put", "remove", "resolve", "show", "stage", "tree", "verify"),
     )
 )
-"""First words of flows that read, or only stage: those that are told at DEBUG."""
+"""First words of flows that only read or stage. They are logged at level DEBUG."""
 OFTEN = 3
-"""From this attempt on a retry is told at INFO."""
+"""Number of the first attempt that is logged at level INFO."""
 
 
 class Flow:
-    """A flow that is under way."""
+    """Flow in progress."""
 
     __slots__ = ("attempts", "branch", "changes", "fields", "name", "repository")
 
@@ -48,29 +46,29 @@ class Flow:
         self.changes = changes
         self.fields = fields
         self.attempts = 1
-        """How often it tried: once, and once for each race that it lost."""
+        """Number of attempts: one, plus one for each lost race."""
 
 
 _present: ContextVar[Flow | None] = ContextVar("graveler_flow", default=None)
 
 
 def changes_history(name: str) -> bool:
-    """Whether a flow of this name does more than read and stage (a commit, a merge, a creation, a collection)."""
+    """Return true if a flow of this name does more than read and stage (a commit, a merge, a creation, a sweep)."""
     return name != "merge base" and name.split(maxsplit=1)[0] not in QUIET
 
 
 def traced(
-    name: str, where: Callable[P, Said], *, changes: bool | None = None
+    name: str, where: Callable[P, FlowTarget], *, changes: bool | None = None
 ) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Make a function a flow: each call of it is told.
+    """Decorate a function so that each call of it is reported as a flow.
 
-    What can be known before is looked up here, once: most calls are told to nobody, and some take a few dozen
-    microseconds.
+    Everything that does not depend on the call is looked up once, when the function is decorated: most calls are not
+    logged, and some take only a few dozen microseconds.
 
     Args:
-        name: Of the flow.
-        where: The repository and the branch of a call, from its arguments; only asked when the call is told.
-        changes: Whether it is told at INFO, rather than at DEBUG; by its name where not given (`changes_history`).
+        name: Name of the flow.
+        where: Returns the repository and the branch of a call from its arguments. Called only if the call is logged.
+        changes: True to log at level INFO, false for DEBUG. Default: by the name (`changes_history`).
     """
     changing = changes_history(name) if changes is None else changes
     level = logging.INFO if changing else logging.DEBUG
@@ -105,12 +103,14 @@ def traced(
 def flow(
     name: str, *, repository: str = "", branch: str = "", changes: bool | None = None, **fields: Any
 ) -> Iterator[Flow]:
-    """Tell of the flow inside the `with` statement: one event at its end, one span around it.
+    """Report the flow inside the `with` statement: one event at its end, and one span around it.
 
     Args:
-        name: As of the façade's operation: `commit`, `create branch`.
-        changes: As of `traced`.
-        fields: What else is to be said: numbers and short texts, never content, paths or secrets.
+        name: Name of the operation: `commit`, `create branch`.
+        repository: Name of the repository, if there is one.
+        branch: Name of the branch, if there is one.
+        changes: As for `traced`.
+        fields: Additional numbers and short texts; never content, paths or secrets.
     """
     under_way = Flow(name, repository, branch, changes_history(name) if changes is None else changes, fields)
     said = {"flow": name, "repository": repository, "branch": branch, **fields}
@@ -132,12 +132,12 @@ def flow(
 
 
 def retried(what: str, attempt: int, pause: float) -> None:
-    """A flow has lost a race, and tries again after a pause.
+    """Report that a flow has lost a race and tries again after a pause.
 
     Args:
-        what: The flow, where none is under way.
-        attempt: Which one this will be, from 2.
-        pause: Seconds.
+        what: Name of the flow, used if no flow is in progress.
+        attempt: Number of the next attempt, from 2.
+        pause: Pause in seconds.
     """
     under_way = _present.get()
     if under_way is not None:
@@ -147,7 +147,7 @@ def retried(what: str, attempt: int, pause: float) -> None:
     events.tell("retry", level, "retry", attempt=attempt, pause=round(pause, 6), **told)
 
 
-def _end(ended: Flow, attempts: int | None, outcome: Outcome, took: float) -> None:
+def _end(ended: Flow, attempts: int | None, outcome: FlowOutcome, took: float) -> None:
     level = outcome.level
     if outcome is OK and (ended.changes or took >= LONG):
         level = logging.INFO
@@ -165,6 +165,6 @@ def _end(ended: Flow, attempts: int | None, outcome: Outcome, took: float) -> No
 
 
 def _attempts(error: BaseException) -> int | None:
-    """How often a flow tried that nobody counted, where its error says so."""
+    """Return the number of attempts stored in an error, for flows that were not counted."""
     found = error.details.get("attempts") if isinstance(error, GravelerError) else None
     return found if isinstance(found, int) else None

@@ -1,7 +1,7 @@
-"""How a flow ended, as logs and spans say it.
+"""Outcome of a flow, for logs and spans.
 
-What the caller can mend or must decide (not found, nothing to commit, a conflict, bad input, no permission) is an
-answer, not a fault: it is told, and no alarm rests on it.
+Errors that the caller can fix or must decide are not faults: not found, nothing to commit, a conflict, invalid input,
+no permission. They are logged, but should not raise alarms.
 """
 
 from __future__ import annotations
@@ -12,34 +12,34 @@ from dataclasses import dataclass
 from graveler_core.errors import CorruptData, GravelerError, Kind, OutcomeUnknown, SlowDown, Unavailable
 
 LONG = 1.0
-"""Seconds: a flow that takes longer is told at INFO, whatever it does."""
+"""Duration in seconds from which on every flow is logged at level INFO."""
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """What became of a flow."""
+class FlowOutcome:
+    """Outcome of a flow."""
 
     kind: str = "ok"
-    """`ok`, the kind of the error, or the class of one that nobody foresaw."""
+    """`ok`, the kind of a `GravelerError`, or the class name of any other error."""
     level: int = logging.DEBUG
     fault: bool = False
-    """Whether the span is one of an error."""
+    """True if the span has the status of an error."""
 
 
-OK = Outcome()
+OK = FlowOutcome()
 
 
-def outcome_of(error: BaseException) -> Outcome:
-    """What an error says of its flow."""
+def outcome_of(error: BaseException) -> FlowOutcome:
+    """Return the outcome of a flow that raised an error."""
     match error:
         case GravelerError(kind=Kind.CompactionUnderWay):
-            return Outcome(str(error.kind), logging.INFO)
+            return FlowOutcome(str(error.kind), logging.INFO)
         case SlowDown() | OutcomeUnknown():
-            return Outcome(str(error.kind), logging.WARNING, fault=True)
+            return FlowOutcome(str(error.kind), logging.WARNING, fault=True)
         case Unavailable() | CorruptData():
-            return Outcome(str(error.kind), logging.ERROR, fault=True)
+            return FlowOutcome(str(error.kind), logging.ERROR, fault=True)
         case GravelerError():
-            return Outcome(str(error.kind), logging.INFO)
+            return FlowOutcome(str(error.kind), logging.INFO)
         case Exception():
-            return Outcome(type(error).__name__, logging.ERROR, fault=True)
-    return Outcome(type(error).__name__, logging.INFO)
+            return FlowOutcome(type(error).__name__, logging.ERROR, fault=True)
+    return FlowOutcome(type(error).__name__, logging.INFO)

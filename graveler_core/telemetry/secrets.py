@@ -1,4 +1,4 @@
-"""Text without the secrets that stand in it: the last net under what logs, spans and archives say."""
+"""Removal of secrets from text: the last safeguard for logs, spans and archives."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ _NAMED = re.compile(
 
 
 def without_passwords(text: str) -> str:
-    """The text, with the password of any URL in it starred out."""
+    """Return the text with the passwords of URLs replaced by asterisks."""
     return _IN_URL.sub(r"\1***@", text)
 
 
 def without_secrets(text: str) -> str:
-    """The same, with the values of what is named like a secret (`aws_secret_access_key=…`) starred out too."""
+    """Return the text without passwords, and without values whose name is that of a secret
+    (`aws_secret_access_key=…`).
+    """
     return _NAMED.sub(r"\1***", without_passwords(text))

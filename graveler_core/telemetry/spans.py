@@ -1,8 +1,8 @@
-"""Spans around flows, by OpenTelemetry's API alone: an SDK and its exporter are the host's to install.
+"""Spans around flows, through the OpenTelemetry API only. The application installs an SDK and an exporter.
 
-Without an SDK nothing is asked of the API, which would answer each flow with a proxy: whether there is one is looked at
-once in a second, and not at all before anybody has loaded the API. So spans begin a second after an SDK is installed,
-at the latest.
+Without an SDK the API is not called, because it would return a proxy for each flow. The presence of an SDK is checked
+once a second, and never before the API has been imported. Spans therefore begin at most one second after an SDK was
+installed.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from contextlib import contextmanager
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from graveler_core.telemetry.outcomes import Outcome
+from graveler_core.telemetry.outcomes import FlowOutcome
 from graveler_core.telemetry.secrets import without_secrets
 
 if TYPE_CHECKING:
     from opentelemetry.trace import Span, Tracer, TracerProvider
 
 AGAIN = 1.0
-"""Seconds between two looks for an SDK."""
+"""Seconds between two checks for an SDK."""
 
 
 class _Sight:
-    """Whether an SDK was seen, and when to look again."""
+    """Cached result of the check for an SDK, and the time of the next check."""
 
     __slots__ = ("installed", "look_at", "tracers")
 
@@ -39,7 +39,7 @@ _sight = _Sight()
 
 
 def wanted(now: float) -> bool:
-    """Whether somebody takes spans.
+    """Return true if an SDK is installed.
 
     Args:
         now: Seconds of the monotonic clock.
@@ -47,7 +47,7 @@ def wanted(now: float) -> bool:
     if now < _sight.look_at:
         return _sight.installed
     _sight.look_at = now + AGAIN
-    if "opentelemetry.trace" not in sys.modules:  # so nobody can have installed an SDK
+    if "opentelemetry.trace" not in sys.modules:  # without this import, no SDK can be installed
         return False
     from opentelemetry.trace import ProxyTracerProvider, get_tracer_provider
 
@@ -57,15 +57,19 @@ def wanted(now: float) -> bool:
 
 @contextmanager
 def span(name: str, attributes: Mapping[str, Any]) -> Iterator[Span | None]:
-    """A span that is the present one inside the `with` statement; None where nobody takes it.
+    """Open a span and make it current inside the `with` statement.
 
     Args:
-        name: Of the flow; the span is `graveler.<name>`, with underscores for blanks.
+        name: Name of the flow. The span is `graveler.<name>`, with underscores for spaces.
+        attributes: Attributes of the span, without the prefix `graveler.`.
+
+    Yields:
+        The span, or `None` without an SDK.
     """
     if not wanted(time.monotonic()):
         yield None
         return
-    # What an exception says may hold what users wrote; its kind is recorded by `close`.
+    # The text of an exception may contain user data. `close` records the kind of the error instead.
     with _tracer().start_as_current_span(
         f"graveler.{name.replace(' ', '_')}",
         attributes={f"graveler.{key}": _value(value) for key, value in attributes.items() if value not in ("", None)},
@@ -75,8 +79,8 @@ def span(name: str, attributes: Mapping[str, Any]) -> Iterator[Span | None]:
         yield opened
 
 
-def close(opened: Span | None, outcome: Outcome, attempts: int) -> None:
-    """Say how the flow of a span ended."""
+def close(opened: Span | None, outcome: FlowOutcome, attempts: int) -> None:
+    """Set the outcome of a flow on its span."""
     if opened is None:
         return
     opened.set_attribute("graveler.outcome", outcome.kind)

@@ -1,13 +1,13 @@
-"""One suite for every object store behind `Blobs`. A store's test class inherits it and offers the fixture `blobs`.
+"""Test suite for implementations of `Blobs`. A test class inherits it and defines the fixture `blobs`.
 
-`blobs` is an empty namespace of its own for each test. No test may be skipped or overridden.
+`blobs` returns a new, empty namespace for each test. No test may be skipped or overridden.
 """
 
 from __future__ import annotations
 
 import random
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 
@@ -17,7 +17,7 @@ from graveler_core.blobs.port import Blobs
 from graveler_core.errors import GravelerError, InvalidInput, Kind, LimitExceeded, NotFound
 from graveler_core.model.address import full_address, namespace
 
-# A store's clock may be another machine's, and S3 keeps whole seconds.
+# The clock of the store may be on another machine, and S3 stores whole seconds.
 _CLOCKS_APART = timedelta(minutes=10)
 
 OUTSIDE = (
@@ -44,7 +44,7 @@ OUTSIDE = (
     "a\ud800b",
     ".graveler-tmp/x",
 )
-"""Addresses that every store refuses, at every verb."""
+"""Invalid addresses, which every method of every store refuses."""
 
 ADDRESSES = (
     "plain",
@@ -56,11 +56,11 @@ ADDRESSES = (
     "..dots/...",
     "long/" + "x" * 255,
 )
-"""Addresses that every store takes."""
+"""Valid addresses, which every store accepts."""
 
 
 class BlobSuite:
-    """What `graveler_core.blobs.port.Blobs` promises."""
+    """Tests of the interface `graveler_core.blobs.port.Blobs`."""
 
     @pytest.mark.parametrize("address", ADDRESSES)
     def test_gives_back_what_was_created(self, blobs: Blobs, address: str) -> None:
@@ -94,6 +94,26 @@ class BlobSuite:
         assert blobs.create("a", b"first") is False
         assert blobs.read("a") == b"first"
         assert blobs.head("a") == before
+
+    @pytest.mark.parametrize("sizes", [[], [0], [1], [3, 0, 5], [9 << 20, 1, 12 << 20]], ids=str)
+    def test_uploads_parts(self, blobs: Blobs, sizes: list[int]) -> None:
+        parts = [bytes([number]) * size for number, size in enumerate(sizes)]
+        blobs.upload("data/new", iter(parts))
+        assert blobs.read("data/new") == b"".join(parts)
+
+    def test_an_upload_whose_parts_end_with_an_error_shows_nothing(self, blobs: Blobs) -> None:
+        """The error is raised as it is, although it looks like one of the store."""
+
+        def parts() -> Iterator[bytes]:
+            yield b"begun"
+            raise OSError("the source failed")
+
+        with pytest.raises(OSError, match="the source failed"):
+            blobs.upload("data/new", parts())
+        assert blobs.head("data/new") is None
+        assert list(blobs.list()) == []
+        blobs.upload("data/new", [b"again"])
+        assert blobs.read("data/new") == b"again"
 
     def test_one_of_many_creators_wins(self, blobs: Blobs) -> None:
         ready = threading.Barrier(8)
@@ -207,7 +227,7 @@ class BlobSuite:
     @pytest.mark.parametrize("address", OUTSIDE)
     def test_refuses_ways_out(self, blobs: Blobs, address: str) -> None:
         for verb in _verbs(blobs):
-            with pytest.raises(InvalidInput, match=r"must|kept"):
+            with pytest.raises(InvalidInput, match=r"must|reserved"):
                 verb(address)
         assert list(blobs.list()) == []
 
@@ -248,7 +268,10 @@ class BlobSuite:
 
 
 def _create_all(blobs: Blobs, names: list[str]) -> list[str]:
-    """Creates what the store can hold: a directory has no object under the name of a directory, or the reverse."""
+    """Create objects and return the addresses that the store accepted.
+
+    A local directory refuses an object at the address of a directory, and objects below another object.
+    """
     taken: list[str] = []
     for name in names:
         try:

@@ -1,6 +1,6 @@
-"""What holds in every repository at every moment, checked against the stores themselves. For tests and fsck-like tools.
+"""Invariants of every repository, checked directly in the stores. For tests and for tools that check repositories.
 
-Each check raises `AssertionError` naming what is broken.
+Each check raises `AssertionError` with the violated invariant.
 """
 
 from __future__ import annotations
@@ -18,10 +18,15 @@ from graveler_core.stores import Stores
 
 
 def check_history(stores: Stores, repo: Repository, known: set[CommitId] | None = None) -> set[CommitId]:
-    """Every commit that a branch reaches is whole: header, layout, parents, generation, and the digest of its changes.
+    """Check all commits that are reachable from a branch: header, layout, parents, generation, and digest of changes.
 
     Args:
-        known: Commits that were checked before, which are passed over. Gives them with those checked now.
+        stores: Stores of the repository.
+        repo: Repository to check.
+        known: Commits that were checked before and are skipped.
+
+    Returns:
+        All checked commits, including those in `known`.
     """
     fresh = replace(stores, commits=CommitCache())
     checked = set(known or ())
@@ -36,14 +41,14 @@ def check_history(stores: Stores, repo: Repository, known: set[CommitId] | None 
         if parents:
             before, after, rule = parents[0].layout.index, commit.layout.index, commit.header.version
             digest = operations_between(stores.indexes(repo), before, after, rule)
-            assert commit.header.operations == digest, f"{at}: its digest is not that of its changes"
+            assert commit.header.operations == digest, f"{at}: the digest does not match the changes"
         checked.add(at)
         ahead += commit.header.parents
     return checked
 
 
 def check_layers(stores: Stores, repo: Repository) -> None:
-    """No token or layer is listed twice, on one branch or on two."""
+    """Check that no staging token and no layer is listed twice, on one branch or on two branches."""
     listed: list[str] = []
     for branch in list_branches(stores.kv, repo):
         listed += [branch.staging_token, *(layer.id for layer in branch.sealed_tokens)]
@@ -51,12 +56,12 @@ def check_layers(stores: Stores, repo: Repository) -> None:
 
 
 def check_listing(shown: Snapshot) -> None:
-    """A listing is in order, has no path twice, and agrees with `get`; its pages agree with it."""
+    """Check that a listing is sorted, has distinct paths, and agrees with `get` and with its own pages."""
     listed = list(shown.list())
     paths = [item.path.encode() for item in listed]
     assert paths == sorted(set(paths)), f"{shown!r}: listed out of order"
     for item in listed:
         assert not isinstance(item, CommonPrefix)
-        assert shown.get(item.path) == item, f"{shown!r}: {item.path!r} is not what is listed"
+        assert shown.get(item.path) == item, f"{shown!r}: get and list return different entries for {item.path!r}"
     paged = [item for page in shown.list().pages(3) for item in page.items]
     assert paged == listed, f"{shown!r}: pages differ from the listing"

@@ -1,4 +1,4 @@
-"""A store with no more than the port asks for: what the fallbacks of the bulk verbs run on."""
+"""Wrapper of a key-value store that overrides none of the default methods of `Store`, for tests of the defaults."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from graveler_core.kv.store import KeyValue, Predicate, Store, Stored
 
 
-class PlainStore:
-    """Passes the seven required methods on, and hides every ability of the store inside. Also a start for wrappers."""
+class PlainStore(Store):
+    """Store that passes only the seven abstract methods on, so that all other methods are the defaults."""
 
     def __init__(self, inner: Store) -> None:
         self.inner = inner

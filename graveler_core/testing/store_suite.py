@@ -1,14 +1,14 @@
-"""One suite for every key-value store: backends, wrappers, plug-ins.
+"""Test suite for key-value stores: backends, wrappers and plug-ins.
 
-A backend's test class is a few lines:
+The test class of a backend inherits it and defines the fixture `opener`:
 
     class TestMine(StoreSuite):
         @pytest.fixture
         def opener(self, tmp_path: Path) -> Opener:
             return lambda: open_mine(f"mine:///{tmp_path}/store")
 
-`opener` opens the same data at each call, and other, empty data in each test. No test of the suite may be skipped,
-overridden or expected to fail; making a class that tries raises TypeError.
+Within a test, each call of `opener` opens the same data. Each test starts with empty data. No test of the suite may be
+skipped, overridden or expected to fail. A class that tries this raises `TypeError` when it is defined.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ class StoreSuite(
     HandleCases,
     metaclass=Sealed,
 ):
-    """What `graveler_core.kv.store.Store` and `graveler_core.kv.abilities` promise."""
+    """Tests of the interface `graveler_core.kv.store.Store`, both for overridden and for default methods."""
 
     @pytest.fixture
     def opener(self) -> Opener:
-        """To be offered by the subclass."""
-        raise NotImplementedError("a store's test class offers the fixture `opener`")
+        """Return a function that opens the store. Subclasses define this fixture."""
+        raise NotImplementedError("the test class of a store must define the fixture `opener`")
 
     @pytest.fixture
     def store(self, opener: Opener) -> Iterator[Store]:

@@ -1,1 +1,1 @@
-"""Moving metadata: whole stores between backends, and refs through one file from repository to repository."""
+"""Transfer of metadata: whole stores between back ends, and references of a repository through a file."""

@@ -1,5 +1,5 @@
-"""Which commits there are and how they hang together, in little memory: 40 bytes a commit and 32 a parent, and about as
-much again while they are checked.
+"""Graph of commits in little memory: 40 bytes for each commit and 32 for each parent, and about twice that while it is
+checked.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ _ID = np.dtype(f"S{DIGEST_BYTES}")
 _HEX = re.compile(r"[0-9a-f]{64}")
 _HIGHEST = (1 << 32) - 1
 Flags = NDArray[np.bool_]
-"""One for each commit, by its place."""
+"""One flag for each commit, by position."""
 
 
 def id_array(ids: bytes | bytearray) -> NDArray[Any]:
-    """Ids of 32 bytes, end to end, as an array that numpy can sort and search."""
+    """Return concatenated 32-byte ids as an array that numpy can sort and search."""
     return np.frombuffer(ids, _ID)
 
 
 def binary_id(id: str) -> bytes | None:
-    """The 32 bytes of an id of 64 hex digits in lower case, None where it is none."""
+    """Return the 32 bytes of an id of 64 lower-case hexadecimal digits, or `None` if it is not one."""
     return bytes.fromhex(id) if _HEX.fullmatch(id) else None
 
 
 class IdSet:
-    """Ids of 32 bytes each, sorted when they are asked for. Repeated ones take room for a while."""
+    """Set of 32-byte ids, sorted on demand. Duplicates use memory until then."""
 
     def __init__(self) -> None:
         self._held = bytearray()
@@ -46,12 +46,12 @@ class IdSet:
             self._tidy = max(self._tidy, 2 * len(self._held))
 
     def sorted(self) -> NDArray[Any]:
-        """The ids in ascending order, each once."""
+        """Return the ids in ascending order, without duplicates."""
         return np.unique(id_array(self._held))
 
 
 class CommitGraph:
-    """Commits in ascending order of their ids. A commit's place is its number in this order."""
+    """Commits in ascending order of their ids. The position of a commit is its index in this order."""
 
     def __init__(self) -> None:
         self._ids = bytearray()
@@ -63,27 +63,27 @@ class CommitGraph:
         return len(self._generations)
 
     def id(self, place: int) -> bytes:
-        """The id of the commit at a place, 32 bytes."""
+        """Return the id of the commit at a position, 32 bytes."""
         return bytes(self._ids[place * DIGEST_BYTES : (place + 1) * DIGEST_BYTES])
 
     def add(self, id: bytes, header: Commit) -> None:
-        """Add a commit whose id is above all others.
+        """Add a commit with an id larger than all others.
 
         Raises:
-            CorruptData: it is not, or the header names something that is no commit.
+            CorruptData: The id is not larger, or a parent in the header is not a commit id.
         """
         if len(self) and id <= self.id(len(self) - 1):
-            raise _corrupt(id, "stands behind one that is not before it in order")
+            raise _corrupt(id, "is not in ascending order")
         parents = [binary_id(parent) for parent in header.parents]
         if None in parents or header.generation > _HIGHEST:
-            raise _corrupt(id, "names a parent that is no commit id, or has an impossible generation")
+            raise _corrupt(id, "has a parent that is not a commit id, or an impossible generation")
         self._ids += id
         self._generations.append(header.generation)
         self._counts.append(len(parents))
         self._parents += b"".join(parent for parent in parents if parent is not None)
 
     def places(self, ids: bytes | bytearray) -> NDArray[np.int64]:
-        """Where the commits of these ids stand; -1 for one that is not there."""
+        """Return the positions of the commits with these ids; -1 for missing ones."""
         known, wanted = id_array(self._ids), id_array(ids)
         if not len(known):
             return np.full(len(wanted), -1)
@@ -92,19 +92,23 @@ class CommitGraph:
         return np.where(known[found] == wanted, found, -1)
 
     def require_whole(self) -> None:
-        """Raise `CorruptData` unless all parents are there, and each generation is one above its parents'."""
+        """Check that all parents exist and that each generation is 1 + the largest of the parents'.
+
+        Raises:
+            CorruptData: The graph is incomplete or inconsistent.
+        """
         parents, children = self._edges()
         if len(parents) and parents.min() < 0:
-            raise _corrupt(self.id(int(children[parents.argmin()])), "has a parent that is not there")
+            raise _corrupt(self.id(int(children[parents.argmin()])), "has a missing parent")
         generations = np.frombuffer(self._generations, np.uint32)
         highest = np.zeros(len(self), np.uint32)
         np.maximum.at(highest, children, generations[parents])
         wrong = np.flatnonzero(generations != highest + 1)
         if len(wrong):
-            raise _corrupt(self.id(int(wrong[0])), "has not the generation that follows from its parents'")
+            raise _corrupt(self.id(int(wrong[0])), "has a generation that does not follow from its parents")
 
     def complete(self) -> Flags:
-        """Which commits are there with all their ancestors."""
+        """Return a flag for each commit that is true if all its ancestors exist."""
         parents, children = self._edges()
         whole = np.ones(len(self), np.bool_)
         whole[children[parents < 0]] = False
@@ -116,7 +120,9 @@ class CommitGraph:
         return whole
 
     def reachable(self, heads: NDArray[np.int64]) -> Flags:
-        """Which commits the ones at these places lead to, those included. All parents must be there."""
+        """Return a flag for each commit that is true if it is reachable from the given positions. All parents must
+        exist.
+        """
         parents, _ = self._edges()
         starts = self._starts()
         reached = np.zeros(len(self), np.bool_)
@@ -127,12 +133,12 @@ class CommitGraph:
         return reached
 
     def _edges(self) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
-        """The place of each parent, in the order of the children, and the child's."""
+        """Return the position of each parent, in the order of the children, and the position of its child."""
         counts = np.frombuffer(self._counts, np.uint32)
         return self.places(self._parents), np.repeat(np.arange(len(self), dtype=np.uint32), counts)
 
     def _starts(self) -> NDArray[np.int64]:
-        """Where the parents of each commit begin."""
+        """Return the start of each commit's parents."""
         counts = np.frombuffer(self._counts, np.uint32)
         return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)])
 

@@ -1,4 +1,4 @@
-"""Commits as rows of a dump: headers, layouts, small runs. Why they are whole while others write says `dump`."""
+"""Commits as rows of a dump: headers, layouts, small runs. `dump` explains why they are complete while others write."""
 
 from __future__ import annotations
 
@@ -16,76 +16,80 @@ from graveler_core.kv.bulk import get_many
 from graveler_core.kv.store import Store
 from graveler_core.model.entities import Commit, Layout, Repository
 from graveler_core.model.ids import CommitId, ObjectId
-from graveler_core.model.index import Place
+from graveler_core.model.index import RunLocation
 from graveler_core.objects.objects import decode_object
 from graveler_core.records import layout as keys
 from graveler_core.records.location import Folder
 from graveler_core.transfer.commit_graph import CommitGraph, Flags, IdSet, binary_id
 from graveler_core.transfer.format import DumpWriter
-from graveler_core.transfer.format import Kind as Rows
+from graveler_core.transfer.format import RowKind as Rows
 
 OBJECTS_AT_ONCE = 64
-"""Runs that are read in one round trip: 4 MiB at most."""
+"""Number of runs that are read in one round trip, at most 4 MiB."""
 
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """Which commits: where they are kept, and how they are dumped."""
+    """History that is dumped: its folders and the kinds of its rows."""
 
     folders: keys.CommitFolders
     header: Rows
     layout: Rows
     named_by: str
-    """What leads to them, as an error calls it."""
+    """Name of its references in error messages."""
     all: bool
-    """Whether those are dumped, too, that nothing leads to."""
+    """True if unreachable commits are dumped too."""
 
 
 def of_users(repo: Repository) -> History:
-    """All commits of users."""
+    """Return the history of users."""
     return History(keys.history(repo), Rows.COMMIT, Rows.LAYOUT, "a branch or tag", all=True)
 
 
 def of_log(repo: Repository) -> History:
-    """The commits of the log of references. What folds left that lost their swap is in the log otherwise."""
+    """Return the history of the log of references. Unreachable commits of failed folds are not dumped."""
     folders = keys.internal_history(repo)
     return History(folders, Rows.LOG_COMMIT, Rows.LOG_LAYOUT, "the log of references", all=False)
 
 
 @dataclass(slots=True)
 class CommitRows:
-    """Commits of a repository on their way into a dump: the verbs in the order in which they stand here."""
+    """Commits of a repository that are being dumped. Call the methods in the order in which they are defined."""
 
     kv: Store
     repository: Repository
     history: History
     writer: DumpWriter
     step: Callable[[int], object] = lambda commits: None
-    """Told after each step how many commits there are so far."""
+    """Called after each step with the number of commits so far."""
     heads: bytearray = field(default_factory=bytearray)
-    """Ids of what leads to commits, 32 bytes each."""
+    """Ids of the commits to which references point, 32 bytes each."""
     graph: CommitGraph = field(default_factory=CommitGraph)
     dumped: Flags = field(default_factory=lambda: np.zeros(0, np.bool_))
-    """Commits that are there with all their ancestors, and are dumped."""
+    """Commits that are dumped, because all their ancestors exist."""
     named: IdSet = field(default_factory=IdSet)
-    """Runs that the dumped layouts name."""
+    """Runs to which the dumped layouts refer."""
     lacking: bool = False
-    """A commit has no layout."""
+    """True if a commit has no layout."""
 
     def name(self, commit: CommitId, named_by: str) -> None:
-        """Take down what names a commit, and is dumped."""
+        """Note a dumped reference to a commit."""
         id = binary_id(commit)
         if id is None:
-            raise _corrupt(commit, f"is named by {named_by}, and is no commit id")
+            raise _corrupt(commit, f"is not a commit id, but {named_by} refers to it")
         self.heads += id
 
     def read(self) -> None:
-        """Find the commits. Raises `CorruptData` where one is not there that something leads to."""
+        """Find the commits.
+
+        Raises:
+            CorruptData: A commit to which a reference leads is missing.
+        """
         folder = self.history.folders.headers
         for row in self.kv.scan(folder.partition, prefix=folder.prefix):
             name = row.key.removeprefix(folder.prefix).decode(errors="backslashreplace")
             if hex_id(row.value) != name:
-                raise _corrupt(name, "its header is not what the id says")
+                raise _corrupt(name, "its header does not match its id")
             self.graph.add(bytes.fromhex(name), decode(Commit, row.value, f"commit {name}"))
             self.step(len(self.graph))
         self.dumped = self.graph.complete()
@@ -95,7 +99,7 @@ class CommitRows:
         if bad.any():
             at = int(bad.argmax())
             id = self.heads[DIGEST_BYTES * at : DIGEST_BYTES * (at + 1)]
-            raise _corrupt(id.hex(), f"is named by {self.history.named_by}, and it or an ancestor is not there")
+            raise _corrupt(id.hex(), f"{self.history.named_by} refers to it, but it or an ancestor is missing")
         if not self.history.all:
             self.dumped = self.graph.reachable(places)
 
@@ -107,7 +111,7 @@ class CommitRows:
             self.step(len(self.graph))
 
     def layouts(self) -> None:
-        """Write layouts as they stand now, without what they superseded."""
+        """Write the current layouts, without superseded indexes."""
         for place, data in self._of_commits(self.history.folders.layouts):
             if self.dumped[place] and data is not None:
                 layout = decode(Layout, data, f"layout of commit {self.graph.id(place).hex()}")
@@ -118,10 +122,10 @@ class CommitRows:
             self.step(len(self.graph))
 
     def needs(self, missing: set[bytes]) -> set[bytes]:
-        """What of missing runs layouts name, that is of commits which were never finished.
+        """Return the missing runs that are referenced only by layouts of unfinished commits.
 
         Raises:
-            CorruptData: something leads to one of these, or to a commit without a layout.
+            CorruptData: A reference leads to such a commit, or to a commit without a layout.
         """
         reachable = self.graph.reachable(self.graph.places(self.heads))
         named = set[bytes]()
@@ -135,7 +139,7 @@ class CommitRows:
         return named
 
     def _of_commits(self, folder: Folder[Any]) -> Iterator[tuple[int, bytes | None]]:
-        """What a folder holds for each commit that was found, in the order of their ids; None for nothing."""
+        """Yield the row of a folder for each known commit, in the order of their ids; `None` for a missing row."""
         graph, place = self.graph, 0
         for row in self.kv.scan(folder.partition, prefix=folder.prefix):
             name = row.key.removeprefix(folder.prefix)
@@ -149,11 +153,11 @@ class CommitRows:
 
 
 def write_runs(histories: Sequence[CommitRows]) -> None:
-    """Write the runs in the key-value store that the layouts of some histories of one repository name.
+    """Write the runs in the key-value store to which the layouts of several histories of one repository refer.
 
     Raises:
-        CorruptData: one is missing, or damaged, that a commit needs to which something leads.
-        Conflict: (`LostRace`) one was swept before it was read.
+        CorruptData: A run that a reachable commit needs is missing or damaged.
+        Conflict: A run was swept before it was read (`LostRace`).
     """
     kv, repo, writer = histories[0].kv, histories[0].repository, histories[0].writer
     missing = set[bytes]()
@@ -169,19 +173,17 @@ def write_runs(histories: Sequence[CommitRows]) -> None:
     if not missing and not any(history.lacking for history in histories):
         return
     if missing.difference(*[history.needs(missing) for history in histories]):
-        raise Conflict(
-            f"repository {repo.id!r}: what layouts named was swept before it was read; dump again", kind=Kind.LostRace
-        )
+        raise Conflict(f"repository {repo.id!r}: a run was swept before it was read; dump again", kind=Kind.LostRace)
 
 
 def _small_runs(layout: Layout) -> list[bytes]:
-    """The ids of the runs in the key-value store that a layout names, 32 bytes each."""
-    return [bytes.fromhex(run.id) for run in layout.index.runs if run.place is Place.OBJECT]
+    """Return the ids of the runs in the key-value store to which a layout refers, 32 bytes each."""
+    return [bytes.fromhex(run.id) for run in layout.index.runs if run.place is RunLocation.OBJECT]
 
 
 def _present(header: bytes | None) -> bytes:
     if header is None:
-        raise CorruptData("a commit was deleted while it was dumped", kind=Kind.CorruptCommit)
+        raise CorruptData("a commit was deleted during the dump", kind=Kind.CorruptCommit)
     return header
 
 

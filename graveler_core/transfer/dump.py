@@ -1,34 +1,36 @@
-"""Dumping: branches, tags, commits with their layouts and small runs, the log of references, and settings, into one
-file. Changes nothing.
+"""Dump of a repository into one file: branches, tags, commits with layouts and small runs, the log of references, and
+settings. A dump does not change the repository.
 
-1. What waits to be logged; where the log stands; branches and tags, one scan each; what waits, once more.
-2. Headers, one scan: how commits hang together (`commit_graph`). The same for those of the log.
-3. Headers again, as they were found; layouts, one scan; the runs in the key-value store that those name.
+1. Read the pending events, the position of the log, branches and tags (one scan each), and the pending events again.
+2. Read the headers (one scan) and build the commit graph (`commit_graph`). Do the same for the log.
+3. Write the headers that were found, the layouts (one scan), and the runs in the key-value store that they refer to.
 
-All commits are dumped, also those that nothing leads to: commits stay, and who knows an id may read it.
+All commits are dumped, including unreachable ones, because commits are never deleted and can be read by id.
 
-Why the dump is whole while others write. A commit is written before anything names it, and never deleted; so 2 finds
-every commit that a branch or tag of 1 leads to. What is made during 2 may be found without its parents: nothing that
-was read in 1 leads to it, and it is left out, as is what is first seen in 3. A layout is written with its header, so 3
-finds it. It may be replaced before or after, by one of equal content. What it names stays: a replacement says what the
-replaced one named, and a sweep counts that as named for the grace, a day at least. So a dump that takes less than that
-finds every run; where a run is gone nevertheless, the dump fails, and says whether a repetition will help.
+The dump is complete while others write, for the following reason. A commit is written before anything refers to it and
+is never deleted, so step 2 finds every commit to which a branch or tag of step 1 leads. A commit created during step 2
+may be found without its parents. No branch or tag of step 1 leads to it, so it is left out, and so is a commit that is
+first seen in step 3. A layout is written together with its header, so step 3 finds it. It may be replaced before or
+after that, by one of equal content. The files and runs to which it refers stay: a replacement records what the replaced
+layout referred to, and a sweep counts that as referenced for the grace period, which is at least a day. A dump that
+takes less time therefore finds every run. If a run is missing nevertheless, the dump fails and says if repeating it
+will help.
 
-The same holds for the files that layouts name, nodes, ranges and large runs, which are not in a dump: they stay for the
-grace after the dump, and as long as nobody replaces the layouts and sweeps. Whoever keeps a dump for longer keeps a
-copy of the namespace with it.
+The same is true for the files to which layouts refer (nodes, ranges and large runs), which are not in the dump. They
+stay for the grace period after the dump, and longer if the layouts are not replaced and swept. To keep a dump longer,
+keep a copy of the namespace with it.
 
-Why the log fits the branches. What the log says of deletions when it is read happened before branches are read, so it
-never calls deleted what is dumped. An event of before the dump waits when that is first read, or is in the log by then;
-one that comes later is in the dump if it waits at the end of 1. An intent may be dumped with the branch that it was
-written for: the restored record is another one, by its nonce, so the intent comes to nothing. Of a reference that is
-deleted during 1, and logged before its end, the dump may say nothing; its commits are there.
+The log agrees with the branches, for the following reason. Every deletion in the log happened before branches are read,
+so the log never reports a dumped branch as deleted. An event from before the dump is either pending at the first read,
+or in the log by then. A later event is in the dump if it is pending at the end of step 1. An intent may be dumped
+together with the branch for which it was written. The restored record has another nonce, so the intent has no effect.
+If a reference is deleted and logged during step 1, the dump may omit it; its commits are in the dump.
 
-Events are dumped as they wait. A fold moves them into a new commit of the log, so a dump after it has other bytes,
-though it says the same.
+Pending events are dumped as they are. A fold moves them into a new commit of the log, so a later dump has other bytes
+but the same meaning.
 
-Branches are dumped by their heads: what is staged is counted, and is not in the dump. Several branches are not read in
-one step; each is as it stood at some moment of 1.
+Branches are dumped by their heads. Staged changes are counted but not dumped. Branches are not read in one step: each
+is as it was at some moment of step 1.
 """
 
 from __future__ import annotations
@@ -52,50 +54,69 @@ from graveler_core.stores import Stores
 from graveler_core.transfer.commit_rows import CommitRows, of_log, of_users, write_runs
 from graveler_core.transfer.files import DumpFile, dump_file
 from graveler_core.transfer.format import DumpWriter
-from graveler_core.transfer.format import Kind as Rows
+from graveler_core.transfer.format import RowKind as Rows
 from graveler_core.transfer.reading import Progress
 from graveler_core.transfer.settings import SETTINGS
 
 
 @dataclass(frozen=True, slots=True)
 class Dumped:
-    """What is in a dump."""
+    """Content of a dump."""
 
     uri: str
     digest: str
-    """64 hex digits: names what was dumped, wherever it is kept."""
+    """64 hexadecimal digits that identify the content, independent of the file."""
     branches: int
     dirty: int
-    """Branches that had something staged, which is not in the dump."""
+    """Number of branches with staged changes, which are not in the dump."""
     tags: int
     commits: int
     objects: int
-    """Runs of the key-value store."""
+    """Number of runs in the key-value store."""
     size: int
-    """Bytes of the file."""
+    """Size of the file in bytes."""
 
 
 def dump(stores: Stores, repo: Repository, uri: str, *, progress: Progress = lambda done, total: None) -> Dumped:
-    """Dump a repository into a new object at a URI.
+    """Dump a repository into a new object.
 
-    In memory is a frame of the file, some 150 bytes a commit and 32 a run, and what waits to be logged, some hundred
-    events as a rule; on the local disk, for a while, the file.
+    Memory holds one frame of the file, about 150 bytes for each commit and 32 for each run, and the pending events,
+    usually some hundred. The local disk holds the file temporarily.
 
     Args:
-        progress: Told of steps, three a commit; the total is 0 until it is known.
+        stores: The stores.
+        repo: The repository.
+        uri: URI of the new object.
+        progress: Called with the number of steps, three for each commit, and their total; the total is 0 until it is
+            known.
+
+    Returns:
+        A description of the dump.
 
     Raises:
-        NotUnique: (`BlobExists`) something is at the URI.
-        InvalidInput: the repository is bare, or the URI none where an object can be.
-        CorruptData: something is damaged or missing that belongs to the dump; nothing was stored. If it is the log of
-            references: `mend_reflog` goes back to what is whole.
-        Conflict: (`LostRace`) what a layout named was swept before it was read; dump again.
-        Unavailable: (`StoreFull`, …) the dump, or the temporary file that gathers it, cannot be written.
-        NotFound: the repository was deleted meanwhile.
+        NotUnique: An object exists at the URI (`BlobExists`).
+        InvalidInput: The repository is bare, or the URI cannot be that of an object.
+        CorruptData: An object that belongs to the dump is damaged or missing. Nothing was stored. If it belongs to the
+            log of references, repair the log with `mend_reflog`.
+        Conflict: A run was swept before it was read (`LostRace`). Dump again.
+        Unavailable: The dump or its temporary file cannot be written (`StoreFull`, …).
+        NotFound: The repository was deleted in the meantime.
     """
     if repo.bare:
-        raise InvalidInput(f"repository {repo.id!r}: is bare, there is nothing to dump", repository=repo.id)
+        raise InvalidInput(f"repository {repo.id!r}: is bare and has nothing to dump", repository=repo.id)
     file = dump_file(stores.blobs, uri)
+    with file.created() as target:
+        writer = DumpWriter(target)
+        try:
+            dirty = _rows(stores, repo, writer, progress)
+        finally:
+            _require_there(stores, repo)
+        end = writer.end()
+    return _report(file, end, dirty)
+
+
+def _rows(stores: Stores, repo: Repository, writer: DumpWriter, progress: Progress) -> int:
+    """Write all rows except the end, and return the number of branches with staged changes."""
     done = 0
 
     def step(commits: int) -> None:
@@ -103,35 +124,29 @@ def dump(stores: Stores, repo: Repository, uri: str, *, progress: Progress = lam
         done += 1
         progress(done, 3 * commits if done > commits else 0)
 
-    with file.created() as target:
-        writer = DumpWriter(target)
-        commits = CommitRows(stores.kv, repo, of_users(repo), writer, step)
-        log = CommitRows(stores.kv, repo, of_log(repo), writer)
-        try:
-            _repository(stores.kv, repo, writer)
-            waiting = dict(_waiting(stores.kv, repo))
-            _log(access.read(stores.kv, keys.reference_log(repo)), log)
-            dirty = _refs(stores.kv, repo, writer, commits)
-            _events(waiting | dict(_waiting(stores.kv, repo)), writer)
-            histories = [commits, log] if log.heads else [commits]
-            for history in histories:
-                history.read()
-            for history in histories:
-                history.headers()
-                history.layouts()
-            write_runs(histories)
-        finally:
-            _require_there(stores, repo)
-        end = writer.end()
-    return _report(file, end, dirty)
+    commits = CommitRows(stores.kv, repo, of_users(repo), writer, step)
+    log = CommitRows(stores.kv, repo, of_log(repo), writer)
+    _repository(stores.kv, repo, writer)
+    waiting = dict(_waiting(stores, repo))
+    _log(access.read(stores.kv, keys.reference_log(repo)), log)
+    dirty = _refs(stores.kv, repo, writer, commits)
+    _events(waiting | dict(_waiting(stores, repo)), writer)
+    histories = [commits, log] if log.heads else [commits]
+    for history in histories:
+        history.read()
+    for history in histories:
+        history.headers()
+        history.layouts()
+    write_runs(histories)
+    return dirty
 
 
 def _require_there(stores: Stores, repo: Repository) -> None:
-    """What a cleaner has begun to take is not damaged, and no dump."""
+    """Check that the repository still exists. Rows that a cleaner has removed are not damage."""
     now = repositories.get(stores.kv, stores.clock, stores.ids, repo.id)
     if now.uid != repo.uid:
         raise NotFound(
-            f"repository {repo.id!r}: was deleted while it was dumped", kind=Kind.RepositoryNotFound, repository=repo.id
+            f"repository {repo.id!r}: was deleted during the dump", kind=Kind.RepositoryNotFound, repository=repo.id
         )
 
 
@@ -156,6 +171,7 @@ def _repository(kv: Store, repo: Repository, writer: DumpWriter) -> None:
         format_version=repo.format_version,
         read_only=repo.read_only,
         protection=repo.protection,
+        required_checks=repo.required_checks,
     )
     writer.row(Rows.REPOSITORY, encode(record))
     for name, (_, where) in SETTINGS.items():
@@ -165,7 +181,7 @@ def _repository(kv: Store, repo: Repository, writer: DumpWriter) -> None:
 
 
 def _refs(kv: Store, repo: Repository, writer: DumpWriter, commits: CommitRows) -> int:
-    """Write branches and tags; gives how many branches are dirty."""
+    """Write branches and tags. Return the number of branches with staged changes."""
     dirty = 0
     for branch in list_branches(kv, repo):
         writer.row(Rows.BRANCH, encode(_dumped(branch)))
@@ -182,15 +198,18 @@ def _dumped(branch: Branch) -> DumpedBranch:
 
 
 def _log(held: Held[InternalReference] | None, log: CommitRows) -> None:
-    """Write where the log stands."""
+    """Write the position of the log."""
     if held is not None:
         log.name(held.value.commit_id, "the log of references")
         log.writer.row(Rows.LOG, bytes(log.heads))
 
 
-def _waiting(kv: Store, repo: Repository) -> Iterator[tuple[str, ReferenceEvent]]:
-    """What is not in the log of references yet."""
-    return ((id, held.value) for id, held in access.scan(kv, keys.pending_events(repo)))
+def _waiting(stores: Stores, repo: Repository) -> Iterator[tuple[str, ReferenceEvent]]:
+    """Yield events that may not be in the log of references yet: those in the memory of this process, then pending
+    ones.
+    """
+    yield from ((event.id, event) for event in stores.noted.of(repo))
+    yield from ((id, held.value) for id, held in access.scan(stores.kv, keys.pending_events(repo)))
 
 
 def _events(waiting: dict[str, ReferenceEvent], writer: DumpWriter) -> None:
@@ -199,6 +218,6 @@ def _events(waiting: dict[str, ReferenceEvent], writer: DumpWriter) -> None:
 
 
 def _is_dirty(kv: Store, branch: Branch) -> bool:
-    """Whether something may be staged; layers may be empty."""
+    """Return true if the branch may have staged changes. Layers may be empty."""
     layered = bool(branch.sealed_tokens) or branch.compacted_metarange is not None
     return layered or not area.is_empty(kv, branch.staging_token)

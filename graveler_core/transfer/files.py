@@ -1,7 +1,7 @@
-"""Where a dump is kept: one object at a URI, in any store that holds objects.
+"""Storage of dumps: one object at a URI, in any object store.
 
-A dump is gathered in a temporary file and stored in one step when it is whole: nobody ever sees half of one, nothing is
-overwritten, and memory is bounded, as the file is mapped. It is read in pieces. S3 takes up to 5 GiB so.
+A dump is collected in a temporary file and stored in one step when it is complete. An incomplete dump is never visible,
+and nothing is overwritten. Memory is bounded, because the file is mapped. It is read in blocks. S3 accepts up to 5 GiB.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from graveler_core.errors import CorruptData, InvalidInput, Kind, NotFound, NotU
 from graveler_core.model.address import Namespace, namespace
 
 PIECE_BYTES = 4 << 20
-"""What is read of a dump at once."""
+"""Number of bytes of a dump that are read at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class DumpFile:
-    """The object that holds a dump, or will."""
+    """Object that contains a dump, or will contain it."""
 
     blobs: Blobs
     address: str
@@ -36,48 +36,52 @@ class DumpFile:
         return self.blobs.uri(self.address)
 
     @contextmanager
-    def created(self) -> Iterator[Gathered]:
-        """A file to write the dump to; stored when the `with` statement ends without an error.
+    def created(self) -> Iterator[TemporaryDump]:
+        """Open a file for writing the dump. It is stored when the `with` statement ends without an error.
 
         Raises:
-            NotUnique: (`BlobExists`) something is there already.
-            Unavailable: (`StoreFull`, …) the temporary file cannot be written; nothing was stored.
+            NotUnique: The object exists (`BlobExists`).
+            Unavailable: The temporary file cannot be written (`StoreFull`, …). Nothing was stored.
         """
         if self.blobs.head(self.address) is not None:
             raise self._exists()
         with ExitStack() as opened:
             with _on_local_disk():
-                # Without a buffer: closing one that could not be written would fail again.
+                # Unbuffered, because closing a buffer that could not be written would fail again.
                 file = opened.enter_context(TemporaryFile(buffering=0))
-            yield Gathered(file)
-            # Not closed here: a store in memory goes on using it.
+            yield TemporaryDump(file)
+            # Not closed here, because a store in memory keeps using it.
             new = self.blobs.create(self.address, memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)))
         if not new:
             raise self._exists()
 
     def size(self) -> int:
-        """Bytes of the dump. Raises `NotFound` where there is none."""
+        """Return the size of the dump in bytes.
+
+        Raises:
+            NotFound: The dump does not exist.
+        """
         info = self.blobs.head(self.address)
         if info is None:
-            raise NotFound(f"dump {self.uri}: there is no such object", uri=self.uri)
+            raise NotFound(f"dump {self.uri}: does not exist", uri=self.uri)
         return info.size
 
     def corrupt(self, at: int, why: str) -> CorruptData:
-        """The error for a dump that is not what it must be from byte `at` on."""
+        """Return the error for a dump that is damaged at byte `at`."""
         return CorruptData(f"dump {self.uri}: byte {at:,}: {why}", kind=Kind.CorruptDump, uri=self.uri, at=at)
 
     def _exists(self) -> NotUnique:
-        return NotUnique(f"dump {self.uri}: exists already; nothing is overwritten", kind=Kind.BlobExists, uri=self.uri)
+        return NotUnique(f"dump {self.uri}: already exists; nothing is overwritten", kind=Kind.BlobExists, uri=self.uri)
 
 
 @dataclass(frozen=True, slots=True)
-class Gathered:
-    """The temporary file in which a dump is gathered."""
+class TemporaryDump:
+    """Temporary file in which a dump is collected."""
 
     file: FileIO
 
     def write(self, data: bytes) -> None:
-        """Append bytes, all of them."""
+        """Append all bytes."""
         left = memoryview(data)
         with _on_local_disk():
             while left:
@@ -85,18 +89,18 @@ class Gathered:
 
 
 class Pieces:
-    """A dump's bytes from the first to the last."""
+    """Bytes of a dump, in order."""
 
     def __init__(self, file: DumpFile) -> None:
         self._file = file
         self._held = b""
         self._next = 0
         self.at = 0
-        """How many were taken."""
+        """Offset of the next byte."""
         self.size = file.size()
 
     def take(self, count: int) -> bytes:
-        """The next bytes: fewer than `count` only where the dump ends."""
+        """Return the next `count` bytes, or fewer at the end of the dump."""
         while len(self._held) < count and self._next < self.size:
             piece = self._file.blobs.read_range(self._file.address, self._next, max(PIECE_BYTES, count))
             if not piece:
@@ -109,12 +113,16 @@ class Pieces:
 
 
 def _on_local_disk() -> AbstractContextManager[None]:
-    """Errors of the operating system as ours, about temporary files: what it says itself names no place."""
+    """Convert errors of the operating system about temporary files. Their own messages name no location."""
     return translating(Verb.WRITE, f"a temporary file in {tempfile.tempdir or 'any directory'}")
 
 
 def dump_file(stores: BlobStores, uri: str) -> DumpFile:
-    """The object at a URI (file:///…, s3://…, gs://…, az://…, memory://…). Raises `InvalidInput` where none can be."""
+    """Return the object at a URI (file:///…, s3://…, gs://…, az://…, memory://…).
+
+    Raises:
+        InvalidInput: The URI cannot be that of an object.
+    """
     place = namespace(uri)
     above, _, name = posixpath.normpath("/" + place.path).rpartition("/")
     above = above.strip("/")

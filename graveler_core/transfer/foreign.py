@@ -1,9 +1,9 @@
-"""Commits that something else made, as commits of ours: what they lack is computed.
+"""Conversion of commits that another tool made. Values that only graveler computes are added.
 
-A foreign commit says its content, by a tree in the storage namespace, and its parents. Its generation follows from the
-parents', which stand before it; its layout is that tree and nothing above it; its operations are how the tree differs
-from the first parent's. A commit's id covers all of these, so it gets a new one. The nonce is a hash of the foreign
-commit, so that a repetition gives the same id.
+A foreign commit has parents, and a tree in the storage namespace as its content. Its generation is computed from its
+parents, which precede it in the dump. Its layout is the tree without further layers. Its operations are the differences
+between its tree and the tree of its first parent. The id of a commit covers these values, so it gets a new id. The
+nonce is a hash of the foreign commit, so a repetition gives the same id.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from graveler_core.objects.objects import Write
 
 @dataclass(slots=True)
 class ForeignCommits:
-    """The foreign commits of a dump so far: some 400 bytes each."""
+    """Foreign commits of a dump that were read so far, about 400 bytes for each."""
 
     indexes: Indexes
     known: dict[str, StoredCommit] = field(default_factory=dict)
-    """By their foreign ids."""
+    """New commits by their foreign ids."""
 
     def take(self, data: bytes) -> list[Write]:
-        """The writes that store a row of a dump.
+        """Return the writes that store a row of a dump.
 
         Raises:
-            CorruptData: a part of its tree, or of its first parent's, is missing or damaged.
+            CorruptData: A part of its tree, or of the tree of its first parent, is missing or damaged.
         """
         foreign = decode(ForeignCommit, data, "a foreign commit")
         index = Index(metarange_id=foreign.metarange_id)
@@ -53,6 +53,6 @@ class ForeignCommits:
         return writes
 
     def named(self, id: str) -> CommitId:
-        """The commit that a branch or tag of the dump names."""
+        """Return the new id of the commit to which a branch or tag of the dump refers."""
         known = self.known.get(id)
         return CommitId(id) if known is None else known.id

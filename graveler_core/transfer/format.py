@@ -1,32 +1,32 @@
-"""The file of a dump. Format version 1.
+"""File format of dumps, version 1.
 
-    magic, 14 bytes: "graveler dump\\n" · version u8 · frames; the last one is of kind END, and nothing follows it
-    frame   kind u8 · bytes stored u32 · bytes unpacked u32 · checksum u64: xxh3 of the 9 bytes before and of what is
-            stored · what is stored: rows of the frame's kind, zstd
-    row     length varint · bytes
+    magic, 14 bytes: "graveler dump\\n" · version u8 · frames; the last one is of kind END, and nothing follows it frame
+    kind u8 · bytes stored u32 · bytes unpacked u32 · checksum u64: xxh3 of the 9 bytes before and of the stored bytes ·
+    stored bytes: rows of the frame's kind, compressed with zstd row     length varint · bytes
 
-Numbers are little-endian, varints are those of `codec.varint`. Kinds stand in the order of their numbers, rows of a
-kind in ascending order of their keys, each once. A reader refuses a kind that it does not know.
+Numbers are little-endian; varints are encoded by `codec.varint`. Kinds are in the order of their numbers. Rows of a
+kind are in ascending order of their keys, without duplicates. A reader refuses an unknown kind.
 
 | kind | row | key |
 |---|---|---|
 | 1 REPOSITORY, exactly one | `DumpedRepository` | |
 | 2 SETTING | name · 0 · record | name |
-| 3 LOG, one at most | id of the newest commit of the log of references, 32 bytes | the id |
+| 3 LOG, at most one | id of the newest commit of the log of references, 32 bytes | the id |
 | 4 BRANCH | `DumpedBranch` | name |
 | 5 TAG | `Tag` | name |
-| 6 EVENT | `ReferenceEvent` that waits to be logged | its id |
+| 6 EVENT | pending `ReferenceEvent` | its id |
 | 7 FOREIGN | `ForeignCommit`, parents before children | |
 | 8 COMMIT | header of a commit | its id: the hash of the row |
-| 9 LAYOUT | id of the commit, 32 bytes · layout, which names nothing superseded | the id |
-| 10 LOG_COMMIT | header of a commit of the log, to which LOG leads | its id: the hash of the row |
-| 11 LOG_LAYOUT | as LAYOUT, of a commit of the log | the id |
+| 9 LAYOUT | id of the commit, 32 bytes · layout, without superseded indexes | the id |
+| 10 LOG_COMMIT | header of a commit of the log, reachable from LOG | its id: the hash of the row |
+| 11 LOG_LAYOUT | like LAYOUT, for a commit of the log | the id |
 | 12 OBJECT | content of an object: a run | its id: the hash of the row |
 | 255 END, exactly one | `DumpEnd` | |
 
-Records are as `codec.records` encodes them, so ids prove themselves. The digest covers kind u8, length u32 and bytes of
-each row before the end, unpacked: how rows are cut into frames and packed does not matter, so it names what was dumped.
-The same repository gives the same rows: no time, no place and nothing by chance is in a dump.
+Records are encoded by `codec.records`, so ids can be checked against their rows. The digest covers kind u8, length u32
+and unpacked bytes of each row before the end. It does not depend on frames and compression, so it identifies the
+content of the dump. The same repository gives the same rows: a dump contains no time of the dump, no location and no
+random value.
 """
 
 from __future__ import annotations
@@ -49,16 +49,16 @@ VERSION = 1
 HEAD = struct.Struct("<BIIQ")
 """Kind, bytes stored, bytes unpacked, checksum."""
 CHECKED = 9
-"""Bytes of a head that its checksum covers."""
+"""Number of bytes of a head that its checksum covers."""
 PACKING = "zstd"
 FRAME_BYTES = 1 << 20
-"""A frame ends with the row that reaches so many bytes, unpacked."""
+"""Size of a frame, unpacked, after which it ends with the next row."""
 MAX_FRAME_BYTES = 2 << 20
-"""What a reader accepts of a frame: no row is larger than a value of a store, 96 KiB."""
+"""Maximum size of a frame that a reader accepts. No row is larger than a value of a store, 96 KiB."""
 
 
-class Kind(IntEnum):
-    """What the rows of a frame are."""
+class RowKind(IntEnum):
+    """Kind of the rows of a frame."""
 
     REPOSITORY = 1
     SETTING = 2
@@ -76,58 +76,57 @@ class Kind(IntEnum):
 
 
 class RowDigest:
-    """The digest over rows, and how many there were of each kind."""
+    """Digest over rows, and their number by kind."""
 
     def __init__(self) -> None:
         self._hash = HASH()
         self.rows: Counter[str] = Counter()
 
-    def add(self, kind: Kind, row: bytes) -> None:
+    def add(self, kind: RowKind, row: bytes) -> None:
         self._hash.update(struct.pack("<BI", kind, len(row)) + row)
         self.rows[kind.name] += 1
 
     def end(self) -> DumpEnd:
-        """What closes a dump of the rows so far."""
+        """Return the last record of a dump with the rows so far."""
         return DumpEnd(rows=dict(sorted(self.rows.items())), digest=self._hash.hexdigest())
 
 
 class Sink(Protocol):
-    """What a dump is written to."""
+    """Target of a dump."""
 
     def write(self, data: bytes, /) -> object:
-        """Append bytes, all of them."""
-        ...
+        """Append all bytes."""
 
 
 class DumpWriter:
-    """Writes a dump row by row. In memory is one frame.
+    """Writer of a dump, row by row. One frame is in memory.
 
     Args:
-        file: Where to, with nothing in it yet. The caller gives rows in the order of the format.
+        file: Empty target. The caller must pass rows in the order of the format.
     """
 
     def __init__(self, file: Sink) -> None:
         self._file = file
         self._digest = RowDigest()
-        self._kind = Kind.REPOSITORY
+        self._kind = RowKind.REPOSITORY
         self._rows: list[bytes] = []
         self._held = 0
         file.write(MAGIC + bytes((VERSION,)))
 
-    def row(self, kind: Kind, row: bytes) -> None:
+    def row(self, kind: RowKind, row: bytes) -> None:
         """Append a row."""
         if kind != self._kind or self._held >= FRAME_BYTES:
             self._frame()
         self._kind = kind
-        if kind is not Kind.END:
+        if kind is not RowKind.END:
             self._digest.add(kind, row)
         self._rows += (encode_varint(len(row)), row)
         self._held += len(row)
 
     def end(self) -> DumpEnd:
-        """Close the dump; the file stays open."""
+        """Finish the dump. The file stays open."""
         end = self._digest.end()
-        self.row(Kind.END, encode(end))
+        self.row(RowKind.END, encode(end))
         self._frame()
         return end
 
@@ -142,11 +141,11 @@ class DumpWriter:
 
 
 def head(kind: int, stored: bytes, unpacked: int) -> bytes:
-    """The head of a frame."""
+    """Return the head of a frame."""
     checked = struct.pack("<BII", kind, len(stored), unpacked)
     return checked + struct.pack("<Q", checksum(checked, stored))
 
 
 def checksum(checked: bytes, stored: bytes) -> int:
-    """The checksum of a frame, of the checked part of its head and what it stores."""
+    """Return the checksum of a frame, over the checked part of its head and its stored bytes."""
     return xxhash.xxh3_64_intdigest(checked + stored)

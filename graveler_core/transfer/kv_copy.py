@@ -1,30 +1,30 @@
-"""Copying a whole store into an empty one, between any two backends. Source: `graveler kv copy`.
+"""Copy of a whole store into an empty one, between any two backends.
 
-**The source must be at rest.** No store can be frozen from here, so: nobody may write to it from the beginning of the
-copy to its end, or what is written is lost or makes the copy fail. What can be told is told. Branch and cleanup records
-are read again after the contents of their repository were copied: a seal, commit, reset or compaction shows there, and
-the repository is copied anew, a few times. Registers are read again before they are written. At the end every row is
-read again on both sides: a write that came before that is a difference, and differences are an error.
+**The source must be at rest.** The copy cannot lock a store, so nobody may write to the source during the copy. Such
+writes are lost, or make the copy fail. The copy detects them as far as possible. It reads the branch and cleanup
+records of a repository again after its contents were copied. If a seal, commit, reset or compaction has changed them,
+it copies the repository again, a few times. It reads the registers again before it writes them. At the end it reads
+every row again in both stores, and fails if they differ.
 
-**Registers come last.** A repository is seen by its record under `graveler` alone. All that it leads to is copied and
-compared before any such record is written, so whatever crash ends a copy, the target shows no repository. The records
-are written in pages of 10,000 rows: at once, where the store sets many keys atomically and they fit into a page; else
-in the order of their names, and each repository that shows is whole.
+**Registers are written last.** A repository is visible only through its record in the partition `graveler`. Everything
+that belongs to it is copied and compared before any such record is written. After a crash, the target therefore shows
+no repository. The records are written in pages of 10,000 rows. They become visible together if the store sets many keys
+atomically and they fit into a page; otherwise in the order of their names, and each visible repository is complete.
 
-**Two stores are never merged.** A target is empty, or holds the marker of a copy of the same source: the marker has a
-digest of the source's registers, in which every repository has a uid and every state of it a nonce. It also has the
-place up to which the copy has come, so the next run of a killed one goes on there; each run swaps the marker from its
-own last state, so a run that others took for dead ends at its next step. Between two such swaps it writes what the
-other one writes too; a write that a server still does for a process that was killed must end before the target is
-used. The marker is removed at the end. From then on the target is a store like any other, and refuses
-to be copied into. A target into which somebody else wrote registers meanwhile is refused as well.
+**Two stores are never merged.** A target must be empty, or contain the marker of a copy of the same source. The marker
+contains a digest of the registers of the source, in which every repository has a uid and every state of it a nonce. It
+also contains the position of the copy, at which the next run continues after a crash. Each run swaps the marker from
+the state that it wrote last, so a superseded run ends at its next step. Between two such swaps, both runs write the
+same rows. A write that a server still executes for a killed process must end before the target is used. The marker is
+removed at the end. From then on the target is an ordinary store, into which nothing can be copied. A target into which
+another process wrote registers during the copy is refused as well.
 
-**Within a repository** its own partition comes first, and the staging partitions are those that the *copied* branch and
-cleanup records name, which nobody changes. To copy a repository anew, what they name is emptied first, its own
-partition last.
+**Within a repository**, its own partition is copied first. The staging partitions are those to which the *copied*
+branch and cleanup records refer, which nobody changes. Before a repository is copied again, those partitions are
+emptied first, and its own partition last.
 
-Values are copied byte by byte; predicates are the target's own. In memory are a page of rows and the names of one
-repository's staging tokens. Objects in storage namespaces stay where they are.
+Values are copied byte by byte. Predicates are those of the target. Memory holds a page of rows and the names of the
+staging tokens of one repository. Objects in storage namespaces are not copied.
 """
 
 from __future__ import annotations
@@ -53,37 +53,43 @@ from graveler_core.transfer.kv_copy_loading import Loading, another_run, put, re
 from graveler_core.transfer.kv_copy_walk import REGISTERS, Unit, fingerprint, is_empty, units
 
 ATTEMPTS = 3
-"""How often a repository is copied before its changes count as a source that is in use."""
+"""Number of times that a changing repository is copied before the source counts as being in use."""
 
 
 @dataclass(frozen=True, slots=True)
 class Copied:
-    """What a store holds that was copied, or would be."""
+    """Content of a copied store."""
 
     repositories: int
-    """In any state."""
+    """Number of repositories in any state."""
     deleted: int
-    """Deleted repositories that wait for the cleaner."""
+    """Number of deleted repositories that wait for the cleaner."""
     amount: Amount
-    """All of the store, whichever run copied it."""
+    """Size of the whole store, including what earlier runs copied."""
     resumed: bool
-    """Whether a former run had begun the copy."""
+    """True if an earlier run had started the copy."""
 
 
 def copy_store(
     source: Store, target: Store, *, ids: IdSource | None = None, progress: Progress = lambda more: None
 ) -> Copied:
-    """Copy all that is in a store at rest into an empty one, and compare both; go on with a copy that did not end.
+    """Copy a store that is not in use into an empty one, and compare both. Continues an interrupted copy.
 
     Args:
-        ids: Where the name of the run comes from.
-        progress: Told how many more rows were copied or compared: each row twice in all.
+        source: Store to copy.
+        target: Empty store, or one with an interrupted copy of the same source.
+        ids: Source of the name of the run.
+        progress: Called with the number of additional rows that were copied or compared; each row counts twice in
+            all.
+
+    Returns:
+        A description of the copy.
 
     Raises:
-        InvalidInput: there is nothing to copy, or the source is itself a copy that did not end.
-        NotUnique: (`StoreNotEmpty`) the target holds something else.
-        Conflict: (`StoreChanged`) the source changed meanwhile, or a row differs at the end; (`LostRace`) another run
-            copies into the target. A copy that failed can be run again.
+        InvalidInput: The source is empty, or is itself an unfinished copy.
+        NotUnique: The target contains something else (`StoreNotEmpty`).
+        Conflict: The source changed in the meantime, or a row differs at the end (`StoreChanged`); or another run
+            copies into the target (`LostRace`). A failed copy can be run again.
     """
     begun = _admitted(source, target)
     run = Nonce((ids or RandomIds()).fresh())
@@ -107,7 +113,7 @@ def copy_store(
 
 
 def measure(source: Store, target: Store) -> Copied:
-    """What `copy_store` would copy, counted; it changes nothing. Raises as `copy_store`."""
+    """Count what `copy_store` would copy, without changing anything. Raises the same errors."""
     begun = _admitted(source, target)
     return _copied(source, amount_of_contents(source), resumed=begun is not None)
 
@@ -118,22 +124,22 @@ class _Copy:
     loading: Loading
     progress: Progress
     fresh: bool
-    """Whether nothing can be in the target but what this run has copied."""
+    """True if the target contains only what this run has copied."""
 
     def contents(self) -> None:
-        """Copy all but the registers, from the place on that was reached."""
+        """Copy everything except the registers, starting at the current position."""
         for unit in units(self.source, self.loading.place.unit):
             self._unit(unit)
 
     def compare(self) -> Amount:
-        """Compare what was copied, and remember that it is equal. Gives how much it is."""
+        """Compare the copied rows, and store that they are equal. Return their amount."""
         self._require_same_registers()
         found = compare_contents(self.source, self.loading.target, self.progress)
         differences = found.differences
         if differences:
             self.loading.move(unit="", partition=b"", key=b"")
             raise _changed(
-                f"{differences[0]} in the target: was something written to the source, or to the target, meanwhile?",
+                f"{differences[0]} in the target: the source or the target was probably written to in the meantime",
                 differences=[str(difference) for difference in differences],
             )
         self._require_same_registers()
@@ -141,19 +147,19 @@ class _Copy:
         return found.equal
 
     def registers(self) -> None:
-        """Write the records that make repositories visible, unless all of them stand there; remove the marker."""
+        """Write the records that make repositories visible, unless all of them exist, and remove the marker."""
         target = self.loading.target
         if _lacks(target, self.source) is not None:
             foreign = _lacks(self.source, target)
             if foreign is not None:
-                raise _not_empty(f"it is in use: {foreign} was written while it was copied into")
+                raise _not_empty(f"it is in use: {foreign} was written during the copy")
             for partition in REGISTERS:
                 for batch in scan_arrow(self.source, partition):
                     rows = zip(batch["key"].to_pylist(), batch["value"].to_pylist(), strict=True)
                     put(target, [(partition, key, value) for key, value in rows])
             lacking = _lacks(target, self.source)
             if lacking is not None:
-                raise _changed(f"{lacking} changed while it was copied")
+                raise _changed(f"{lacking} changed during the copy")
         self.loading.end()
 
     def _require_same_registers(self) -> None:
@@ -165,7 +171,7 @@ class _Copy:
             )
 
     def _unit(self, unit: Unit) -> None:
-        """Copy a unit, until its branches and cleanup records stand as they were copied."""
+        """Copy a unit until its branches and cleanup records are unchanged after the copy."""
         for left in reversed(range(ATTEMPTS)):
             self._rows(unit)
             changed = changed_register(unit, self.source, self.loading.target)
@@ -175,10 +181,10 @@ class _Copy:
             self.loading.move(partition=b"", key=b"")
             if not left:
                 what = changed.key.decode(errors="backslashreplace").replace("branches/", "branch ", 1)
-                raise _changed(f"{what} of {unit.name} changed {ATTEMPTS} times while it was copied", part=unit.name)
+                raise _changed(f"{what} of {unit.name} changed {ATTEMPTS} times during the copy", part=unit.name)
 
     def _rows(self, unit: Unit) -> None:
-        """Copy a unit from the place on that was reached in it, or from its beginning."""
+        """Copy a unit from the current position, or from its beginning."""
         loading, target = self.loading, self.loading.target
         if loading.place.unit != unit.name:
             loading.move(unit=unit.name, partition=b"", key=b"")
@@ -192,26 +198,35 @@ class _Copy:
                 loading.add(partition, batch)
                 self.progress(batch.num_rows)
             if unit.repository is not None and partition == keys.partition(unit.repository):
-                loading.flush()  # the rest of the walk reads it
+                loading.flush()  # the rest of the walk reads these rows
         loading.flush()
 
 
 def _admitted(source: Store, target: Store) -> Held[Copying] | None:
-    """The marker of a copy to go on with, None for a target in which none has begun; an error if it may not be."""
+    """Return the marker of a copy to continue, or `None` for a new copy.
+
+    Raises:
+        InvalidInput: The source is empty, or is itself an unfinished copy.
+        NotUnique: The target contains something else.
+    """
     if access.read(source, keys.copying()) is not None:
-        raise InvalidInput("the source is itself a copy that has not ended: end it first")
+        raise InvalidInput("the source is itself an unfinished copy; finish it first")
     if is_empty(source):
-        raise InvalidInput("the source holds nothing: there is nothing to copy")
+        raise InvalidInput("the source is empty")
     held = access.read(target, keys.copying())
     if held is None and not is_empty(target):
-        raise _not_empty("a store is copied into an empty one only")
+        raise _not_empty("the target of a copy must be empty")
     if held is not None and held.value.source != fingerprint(source):
-        raise _not_empty("it holds a part of a copy of another store, or of this one in another state; empty it first")
+        raise _not_empty(
+            "it contains a part of a copy of another store, or of this store in another state; empty it first"
+        )
     return held
 
 
 def _empty(target: Store, unit: Unit) -> None:
-    """Remove what was copied of a unit: last what names the rest, so that it can be done again."""
+    """Remove the copied rows of a unit. Rows that refer to others are removed last, so that the removal can be
+    repeated.
+    """
     named = unit.partitions(target)
     first = next(named)
     for partition in named:
@@ -224,7 +239,7 @@ def _drop(target: Store, partition: bytes) -> None:
 
 
 def _lacks(kv: Store, other: Store) -> str | None:
-    """The first register of another store that does not stand here as it does there."""
+    """Return the first register of another store that is different or missing here."""
     for partition in REGISTERS:
         for batch in scan_arrow(other, partition):
             found = get_many(kv, [(partition, key) for key in batch["key"].to_pylist()])

@@ -1,7 +1,7 @@
-"""Comparing two stores row by row, as streams of columns: nothing but a page of each is in memory.
+"""Comparison of two stores, row by row, as streams of columns. One page of each store is in memory.
 
-Each partition of the source is compared with that of the same name in the target. That is all of both: where the
-registers, branches and cleanup records are equal, they name the same partitions.
+Each partition of the source is compared with the partition of the same name in the target. This covers both stores
+completely: if registers, branches and cleanup records are equal, they refer to the same partitions.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ from graveler_core.records import layout as keys
 from graveler_core.transfer.kv_copy_walk import REGISTERS, Unit, units
 
 MAX_DIFFERENCES = 100
-"""A comparison ends after so many partitions that differ."""
+"""Number of different partitions after which a comparison ends."""
 Progress = Callable[[int], object]
-"""Told how many more rows were copied or compared."""
+"""Called with the number of additional rows that were copied or compared."""
 
 
 class Differs(StrEnum):
-    """How a row differs."""
+    """Kind of difference."""
 
     MISSING = "missing"
-    """The target lacks it."""
+    """The row is missing in the target."""
     SURPLUS = "surplus"
-    """The source lacks it."""
+    """The row is missing in the source."""
     CHANGED = "changed"
-    """The values differ."""
+    """The values are different."""
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
-    """The first row of a partition that differs; what comes behind it was not compared."""
+class RowDifference:
+    """First difference of a partition. Later rows were not compared."""
 
     partition: bytes
     key: bytes
@@ -50,47 +50,47 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """How much rows are."""
+    """Number and size of rows."""
 
     partitions: int = 0
-    """That hold any row."""
+    """Number of partitions with any row."""
     rows: int = 0
     size: int = 0
-    """Bytes of keys and values."""
+    """Size of keys and values in bytes."""
 
     def __add__(self, other: Amount) -> Amount:
         return Amount(self.partitions + other.partitions, self.rows + other.rows, self.size + other.size)
 
     def with_rows(self, batch: pa.RecordBatch) -> Amount:
-        """With rows in `ROW_SCHEMA` of the one partition that it counts."""
+        """Return the amount with additional rows of the same partition, in `ROW_SCHEMA`."""
         size = sum(pc.sum(pc.binary_length(column)).as_py() or 0 for column in batch.columns)
         return Amount(1 if self.rows + batch.num_rows else 0, self.rows + batch.num_rows, self.size + size)
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
-    """What a comparison found."""
+class StoreComparison:
+    """Result of a comparison."""
 
     equal: Amount
-    """Rows that are in both."""
-    differences: tuple[Difference, ...] = ()
-    """One a partition, at most `MAX_DIFFERENCES`."""
+    """Rows that are equal in both stores."""
+    differences: tuple[RowDifference, ...] = ()
+    """One difference for each partition, at most `MAX_DIFFERENCES`."""
 
-    def __add__(self, other: Compared) -> Compared:
-        return Compared(self.equal + other.equal, self.differences + other.differences)
+    def __add__(self, other: StoreComparison) -> StoreComparison:
+        return StoreComparison(self.equal + other.equal, self.differences + other.differences)
 
 
-def compare_stores(source: Store, target: Store, progress: Progress = lambda more: None) -> Compared:
-    """Compare all that is in two stores at rest. Changes nothing."""
+def compare_stores(source: Store, target: Store, progress: Progress = lambda more: None) -> StoreComparison:
+    """Compare two stores that are not in use. Changes nothing."""
     found = compare_contents(source, target, progress)
     for partition in REGISTERS:
         found += compare_partition(source, target, partition, progress=progress)
     return found
 
 
-def compare_contents(source: Store, target: Store, progress: Progress) -> Compared:
-    """Compare all but the registers."""
-    found = Compared(Amount())
+def compare_contents(source: Store, target: Store, progress: Progress) -> StoreComparison:
+    """Compare everything except the registers."""
+    found = StoreComparison(Amount())
     for unit in units(source):
         for partition in unit.partitions(source):
             found += compare_partition(source, target, partition, progress=progress)
@@ -101,8 +101,8 @@ def compare_contents(source: Store, target: Store, progress: Progress) -> Compar
 
 def compare_partition(
     source: Store, target: Store, partition: bytes, *, prefix: bytes = b"", progress: Progress = lambda more: None
-) -> Compared:
-    """Compare the rows of a partition whose keys begin so, up to the first that differs."""
+) -> StoreComparison:
+    """Compare the rows of a partition with a prefix, up to the first difference."""
     left, right = (scan_arrow(store, partition, prefix=prefix) for store in (source, target))
     equal = Amount()
     for ours, theirs in _side_by_side(left, right):
@@ -110,12 +110,14 @@ def compare_partition(
         equal = equal.with_rows(ours.slice(0, same))
         progress(same)
         if same < max(ours.num_rows, theirs.num_rows):
-            return Compared(equal, (_difference(partition, ours.slice(same), theirs.slice(same)),))
-    return Compared(equal)
+            return StoreComparison(equal, (_difference(partition, ours.slice(same), theirs.slice(same)),))
+    return StoreComparison(equal)
 
 
-def changed_register(unit: Unit, source: Store, target: Store) -> Difference | None:
-    """The first branch or cleanup record of a unit that differs; the repository's own record is no part of its unit."""
+def changed_register(unit: Unit, source: Store, target: Store) -> RowDifference | None:
+    """Return the first branch or cleanup record of a unit that differs. The repository record is not part of its
+    unit.
+    """
     if unit.repository is None:
         return None
     for folder in (keys.branches(unit.repository), keys.cleanups(unit.repository)):
@@ -125,7 +127,7 @@ def changed_register(unit: Unit, source: Store, target: Store) -> Difference | N
 
 
 def amount_of_contents(kv: Store) -> Amount:
-    """How much a store holds beside the registers: one pass over it."""
+    """Return the amount of everything except the registers, in one pass."""
     total = Amount()
     for unit in units(kv):
         total += amount_of(kv, unit.partitions(kv))
@@ -133,7 +135,7 @@ def amount_of_contents(kv: Store) -> Amount:
 
 
 def amount_of(kv: Store, partitions: Iterable[bytes]) -> Amount:
-    """How much some partitions hold."""
+    """Return the amount of some partitions."""
     total = Amount()
     for partition in partitions:
         held = Amount()
@@ -146,7 +148,7 @@ def amount_of(kv: Store, partitions: Iterable[bytes]) -> Amount:
 def _side_by_side(
     left: Iterator[pa.RecordBatch], right: Iterator[pa.RecordBatch]
 ) -> Iterator[tuple[pa.RecordBatch, pa.RecordBatch]]:
-    """Two streams cut into pairs of equally many rows; where one has ended, the other has rows and it none."""
+    """Yield two streams in pairs with equal numbers of rows. When one stream has ended, its part is empty."""
     ours, theirs = next(left, None), next(right, None)
     while ours is not None and theirs is not None:
         rows = min(ours.num_rows, theirs.num_rows)
@@ -160,7 +162,7 @@ def _side_by_side(
 
 
 def _equal_rows(ours: pa.RecordBatch, theirs: pa.RecordBatch) -> int:
-    """How many of the first rows are equal."""
+    """Return the number of equal rows at the beginning."""
     rows: int = min(ours.num_rows, theirs.num_rows)
     ours, theirs = ours.slice(0, rows), theirs.slice(0, rows)
     if ours.equals(theirs):
@@ -169,12 +171,12 @@ def _equal_rows(ours: pa.RecordBatch, theirs: pa.RecordBatch) -> int:
     return int(pc.index(same, pa.scalar(False)).as_py())
 
 
-def _difference(partition: bytes, ours: pa.RecordBatch, theirs: pa.RecordBatch) -> Difference:
-    """How the first of these rows differ; one of the batches may have none."""
+def _difference(partition: bytes, ours: pa.RecordBatch, theirs: pa.RecordBatch) -> RowDifference:
+    """Return the difference of the first rows. One of the batches may be empty."""
     here: list[bytes] = ours["key"].slice(0, 1).to_pylist()
     there: list[bytes] = theirs["key"].slice(0, 1).to_pylist()
     if here == there:
-        return Difference(partition, here[0], Differs.CHANGED)
+        return RowDifference(partition, here[0], Differs.CHANGED)
     if not there or (here and here[0] < there[0]):
-        return Difference(partition, here[0], Differs.MISSING)
-    return Difference(partition, there[0], Differs.SURPLUS)
+        return RowDifference(partition, here[0], Differs.MISSING)
+    return RowDifference(partition, there[0], Differs.SURPLUS)

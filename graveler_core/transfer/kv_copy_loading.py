@@ -1,8 +1,8 @@
-"""Writing rows into the target of a copy, and remembering how far it has come.
+"""Writes of a copy to its target, and its progress marker.
 
-Each step is: write rows, then swap the marker to the place behind the last of them. What a crash leaves between the two
-is written again, to equal values. The swap expects the marker of this very run: where another run has taken over, it
-fails, and this run ends.
+Each step writes rows and then swaps the marker to the position after the last of them. After a crash in between, the
+rows are written again, with equal values. The swap expects the marker of this run. If another run has taken over, the
+swap fails and this run ends.
 """
 
 from __future__ import annotations
@@ -13,21 +13,22 @@ from contextlib import suppress
 import pyarrow as pa
 
 from graveler_core.errors import Conflict, Kind, OutcomeUnknown, PredicateFailed
-from graveler_core.kv.abilities import Item
 from graveler_core.kv.bulk import load, set_many
 from graveler_core.kv.paging import PAGE_BYTES, PAGE_ROWS
-from graveler_core.kv.store import Store
+from graveler_core.kv.store import Item, Store
 from graveler_core.model.copying import Copying
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.records.access import LOST_ANSWERS, Held
 
 FEW_ROWS = 500
-"""Batches of fewer rows are gathered, over partitions: most stores take a round trip for each write."""
+"""Number of rows below which batches are collected, across partitions, because most stores need a round trip for each
+write.
+"""
 
 
 class Loading:
-    """The target of a copy, and its marker."""
+    """Target of a copy, with its marker."""
 
     def __init__(self, target: Store, marker: Held[Copying]) -> None:
         self.target = target
@@ -38,14 +39,14 @@ class Loading:
 
     @property
     def place(self) -> Copying:
-        """How far the copy has come, for certain."""
+        """Confirmed position of the copy."""
         return self._marker.value
 
     def move(self, **place: str | bytes | bool) -> None:
-        """Swap the marker to another place.
+        """Swap the marker to another position.
 
         Raises:
-            Conflict: (`LostRace`) another run copies into this store.
+            Conflict: Another run copies into this store (`LostRace`).
         """
         self._behind = {}
         record = self.place.model_copy(update=place)
@@ -57,7 +58,7 @@ class Loading:
             raise another_run() from e
 
     def add(self, partition: bytes, batch: pa.RecordBatch) -> None:
-        """Write the next rows of a partition of the unit at `place`, now or with the next ones."""
+        """Write the next rows of a partition of the current unit, at once or together with later rows."""
         if batch.num_rows < FEW_ROWS:
             columns = (column.to_pylist() for column in batch.columns)
             self._gathered += [(partition, key, value) for key, value in zip(*columns, strict=True)]
@@ -70,7 +71,7 @@ class Loading:
             self.flush()
 
     def flush(self) -> None:
-        """Write what was gathered, and move behind all that was added."""
+        """Write the collected rows, and move the marker after them."""
         if self._gathered:
             put(self.target, self._gathered)
         self._gathered, self._size = [], 0
@@ -78,22 +79,22 @@ class Loading:
             self.move(**self._behind)
 
     def end(self) -> None:
-        """Remove the marker: the copy is whole."""
+        """Remove the marker of a complete copy."""
         access.remove(self.target, keys.copying(), self._marker)
 
 
 def another_run() -> Conflict:
-    """The error where a marker is not the one that this run has written."""
+    """Return the error for a marker that this run has not written."""
     return Conflict("another run copies into the target; only one may", kind=Kind.LostRace)
 
 
 def put(target: Store, items: Sequence[Item]) -> None:
-    """Write some rows of any partitions."""
+    """Write rows of any partitions."""
     resent(lambda: set_many(target, items))
 
 
 def resent(write: Callable[[], object]) -> None:
-    """Do a write that may be done twice, again while its answers are lost."""
+    """Execute an idempotent write. Repeat it while its responses are lost."""
     for _ in range(LOST_ANSWERS - 1):
         with suppress(OutcomeUnknown):
             write()

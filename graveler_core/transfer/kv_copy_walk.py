@@ -1,12 +1,12 @@
-"""What a whole store consists of, though no store can list its partitions: a walk from what names them.
+"""Walk over a whole store. Stores cannot list their partitions, so the walk starts at the records that refer to them.
 
-    graveler          the repositories, in any state: each is a unit
-    graveler_deleted  what deleted repositories left: each is a unit, unless its repository's record still stands
+    graveler          repositories in any state: each is a unit
+    graveler_deleted  deleted repositories: each is a unit, unless its repository record still exists
     graveler_stats    a unit
     graveler_iam      a unit
 
-A unit's partitions are those of `records.layout.partitions`, in this order. The two partitions that name the units,
-`REGISTERS`, belong to none of them.
+The partitions of a unit are those of `records.layout.partitions`, in the same order. The two partitions that list the
+units, `REGISTERS`, belong to no unit.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ from graveler_core.records import access
 from graveler_core.records import layout as keys
 
 REGISTERS = (keys.DELETED, keys.GRAVELER)
-"""In the order in which they are written: repositories last, and in their partition after the claims of namespaces."""
+"""In the order in which they are written: repositories last, and within their partition after the namespace claims."""
 _ALONE = (keys.STATS, keys.IAM)
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A part of a store that is copied and compared as one."""
+    """Part of a store that is copied and compared as one."""
 
     name: str
-    """Unique in its store: a key, or the name of a partition."""
+    """Unique name in its store: a key, or the name of a partition."""
     register: bytes
-    """The partition that names it."""
+    """Partition that lists the unit."""
     repository: Repository | None
-    """None for a partition that belongs to no repository."""
+    """`None` for a partition that belongs to no repository."""
 
     def partitions(self, kv: Store) -> Iterator[bytes]:
-        """Its partitions, as the records in `kv` name them, lazily."""
+        """Yield its partitions according to the records in `kv`."""
         if self.repository is None:
             return iter((self.register,))
         branches = access.scan(kv, keys.branches(self.repository))
@@ -50,10 +50,10 @@ class Unit:
 
 
 def units(kv: Store, start: str = "") -> Iterator[Unit]:
-    """The units of a store from the one that bears the name `start` on, lazily; always in one order.
+    """Yield the units of a store, always in the same order, from the unit with the name `start` on.
 
     Raises:
-        CorruptData: no unit bears the name.
+        CorruptData: No unit has this name.
     """
     found = _all(kv)
     if start:
@@ -63,13 +63,13 @@ def units(kv: Store, start: str = "") -> Iterator[Unit]:
         none = False
         yield unit
     if none:
-        raise CorruptData(f"the store has no part {start!r}, up to which it was copied", name=start)
+        raise CorruptData(f"the store has no unit {start!r}, at which the copy was interrupted", name=start)
 
 
 def fingerprint(kv: Store) -> str:
-    """Hex digest over the registers: stores of equal ones are one store, or one is a copy of the other.
+    """Return a hex digest over the registers. Stores with equal digests are the same store, or copies of each other.
 
-    Every repository has a uid that no other one ever had, and every state of its record a nonce.
+    Every repository has a uid that no other repository ever had, and every state of its record has a nonce.
     """
     digest = hashlib.blake2b(digest_size=32)
     for partition in REGISTERS:
@@ -80,7 +80,7 @@ def fingerprint(kv: Store) -> str:
 
 
 def is_empty(kv: Store) -> bool:
-    """Whether nothing leads to anything in a store."""
+    """Return true if a store has no registers."""
     return all(next(iter(kv.scan(partition, limit=1)), None) is None for partition in (*REGISTERS, *_ALONE))
 
 

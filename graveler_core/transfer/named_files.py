@@ -1,4 +1,4 @@
-"""Whether the files that a dump needs lie in a storage namespace."""
+"""Check that a storage namespace contains the files that a dump needs."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from graveler_core.committed.trees import address
 from graveler_core.transfer.commit_graph import IdSet
 
 FEW = 1_000
-"""So many files are asked for one by one, more by a listing."""
+"""Maximum number of files that are requested one by one; more files are checked by a listing."""
 
 
 def first_missing(blobs: Blobs, wanted: IdSet) -> str | None:
-    """The address of the first file by id that is not there, None where all are.
+    """Return the address of the first missing file in the order of ids, or `None` if all exist.
 
-    One request for each, or a listing of all that graveler keeps there, of which nothing is held.
+    This takes one request for each file, or one listing of the files of graveler in the namespace. The listing is not
+    kept in memory.
     """
     needed = (address(id.tobytes().hex()) for id in wanted.sorted().astype("V32"))
     if len(wanted.sorted()) <= FEW:
@@ -24,7 +25,7 @@ def first_missing(blobs: Blobs, wanted: IdSet) -> str | None:
 
 
 def _first_unlisted(needed: Iterator[str], listed: Iterator[str]) -> str | None:
-    """The first of ascending names that is not among other ascending names."""
+    """Return the first of ascending names that is missing in another ascending sequence of names."""
     at = ""
     for name in needed:
         while at < name:

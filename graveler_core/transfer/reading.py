@@ -1,4 +1,4 @@
-"""The rows of a dump, checked as they are read: frames by their checksums, kinds by their order, all by the end."""
+"""Rows of a dump, checked while they are read: checksums of frames, order of kinds, and the digest at the end."""
 
 from __future__ import annotations
 
@@ -19,59 +19,60 @@ from graveler_core.transfer.format import (
     MAX_FRAME_BYTES,
     PACKING,
     VERSION,
-    Kind,
     RowDigest,
+    RowKind,
     checksum,
 )
 
 Progress = Callable[[int, int], object]
-"""Told how much is done, and of how much."""
+"""Function that is called with the amount that is done, and the total amount."""
 
 
-class Row(NamedTuple):
+class DumpRow(NamedTuple):
     """A row of a dump."""
 
-    kind: Kind
+    kind: RowKind
     data: bytes
     at: int
-    """Where its frame begins: bytes from the file's beginning."""
+    """Offset of the frame in the file, in bytes."""
 
 
-def rows(file: DumpFile, progress: Progress = lambda done, total: None) -> Iterator[Row]:
-    """All rows up to the end, which is the last one given and has been compared with the others.
+def rows(file: DumpFile, progress: Progress = lambda done, total: None) -> Iterator[DumpRow]:
+    """Yield all rows of a dump. The last one is the end, which was compared with the others.
 
     Args:
-        progress: Told of bytes.
+        file: The dump.
+        progress: Called with the number of bytes that were read, and the total number.
 
     Raises:
-        CorruptData: (`CorruptDump`) it is no whole dump in a version and of kinds that this library reads.
+        CorruptData: (`CorruptDump`) The file is not a complete dump, or has an unknown version or kind of rows.
     """
     pieces, seen, last, ends = Pieces(file), RowDigest(), 0, 0
     if pieces.take(len(MAGIC)) != MAGIC:
-        raise file.corrupt(0, "this is no dump")
+        raise file.corrupt(0, "is not a dump")
     version = pieces.take(1)
     if version != bytes((VERSION,)):
-        raise file.corrupt(len(MAGIC), f"format version {version.hex() or 'missing'} is not known here")
-    while last != Kind.END:
+        raise file.corrupt(len(MAGIC), f"format version {version.hex() or 'missing'} is unknown")
+    while last != RowKind.END:
         at = pieces.at
         kind, plain = _frame(file, pieces)
-        if kind < last or (not last and kind is not Kind.REPOSITORY):
-            raise file.corrupt(at, f"{kind.name} stands at the wrong place")
+        if kind < last or (not last and kind is not RowKind.REPOSITORY):
+            raise file.corrupt(at, f"{kind.name} is out of order")
         last = kind
         for data in _split(file, at, plain):
-            if kind is Kind.END:
+            if kind is RowKind.END:
                 _check_end(file, at, data, seen.end())
                 ends += 1
             else:
                 seen.add(kind, data)
-            yield Row(kind, data, at)
+            yield DumpRow(kind, data, at)
         progress(pieces.at, pieces.size)
     if ends != 1 or pieces.take(1):
-        raise file.corrupt(pieces.at - 1, "something follows the end")
+        raise file.corrupt(pieces.at - 1, "data follows the end")
 
 
-def _frame(file: DumpFile, pieces: Pieces) -> tuple[Kind, bytes]:
-    """The next frame's kind and its rows, unpacked."""
+def _frame(file: DumpFile, pieces: Pieces) -> tuple[RowKind, bytes]:
+    """Read the next frame. Return its kind and its unpacked rows."""
     at = pieces.at
     head = pieces.take(HEAD.size)
     if len(head) < HEAD.size:
@@ -84,19 +85,19 @@ def _frame(file: DumpFile, pieces: Pieces) -> tuple[Kind, bytes]:
         raise file.corrupt(at, "is cut off")
     if checksum(head[:CHECKED], stored) != expected:
         raise file.corrupt(at, "is damaged")
-    if kind not in tuple(Kind):
-        raise file.corrupt(at, f"rows of kind {kind} are not known here: a later version made this dump")
+    if kind not in tuple(RowKind):
+        raise file.corrupt(at, f"rows of kind {kind} are unknown: a later version wrote this dump")
     try:
         plain = pa.decompress(stored, decompressed_size=unpacked_bytes, codec=PACKING, asbytes=True)
     except (OSError, ValueError) as e:
         raise file.corrupt(at, "cannot be unpacked") from e
-    return Kind(kind), plain
+    return RowKind(kind), plain
 
 
 def _split(file: DumpFile, at: int, plain: bytes) -> Iterator[bytes]:
     start = 0
     if not plain:
-        raise file.corrupt(at, "holds no rows")
+        raise file.corrupt(at, "contains no rows")
     while start < len(plain):
         try:
             length, start = decode_varint(plain, start)
@@ -114,8 +115,8 @@ def _check_end(file: DumpFile, at: int, data: bytes, found: DumpEnd) -> None:
     except CorruptData as e:
         raise file.corrupt(at, e.message) from e
     if end.rows != found.rows:
-        raise file.corrupt(at, f"its end counts {end.rows}, there are {found.rows}")
+        raise file.corrupt(at, f"its end counts {end.rows}, but it contains {found.rows}")
     if end.digest != found.digest:
-        raise file.corrupt(at, "its rows are not those that its end was written for")
-    if found.rows[Kind.REPOSITORY.name] != 1:
-        raise file.corrupt(at, "must be of one repository")
+        raise file.corrupt(at, "its rows do not match the digest at its end")
+    if found.rows[RowKind.REPOSITORY.name] != 1:
+        raise file.corrupt(at, "must contain exactly one repository")

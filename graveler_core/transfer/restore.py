@@ -1,29 +1,29 @@
-"""Restoring a dump into a bare repository, on the storage namespace of the dumped one or on a copy of it.
+"""Restore a dump into a bare repository, with the storage namespace of the dumped repository or a copy of it.
 
-1. The dump is read and checked whole (`verify`). Nothing is written before.
-2. The register `restored` := this dump, created once ✓: no other dump ever goes into this repository.
-3. boundary_seed, format_version and default branch into the repository's record ✓, while it has no commit.
-4. Commits, layouts, small runs and settings, in batches; then the log of references is set to its commit, branches and
-   tags are made, each created where none is; at last, what waited to be logged: an event says of a branch that is not
-   there yet that it was deleted.
-5. The repository is not bare any more, and as read-only and protected as the dumped one ✓.
+1. Read and check the whole dump (`verify`). Nothing is written before. 2. Create the register `restored` with the
+digest of the dump ✓. It is created once, so no other dump can be restored into this repository. 3. Set boundary_seed,
+format_version and default branch in the repository record ✓, while it has no commit. 4. Write commits, layouts, small
+runs and settings, in batches. Set the log of references to its commit. Create the branches and tags that do not exist.
+Write the pending events last, because an event for a branch that does not exist yet means that the branch was deleted.
+5. Swap the repository record ✓: it is no longer bare, and has the read-only flag and the protection of the dump.
 
-A crash leaves a bare repository: until 4 comes to tags and branches it shows nothing, and before 5 a sweep refuses it.
-Restoring the same dump again writes the same records again and completes it; after 5 it finds that and changes nothing.
-What is written in 4 is the same whoever writes it, but for branches, whose records are fresh: the first one stays. So
-two restorations of one dump at once do no harm; of two dumps at once the second one is refused in 2.
+A crash leaves a bare repository. It shows nothing until step 4 creates tags and branches, and a sweep refuses it before
+step 5. Restoring the same dump again writes the same records and completes it; after step 5 it changes nothing. The
+records of step 4 do not depend on the run that writes them, except for branches, whose records are new: the first one
+stays. Concurrent restorations of one dump are therefore harmless. If two dumps are restored concurrently, the second
+one is refused in step 2.
 
-Each batch begins by reading the repository's record: once it is not bare any more, another restoration of the same dump
-has ended, and this one goes no further; so a layout that somebody has replaced since is not set back, except by a batch
-that was under way at that moment, which is sound too: both have equal content, and what a layout named before it was
-replaced stays for the grace of a sweep. A branch or tag that somebody deletes before 5 may come back. An event that
-comes back after it was logged changes nothing.
+Each batch begins by reading the repository record. If it is no longer bare, another restoration of the same dump has
+ended, and this one stops. A layout that was replaced since is therefore not overwritten, except by a batch that was
+already running. This is harmless too: both layouts have equal content, and what the older one refers to stays for the
+grace period of a sweep. A branch or tag that is deleted before step 5 may reappear. An event that is written again
+after it was logged has no effect.
 
-A branch keeps its uid and its past, by which the log knows it; its staging token is fresh, so no record of it is equal
-to one that stood anywhere.
+A branch keeps its uid and its past, by which the log identifies it. Its staging token is new, so its record differs
+from every earlier record of a branch.
 
-Nothing is restored into a repository that is read-only: one that is made so meanwhile stays bare until it is so no
-more. Rules that were given to it while it was bare make place for those of the dump.
+Nothing is restored into a read-only repository. If the repository is made read-only during a restoration, it stays bare
+until it is writable again. Protection rules that it got while it was bare are replaced by those of the dump.
 """
 
 from __future__ import annotations
@@ -51,50 +51,57 @@ from graveler_core.refs.branches import new_branch
 from graveler_core.stores import Stores
 from graveler_core.transfer.files import DumpFile, dump_file
 from graveler_core.transfer.foreign import ForeignCommits
-from graveler_core.transfer.format import Kind as Rows
-from graveler_core.transfer.reading import Progress, Row, rows
+from graveler_core.transfer.format import RowKind as Rows
+from graveler_core.transfer.reading import DumpRow, Progress, rows
 from graveler_core.transfer.settings import SETTINGS
 from graveler_core.transfer.verify import verify
 
 BATCH_ROWS = 500
 BATCH_BYTES = 1 << 20
-"""A batch ends with the row that reaches one of these."""
+"""Limits of a batch. It ends with the row that reaches one of them."""
 _SWAPS = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """What was restored."""
+    """Result of a restoration."""
 
     repository: Repository
-    """Its record, as it stands now."""
+    """Current record of the repository."""
     digest: str
-    """Of the dump."""
+    """Digest of the dump."""
     branches: int
     tags: int
     commits: int
-    """Foreign ones too."""
+    """Number of commits, including foreign ones."""
     objects: int
     renamed: dict[str, CommitId] = field(default_factory=dict)
-    """The ids that foreign commits got, by their foreign ones; nothing where all was restored before."""
+    """New ids of foreign commits, by their foreign ids. Empty if the dump was restored before."""
 
 
 def restore(stores: Stores, repo: RepositoryId, uri: str, *, progress: Progress = lambda done, total: None) -> Restored:
-    """Restore a dump into a bare repository, which then is bare no more. Repeatable: a repetition completes it.
+    """Restore a dump into a bare repository. Afterwards it is no longer bare. A repetition completes an interrupted
+    run.
 
-    In memory is what `verify` says, and a batch.
+    Memory holds what `verify` states, and one batch.
 
     Args:
-        progress: Told of bytes of the dump, which is read twice.
+        stores: The stores.
+        repo: Name of the repository.
+        uri: URI of the dump.
+        progress: Called with the number of bytes that were processed, and the total number. The dump is read twice.
+
+    Returns:
+        A description of the restored repository.
 
     Raises:
-        CorruptData: (`CorruptDump`) the dump is cut off, damaged or altered; nothing was written. Or (`CorruptRange`,
+        CorruptData: (`CorruptDump`) The dump is truncated, damaged or altered; nothing was written. Or (`CorruptRange`,
             `CorruptMetarange`) the content of a foreign commit is damaged; the repository stays bare.
-        InvalidInput: the repository is not bare or has commits, or its namespace lacks what the dump needs; nothing was
-            written.
-        Conflict: another dump is being restored, or was.
-        PermissionDenied: the repository is bare and read-only.
-        NotFound: there is no such dump or repository; or the repository was deleted meanwhile.
+        InvalidInput: The repository is not bare or has commits, or its namespace lacks a file that the dump needs.
+            Nothing was written.
+        Conflict: Another dump is being restored, or was restored.
+        PermissionDenied: The repository is bare and read-only.
+        NotFound: The dump or the repository does not exist, or the repository was deleted in the meantime.
     """
     repository = repositories.get(stores.kv, stores.clock, stores.ids, repo)
     _require_changeable(repository)
@@ -108,7 +115,8 @@ def restore(stores: Stores, repo: RepositoryId, uri: str, *, progress: Progress 
     work = _Restore(stores, repository, file, found.end.digest, foreign)
     _register(work)
     if _changed(work, ready) and _contents(work, progress) and _refs(work):
-        _changed(work, {"bare": False, "read_only": said.read_only, "protection": said.protection})
+        settings = {name: getattr(said, name) for name in ("read_only", "protection", "required_checks")}
+        _changed(work, {"bare": False, **settings})
         stores.registers.forget_all(repo)
     count = found.end.rows.get
     return Restored(
@@ -124,7 +132,7 @@ def restore(stores: Stores, repo: RepositoryId, uri: str, *, progress: Progress 
 
 @dataclass(frozen=True, slots=True)
 class _Restore:
-    """A restoration under way."""
+    """State of a restoration."""
 
     stores: Stores
     repository: Repository
@@ -133,15 +141,15 @@ class _Restore:
     foreign: ForeignCommits
 
     def bare(self) -> bool:
-        """Whether the repository, which must still be there, is bare."""
+        """Return `True` if the repository, which must still exist, is bare."""
         return self.now().value.bare
 
     def now(self) -> Held[Repository]:
-        """The repository's record as it stands.
+        """Read the current repository record.
 
         Raises:
-            NotFound: it was deleted.
-            PermissionDenied: it is bare and read-only.
+            NotFound: The repository was deleted.
+            PermissionDenied: The repository is bare and read-only.
         """
         held = repositories.find(self.stores.kv, self.repository.id)
         if held is not None and held.value.uid != self.repository.uid:
@@ -153,23 +161,24 @@ class _Restore:
 
 
 def _require_changeable(repo: Repository) -> None:
-    """Refuse a bare repository that is read-only; one that is not bare may be so by the end of a restoration."""
+    """Refuse a bare repository that is read-only. One that is not bare may be read-only after a complete
+    restoration."""
     if repo.bare:
         repositories.require_changeable(repo)
 
 
 def _require_empty(stores: Stores, repo: Repository) -> None:
-    """Refuse a repository in which somebody is at work, unless it is a restoration; this is looked for last."""
+    """Refuse a repository that is in use, unless by a restoration, which is checked last."""
     folders = (keys.branches(repo), keys.tags(repo), keys.commits(repo))
     used = any([*stores.kv.scan(folder.partition, prefix=folder.prefix, limit=1)] for folder in folders)
     if (repo.bare and not used) or access.read(stores.kv, keys.restoration(repo)) is not None:
         return
-    why = "has commits already" if repo.bare else "is not bare; a dump is restored into one that was created bare"
+    why = "has commits already" if repo.bare else "is not bare; a dump can only be restored into a bare repository"
     raise InvalidInput(f"repository {repo.id!r}: {why}", repository=repo.id)
 
 
 def _register(work: _Restore) -> None:
-    """From here on this is the dump of this repository."""
+    """Record that this dump is restored into the repository. No other dump can be restored into it."""
     where = keys.restoration(work.repository)
     record = Restoration(digest=work.digest, since=work.stores.clock.now())
     try:
@@ -179,14 +188,14 @@ def _register(work: _Restore) -> None:
         if standing is None or standing.value.digest != work.digest:
             other = "" if standing is None else standing.value.digest
             raise Conflict(
-                f"repository {work.repository.id!r}: another dump ({other[:12]}…) is being restored into it, or was",
+                f"repository {work.repository.id!r}: another dump ({other[:12]}…) is being or was restored into it",
                 repository=work.repository.id,
                 digest=other,
             ) from e
 
 
 def _changed(work: _Restore, fields: dict[str, Any]) -> bool:
-    """Set fields of the repository's record while it is bare; False where it is not any more."""
+    """Set fields of the repository record while it is bare. Return `False` if it is no longer bare."""
     for _ in range(_SWAPS):
         held = work.now()
         if not held.value.bare:
@@ -197,15 +206,15 @@ def _changed(work: _Restore, fields: dict[str, Any]) -> bool:
         with suppress(PredicateFailed):
             access.replace(work.stores.kv, keys.repository(held.value.id), held, changed)
             return True
-    raise SlowDown(f"repository {work.repository.id!r}: its record changes again and again; restore again")
+    raise SlowDown(f"repository {work.repository.id!r}: its record changes too often; restore again")
 
 
 def _contents(work: _Restore, progress: Progress) -> bool:
-    """Write what branches, tags and the log of references lead to; False where another restoration has ended."""
+    """Write commits, layouts, runs and settings. Return `False` if another restoration has ended."""
     batch, size = list[Write](), 0
     for row in rows(work.file, lambda done, total: progress(total + done, 2 * total)):
         if row.kind is Rows.END and decode(DumpEnd, row.data, "its end").digest != work.digest:
-            raise work.file.corrupt(row.at, "was exchanged while it was restored")
+            raise work.file.corrupt(row.at, "was replaced while it was restored")
         for write in _writes(work, row):
             batch.append(write)
             size += len(write[2])
@@ -217,8 +226,8 @@ def _contents(work: _Restore, progress: Progress) -> bool:
     return True
 
 
-def _writes(work: _Restore, row: Row) -> list[Write]:
-    """What a row becomes in the key-value store."""
+def _writes(work: _Restore, row: DumpRow) -> list[Write]:
+    """Return the key-value writes for a row of a dump."""
     repo, data = work.repository, row.data
     log = keys.internal_history(repo)
     match row.kind:
@@ -244,9 +253,9 @@ def _writes(work: _Restore, row: Row) -> list[Write]:
 
 
 def _refs(work: _Restore) -> bool:
-    """Set the log to its commit, create branches and tags where there are none, and have wait what waited to be logged.
+    """Set the log to its commit, create missing branches and tags, and write the pending events. Return `False` if
+    another restoration has ended.
 
-    False where another restoration has ended.
     """
     kv, repo = work.stores.kv, work.repository
     for number, row in enumerate(takewhile(lambda row: row.kind <= Rows.EVENT, rows(work.file))):

@@ -1,4 +1,4 @@
-"""The settings of a repository that are dumped with it, by the names that they have in a dump."""
+"""Settings of a repository that are part of a dump, by their names in the dump."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from graveler_core.records.location import Location
 SETTINGS: dict[bytes, tuple[type[Record], Callable[[Repository], Location[Any]]]] = {
     b"compaction": (CompactionSettings, keys.compaction_settings),
 }
-"""What each is and where it is kept, in the order of the names."""
+"""Type and location of each setting, in order of the names."""
 
 
 def decoded_setting(name: bytes, data: bytes) -> Record:
-    """A setting of a dump. Raises `CorruptData` where it is none that this library knows."""
+    """Decode a setting of a dump. Raises `CorruptData` if its name is unknown."""
     if name not in SETTINGS:
-        raise CorruptData(f"setting {name!r} is not known here")
+        raise CorruptData(f"setting {name!r} is unknown")
     return decode(SETTINGS[name][0], data, f"setting {name.decode()}")

@@ -1,13 +1,18 @@
-"""Checking a dump whole before anything of it is restored.
+"""Complete check of a dump before any part of it is restored.
 
-Every frame by its checksum, every row against the end (`reading`); every record decoded; commits by their ids, parents
-and generations (`dumped_history`); branches, tags and the log of references by the commits that they name; layouts and
-runs: what they lead to has all of its own, and the files that its layouts name lie in the namespace. What those files
-hold is not looked at: `fsck` does. The log of references is held to the same, and holds nothing that it does not lead
-to.
+The check covers:
 
-What branches and tags do not lead to is taken as it stands: a commit that was never finished may lack its layout or
-some of its runs, here as where it was dumped.
+- the checksum of every frame, and all rows against the last record (`reading`)
+- every record, which must decode
+- ids, parents and generations of commits (`DumpedHistory`)
+- branches, tags and the log of references, which must refer to existing commits
+- reachable commits, which must have their layouts and runs, and files in the namespace that their layouts refer to
+
+The content of those files is not checked; `fsck` does that. The log of references follows the same rules, and all its
+commits must be reachable.
+
+Commits that no branch or tag reaches are accepted as they are. A commit that was never completed may lack its layout or
+some of its runs, as it did in the dumped repository.
 """
 
 from __future__ import annotations
@@ -22,39 +27,45 @@ from graveler_core.codec.records import decode
 from graveler_core.errors import CorruptData, InvalidInput, Kind
 from graveler_core.model import past
 from graveler_core.model.dump import DumpedBranch, DumpedRepository, DumpEnd, ForeignCommit
-from graveler_core.model.entities import Repository, Tag
-from graveler_core.model.index import Place
+from graveler_core.model.entities import Commit, Layout, Repository, Tag
+from graveler_core.model.index import Index, RunLocation
 from graveler_core.model.names import branch_id, is_ref_name, tag_id
-from graveler_core.model.protection import protection_rules
+from graveler_core.model.protection import protection_rules, required_check_rules
 from graveler_core.model.references import ReferenceEvent, is_event_id
-from graveler_core.transfer.commit_graph import IdSet, binary_id
-from graveler_core.transfer.dumped_history import DumpedHistory
+from graveler_core.transfer.commit_graph import CommitGraph, Flags, IdSet, binary_id
 from graveler_core.transfer.files import DumpFile
-from graveler_core.transfer.format import Kind as Rows
+from graveler_core.transfer.format import RowKind as Rows
 from graveler_core.transfer.named_files import first_missing
-from graveler_core.transfer.reading import Progress, Row, rows
+from graveler_core.transfer.reading import DumpRow, Progress, rows
 from graveler_core.transfer.settings import decoded_setting
 
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """What a whole dump says of itself."""
+    """Summary of a complete dump."""
 
     repository: DumpedRepository
     end: DumpEnd
 
 
 def verify(file: DumpFile, target: Repository, blobs: Blobs, progress: Progress) -> Verified:
-    """Read a dump once, and see that it can be restored into a repository. Writes nothing.
+    """Read a dump once, and check that it can be restored into a repository. Writes nothing.
 
-    In memory is a frame, some 150 bytes a commit, 32 a small run, 32 a file that layouts name, 200 a foreign commit.
+    Memory holds one frame, about 150 bytes for each commit, 32 for each small run, 32 for each file to which layouts
+    refer, and 200 for each foreign commit.
 
     Args:
-        blobs: The storage namespace of the target.
+        file: The dump.
+        target: Repository to restore into.
+        blobs: Storage namespace of the target.
+        progress: Called with the number of bytes that were read, and the total number.
+
+    Returns:
+        A summary of the dump.
 
     Raises:
-        CorruptData: (`CorruptDump`) the dump is cut off, damaged, altered, or contradicts itself.
-        InvalidInput: the namespace lacks what the dump needs.
+        CorruptData: (`CorruptDump`) The dump is truncated, damaged, altered or inconsistent.
+        InvalidInput: The namespace lacks a file that the dump needs.
     """
     check = _Check()
     for row in rows(file, progress):
@@ -76,7 +87,7 @@ def verify(file: DumpFile, target: Repository, blobs: Blobs, progress: Progress)
 
 @dataclass(slots=True)
 class _Check:
-    """What of a dump was checked so far. Errors say what is wrong; where is for the caller to say."""
+    """State of the verification of a dump. Errors name the problem; the caller adds the position."""
 
     repository: DumpedRepository = field(init=False)
     end: DumpEnd = field(init=False)
@@ -84,20 +95,20 @@ class _Check:
     """Kind and key of the last row that has a key."""
     default_found: bool = False
     foreign_heads: set[str] = field(default_factory=set)
-    """What branches and tags name and is no commit id."""
+    """Targets of branches and tags that are not commit ids."""
     foreign: set[str] = field(default_factory=set)
     """Ids of foreign commits."""
     users: DumpedHistory = field(default_factory=lambda: DumpedHistory("a branch or tag"))
     log: DumpedHistory = field(default_factory=lambda: DumpedHistory("the log of references"))
     needed: IdSet = field(default_factory=IdSet)
-    """Runs of the key-value store that these commits name,"""
+    """Runs in the key-value store to which these commits refer."""
     objects: IdSet = field(default_factory=IdSet)
-    """those that are there,"""
+    """Runs in the key-value store that the dump contains."""
     files: IdSet = field(default_factory=IdSet)
-    """and what the namespace must have."""
+    """Files that the namespace must contain."""
 
-    def take(self, row: Row) -> None:
-        """Check a row against those before it."""
+    def take(self, row: DumpRow) -> None:
+        """Check a row against the rows before it."""
         data = row.data
         self._close_histories(row.kind)
         match row.kind:
@@ -129,18 +140,20 @@ class _Check:
 
     def _follow(self, kind: Rows, key: bytes) -> None:
         if (kind, key) <= self.last:
-            raise CorruptData(f"{kind.name} {key!r} does not stand in order")
+            raise CorruptData(f"{kind.name} {key!r} is out of order")
         self.last = kind, key
 
     def _repository(self, data: bytes) -> None:
         self.repository = decode(DumpedRepository, data, "its repository")
         branch_id(self.repository.default_branch)
         if protection_rules(self.repository.protection) != self.repository.protection:
-            raise CorruptData("its rules of protection do not stand in order")
+            raise CorruptData("its protection rules are out of order")
+        if required_check_rules(self.repository.required_checks) != self.repository.required_checks:
+            raise CorruptData("its rules of required checks are out of order")
 
     def _log(self, data: bytes) -> None:
         if len(data) != DIGEST_BYTES or self.last[0] is Rows.LOG:
-            raise CorruptData("its log of references is at no commit, or at several")
+            raise CorruptData("its log of references refers to no commit, or to several")
         self._follow(Rows.LOG, data)
         self.log.heads.add(data)
 
@@ -164,7 +177,7 @@ class _Check:
     def _event(self, data: bytes) -> None:
         event = decode(ReferenceEvent, data, "an event")
         if event.time.tzinfo is None or not is_ref_name(event.name) or not is_event_id(event.id):
-            raise CorruptData(f"an event of {event.name!r}: is of no time or of no reference")
+            raise CorruptData(f"an event of {event.name!r}: has no valid time or reference")
         self._follow(Rows.EVENT, event.id.encode())
         past.steps(event.past, f"event {event.id}")
 
@@ -172,20 +185,22 @@ class _Check:
         commit = decode(ForeignCommit, data, "a foreign commit")
         tree = binary_id(commit.metarange_id)
         if commit.id in self.foreign or tree is None or not self.foreign.issuperset(commit.parents):
-            raise CorruptData(f"foreign commit {commit.id!r}: stands twice, before a parent, or names no tree")
+            raise CorruptData(
+                f"foreign commit {commit.id!r}: is duplicated, precedes one of its parents, or refers to no tree"
+            )
         self.foreign.add(commit.id)
         self.files.add(tree)
 
     def _close_histories(self, kind: Rows) -> None:
-        """Where all commits of a history and what names them are there, they must fit together."""
+        """Check that the commits of each completely read history agree with the references to them."""
         if kind > Rows.COMMIT and not self.users.closed:
             if not self.default_found:
-                raise CorruptData(f"its default branch {self.repository.default_branch!r} is not there")
+                raise CorruptData(f"its default branch {self.repository.default_branch!r} is missing")
             self.users.close(self.foreign_heads, self.foreign)
         if kind > Rows.LOG_COMMIT and not self.log.closed:
             self.log.close(set(), set())
             if not self.log.reachable.all():
-                raise CorruptData("its log of references does not lead to all of its commits")
+                raise CorruptData("its log of references does not reach all of its commits")
 
     def _layout(self, kind: Rows, id: bytes, data: bytes) -> None:
         self._follow(kind, id)
@@ -194,11 +209,67 @@ class _Check:
             return
         self.files.add(bytes.fromhex(index.metarange_id))
         for run in index.runs:
-            (self.needed if run.place is Place.OBJECT else self.files).add(bytes.fromhex(run.id))
+            (self.needed if run.place is RunLocation.OBJECT else self.files).add(bytes.fromhex(run.id))
 
     def _close(self) -> None:
         self.users.require_layouts()
         self.log.require_layouts()
         lost = np.setdiff1d(self.needed.sorted(), self.objects.sorted(), assume_unique=True)
         if len(lost):
-            raise CorruptData(f"run {lost[:1].tobytes().hex()} is not there")
+            raise CorruptData(f"run {lost[:1].tobytes().hex()} is missing")
+
+
+@dataclass(slots=True)
+class DumpedHistory:
+    """State of the verification of a history. Call the methods in the order of their definition. They raise
+    `CorruptData`.
+    """
+
+    named_by: str
+    """Name for the source of the commits, for error messages."""
+    heads: IdSet = field(default_factory=IdSet)
+    """Commits to which references point."""
+    graph: CommitGraph = field(default_factory=CommitGraph)
+    closed: bool = False
+    """True once all commits were read."""
+    reachable: Flags = field(default_factory=lambda: np.zeros(0, np.bool_))
+    """Flags of the reachable commits."""
+    without_layout: Flags = field(default_factory=lambda: np.zeros(0, np.bool_))
+
+    def commit(self, data: bytes) -> None:
+        """Add a header."""
+        id = HASH(data).digest()
+        self.graph.add(id, decode(Commit, data, f"commit {id.hex()}"))
+
+    def close(self, others: set[str], known: set[str]) -> None:
+        """Check that commits and references are consistent, after all of them were read.
+
+        Args:
+            others: Further targets of references, which must be in `known`.
+            known: Ids of foreign commits.
+        """
+        self.closed = True
+        self.graph.require_whole()
+        heads = self.heads.sorted()
+        places = self.graph.places(heads.tobytes())
+        absent = {bytes(heads[at : at + 1].tobytes()).hex() for at in np.flatnonzero(places < 0)}
+        unknown = (absent | others) - known
+        if unknown:
+            raise CorruptData(f"commit {min(unknown)} is missing, but {self.named_by} refers to it")
+        self.without_layout = np.ones(len(self.graph), np.bool_)
+        self.reachable = self.graph.reachable(places[places >= 0])
+
+    def layout(self, id: bytes, data: bytes) -> Index | None:
+        """Add a layout. Return its index, or `None` if its commit is not reachable."""
+        layout = decode(Layout, data, f"layout of commit {id.hex()}")
+        place = int(self.graph.places(id)[0]) if len(id) == DIGEST_BYTES else -1
+        if place < 0 or layout.superseded:
+            raise CorruptData(f"layout of commit {id.hex()}: its commit is missing, or it refers to superseded indexes")
+        self.without_layout[place] = False
+        return layout.index if self.reachable[place] else None
+
+    def require_layouts(self) -> None:
+        """Check that every reachable commit has a layout, after all layouts were read."""
+        bare = np.flatnonzero(self.without_layout & self.reachable)
+        if len(bare):
+            raise CorruptData(f"commit {self.graph.id(int(bare[0])).hex()}: its layout is missing")

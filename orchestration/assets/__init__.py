@@ -1,1 +1,1 @@
-"""The assets of the flights pipeline."""
+"""Assets of the flights pipeline."""

@@ -1,1 +1,1 @@
-"""Asset checks: what must hold before anything is published."""
+"""Asset checks that must pass before a batch is published."""

@@ -1,16 +1,17 @@
-"""What must hold before a batch of flights is published. All are blocking: one failure keeps the whole batch out.
+"""Checks of a batch of flights before it is published. All are blocking: one failure holds the whole batch back.
 
-The checks look at the tables whole, as they would be published, not at the new months alone: a flight that an earlier
-month has already is found too.
+The checks read whole tables as they would be published, so they also find flights that an earlier month contains
+already.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
 import dagster as dg
+from pyspark.sql import DataFrame
 
+from dagster_graveler.io_managers.graveler import GravelerIOManager
 from jobs import quality
-from orchestration.io_managers.spark_table import SparkTableIOManager
 
 ROW_COUNT = "row_count"
 KEYS_UNIQUE = "keys_unique"
@@ -27,37 +28,39 @@ def _result(asset: str, name: str, passed: bool, measures: quality.Measures, **m
 
 
 @dg.multi_asset_check(specs=_specs("raw_flights", [ROW_COUNT]))
-def raw_flights_checks(spark_tables: dg.ResourceParam[SparkTableIOManager]) -> Iterator[dg.AssetCheckResult]:
-    """Something was delivered."""
-    raw = quality.measure_raw(spark_tables.read("raw_flights"))
+def raw_flights_checks(spark_tables: dg.ResourceParam[GravelerIOManager]) -> Iterator[dg.AssetCheckResult]:
+    """Check that flights were delivered."""
+    raw = quality.measure_raw(spark_tables.load_table("raw_flights", DataFrame))
     yield _result("raw_flights", ROW_COUNT, raw.rows > 0, raw)
 
 
 @dg.multi_asset_check(specs=_specs("raw_weather", [ROW_COUNT, KEYS_UNIQUE]))
-def raw_weather_checks(spark_tables: dg.ResourceParam[SparkTableIOManager]) -> Iterator[dg.AssetCheckResult]:
-    """Something was delivered, no hour twice."""
-    weather = quality.measure_weather(spark_tables.read("raw_weather"))
+def raw_weather_checks(spark_tables: dg.ResourceParam[GravelerIOManager]) -> Iterator[dg.AssetCheckResult]:
+    """Check that weather was delivered, with no duplicated hours."""
+    weather = quality.measure_weather(spark_tables.load_table("raw_weather", DataFrame))
     yield _result("raw_weather", ROW_COUNT, weather.rows > 0, weather)
     yield _result("raw_weather", KEYS_UNIQUE, quality.keys_unique(weather), weather)
 
 
 @dg.multi_asset_check(specs=_specs("cleaned_flights", [ROW_COUNT, KEYS_UNIQUE, DELAYS_WITHIN_BOUNDS]))
-def cleaned_flights_checks(spark_tables: dg.ResourceParam[SparkTableIOManager]) -> Iterator[dg.AssetCheckResult]:
-    """Cleaning lost and made no row, no flight is there twice, no delay is absurd."""
+def cleaned_flights_checks(spark_tables: dg.ResourceParam[GravelerIOManager]) -> Iterator[dg.AssetCheckResult]:
+    """Check that cleaning lost and created no rows, that flights are unique, and that delays are within bounds."""
     name = "cleaned_flights"
-    flights = quality.measure_cleaned(spark_tables.read(name))
-    delivered = spark_tables.read("raw_flights").count()
+    flights = quality.measure_cleaned(spark_tables.load_table(name, DataFrame))
+    delivered = spark_tables.load_table("raw_flights", DataFrame).count()
     yield _result(name, ROW_COUNT, flights.rows == delivered, flights, delivered=delivered)
     yield _result(name, KEYS_UNIQUE, quality.keys_unique(flights), flights)
     yield _result(name, DELAYS_WITHIN_BOUNDS, quality.delays_within_bounds(flights), flights)
 
 
 @dg.multi_asset_check(specs=_specs("daily_delays", [ROW_COUNT, KEYS_UNIQUE, DELAYS_WITHIN_BOUNDS]))
-def daily_delays_checks(spark_tables: dg.ResourceParam[SparkTableIOManager]) -> Iterator[dg.AssetCheckResult]:
-    """Every flight is counted once, every airport has one row a day, no mean is absurd."""
+def daily_delays_checks(spark_tables: dg.ResourceParam[GravelerIOManager]) -> Iterator[dg.AssetCheckResult]:
+    """Check that every flight is counted once, that each airport has one row per day, and that means are within
+    bounds.
+    """
     name = "daily_delays"
-    daily = quality.measure_daily(spark_tables.read(name))
-    flights = spark_tables.read("cleaned_flights").count()
+    daily = quality.measure_daily(spark_tables.load_table(name, DataFrame))
+    flights = spark_tables.load_table("cleaned_flights", DataFrame).count()
     yield _result(name, ROW_COUNT, daily.flights == flights, daily, cleaned=flights)
     yield _result(name, KEYS_UNIQUE, quality.keys_unique(daily), daily)
     yield _result(name, DELAYS_WITHIN_BOUNDS, quality.delays_within_bounds(daily), daily)

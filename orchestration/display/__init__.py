@@ -1,1 +1,1 @@
-"""What people see in the UI: tables, schemas, plots."""
+"""Tables and plots of the flights pipeline, for the Dagster UI."""

@@ -1,4 +1,4 @@
-"""Small tables read for display, without Spark: starting a session costs more than reading them."""
+"""Small tables for display, read without Spark, because starting a session costs more than reading them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ if TYPE_CHECKING:
 
 
 def read_small_table(at: Snapshot, path: str) -> pl.DataFrame:
-    """All rows of the table at `path` as it is at a snapshot; an empty frame if there is none. Reads it whole."""
+    """Return all rows of the table at `path` in a snapshot, or an empty frame if it does not exist. Reads the whole
+    table.
+    """
     import polars as pl
 
     files = [io.BytesIO(at.read(entry.path)) for entry in at.list(f"{path}/")]

@@ -1,1 +1,1 @@
-"""Dagster resources: the handles that assets, ops and checks are given."""
+"""Source of the flights pipeline, as a Dagster resource."""

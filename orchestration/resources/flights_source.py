@@ -1,4 +1,4 @@
-"""`FlightsSource`: the pipeline's real input, as Spark DataFrames."""
+"""`FlightsSource`: the input of the pipeline, as Spark DataFrames."""
 
 import tempfile
 from pathlib import Path
@@ -8,7 +8,7 @@ from dagster_pyspark import LazyPySparkResource
 from pydantic import Field
 from pyspark.sql import DataFrame
 
-from orchestration.resources.spark import session
+from dagster_graveler.resources.spark import session
 
 
 class FlightsSource(dg.ConfigurableResource):  # type: ignore[type-arg]
@@ -16,17 +16,17 @@ class FlightsSource(dg.ConfigurableResource):  # type: ignore[type-arg]
 
     pyspark: dg.ResourceDependency[LazyPySparkResource]
     workdir: str = Field(
-        default="", description="Where the archive is unpacked, 31 MB; empty: the temporary directory."
+        default="", description="Directory for the unpacked archive, 31 MB. Empty means the temporary directory."
     )
 
     def flights(self) -> DataFrame:
-        """All flights of the year: `jobs.nycflights.FLIGHTS_SCHEMA`."""
+        """Return all flights of the year, with the columns `jobs.nycflights.FLIGHTS_SCHEMA`."""
         from jobs.nycflights import read_flights
 
         return read_flights(session(self.pyspark), Path(self.workdir or tempfile.gettempdir()))
 
     def weather(self) -> DataFrame:
-        """The weather of the year, hourly: `jobs.nycflights.WEATHER_SCHEMA`."""
+        """Return the hourly weather of the year, with the columns `jobs.nycflights.WEATHER_SCHEMA`."""
         from jobs.nycflights import read_weather
 
         return read_weather(session(self.pyspark))

@@ -1,4 +1,4 @@
-"""What is measured with has the shape that it is said to have."""
+"""Tests of the generated entries: they have the documented shape."""
 
 from __future__ import annotations
 

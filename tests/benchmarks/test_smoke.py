@@ -11,8 +11,9 @@ import pytest
 
 from benchmarks.command import SUITES
 from benchmarks.peers import reference
-from benchmarks.run import Request, rows
+from benchmarks.run import BenchmarkRequest, rows
 from benchmarks.scenario import suite
+from benchmarks.worker import performed
 
 SIZES = {
     "core": 2_000,
@@ -25,22 +26,25 @@ SIZES = {
     "simulation": 20,
 }
 SIZE = SIZES["core"]
-ON_SPARK = set(suite("spark")) - {"plan"}
+ON_SPARK = ("commit_among", "commit_rows", "compact", "diff", "merge", "read_content", "read_entries", "start")
+"""Scenarios on Spark that only the longest tier runs. Their modules are imported by the tests that use them."""
 SIZE_ON_SPARK = {"diff": 100_000}
 """Fewer are one range, which no cut divides: the driver counts them by itself."""
 
 
 def test_every_suite_has_its_test() -> None:
     assert {*SIZES, "spark"} == set(SUITES)
+    assert {*ON_SPARK, "commit", "plan"} == set(suite("spark"))
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("name", SIZES)
 def test_each_scenario_gives_rows(name: str, tmp_path: Path) -> None:
-    """In memory: a process for each scenario."""
+    """In memory, all in this process: the tests below start processes as the command does."""
     scenarios = list(suite(name).values())
-    request = Request(name, scenarios, "memory", ["-"], [SIZES[name]], 1, tmp_path, commits=5)
+    request = BenchmarkRequest(name, scenarios, "memory", ["-"], [SIZES[name]], 1, tmp_path, commits=5)
     said: list[str] = []
-    found = list(rows(request, said.append))
+    found = list(rows(request, said.append, performed))
     assert len(said) == len(scenarios)
     assert {row.scenario for row in found} == {scenario.name for scenario in scenarios}
     assert len({(row.scenario, row.name, row.unit) for row in found}) == len(found)
@@ -54,14 +58,13 @@ def test_each_scenario_gives_rows(name: str, tmp_path: Path) -> None:
         assert json.loads(row.line())["name"] == row.name
 
 
-@pytest.mark.parametrize(
-    "name", ["plan", "commit", *(pytest.param(n, marks=pytest.mark.slow) for n in sorted(ON_SPARK - {"commit"}))]
-)
+@pytest.mark.ci
+@pytest.mark.parametrize("name", ["plan", "commit", *(pytest.param(n, marks=pytest.mark.slow) for n in ON_SPARK)])
 def test_each_scenario_on_spark_gives_rows(name: str, tmp_path: Path) -> None:
     """On one master: who takes part is told of one by one, and everybody finds the same, or there are no rows."""
     scenarios = [suite("spark")[name]]
     namespace, size = (tmp_path / "objects").as_uri(), SIZE_ON_SPARK.get(name, 3_000)
-    request = Request(
+    request = BenchmarkRequest(
         "spark", scenarios, "sqlite", ["process"], [size], 1, tmp_path, namespace=namespace, cluster="local[2]"
     )
     found = list(rows(request, lambda text: None))
@@ -69,7 +72,7 @@ def test_each_scenario_on_spark_gives_rows(name: str, tmp_path: Path) -> None:
     assert all(row.most >= row.least >= 0 and row.peak_mib > 1 for row in found)
     assert [*(tmp_path / "objects").iterdir()]
     if name == "plan":
-        assert {row.most for row in found if row.unit == "pieces"} == {2}
+        assert {row.most for row in found if row.unit == "tasks"} == {2}
         return
     roles = {row.name.rpartition(": ")[2] for row in found if row.unit == "CPU s"}
     assert roles >= {"driver", "Java"}
@@ -81,6 +84,7 @@ def test_each_scenario_on_spark_gives_rows(name: str, tmp_path: Path) -> None:
         assert len(rates) == 1 + sum(row.unit == compared for row in found)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("store", "name", "scenario"),
     [
@@ -92,7 +96,7 @@ def test_each_scenario_on_spark_gives_rows(name: str, tmp_path: Path) -> None:
 )
 def test_processes_work_together(store: str, name: str, scenario: str, tmp_path: Path) -> None:
     """Each way of working gives the same rows, and no call fails."""
-    request = Request(name, [suite(name)[scenario]], store, ["process"], [SIZES["protocol"]], 1, tmp_path)
+    request = BenchmarkRequest(name, [suite(name)[scenario]], store, ["process"], [SIZES["protocol"]], 1, tmp_path)
     found = list(rows(request, lambda text: None))
     ways = [{row.name.replace(by, "") for row in found if by in row.name} for by in ("threads", "processes")]
     assert ways[0] == ways[1] != set()
@@ -100,14 +104,18 @@ def test_processes_work_together(store: str, name: str, scenario: str, tmp_path:
     assert {row.most for row in found if row.unit == "calls"} == {0}
 
 
+@pytest.mark.ci
 def test_a_store_is_copied_beside_a_real_one(tmp_path: Path) -> None:
     """From one file of SQLite to another, and from PostgreSQL to a file."""
     for store in ("sqlite", "postgresql"):
-        request = Request("lifecycle", [suite("lifecycle")["copy_a_store"]], store, ["process"], [50], 1, tmp_path)
+        request = BenchmarkRequest(
+            "lifecycle", [suite("lifecycle")["copy_a_store"]], store, ["process"], [50], 1, tmp_path
+        )
         found = {row.unit: row for row in rows(request, lambda text: None)}
         assert found["rows"].most > 50
 
 
+@pytest.mark.ci
 def test_the_command_prints_json_lines(tmp_path: Path) -> None:
     """On SQLite and local files, set-up and measurement in processes of their own; nothing is left behind."""
     command = [sys.executable, "-m", "benchmarks", "core", "--json", "--only", "small_commit", "--size", "500"]

@@ -1,4 +1,4 @@
-"""A cluster that cannot start says why. What one does when it runs: `tests/jobs/cluster`."""
+"""A cluster that cannot start says why. What one does when it runs: `tests/graveler/spark/cluster`."""
 
 from __future__ import annotations
 

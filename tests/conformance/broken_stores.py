@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from graveler_core.errors import PredicateFailed
 from graveler_core.kv import bulk
-from graveler_core.kv.abilities import Expected
-from graveler_core.kv.store import EXISTS, KeyValue, Predicate, Stored
+from graveler_core.kv.store import EXISTS, Expected, KeyValue, Predicate, Stored
 from graveler_core.testing.plain_store import PlainStore
 
 

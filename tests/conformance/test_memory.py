@@ -18,8 +18,8 @@ class TestMemory(StoreSuite):
         return partial(open_store, f"memory://{uuid4()}")
 
 
-class TestFallbacks(StoreSuite):
-    """A store without any ability passes too: the fallbacks are as good as what they stand for."""
+class TestDefaults(StoreSuite):
+    """A store that overrides no default method passes too."""
 
     @pytest.fixture
     def opener(self) -> Opener:

@@ -10,6 +10,7 @@ from graveler_core.kv.registry import open_store
 from graveler_core.testing.store_suite import Opener, StoreSuite
 
 
+@pytest.mark.everyday
 class TestPostgreSQL(StoreSuite):
     @pytest.fixture
     def opener(self, postgresql_url: str) -> Opener:

@@ -19,7 +19,7 @@ from graveler_core.errors import NotUnique
 from graveler_core.metrics import MetricsServer
 from graveler_core.metrics.collector import MOST_BRANCHES
 from graveler_core.metrics.server import PORT
-from graveler_core.model.compaction import Outcome
+from graveler_core.model.compaction import CompactionOutcome
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "guides" / "metrics.md").read_text()
@@ -74,12 +74,12 @@ def test_the_page_names_no_other_metric_and_every_outcome(exported: dict[str, Me
     named = {name for name in _NAME.findall(PAGE) if name != "graveler_kv"}
     assert named <= samples(exported) | exported.keys()
     outcomes = PAGE.split("**Outcomes**")[1].split("\n* ")[0]
-    assert all(f"`{outcome.value}`" in outcomes for outcome in Outcome)
+    assert all(f"`{outcome.value}`" in outcomes for outcome in CompactionOutcome)
 
 
 def test_the_page_says_what_is_taken_where_nothing_is_given() -> None:
-    assert f"`--port` is {PORT} where not given" in PAGE
-    assert f"the {MOST_BRANCHES:,} branches under the greatest pressure" in PAGE
+    assert f"The default port is {PORT}." in PAGE
+    assert f"the {MOST_BRANCHES:,} branches with the highest pressure" in PAGE
 
 
 def test_the_dashboard_asks_for_metrics_that_there_are(exported: dict[str, Metric]) -> None:

@@ -17,14 +17,14 @@ from graveler_core.committed.cache import DEFAULT_BYTES
 from graveler_core.committed.change_stream import MAX_TAKE_BYTES
 from graveler_core.committed.index.indexes import Sizes
 from graveler_core.committed.index.three_way import MAX_HELD_BYTES, MAX_LISTED_CONFLICTS
-from graveler_core.engine.bulk import MAX_LAYER_BYTES, SEGMENT_ROWS
-from graveler_core.engine.draft import MAX_TEXT_BYTES
-from graveler_core.engine.listing import PAGE_ROWS as LISTING_ROWS
-from graveler_core.engine.remove import FEW_PATHS
-from graveler_core.engine.swap import FEW_RECORDS
+from graveler_core.engine.protocol.swap import FEW_RECORDS
+from graveler_core.engine.reading.listing import PAGE_ROWS as LISTING_ROWS
+from graveler_core.engine.staging.bulk import MAX_LAYER_BYTES, SEGMENT_ROWS
+from graveler_core.engine.staging.remove import FEW_PATHS
 from graveler_core.errors import InvalidInput
 from graveler_core.facade.snapshot import ARROW_PAGE_ROWS
 from graveler_core.kv import limits, paging
+from graveler_core.model.commit_texts import MAX_TEXT_BYTES
 from graveler_core.model.entry import MAX_RECORD_BYTES
 from graveler_core.model.layers import MAX_LAYERS
 from graveler_core.model.names import MAX_PATH_BYTES, branch_id, repository_id, tag_id
@@ -59,31 +59,31 @@ def sizes(heading: str) -> dict[str, str]:
 
 
 def test_costs_are_those_that_are_asserted() -> None:
-    shown = {name: cells for name, *cells, _ in rows("What operations cost")}
+    shown = {name: cells for name, *cells, _ in rows("Cost of each operation")}
     assert shown == {
         name: [trips(cost.able), trips(cost.plain), cost.reads, cost.writes] for name, (cost, _) in EVERY.items()
     }
 
 
-def test_what_is_read_at_once() -> None:
-    assert sizes("What is read at once") == {
-        "rows of a scan's first page": f"{paging.FIRST_PAGE_ROWS:,}",
-        "rows of a page of a scan": f"{paging.PAGE_ROWS:,}",
-        "values of a page of a scan": f"{paging.PAGE_BYTES // MIB} MiB",
-        "rows that a transaction of a bulk write writes or removes": f"{paging.CHUNK_ROWS:,}",
-        "staged keys that a lookup asks for in one trip": f"{KEYS_AT_ONCE:,}",
-        "paths of one call that go without tombstones": f"{FEW_PATHS:,}",
-        "entries of a page of a listing": f"{LISTING_ROWS:,}",
-        "entries of a page of columns": f"{ARROW_PAGE_ROWS:,}",
-        "records of a page of uncommitted changes": f"{LISTING_ROWS:,}",
-        "entries of a file of a layer": f"{PIECE_ROWS:,}",
-        "records of layers merged at once": f"{ROWS_AT_ONCE:,}",
-        "conflicts that an error lists; all are counted": f"{MAX_LISTED_CONFLICTS:,}",
-        "changes of a commit in memory at once, a piece of work": f"{MAX_TAKE_BYTES // MIB} MiB",
-        "changes that a merge keeps to walk once, not twice": f"{MAX_HELD_BYTES // MIB} MiB",
-        "trees and layers in memory, a process": f"{DEFAULT_BYTES // MIB} MiB",
-        "commits in memory, a process": f"{CACHED_COMMITS:,}",
-        "first parents in memory, to tell commits that are none": f"{childless.HELD:,}",
+def test_batch_and_cache_sizes() -> None:
+    assert sizes("Batch and cache sizes") == {
+        "rows of the first page of a scan": f"{paging.FIRST_PAGE_ROWS:,}",
+        "rows of each further page of a scan": f"{paging.PAGE_ROWS:,}",
+        "bytes of values in a page of a scan": f"{paging.PAGE_BYTES // MIB} MiB",
+        "rows that a bulk write writes or removes in one transaction": f"{paging.CHUNK_ROWS:,}",
+        "staged keys that a lookup reads in one round trip": f"{KEYS_AT_ONCE:,}",
+        "paths of one call that can be removed without tombstones": f"{FEW_PATHS:,}",
+        "entries in a page of a listing": f"{LISTING_ROWS:,}",
+        "entries in a page of Arrow columns": f"{ARROW_PAGE_ROWS:,}",
+        "records in a page of uncommitted changes": f"{LISTING_ROWS:,}",
+        "entries in a file of a layer": f"{PIECE_ROWS:,}",
+        "records of layers that are merged in one step": f"{ROWS_AT_ONCE:,}",
+        "conflicts that an error lists (it counts all)": f"{MAX_LISTED_CONFLICTS:,}",
+        "changes of a commit in memory, for each partition": f"{MAX_TAKE_BYTES // MIB} MiB",
+        "changes that a merge keeps in memory to avoid a second walk": f"{MAX_HELD_BYTES // MIB} MiB",
+        "trees and layers in memory, for each process": f"{DEFAULT_BYTES // MIB} MiB",
+        "commits in memory, for each process": f"{CACHED_COMMITS:,}",
+        "first parents in memory, to find commits that are not a first parent": f"{childless.HELD:,}",
     }
 
 
@@ -92,7 +92,7 @@ def test_limits() -> None:
         "partition of a key-value store": f"{limits.MAX_PARTITION:,} bytes",
         "key of a key-value store": f"{limits.MAX_KEY:,} bytes",
         "value of a key-value store": f"{limits.MAX_VALUE // KIB} KiB",
-        "record of an entry: address, checksum, metadata, inline data": f"{MAX_RECORD_BYTES // KIB} KiB",
+        "record of an entry (address, checksum, metadata, inline data)": f"{MAX_RECORD_BYTES // KIB} KiB",
         "address below a storage namespace": f"{addresses.MAX_ADDRESS_BYTES} bytes",
         "part of an address between two slashes": f"{addresses.MAX_SEGMENT_BYTES} bytes",
         "path": f"{MAX_PATH_BYTES:,} bytes",
@@ -100,7 +100,7 @@ def test_limits() -> None:
         "branch or tag name": "255 characters",
         "message, committer and metadata of a commit": f"{MAX_TEXT_BYTES // KIB} KiB",
         "layers of a branch, for bulk writes and prefix operations": f"{MAX_LAYERS} layers",
-        "branch record that takes another layer": f"{MAX_LAYER_BYTES // KIB} KiB",
+        "branch record to which a layer is added": f"{MAX_LAYER_BYTES // KIB} KiB",
         "time that a call spends on retries": f"{RetryBudget().total:.0f} s",
     }
 

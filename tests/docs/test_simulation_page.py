@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.simulation.mutants.find import PAGE, ROW, rows
+from tests.proofs.simulation.mutants.find import PAGE, ROW, rows
 
 
 def test_the_table_lists_every_mutant_with_its_seed() -> None:

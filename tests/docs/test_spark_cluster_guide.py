@@ -39,5 +39,5 @@ def test_the_guide_is_followed(tmp_path: Path) -> None:
     assert ran.returncode == 0, (ran.stdout, ran.stderr)
     assert (tmp_path / "printed").read_text() == "".join(blocks(GUIDE, "text"))
     documents = [json.loads(line) for line in ran.stdout.splitlines() if line.startswith('{"verb"')]
-    assert [document["verb"] for document in documents] == ["compact", "commit", "merge", "diff", "importing"]
+    assert [document["verb"] for document in documents] == ["compact", "commit", "merge", "diff", "import"]
     assert {document["engine"] for document in documents} == {"spark"}

@@ -12,7 +12,7 @@ from typing import Any
 from graveler_core.blobs.open import open_blobs
 from graveler_core.codec import records
 from graveler_core.codec.content_hash import hex_id
-from graveler_core.codec.elements import Action, Element, decode_elements, encode_elements
+from graveler_core.codec.elements import Element, ElementAction, decode_elements, encode_elements
 from graveler_core.codec.entry import normalise_entry
 from graveler_core.codec.record_format import TOMBSTONE_VALUE
 from graveler_core.codec.staged_record import decode_record, encode_entry
@@ -26,19 +26,21 @@ from graveler_core.objects.objects import decode_object, encode_object
 from graveler_core.segments import format as segment
 from graveler_core.staging.segment_layer import Manifest, Piece
 from graveler_core.transfer.files import DumpFile
-from graveler_core.transfer.format import DumpWriter, Kind
+from graveler_core.transfer.format import DumpWriter, RowKind
 from graveler_core.transfer.reading import rows
 from tests.unit.codec.entry_examples import FULL, PLAIN, table_of
 from tests.unit.records.samples import RECORDS, REPOSITORY, SINCE
 
 FOLDER = Path(__file__).parent / "v1"
 ELEMENTS = [
-    *(Element(b"a/%02d" % n, Action.ADD, encode_entry(FULL)) for n in range(18)),
-    Element(b"a/2", Action.REMOVE, TOMBSTONE_VALUE),
-    Element(b"b/%s" % (b"x" * 200), Action.INCREMENTAL_ADD, encode_entry(PLAIN)),
-    Element(b"c", Action.INCREMENTAL_REMOVE, TOMBSTONE_VALUE),
+    *(Element(b"a/%02d" % n, ElementAction.ADD, encode_entry(FULL)) for n in range(18)),
+    Element(b"a/2", ElementAction.REMOVE, TOMBSTONE_VALUE),
+    Element(b"b/%s" % (b"x" * 200), ElementAction.INCREMENTAL_ADD, encode_entry(PLAIN)),
+    Element(b"c", ElementAction.INCREMENTAL_REMOVE, TOMBSTONE_VALUE),
 ]
-NODE = node.Node(1, tuple(node.Row(b"%02d" % n, b"%02d\xff" % n, hex_id(b"%d" % n), n + 1, n << 40) for n in range(9)))
+NODE = node.Node(
+    1, tuple(node.NodeRow(b"%02d" % n, b"%02d\xff" % n, hex_id(b"%d" % n), n + 1, n << 40) for n in range(9))
+)
 RECORD_ROWS = table_of([FULL, PLAIN, None])
 ENTRY_ROWS = table_of([FULL, PLAIN]).select(ENTRY_SCHEMA.names).cast(ENTRY_SCHEMA)
 MANIFEST = Manifest(pieces=(Piece(name="000000.parquet", min_key=b"a", max_key=b"\xc3\xa9", count=3),))
@@ -46,7 +48,7 @@ OBJECT = b"some bytes\x00\xff"
 HEADER = records.encode(RECORDS["commit"])
 DUMP = [
     (
-        Kind.REPOSITORY,
+        RowKind.REPOSITORY,
         records.encode(
             DumpedRepository(
                 id=REPOSITORY.id,
@@ -58,20 +60,20 @@ DUMP = [
             )
         ),
     ),
-    (Kind.SETTING, b"compaction\0" + records.encode(RECORDS["compaction settings"])),
-    (Kind.LOG, bytes.fromhex("22" * 32)),
+    (RowKind.SETTING, b"compaction\0" + records.encode(RECORDS["compaction settings"])),
+    (RowKind.LOG, bytes.fromhex("22" * 32)),
     (
-        Kind.BRANCH,
+        RowKind.BRANCH,
         records.encode(
             DumpedBranch(
                 id=BranchId("main"), commit_id=CommitId("c1"), uid=BranchUid("u1"), past=begun(CommitId("c1"), SINCE)
             )
         ),
     ),
-    (Kind.TAG, records.encode(RECORDS["tag"])),
-    (Kind.EVENT, records.encode(RECORDS["reference event"])),
+    (RowKind.TAG, records.encode(RECORDS["tag"])),
+    (RowKind.EVENT, records.encode(RECORDS["reference event"])),
     (
-        Kind.FOREIGN,
+        RowKind.FOREIGN,
         records.encode(
             ForeignCommit(
                 id="f1",
@@ -84,11 +86,11 @@ DUMP = [
             )
         ),
     ),
-    (Kind.COMMIT, HEADER),
-    (Kind.LAYOUT, bytes.fromhex(records.commit_id(HEADER)) + records.encode(RECORDS["layout"])),
-    (Kind.LOG_COMMIT, HEADER),
-    (Kind.LOG_LAYOUT, bytes.fromhex(records.commit_id(HEADER)) + records.encode(RECORDS["layout"])),
-    (Kind.OBJECT, OBJECT),
+    (RowKind.COMMIT, HEADER),
+    (RowKind.LAYOUT, bytes.fromhex(records.commit_id(HEADER)) + records.encode(RECORDS["layout"])),
+    (RowKind.LOG_COMMIT, HEADER),
+    (RowKind.LOG_LAYOUT, bytes.fromhex(records.commit_id(HEADER)) + records.encode(RECORDS["layout"])),
+    (RowKind.OBJECT, OBJECT),
 ]
 
 
@@ -103,7 +105,7 @@ class Format:
     """Whether equal values have equal bytes, in all versions of all libraries."""
 
 
-def write_dump(rows: list[tuple[Kind, bytes]]) -> bytes:
+def write_dump(rows: list[tuple[RowKind, bytes]]) -> bytes:
     """A dump of these rows."""
     file = BytesIO()
     writer = DumpWriter(file)
@@ -113,11 +115,11 @@ def write_dump(rows: list[tuple[Kind, bytes]]) -> bytes:
     return file.getvalue()
 
 
-def read_dump(data: bytes) -> list[tuple[Kind, bytes]]:
+def read_dump(data: bytes) -> list[tuple[RowKind, bytes]]:
     """The rows of a dump but the end."""
     blobs = open_blobs(f"memory://golden-{hex_id(data)}")
     blobs.create("dump", data)
-    return [(row.kind, row.data) for row in rows(DumpFile(blobs, "dump")) if row.kind is not Kind.END]
+    return [(row.kind, row.data) for row in rows(DumpFile(blobs, "dump")) if row.kind is not RowKind.END]
 
 
 def _record(name: str) -> Format:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
-PRODUCTION = ("graveler_core", "jobs", "orchestration", "sensors", "benchmarks")
+PRODUCTION = ("graveler_core", "graveler", "dagster_graveler", "jobs", "orchestration", "sensors", "benchmarks")
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,26 @@ class Project:
         """The Python files below the named top-level directories, or all of them."""
         for path in self.files:
             if path.suffix == ".py" and (not tops or path.parts[0] in tops):
-                yield Source(path, ast.parse((self.root / path).read_text("utf-8"), str(path)))
+                yield self._source(path)
+
+    def texts(self) -> dict[Path, str]:
+        """Every file that is text."""
+        return self._texts
 
     def production(self) -> list[Source]:
         return list(self.sources(*PRODUCTION))
+
+    @cached_property
+    def _texts(self) -> dict[Path, str]:
+        contents = {path: (self.root / path).read_bytes() for path in self.files}
+        return {path: content.decode("utf-8") for path, content in contents.items() if b"\0" not in content}
+
+    @cached_property
+    def _sources(self) -> dict[Path, Source]:
+        return {}
+
+    def _source(self, path: Path) -> Source:
+        """Parse a file when the first rule asks for it, once for all rules."""
+        if path not in self._sources:
+            self._sources[path] = Source(path, ast.parse(self._texts[path], str(path)))
+        return self._sources[path]

@@ -25,12 +25,7 @@ def offences(text: str, pattern: re.Pattern[str]) -> list[str]:
 
 def texts(project: Project) -> dict[str, str]:
     """Every file of the project that is text, but this one, which has to name what it looks for."""
-    contents = {path: (project.root / path).read_bytes() for path in project.files}
-    return {
-        str(path): content.decode("utf-8")
-        for path, content in contents.items()
-        if b"\0" not in content and path.name != "test_addresses.py"
-    }
+    return {str(path): text for path, text in project.texts().items() if path.name != "test_addresses.py"}
 
 
 @pytest.mark.parametrize("pattern", [REGISTRY, MACHINE], ids=["registry", "machine"])
@@ -64,9 +59,13 @@ def test_paths_of_users_data_are_no_machine_paths(text: str) -> None:
     assert not offences(text, MACHINE)
 
 
-def test_the_lock_pins_everything_by_hash_and_by_nothing_else(project: Project) -> None:
+LIBRARY = {"cli", "iam", "metrics", "migration", "otel", "postgres"}
+
+
+@pytest.mark.parametrize(("name", "group"), [("requirements.lock", "dev"), ("requirements-lowest.lock", "test")])
+def test_a_lock_pins_everything_by_hash_and_by_nothing_else(project: Project, name: str, group: str) -> None:
     """Names, versions, markers and hashes, no option or path; and all that pyproject.toml declares."""
-    lock = (project.root / "requirements.lock").read_text("utf-8")
+    lock = (project.root / name).read_text("utf-8")
     pins = re.findall(
         r"^([a-z0-9-]+)==[\w.]+(?: ; [^\\\n]+)?((?: \\\n    --hash=sha256:[0-9a-f]{64})+)$", lock, re.MULTILINE
     )
@@ -74,10 +73,19 @@ def test_the_lock_pins_everything_by_hash_and_by_nothing_else(project: Project) 
     assert lock.count("\n") == len(pins) + sum(hashes.count("\n") for _, hashes in pins)
 
     declared = tomllib.loads((project.root / "pyproject.toml").read_text("utf-8"))
+    extras = declared["project"]["optional-dependencies"]
     wanted = [
-        *declared["build-system"]["requires"],
+        *(declared["build-system"]["requires"] if group == "dev" else ()),
         *declared["project"]["dependencies"],
-        *(name for names in declared["project"]["optional-dependencies"].values() for name in names),
-        *declared["dependency-groups"]["dev"],
+        *(each for extra, names in extras.items() if group == "dev" or extra in LIBRARY for each in names),
+        *in_group(declared["dependency-groups"], group),
     ]
-    assert {re.split(r"[\[<>=! ]", name)[0].lower() for name in wanted} <= {name for name, _ in pins}
+    assert {re.split(r"[\[<>=! ]", each)[0].lower() for each in wanted} - {"graveler"} <= {each for each, _ in pins}
+
+
+def in_group(groups: dict[str, list[str | dict[str, str]]], name: str) -> list[str]:
+    """The requirements of a dependency group, and of those that it includes."""
+    found: list[str] = []
+    for each in groups[name]:
+        found += [each] if isinstance(each, str) else in_group(groups, each["include-group"])
+    return found

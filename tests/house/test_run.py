@@ -25,7 +25,7 @@ def test_run_stays_small(project: Project) -> None:
 def test_ci_checks_then_tests_and_nothing_else(project: Project) -> None:
     lines = (project.root / ".ci/run").read_text("utf-8").splitlines()
     steps = [line for line in lines if line and not line.startswith(("#", "set ", "cd "))]
-    assert steps == ["./run check", "./run test"]
+    assert steps == ["./run check", "./run test --ci"]
 
 
 def test_run_tells_what_it_can_do(project: Project) -> None:
@@ -36,3 +36,10 @@ def test_run_tells_what_it_can_do(project: Project) -> None:
 
 def test_an_unknown_command_is_refused(project: Project) -> None:
     assert subprocess.run([project.root / "run", "dance"], capture_output=True, check=False).returncode == 2
+
+
+def test_tests_that_read_the_project_share_a_worker(request: pytest.FixtureRequest, project: Project) -> None:
+    """xdist puts the group into the node id. Without it every worker parses every file."""
+    if request.config.getoption("loadgroup", default=False):
+        assert request.node.nodeid.endswith("@project")
+    assert request.node.get_closest_marker("xdist_group").args == ("project",)

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from typing import Any
 
 import graveler_core
+from graveler_core.codec.elements import decode_elements, encode_elements
+from graveler_core.committed.index.layer import aged
 from graveler_core.diagnostics.doctor.diagnosis import Ailment
 from graveler_core.facade.graveler import Graveler
 from graveler_core.kv import open_store
 from graveler_core.kv.store import Store
 from graveler_core.model.entities import Repository
 from graveler_core.model.ids import CommitId, RepositoryId
+from graveler_core.records import access
+from graveler_core.records import layout as keys
 from graveler_core.refs import repositories
 from tests.integration.command_line import Cli, Ran
 
@@ -77,3 +82,14 @@ def stage_layers(branch: str, number: int) -> None:
 def head() -> CommitId:
     with opened() as graveler:
         return graveler.repository("flights").branch("main").record().commit_id
+
+
+def forget_marks(commit: CommitId) -> None:
+    """Have the inline index of a commit mark no change as the commit's own."""
+    with records() as kv:
+        where = keys.commit_layout(record(kv), commit)
+        held = access.read(kv, where)
+        assert held is not None
+        index = held.value.index
+        inline = encode_elements(aged(decode_elements(index.inline, "test")))
+        access.write(kv, where, held.value.model_copy(update={"index": replace(index, inline=inline)}))

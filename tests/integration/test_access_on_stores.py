@@ -1,4 +1,4 @@
-"""Who may do what on real stores: several connections at once, on SQLite and on PostgreSQL."""
+"""Tests of access control on real stores, with several connections at once, on SQLite and on PostgreSQL."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ import pytest
 
 from tests.integration.command_line import Cli, Ran, paths, put, refused
 
-PROGRAM = [sys.executable, "-c", "from graveler_core.cli.app import main; main()"]
+PROGRAM = [sys.executable, "-c", "from graveler_core.cli.startup import main; main()"]
 HEAVY = {"dagster", "pyspark", "pandas", "matplotlib"}
 HOSTILE = "[bold red]\x1b[2J[/]"
 
@@ -112,6 +112,9 @@ def test_conflicts_one_a_line_and_nothing_changed(flights: Cli) -> None:
     both = [["added in both", "", "3", "4", "[bold red]\\x1b[2J[/]"], ["changed in both", "7", "3", "4", "raw/jan.csv"]]
     assert ran.lines == both
     ran = flights(*words, "--dry-run")
+    refused(ran, "both sides changed 2 paths")
+    assert ran.lines == both
+    ran = flights(*words, "--dry-run", "--strategy", "source")
     assert (ran.code, ran.lines) == (0, both)
     ran = flights(*words, "--json")
     refused(ran)
@@ -232,6 +235,7 @@ def test_standard_input(flights: Cli) -> None:
     assert flights("cat", "graveler://flights/main/piped").out == "from a pipe"
 
 
+@pytest.mark.ci
 def test_a_closed_pipe_ends_it_quietly(flights: Cli, here: Path) -> None:
     many = here / "many"
     many.mkdir()
@@ -247,6 +251,7 @@ def test_a_closed_pipe_ends_it_quietly(flights: Cli, here: Path) -> None:
     assert (process.returncode, err) == (141, b"")
 
 
+@pytest.mark.ci
 def test_nobody_reads_a_help_text() -> None:
     process = subprocess.Popen([*PROGRAM, "ls", "--help"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout is not None
@@ -255,21 +260,24 @@ def test_nobody_reads_a_help_text() -> None:
     assert (process.returncode, err) == (141, b"")
 
 
+@pytest.mark.ci
 def test_standard_input_has_no_name_to_add(flights: Cli) -> None:
     ran = subprocess.run(
         [*PROGRAM, "put", "-", "graveler://flights/main/raw/"], input="x", capture_output=True, text=True, check=False
     )
     assert (ran.returncode, ran.stdout) == (1, "")
-    assert "standard input has no name" in ran.stderr
+    assert "standard input has no file name" in ran.stderr
     assert "raw/" not in paths(flights, "graveler://flights/main")
 
 
+@pytest.mark.ci
 def test_standard_input_may_be_closed(flights: Cli) -> None:
     command = shlex.join([*PROGRAM, "put", "-", "graveler://flights/main/raw/new"])
     ran = subprocess.run(["/bin/sh", "-c", f"{command} <&-"], capture_output=True, text=True, check=False)
     assert (ran.returncode, ran.stdout, ran.stderr) == (1, "", "error: file '-': standard input is closed\n")
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(("closed", "shown"), [(">&-", ""), ("2>&-", "\t"), (">&- 2>&-", "")])
 def test_a_stream_may_be_closed(flights: Cli, closed: str, shown: str) -> None:
     command = shlex.join([*PROGRAM, "ls", "graveler://flights/main"])
@@ -317,7 +325,7 @@ def loaded(words: list[str]) -> set[str]:
     script = (
         "import atexit, sys\n"
         "atexit.register(lambda: print(*{name.partition('.')[0] for name in sys.modules}, file=sys.stderr))\n"
-        "from graveler_core.cli.app import main; main()"
+        "from graveler_core.cli.startup import main; main()"
     )
     ran = subprocess.run([sys.executable, "-c", script, *words], capture_output=True, text=True, check=False)
     return set(ran.stderr.splitlines()[-1].split())

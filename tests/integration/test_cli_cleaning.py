@@ -84,13 +84,13 @@ def test_clean_of_a_large_store_takes_many_calls(cleaned: Cli, monkeypatch: pyte
 
 
 def test_what_fails_is_told(cleaned: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    from graveler_core.engine.cleaning.work import Work
+    from graveler_core.engine.cleaning.work import CleaningCall
     from graveler_core.errors import Unavailable
 
     def broken(*_: object) -> None:
         raise Unavailable("the disk is gone")
 
-    monkeypatch.setattr(Work, "drop_layer", broken)
+    monkeypatch.setattr(CleaningCall, "drop_layer", broken)
     ran = cleaned("clean")
     assert ran.code == 1
     assert ran.out.splitlines()[0] == "removed nothing; 1 failed"

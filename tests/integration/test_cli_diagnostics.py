@@ -57,7 +57,7 @@ def test_what_users_wrote_is_in_it_only_where_asked_for(flights: Cli, here: Path
         with zipfile.ZipFile(here / name) as archive:
             text = "".join(archive.read(each).decode() for each in archive.namelist())
         assert ("CANARY" in text) is bool(asked), name
-        assert ("but for what was asked for" in text) is bool(asked)
+        assert ("except what was requested" in text) is bool(asked)
 
 
 def test_no_secret_is_in_it(flights: Cli, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

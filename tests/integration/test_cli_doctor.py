@@ -13,7 +13,7 @@ import pytest
 import time_machine
 
 from graveler_core.diagnostics.doctor.diagnosis import Ailment
-from graveler_core.engine.reference_events import fold
+from graveler_core.engine.references.events import fold
 from graveler_core.model.entities import NamespaceClaim, RepositoryState
 from graveler_core.model.ids import BranchId, Nonce, RepositoryId, RepositoryUid
 from graveler_core.objects.uploads import Uploads
@@ -24,6 +24,7 @@ from tests.integration.doctoring import (
     MAIN,
     REPOSITORY,
     cured,
+    forget_marks,
     found,
     gone,
     head,
@@ -167,7 +168,7 @@ def test_a_log_of_references_that_is_damaged(flights: Cli) -> None:
         header = keys.internal_history(repo._record).headers.at(held.value.commit_id)
         graveler._stores.kv.delete(header.partition, header.key)
     ran = cured(flights, Ailment.REFERENCE_LOG_DAMAGED)
-    assert ran.out == "set the log back to a commit that is whole\n"
+    assert ran.out == "set the log back to its newest intact commit\n"
 
 
 def test_a_head_that_is_lost(flights: Cli) -> None:
@@ -211,6 +212,14 @@ def test_content_that_is_lost(flights: Cli, here: Path) -> None:
     assert any(lost.name in row["what"] for row in found(flights, Ailment.CONTENT_DAMAGED, "--deep"))
     shutil.move(here / "lost", lost)
     gone(flights, Ailment.CONTENT_DAMAGED, "--deep")
+
+
+def test_an_index_that_does_not_mark_its_commits_changes(flights: Cli) -> None:
+    put(flights, "a", b"a")
+    assert flights("commit", MAIN, "-m", "a").code == 0
+    assert found(flights, Ailment.INDEX_WRONG, "--deep") == []
+    forget_marks(head())
+    cured(flights, Ailment.INDEX_WRONG, "--deep")
 
 
 def only_history_misses(cli: Cli, file: Path, aside: Path) -> bool:

@@ -64,7 +64,7 @@ def test_a_time_that_is_too_short(flights: Cli) -> None:
     ran = flights("doctor", "--budget", "0.000001", "--json")
     assert ran.code == 2
     assert {row["type"] for row in ran.documents} == {"unseen"}
-    assert flights("doctor", "--budget", "0.000001").out.startswith("not looked at to its end: ")
+    assert flights("doctor", "--budget", "0.000001").out.startswith("not fully examined: ")
     refused(flights("doctor", "--budget", "0"), "budget", "0")
 
 
@@ -86,8 +86,8 @@ def test_what_people_see(flights: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     stage_layers("main", 20)
     assert on_a_terminal(monkeypatch, "doctor", "--store", STORE) == [
         "warning: graveler://flights/main: 20 layers of 20 (branch-pressure)",
-        "    reads and listings ask all of it, and the next commit reads all of it",
-        "    to mend it: compact the branch; the sensor of compactions does so by itself",
+        "    each read and listing must search all of it, and the next commit reads all of it",
+        "    to repair it: compact the branch; the compaction sensor for Dagster does this automatically",
         f"    $ graveler compact graveler://flights/main --store {STORE}",
     ]
 

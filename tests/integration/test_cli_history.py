@@ -150,7 +150,7 @@ def test_a_branch_is_deleted_told_and_undeleted(diverged: Cli) -> None:
     again = diverged("branch", "undelete", "graveler://flights/dev", "--json").documents
     assert again == [{"id": "dev", "commit_id": head}]
     refused(diverged("branch", "undelete", "graveler://flights/dev"), "dev", "exists")
-    refused(diverged("branch", "undelete", "graveler://flights/nobody"), "nobody", "no deletion")
+    refused(diverged("branch", "undelete", "graveler://flights/nobody"), "nobody", "no record of its deletion")
     refused(diverged("reflog", "graveler://flights/main/path"), "must name")
     refused(diverged("reflog", "graveler://flights", "--after", "x"), "token")
 

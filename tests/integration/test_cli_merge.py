@@ -42,7 +42,7 @@ def test_a_path_is_resolved(apart: Cli, result: str, shown: str | None) -> None:
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ("raw/jan.csv=ours", "'ours' is none of source, destination, remove"),
+        ("raw/jan.csv=ours", "'ours' must be one of source, destination, remove"),
         ("raw/jan.csv", "must be KEY=VALUE"),
         ("nowhere=source", "not changed by the source"),
     ],
@@ -68,9 +68,40 @@ def test_what_changes_nothing_is_refused_unless_it_is_allowed(apart: Cli) -> Non
     assert apart(*left_out, "--allow-empty", "-m", "Leave it out").code == 0
     assert chain(apart)[0] == "Leave it out"
     refused(apart(*WORDS, "--allow-empty"))
-    assert apart(*WORDS, "--dry-run").lines == []
+    ran = apart(*WORDS, "--dry-run")
+    refused(ran)
+    assert ran.lines == []
 
 
 def test_two_repositories_are_refused(apart: Cli) -> None:
     apart("repo", "create", "graveler://other")
     refused(apart("merge", "graveler://flights/dev", "graveler://other/main", "--allow-unrelated"))
+
+
+@pytest.mark.parametrize("dry", [True, False])
+def test_a_prefix_that_changed_refuses_the_merge(apart: Cli, dry: bool) -> None:
+    words = [*WORDS, "--strategy", "source", *(["--dry-run"] if dry else [])]
+    ran = apart(*words, "--unchanged", "reports/", "--unchanged", "raw/", "--unchanged", "main")
+    refused(ran, "another publication changed 'raw/', 'main'", "'raw/jan.csv'", "'main=1'")
+    assert ran.lines == ([["changed in both", "7", "3", "4", "raw/jan.csv"]] if dry else [])
+    assert apart(*words, "--unchanged", "reports/").code == 0
+    assert (chain(apart)[0] == "Change on main") == dry
+
+
+def test_a_dry_run_ends_as_the_merge_would(apart: Cli) -> None:
+    dry = (*WORDS, "--dry-run")
+    refused(apart(*dry), "both sides changed 1 paths")
+    given = (*dry, "--strategy", "source")
+    assert apart(*given).code == 0
+    apart("check", "require", "graveler://flights/main", "rows", "keys")
+    apart("check", "report", "graveler://flights/dev", "rows", "--failed")
+    refused(apart(*given), "'rows' failed", "'keys' was not reported")
+    for check in ("rows", "keys"):
+        apart("check", "report", "graveler://flights/dev", check, "--passed")
+    assert apart(*given).code == 0
+    apart("branch", "protect", "graveler://flights/main", "--block", "merge")
+    refused(apart(*given), "blocks merge")
+    apart("branch", "unprotect", "graveler://flights/main")
+    assert chain(apart)[0] == "Change on main"
+    assert apart(*WORDS, "--strategy", "source").code == 0
+    refused(apart(*given), "changes nothing here")

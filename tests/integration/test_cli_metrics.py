@@ -17,7 +17,7 @@ from prometheus_client.parser import text_string_to_metric_families
 import graveler_core as graveler
 from tests.integration.command_line import Cli, refused
 
-PROGRAM = [sys.executable, "-c", "from graveler_core.cli.app import main; main()"]
+PROGRAM = [sys.executable, "-c", "from graveler_core.cli.startup import main; main()"]
 
 
 @contextmanager
@@ -80,6 +80,6 @@ def test_a_person_is_told_where(flights: Cli) -> None:
 
 
 def test_what_cannot_be_served_is_refused(flights: Cli) -> None:
-    refused(flights("metrics", "--port", "0", "--address", "192.0.2.1"), "192.0.2.1", "cannot be listened at")
+    refused(flights("metrics", "--port", "0", "--address", "192.0.2.1"), "192.0.2.1", "cannot listen")
     refused(flights("--store", "nosuch://x", "metrics", "--port", "0"), "nosuch")
     assert flights("metrics", "--port", "70000").code == 2

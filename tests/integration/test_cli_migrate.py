@@ -75,7 +75,7 @@ def test_documents(cli: Cli, source: str, here: Path) -> None:
     assert (row["type"], row["table"], row["id"]) == ("broken row", "graveler_tags", "a/b")
     assert row["rule"].startswith("tag name 'a/b': must be")
     ran = cli("migrate", "run", source)
-    assert ran.out.splitlines()[0] == "flights: broken: 1 rows cannot be migrated, so nothing of it was"
+    assert ran.out.splitlines()[0] == "flights: broken: 1 rows are broken, so the repository was not migrated"
     with opened(f"sqlite:///{here}/source.db") as connection:
         connection.exec_driver_sql("UPDATE graveler_tags SET id = 'ab'")
     (outcome,) = cli("migrate", "run", source, "--json").documents
@@ -108,7 +108,7 @@ def test_a_source_that_changed(cli: Cli, source: str, here: Path) -> None:
 
 
 def test_a_migration_that_is_given_up(cli: Cli, source: str, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the error says: delete it, clean up, begin again."""
+    """What the error says: delete it, clean up, migrate again."""
 
     def dies(writing: Writing) -> None:
         raise CorruptData("died here")
@@ -120,7 +120,7 @@ def test_a_migration_that_is_given_up(cli: Cli, source: str, here: Path, monkeyp
     tagged(here, "late")
     ran = cli("migrate", "run", source)
     assert ran.code == 1
-    assert "delete the repository, clean up, and begin again" in ran.out
+    assert "delete the repository, clean up, and migrate again" in ran.out
     ran = cli("repo", "delete", "graveler://flights", "--wait", "--alone")
     assert (ran.code, ran.err) == (0, "")
     assert cli("migrate", "run", source).out == "flights: migrated 1 branches, 1 tags, 1 commits, 2 staged records\n"
@@ -151,4 +151,4 @@ def test_a_source_without_repositories(cli: Cli, here: Path) -> None:
     with opened(f"sqlite:///{here}/source.db") as connection:
         make_tables(connection)
     ran = cli("migrate", "run", SOURCE)
-    assert (ran.code, ran.out) == (0, "sqlite:///source.db has no repositories\n")
+    assert (ran.code, ran.out) == (0, "sqlite:///source.db contains no repositories\n")

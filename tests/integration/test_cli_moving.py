@@ -38,17 +38,17 @@ def test_what_a_dump_says(flights: Cli, here: Path) -> None:
     assert ran.out.startswith(f"dumped 1 branches, 0 tags, 2 commits to {(here / 'x.dump').as_uri()}, ")
     assert "staged" not in ran.out
     put(flights, "staged", b"x")
-    assert "what is staged on 1 branches is not in it" in flights("dump", "graveler://flights", "y.dump").out
+    assert "staged changes on 1 branches are not in it" in flights("dump", "graveler://flights", "y.dump").out
 
 
 def test_what_is_refused(flights: Cli, here: Path) -> None:
     (here / "there").write_bytes(b"no dump")
-    refused(flights("dump", "graveler://flights", "there"), "there", "exists already")
+    refused(flights("dump", "graveler://flights", "there"), "there", "already exists")
     assert (here / "there").read_bytes() == b"no dump"
     refused(flights("restore", "graveler://flights", "there"), "is not bare")
     assert flights("repo", "create", "graveler://bare", "--bare").out.startswith("created bare repository bare in ")
-    refused(flights("restore", "graveler://bare", "there"), "there", "byte 0", "this is no dump")
-    refused(flights("restore", "graveler://bare", "nowhere"), "nowhere", "no such object")
+    refused(flights("restore", "graveler://bare", "there"), "there", "byte 0", "is not a dump")
+    refused(flights("restore", "graveler://bare", "nowhere"), "nowhere", "does not exist")
     refused(flights("restore", "graveler://bare", "there", "--adopt"), "--create")
     put(flights, "more", b"x")
     flights("compact", "graveler://flights/main")

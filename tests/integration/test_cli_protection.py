@@ -45,5 +45,5 @@ def test_read_only(flights: Cli) -> None:
     refused(flights("repo", "delete", REPOSITORY, "--yes"), "read-only")
     refused(flights("tag", "create", "graveler://flights/v1", "main"), "read-only")
     assert flights("ls", "-r", MAIN).code == 0
-    assert flights("repo", "read-only", REPOSITORY, "--off").out == "repository flights is open to changes\n"
+    assert flights("repo", "read-only", REPOSITORY, "--off").out == "repository flights is writable\n"
     assert flights("repo", "delete", REPOSITORY, "--yes").code == 0

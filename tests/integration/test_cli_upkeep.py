@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from graveler_core.records import layout as keys
 from tests.integration.command_line import Cli, Ran, put, refused
+from tests.integration.doctoring import MAIN, forget_marks, head, opened, record, records
 
 
 def files(here: Path) -> list[Path]:
@@ -47,6 +49,41 @@ def test_what_is_left_over_is_no_damage(flights: Cli, here: Path) -> None:
 def test_what_is_no_repository(cli: Cli) -> None:
     refused(cli("fsck", "graveler://nothing"), "nothing")
     assert cli("fsck", "graveler://a/b").code != 0
+
+
+def test_a_repair_of_indexes(flights: Cli) -> None:
+    for path in ("a", "b"):
+        put(flights, path, b"x")
+        assert flights("commit", MAIN, "-m", path).code == 0
+    uri, commit = "graveler://flights", head()
+    assert flights("fsck", uri, "--repair-indexes") == Ran(0, "repaired 0 of 4 commits\n", "")
+    forget_marks(commit)
+    (found,) = flights("fsck", uri, "--json").documents
+    assert (found["trouble"], found["thing"], found["id"]) == ("inconsistent", "index", commit)
+    assert flights("fsck", uri).code == 1
+    refused(flights("fsck", uri, "--repair-indexes", "--deep"), "--repair-indexes", "--deep")
+    assert flights("fsck", uri, "--repair-indexes", "--json").documents == [
+        {"examined": 4, "repaired": [commit], "unrepaired": []}
+    ]
+    assert flights("fsck", uri, "--deep") == Ran(0, "", "")
+    forget_marks(commit)
+    ran = flights("fsck", uri, "--repair-indexes")
+    assert ran == Ran(0, f"repaired 1 of 4 commits\nrepaired {commit}\n", "")
+
+
+def test_an_index_that_cannot_be_repaired(flights: Cli) -> None:
+    for path in ("a", "b"):
+        put(flights, path, b"x")
+        assert flights("commit", MAIN, "-m", path).code == 0
+    forget_marks(head())
+    with opened() as graveler, records() as kv:
+        where = keys.commit_layout(record(kv), graveler.repository("flights").commit("main~1").id)
+        kv.delete(where.partition, where.key)
+    why = "the layout of its first parent is missing"
+    ran = flights("fsck", "graveler://flights", "--repair-indexes")
+    assert ran == Ran(1, f"repaired 0 of 3 commits\nnot repaired: {head()}: {why}\n", "")
+    (document,) = flights("fsck", "graveler://flights", "--repair-indexes", "--json").documents
+    assert document == {"examined": 3, "repaired": [], "unrepaired": [{"commit": head(), "why": why}]}
 
 
 def test_a_collection(flights: Cli, here: Path) -> None:

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from datetime import date
 
-import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from jobs.flights import FLIGHT_KEY, cleaned, corrected, daily_delays, daily_weather, of_months, spoiled
 from tests.flights_data import CANCELLED_A_DAY, DAYS, FLIGHTS_A_DAY
-
-pytestmark = pytest.mark.xdist_group("spark")
 
 
 def test_months_are_cut_out(delivered: DataFrame) -> None:

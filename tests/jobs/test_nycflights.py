@@ -14,8 +14,6 @@ from jobs import nycflights
 from jobs.nycflights import WEATHER_SCHEMA, read_csv, read_flights, read_weather
 from tests.flights_data import write_weather
 
-pytestmark = pytest.mark.xdist_group("spark")
-
 
 def test_the_real_flights_are_all_there(spark: SparkSession, tmp_path: Path) -> None:
     flights = read_flights(spark, tmp_path)
@@ -83,5 +81,5 @@ def test_a_missing_package_or_file_is_named(
     with pytest.raises(NotFound, match="no-such-package"):
         read_flights(spark, tmp_path)
     monkeypatch.setattr(nycflights, "PACKAGE", "pytest")
-    with pytest.raises(NotFound, match=r"'pytest' carries no 'flights\.csv\.zip'"):
+    with pytest.raises(NotFound, match=r"'pytest' does not contain 'flights\.csv\.zip'"):
         read_flights(spark, tmp_path)

@@ -1,4 +1,4 @@
-"""What the checks measure, and how they judge it."""
+"""Tests of the measurements and verdicts of the checks."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from jobs import quality
 from jobs.flights import cleaned, daily_delays, spoiled
 from jobs.quality import Measures, delays_within_bounds, keys_unique, measure
 from tests.flights_data import DAYS, FLIGHTS_A_DAY
-
-pytestmark = pytest.mark.xdist_group("spark")
 
 
 @pytest.mark.parametrize(

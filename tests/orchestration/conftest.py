@@ -1,8 +1,8 @@
-"""A local installation of one's own, and the real job on a little input."""
+"""The real job on a little input, in a local installation."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,41 +10,17 @@ import dagster as dg
 import pytest
 from pyspark.sql import SparkSession
 
-from graveler_core import connect
 from graveler_core.facade.graveler import Graveler
 from graveler_core.facade.repository import Repository
 from jobs.nycflights import FLIGHTS_SCHEMA, WEATHER_SCHEMA, read_csv
-from orchestration.local import Installation
 from orchestration.progress import pipeline
+from tests.dagster_installation import fail_once, graveler, installation, instance
 from tests.flights_data import write_flights, write_weather
 from tests.orchestration.ui_server import server
 from tests.spark_session import spark
 
-__all__ = ["server", "spark"]
-FailOnce = Callable[..., list[str]]
+__all__ = ["fail_once", "graveler", "installation", "instance", "server", "spark"]
 JANUARY = {"dagster/partition": "2013-01"}
-
-
-@pytest.fixture
-def installation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Installation:
-    """`.graveler/` in a directory of its own; the environment is the former one afterwards."""
-    for name in ("DAGSTER_HOME", "GRAVELER_STORE", "GRAVELER_DATA", "GRAVELER_INCOMING", "GRAVELER_SPARK_FROM"):
-        monkeypatch.setenv(name, "")
-    made = Installation(tmp_path / ".graveler")
-    made.enter()
-    return made
-
-
-@pytest.fixture
-def instance(installation: Installation) -> Iterator[dg.DagsterInstance]:
-    with dg.DagsterInstance.get() as found:
-        yield found
-
-
-@pytest.fixture
-def graveler(installation: Installation) -> Iterator[Graveler]:
-    with connect(installation.store) as opened:
-        yield opened
 
 
 @pytest.fixture
@@ -101,25 +77,3 @@ class Pipeline:
 @pytest.fixture
 def flights(little_input: None, instance: dg.DagsterInstance, graveler: Graveler) -> Pipeline:
     return Pipeline(instance, graveler)
-
-
-@pytest.fixture
-def fail_once(monkeypatch: pytest.MonkeyPatch) -> FailOnce:
-    """Make a method fail at its first call, before or after doing its work; gives the list of calls."""
-
-    def arrange(owner: type, method: str, error: Exception, *, after: bool = False) -> list[str]:
-        real, calls = getattr(owner, method), []
-
-        def failing(*args: Any, **kwargs: Any) -> Any:
-            calls.append(method)
-            if len(calls) == 1 and not after:
-                raise error
-            result = real(*args, **kwargs)
-            if len(calls) == 1:
-                raise error
-            return result
-
-        monkeypatch.setattr(owner, method, failing)
-        return calls
-
-    return arrange

@@ -29,5 +29,5 @@ def publish_by_hand(repository: Repository, delays: Sequence[float]) -> str:
     content = io.BytesIO()
     table.write_parquet(content)
     main = repository.branch("main")
-    main.put(f"daily_delays/{MONTH}/part-00000.parquet", content.getvalue())
+    main.put(f"daily_delays/flight_month={MONTH}/part-00000.parquet", content.getvalue())
     return main.commit("by hand").id

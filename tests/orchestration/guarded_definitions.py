@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import dagster as dg
 
-from orchestration.jobs.bound import bound_job
-from orchestration.ops.commit import commit
-from orchestration.resources.graveler import GravelerResource
-from sensors.branch_heads import make_branch_heads_sensor
+from dagster_graveler.jobs.bound import bound_job
+from dagster_graveler.ops.commit import commit
+from dagster_graveler.resources.graveler import GravelerResource
+from dagster_graveler.sensors.branch_heads import make_branch_heads_sensor
 
 USERS = ("grace", "eve", "mallory")
 

@@ -7,13 +7,13 @@ import uuid
 import dagster as dg
 import pytest
 
+from dagster_graveler.run_tags import COMPACTION_TAG
 from graveler_core import Thresholds
 from graveler_core.facade.graveler import Graveler
 from orchestration.local import Installation
-from sensors.run_tags import COMPACTION_TAG
 from tests.orchestration.ui_server import Server, wait_until
 
-pytestmark = pytest.mark.xdist_group("spark")
+pytestmark = pytest.mark.ci
 TICKS = """{ sensorsOrError(repositorySelector: {
     repositoryName: "__repository__", repositoryLocationName: "graveler"}) {
     ... on Sensors { results { name sensorState { ticks(limit: 50) { status error { message } } } } } } }"""

@@ -10,7 +10,7 @@ from pathlib import Path
 import dagster as dg
 import yaml
 
-from orchestration.resources.graveler import GravelerResource
+from dagster_graveler.resources.graveler import GravelerResource
 
 ROOT = Path(__file__).resolve().parents[2]
 LOADED = """
@@ -38,21 +38,23 @@ def test_the_definitions_can_be_loaded() -> None:
 
     dg.Definitions.validate_loadable(defs)
     job = defs.resolve_job_def("flights_pipeline")
-    assert {"flights__main.commit_branch", "raw_flights", "cleaned_flights_checks"} <= {
-        str(handle).replace("/", ".") for handle in ["flights__main.commit_branch", *(n.name for n in job.nodes)]
+    assert {"flights__main.commit", "raw_flights", "cleaned_flights_checks"} <= {
+        str(handle).replace("/", ".") for handle in ["flights__main.commit", *(n.name for n in job.nodes)]
     }
     assert job.partitions_def is not None
     assert job.partitions_def.get_partition_keys() == [f"2013-{month:02}" for month in range(1, 13)]
 
 
 def test_commit_merge_and_compaction_retry_with_backoff_and_jitter() -> None:
-    from orchestration.jobs.cleaning import make_cleaning_job
-    from orchestration.ops.compaction import compact_branch
-    from orchestration.ops.publish import commit_branch, merge_branch
+    from dagster_graveler.jobs.cleaning import make_cleaning_job
+    from dagster_graveler.ops.compaction import compact_branch
+    from dagster_graveler.publishing.groups import TableGroup
+    from dagster_graveler.publishing.ops import Publisher, commit_op, publish_op
 
     cleaning = make_cleaning_job(GravelerResource(url="memory://")).nodes
     assert len(cleaning) == 3
-    for op in (commit_branch, merge_branch, compact_branch, *(node.definition for node in cleaning)):
+    publisher = Publisher(TableGroup(dg.AssetKey("main"), ()), "branch", "pool")
+    for op in (commit_op(publisher), publish_op(publisher), compact_branch, *(node.definition for node in cleaning)):
         policy = op.retry_policy  # type: ignore[attr-defined]
         assert policy is not None
         assert (policy.backoff, policy.jitter) == (dg.Backoff.EXPONENTIAL, dg.Jitter.FULL)
@@ -79,7 +81,8 @@ def test_sensors_are_on_and_the_hourly_measurement_is_not() -> None:
     from orchestration.definitions import defs
 
     sensors = {sensor.name: sensor for sensor in defs.sensors or ()}  # type: ignore[union-attr]
-    assert sensors.keys() == {"flights_branches_moved", "compaction", "compaction_failed", "sealed_tokens", "leftovers"}
+    upkeep = {"compaction", "compaction_failed", "sealed_tokens", "leftovers"}
+    assert sensors.keys() == {"flights_branches_moved", "flights__main__kept_branches", *upkeep}
     assert all(sensor.default_status is dg.DefaultSensorStatus.RUNNING for sensor in sensors.values())  # type: ignore[union-attr]
     for name in ("flights_pressure_schedule", "cleaning_schedule"):
         schedule = defs.resolve_schedule_def(name)

@@ -11,7 +11,7 @@ import pytest
 from graveler_core import connect
 from orchestration.local import Installation
 
-pytestmark = pytest.mark.xdist_group("spark")
+pytestmark = pytest.mark.ci
 
 
 def tell(directory: Path, *arguments: str) -> str:
@@ -25,7 +25,7 @@ def test_it_works_and_works_again(tmp_path: Path) -> None:
     first = tell(tmp_path, "--months", "2")
     assert "Publish: Flights of 2013-01" in first
     assert "Publish: Flights of 2013-02" in first
-    assert "added    raw_flights/2013-02/part-00000.parquet" in first
+    assert "added    raw_flights/flight_month=2013-02/part-00000.parquet" in first
     assert "✗ check keys_unique of cleaned_flights" in first
     assert "27,004" in first  # flights of January: what main~1 had
     assert "51,955" in first  # and of both months: what main has
@@ -37,7 +37,7 @@ def test_it_works_and_works_again(tmp_path: Path) -> None:
 
     second = tell(tmp_path, "--months", "2", "--spark-from", "1")
     assert "edition 4" in second
-    merged = [line for line in second.splitlines() if "flights__main.merge_branch" in line]
+    merged = [line for line in second.splitlines() if "flights__main.publish" in line]
     assert [(line.split()[2:4], line.split()[-2:]) for line in merged] == [(["3", "changes"], ["on", "Spark"])]
     assert "changed  raw_flights/" in second
     assert "raw_weather" not in second.split("diff main~1 main")[1].split("Time travel")[0]  # equal rows: no change

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 import yaml
 
+from dagster_graveler.run_tags import UID_TAG
 from graveler_core.settings import Settings
 from orchestration import local
 from orchestration.local import Installation
-from sensors.run_tags import UID_TAG
 
 
 def test_entering_sets_up_what_the_command_line_and_the_definitions_read(

@@ -22,7 +22,7 @@ def given(installation: Installation, graveler: Graveler) -> list[dict[str, Any]
     @dg.op
     def commit(context: dg.OpExecutionContext, pipes: dg.PipesSubprocessClient) -> None:
         key = f"{context.run_id}/{context.op_handle}"
-        arguments = ["--repository", "lake", "--branch", "main", "-m", "One", "--idempotency-key", key]
+        arguments = ["graveler://lake/main", "-m", "One", "--idempotency-key", key]
         command = [sys.executable, "-m", "jobs.commit", "--store", installation.store, *arguments]
         for _ in range(2):
             ran = pipes.run(command=command, context=context, env={"PYTHONPATH": str(ROOT)})

@@ -8,39 +8,55 @@ import dagster as dg
 import pytest
 
 from graveler_core.facade.graveler import Graveler
+from graveler_core.facade.repository import Repository
 from orchestration import ui
 from orchestration.local import WORKSPACE, Installation
 from tests.orchestration.daily_table import MONTH, publish_by_hand
 from tests.orchestration.ui_server import Server, wait_until
 
-pytestmark = pytest.mark.xdist_group("spark")
+PUBLISHED = dg.AssetKey(["flights", "main"])
 
 
-def test_runs_are_queued_and_what_depends_on_a_branch_is_seen_stale(
-    installation: Installation, instance: dg.DagsterInstance, graveler: Graveler, server: Server
+@pytest.fixture
+def repository(installation: Installation, graveler: Graveler) -> Repository:
+    """The repository `flights`, with a published table before the servers start."""
+    made = graveler.create_repository("flights", f"{installation.data}/flights")
+    publish_by_hand(made, [1.0, 2.0])
+    return made
+
+
+@pytest.mark.everyday
+def test_a_queued_run_makes_an_asset_fresh_and_a_commit_makes_it_stale(
+    instance: dg.DagsterInstance, repository: Repository, server: Server
 ) -> None:
+    """The sensor, which runs in the daemon, reports commits that no run made."""
     assert server.locations() == {"graveler": "RepositoryLocation", "author": "RepositoryLocation"}
-    repository = graveler.create_repository("flights", f"{installation.data}/flights")
-
-    # A commit that no run made is reported by the sensor, which runs in the daemon.
-    by_hand = publish_by_hand(repository, [1.0, 2.0])
-    published = dg.AssetKey(["flights", "main"])
-    wait_until(lambda: data_version(instance, published) == by_hand)
+    wait_until(lambda: data_version(instance) == repository.commit("main").id)
     assert server.state() == ("MISSING", [])
     assert server.run("author", "__ASSET_JOB", {}, [["worst_days"]]).is_success
     assert server.state() == ("FRESH", [])
 
+    by_hand = publish_by_hand(repository, [3.0])
+    wait_until(lambda: data_version(instance) == by_hand)
+    assert server.state() == ("STALE", ["flights/main"])
+
+
+def test_a_queued_run_publishes_with_spark(
+    instance: dg.DagsterInstance, repository: Repository, server: Server
+) -> None:
+    by_hand = repository.commit("main").id
+    wait_until(lambda: data_version(instance) == by_hand)
     run = server.run("graveler", "flights_pipeline", {"dagster/partition": MONTH})
     assert run.is_success
     head = repository.commit("main")
     assert head.metadata["run"] == run.run_id
     assert head.parents[0] == by_hand
-    assert data_version(instance, published) == head.id
-    assert server.state() == ("STALE", ["flights/main"])
+    assert data_version(instance) == head.id
 
 
-def data_version(instance: dg.DagsterInstance, key: dg.AssetKey) -> str | None:
-    event = instance.get_latest_materialization_event(key)
+def data_version(instance: dg.DagsterInstance) -> str | None:
+    """Return the commit of branch `main` that was reported last."""
+    event = instance.get_latest_materialization_event(PUBLISHED)
     made = event.asset_materialization if event else None
     return (made.tags or {}).get("dagster/data_version") if made else None
 

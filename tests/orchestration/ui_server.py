@@ -20,7 +20,7 @@ import pytest
 from graveler_core.facade.graveler import Graveler
 from orchestration.local import Installation
 
-PATIENCE_SECONDS = 240
+PATIENCE_SECONDS = 600
 LAUNCH = """mutation($params: ExecutionParams!) { launchRun(executionParams: $params) {
     __typename ... on LaunchRunSuccess { run { runId } } } }"""
 LOCATIONS = "{ workspaceOrError { ... on Workspace { locationEntries { name locationOrLoadError { __typename } } } } }"

@@ -1,4 +1,4 @@
-"""What a process works with, from its environment."""
+"""Tests of the settings that a process reads from its environment."""
 
 from __future__ import annotations
 

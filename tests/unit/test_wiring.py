@@ -1,4 +1,4 @@
-"""Who is let in where a store is opened."""
+"""Tests of authentication when a store is opened."""
 
 from __future__ import annotations
 

@@ -9,8 +9,8 @@ import io
 import dagster as dg
 import polars as pl
 
-from orchestration.resources.graveler import GravelerResource
-from sensors.data_version import reported_commit
+from dagster_graveler.data_version import reported_commit
+from dagster_graveler.resources.graveler import GravelerResource
 
 FLIGHTS = dg.AssetKey(["flights", "main"])
 

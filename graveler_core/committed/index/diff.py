@@ -1,9 +1,11 @@
-"""What differs between two indexes, without reading what they share.
+"""Compute the difference of two indexes without reading shared content.
 
-Where both stand on one metarange, only a key of a layer that they do not share can differ. Where the metaranges differ,
-every layered key is looked up, since a layer on both sides may hide what differs below, and of other keys those differ
-at which the metaranges do. On one metarange, layers cancel along a common subsequence of the runs, in the same order on
-both sides: a key that only such runs hold has the same newest one of them on both. Every other key is looked up.
+If both indexes use one metarange, only a key of a layer that they do not share can differ. Runs that both indexes have
+in the same order (a common subsequence) are skipped: for a key that is only in such runs, the newest run with the key
+is the same on both sides. All keys of the other layers are looked up.
+
+If the metaranges differ, all keys of all layers are looked up, because a layer that both sides have may hide a
+difference between the metaranges. Other keys differ if the metaranges differ there.
 """
 
 from __future__ import annotations
@@ -16,26 +18,26 @@ from difflib import SequenceMatcher
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from graveler_core.committed.diff import STATES, Differences, Wanted, differences, joined
+from graveler_core.committed.diff import STATES, Differences, WantedColumns, differences, joined
 from graveler_core.committed.diff import diff as diff_trees
 from graveler_core.committed.index.indexes import Indexes
 from graveler_core.committed.index.layers import inline_layer, layers, read_run
 from graveler_core.committed.index.lookup import lookup_many
-from graveler_core.committed.scan import key_interval
 from graveler_core.model.index import Index, Run
+from graveler_core.model.key_intervals import key_interval
 
 _KEYS_AT_ONCE = 10_000
-"""Keys that are looked up in one step."""
+"""Number of keys per lookup."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Sides:
-    """What is compared, and what is wanted of it."""
+    """Two indexes to compare, and the requested columns."""
 
     indexes: Indexes
     left: Index
     right: Index
-    wanted: Wanted
+    wanted: WantedColumns
 
 
 def diff(  # noqa: PLR0913 - the key interval as `scan` takes it
@@ -46,15 +48,15 @@ def diff(  # noqa: PLR0913 - the key interval as `scan` takes it
     prefix: bytes = b"",
     start: bytes = b"",
     end: bytes | None = None,
-    wanted: Wanted = STATES,
+    wanted: WantedColumns = STATES,
 ) -> Iterator[Differences]:
-    """Where `right` (after) differs from `left` (before), at keys that begin with `prefix`, `start` ≤ key < `end`.
+    """Yield the differences from `left` (before) to `right` (after), at keys with `prefix` and `start` ≤ key < `end`.
 
-    Lazy; none is empty; keys rise over all of them. Entries that differ in key, address or mtime only by the rules of
-    identity (same content again) are equal.
+    The iterator is lazy. Its items are not empty, and keys ascend across all of them. Entries are equal if they have
+    the same identity, that is, if they differ only in key, address or mtime.
 
     Raises:
-        CorruptData: a part of an index that had to be read is missing or damaged.
+        CorruptData: An object of an index that had to be read is missing or damaged.
     """
     if left == right:
         return
@@ -72,19 +74,21 @@ def diff(  # noqa: PLR0913 - the key interval as `scan` takes it
 
 
 def diff_at(
-    indexes: Indexes, left: Index, right: Index, keys: Sequence[bytes], wanted: Wanted = STATES
+    indexes: Indexes, left: Index, right: Index, keys: Sequence[bytes], wanted: WantedColumns = STATES
 ) -> Iterator[Differences]:
-    """As `diff`, at some sorted keys, outside of which the caller knows both to hold the same."""
+    """Yield the differences as `diff` does, at sorted `keys`. The caller knows that both indexes are equal at all other
+    keys.
+    """
     for found in _looked_up(_Sides(indexes, left, right, wanted), keys):
         yield from _nonempty(found)
 
 
 def _keys_apart(indexes: Indexes, left: Index, right: Index) -> list[bytes]:
-    """The keys of all layers that the indexes do not share, sorted."""
+    """Return the sorted keys of all layers that the indexes do not share."""
     if left.metarange_id != right.metarange_id:  # a layer on both sides may hide a key at which the metaranges differ
         return sorted({key for side in (left, right) for layer in layers(indexes, side) for key in layer.keys})
     inline = [{e.key: e.record for e in inline_layer(indexes, side).elements} for side in (left, right)]
-    # The newest layers of both: where they say the same of a key, it is the same.
+    # The newest layers of both: if they contain the same for a key, the key does not differ.
     keys = {key for key in inline[0].keys() | inline[1].keys() if inline[0].get(key) != inline[1].get(key)}
     for run in _runs_apart(left.runs, right.runs):
         keys.update(read_run(indexes, run).keys)

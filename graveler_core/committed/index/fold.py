@@ -1,7 +1,8 @@
-"""Folding the layers of an index into its metarange.
+"""Fold the layers of an index into its metarange.
 
-What the layers say was judged when it was committed: an entry that was changed and changed back has a new mtime, and
-perhaps a new address, though the metarange below knows an equal one. The new one is what readers see, and so it stays.
+Changes in layers were compared with the parent when they were committed. An entry that was changed and changed back
+has a new mtime, and perhaps a new address, although the metarange below has an equal entry. Readers see the new one,
+so folding keeps it.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from graveler_core.model.index import Index
 
 
 def fold(indexes: Indexes, index: Index, *, mapper: Mapper = map) -> MetarangeId:
-    """The metarange of all that an index holds, made where there is none: equal entries, equal id."""
+    """Return the metarange with all entries of an index; write it if necessary. Equal entries give an equal id."""
     above = layers(indexes, index)
     if not above:
         return index.metarange_id

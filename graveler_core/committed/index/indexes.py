@@ -1,55 +1,66 @@
-"""What every function on layered indexes takes, and the sizes at which an index changes its shape."""
+"""Context that every function on layered indexes takes, and the sizes at which an index changes its shape."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
 from graveler_core.committed.trees import Trees
+from graveler_core.errors import InvalidInput
 from graveler_core.objects.objects import Objects
 
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """No part of a format: commits made under others read the same, and have the same ids."""
+    """Size limits. They are not part of a format: commits made with other sizes read the same, and have the same
+    ids.
+    """
 
     inline_bytes: int = 8 << 10
-    """Keys and records of an inline index; what is beyond becomes a run."""
+    """Maximum size of an inline index: keys and records, in bytes. Further elements become a run."""
     object_bytes: int = 64 << 10
-    """Keys and records of a run that is kept in the key-value store; a larger one is a blob."""
+    """Maximum size of a run in the key-value store: keys and records, in bytes. A larger run is stored as a blob."""
     fan_out: int = 8
-    """So many neighbouring runs of about one size become one."""
+    """Number of neighbouring runs of similar size that are merged into one."""
     fold_elements: int = 4_096
-    """The layers above the metarange hold at least so many elements before they are folded into it,"""
+    """Minimum number of elements above the metarange before they are folded into it."""
     fold_share: int = 10
-    """and one for so many entries of it,"""
+    """Divisor of the fold threshold: layers are folded when they have more elements than the entries of the metarange
+    divided by this number.
+    """
     fold_most: int = 1_000_000
-    """or so many: they are read into memory."""
+    """Maximum number of elements above the metarange, because folding reads them into memory."""
     fold_at_once: int = 4
-    """A commit that finds so many times as much folds by itself, before it goes on: whoever should have did not."""
+    """Factor of the fold threshold at which a commit folds the layers itself. Normally index maintenance folds them
+    earlier.
+    """
     direct_share: int = 8
-    """A commit that changes more than one of so many entries changes the metarange itself."""
+    """A commit that changes more than one in this number of entries changes the metarange directly."""
     small_elements: int = 500
-    """A commit of up to so many changes never does."""
+    """Maximum number of changes with which a commit never changes the metarange directly."""
     held_changes: int = 100_000
-    """A commit of more changes always does: they are not held in memory."""
+    """Maximum number of changes that are held in memory. A larger commit always changes the metarange directly."""
 
     few_keys: int = 16
-    """So many keys at most are looked up one by one, more by columns."""
+    """Maximum number of keys that are looked up one by one. More keys are looked up by columns."""
+
+    def __post_init__(self) -> None:
+        if self.inline_bytes < 1 or self.fan_out < 2:
+            raise InvalidInput(f"{self}: inline_bytes must be at least 1, fan_out at least 2")
 
     def direct_beyond(self, entries: int) -> int:
-        """How many changes a commit keeps out of the metarange at most."""
+        """Return the maximum number of changes that a commit stores outside a metarange of `entries` entries."""
         return min(max(entries // self.direct_share, self.small_elements), self.held_changes)
 
     def fold_beyond(self, entries: int) -> int:
-        """How many elements stand above the metarange at most, about."""
+        """Return the approximate number of elements above a metarange of `entries` entries at which they are folded."""
         return min(max(entries // self.fold_share, self.fold_elements), self.fold_most)
 
 
 @dataclass(frozen=True)
 class Indexes:
-    """The layered indexes of one repository."""
+    """Layered indexes of one repository."""
 
     trees: Trees
     objects: Objects
-    """Where small runs are kept."""
+    """Store of small runs."""
     sizes: Sizes = field(default_factory=Sizes)

@@ -1,14 +1,14 @@
-"""Differences between two indexes, kept decoded in memory: who asks again what is uncommitted on a compacted branch
-reads no node, range or run.
+"""Cache of decoded differences between two indexes. A repeated request for the uncommitted changes of a compacted
+branch reads no node, range or run.
 
-A page says: from a key on, and before another one, the indexes differ at exactly these keys. Both are immutable and
-named by what they hold: a metarange and a run by the hash of their content, an inline index by itself. So what a page
-says is a function of the name it is kept under, in whatever repository; a branch that moves on asks under another name.
-Nothing is ever out of date, and nothing has to be thrown away but for room. As with all that is kept of commits, it
-is no evidence that a store still holds what it was computed from.
+A page states that from one key to before another, the indexes differ at exactly these keys. Both indexes are
+immutable and identified by their content: a metarange and a run by the hash of their content, an inline index by its
+bytes. So the content of a page is a function of its cache key, in any repository. If a branch changes, other cache
+keys are used. Pages are never outdated, and are evicted only for space. As with every cache of commits, a page does
+not prove that a store still has the data from which it was computed.
 
-A page is kept when it is taken, so who looks at the beginning alone keeps only that; a page is small, and the cache is
-bounded in bytes: differences that are many push out each other.
+A page is cached when it is read, so a reader that stops early caches only the beginning. Pages are small, and the
+cache is bounded in bytes: large differences evict each other.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from graveler_core.committed.index.indexes import Indexes
 from graveler_core.model.index import Index
 
 PAGE_ROWS = 1_000
-"""As many as readers take at once, so that they find again where they go on."""
+"""Rows per page. Readers take the same number at once, so that they continue at a page boundary."""
 _PAGE_BYTES = 1_000
-"""What a page takes in memory besides its rows."""
+"""Memory of a page without its rows, in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Page:
-    """Differences in a row, and the key from which on there may be more; None: there are none."""
+    """Consecutive differences, and the key from which on there may be more; `None` at the end."""
 
     found: Differences | None
     following: bytes | None
@@ -41,7 +41,7 @@ class _Page:
 
 @dataclass(frozen=True, slots=True)
 class KeptDifferences:
-    """Where the indexes are read, and where pages are kept."""
+    """Reader of differences: the indexes, and the cache of pages."""
 
     indexes: Indexes
     cache: TreeCache
@@ -49,7 +49,7 @@ class KeptDifferences:
     def between(
         self, left: Index, right: Index, *, start: bytes = b"", end: bytes | None = None
     ) -> Iterator[Differences]:
-        """`diff`, from memory as far as it was asked for before."""
+        """Yield the differences as `diff` does, from memory as far as they were requested before."""
         at: bytes | None = None if left == right else start
         while at is not None:
             held: _Page | None = self.cache.get((left, right, at, end))
@@ -72,7 +72,7 @@ class KeptDifferences:
 
 
 def _pages(found: Differences) -> Iterator[Differences]:
-    """Differences in parts, each of which holds no other part in memory."""
+    """Split differences into pages that do not share memory."""
     if len(found) <= PAGE_ROWS:
         yield found
         return

@@ -1,4 +1,4 @@
-"""A sorted piece of an index above its metarange: the inline index, or a run."""
+"""Sorted layer of an index above its metarange: the inline index, or a run."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from functools import cached_property
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from graveler_core.codec.elements import Action, Element
+from graveler_core.codec.elements import Element, ElementAction
 from graveler_core.codec.staged_records import decode_records, encode_records
 from graveler_core.model.entry import RECORD_SCHEMA, TOMBSTONE
 from graveler_core.segments.merge import newest_wins
 from graveler_core.segments.sorted_keys import KEY, lower_bound
 
-_AGED = {Action.ADD: Action.INCREMENTAL_ADD, Action.REMOVE: Action.INCREMENTAL_REMOVE}
+_AGED = {ElementAction.ADD: ElementAction.INCREMENTAL_ADD, ElementAction.REMOVE: ElementAction.INCREMENTAL_REMOVE}
 _OWNED = {old: own for own, old in _AGED.items()}
 _IN_PYTHON = 2_000
-"""Elements of layers that are merged one by one at most: above that, columns are faster."""
+"""Maximum number of elements that `overlaid` merges one by one. For more elements, columns are faster."""
 
 
 class Layer:
-    """Elements in order of their keys, or the table of their records: each is made from the other where it is wanted.
+    """Elements in key order, or the table of their records. Each is computed from the other on demand.
 
-    Small layers are read as elements and mostly stay so; large ones are tables.
+    Small layers are read as elements and mostly used as such; large layers are tables.
     """
 
     def __init__(self, elements: list[Element] | None = None, table: pa.Table | None = None) -> None:
@@ -37,12 +37,12 @@ class Layer:
 
     @cached_property
     def elements(self) -> list[Element]:
-        """In order of their keys; those of a layer that was made from a table are of earlier commits."""
-        return as_elements(self.table, Action.INCREMENTAL_ADD, Action.INCREMENTAL_REMOVE)
+        """Elements in key order. In a layer made from a table, all elements belong to earlier commits."""
+        return as_elements(self.table, ElementAction.INCREMENTAL_ADD, ElementAction.INCREMENTAL_REMOVE)
 
     @cached_property
     def table(self) -> pa.Table:
-        """The records in `RECORD_SCHEMA`, in one chunk, removals as tombstones."""
+        """Records in `RECORD_SCHEMA`, in one chunk, with removals as tombstones."""
         if not self.elements:
             return RECORD_SCHEMA.empty_table()
         keys = pa.array([element.key for element in self.elements], pa.binary())
@@ -51,7 +51,7 @@ class Layer:
 
     @property
     def keys(self) -> list[bytes]:
-        """In order."""
+        """Keys in order."""
         if "elements" in self.__dict__:
             return [element.key for element in self.elements]
         keys: list[bytes] = self.table.column(KEY).to_pylist()
@@ -59,13 +59,13 @@ class Layer:
 
     @cached_property
     def size(self) -> int:
-        """Bytes of keys and records."""
+        """Size of keys and records, in bytes."""
         if "elements" in self.__dict__:
             return sum(len(key) + len(record) for key, _, record in self.elements)
         return _bytes_of(self.table.column(KEY)) + _bytes_of(encode_records(self.table))
 
     def record(self, key: bytes) -> bytes | None:
-        """The record of a key, `TOMBSTONE_VALUE` where it is removed; None where the layer says nothing of it."""
+        """Return the record of a key, `TOMBSTONE_VALUE` if it is removed, or `None` if the key is not in the layer."""
         if "elements" in self.__dict__:
             return self._records.get(key)
         if len(self) == 0:
@@ -83,26 +83,37 @@ class Layer:
 
 
 def owned(elements: Iterable[Element]) -> list[Element]:
-    """Elements as those of the commit at hand."""
+    """Return the elements marked as elements of the current commit."""
     return [Element(key, _OWNED.get(action, action), record) for key, action, record in elements]
 
 
 def aged(elements: Iterable[Element]) -> list[Element]:
-    """Elements as a later commit sees them: none of them is its own."""
+    """Return the elements as a later commit sees them, marked as elements of earlier commits."""
     return [Element(key, _AGED.get(action, action), record) for key, action, record in elements]
 
 
-def as_elements(records: pa.Table, add: Action, remove: Action) -> list[Element]:
-    """The rows of a table in `RECORD_SCHEMA` as elements of these actions."""
+def as_elements(records: pa.Table, add: ElementAction, remove: ElementAction) -> list[Element]:
+    """Return the rows of a table in `RECORD_SCHEMA` as elements with these actions."""
     columns = records.column(KEY), records.column(TOMBSTONE), encode_records(records)
     rows = zip(*(column.to_pylist() for column in columns), strict=True)
     return [Element(key, remove if gone else add, record) for key, gone, record in rows]
 
 
 def overlaid(layers: Sequence[Layer]) -> Layer:
-    """One layer of what several, newest first, say."""
+    """Merge layers, newest first, into one whose elements all belong to earlier commits.
+
+    Both implementations give equal layers. Use `combined` if elements must keep their actions, because tables have
+    none.
+    """
     if sum(map(len, layers)) > _IN_PYTHON:
         return Layer(table=newest_wins([layer.table for layer in layers]))
+    return Layer(elements=aged(combined(layers).elements))
+
+
+def combined(layers: Sequence[Layer]) -> Layer:
+    """Merge layers, newest first, element by element, so that every element keeps its action. Used for inline
+    indexes.
+    """
     newest = {element.key: element for layer in reversed(layers) for element in layer.elements}
     return Layer(elements=[newest[key] for key in sorted(newest)])
 

@@ -1,37 +1,37 @@
-"""Reading and writing the layers of an index."""
+"""Read and write the layers of an index."""
 
 from __future__ import annotations
 
 from graveler_core.codec.content_hash import ContentHash
-from graveler_core.codec.elements import Action, Element, decode_elements, encode_elements
+from graveler_core.codec.elements import Element, ElementAction, decode_elements, encode_elements
 from graveler_core.committed.index.indexes import Indexes
 from graveler_core.committed.index.layer import Layer, aged
 from graveler_core.committed.trees import address
 from graveler_core.errors import CorruptData, Kind, NotFound
 from graveler_core.model.entry import RECORD_SCHEMA
 from graveler_core.model.ids import ObjectId
-from graveler_core.model.index import Index, Place, Run
+from graveler_core.model.index import Index, Run, RunLocation
 from graveler_core.objects.objects import Write
 from graveler_core.segments import format as segment_format
 
 RUN_TAG = b"run"
 _ELEMENT_BYTES = 400
-"""What an element takes in memory, with the dictionaries, beside its key and record."""
+"""Memory of an element, with its dictionary entries, without its key and record, in bytes."""
 _NOTHING = Layer(elements=[])
 
 
 def layers(indexes: Indexes, index: Index) -> list[Layer]:
-    """What stands above the metarange, newest first, without layers that say nothing.
+    """Return the layers above the metarange, newest first, without empty layers.
 
     Raises:
-        CorruptData: a run is missing or damaged, or the inline index is no such thing.
+        CorruptData: A run is missing or damaged, or the inline index is malformed.
     """
     inline = [inline_layer(indexes, index)] if index.inline else []
     return [*inline, *(read_run(indexes, run) for run in index.runs)]
 
 
 def inline_layer(indexes: Indexes, index: Index) -> Layer:
-    """The inline index as a layer."""
+    """Return the inline index as a layer."""
     if not index.inline:
         return _NOTHING
     found: Layer | None = indexes.trees.cache.get(index.inline)
@@ -42,7 +42,7 @@ def inline_layer(indexes: Indexes, index: Index) -> Layer:
 
 
 def inline_of(indexes: Indexes, elements: list[Element]) -> bytes:
-    """The inline index of some elements; it is at hand for readers to come."""
+    """Return the inline index with some elements, and cache its layer for later readers."""
     if not elements:
         return b""
     data = encode_elements(elements)
@@ -51,20 +51,20 @@ def inline_of(indexes: Indexes, elements: list[Element]) -> bytes:
 
 
 def own_changes(indexes: Indexes, index: Index) -> Layer | None:
-    """What the commit of this index changed; None where it changed the metarange itself."""
+    """Return the changes that the commit of this index made, or `None` if it changed the metarange directly."""
     if index.own_run:
         return read_run(indexes, index.runs[0])
     if not index.inline:
         return None
-    own = [e for e in inline_layer(indexes, index).elements if e.action in (Action.ADD, Action.REMOVE)]
+    own = [e for e in inline_layer(indexes, index).elements if e.action in (ElementAction.ADD, ElementAction.REMOVE)]
     return Layer(elements=own)
 
 
 def read_run(indexes: Indexes, run: Run) -> Layer:
-    """A run, from the cache or the store.
+    """Return a run from the cache or the store.
 
     Raises:
-        CorruptData: it is missing or damaged.
+        CorruptData: The run is missing or damaged.
     """
     found: Layer | None = indexes.trees.cache.get(run.id)
     if found is None:
@@ -78,7 +78,7 @@ def read_run(indexes: Indexes, run: Run) -> Layer:
 
 def _read(indexes: Indexes, run: Run) -> Layer:
     name = f"run {run.id}"
-    if run.place is Place.OBJECT:
+    if run.place is RunLocation.OBJECT:
         return Layer(elements=decode_elements(indexes.objects.read(run.id), name))
     where = address(run.id)
     try:
@@ -89,14 +89,14 @@ def _read(indexes: Indexes, run: Run) -> Layer:
 
 
 def write_run(indexes: Indexes, layer: Layer) -> tuple[Run, list[Write]]:
-    """Make a run of a layer; its blob, where it has one, is kept when this returns.
+    """Make a run from a layer. If the run is stored as a blob, the blob is stored when this returns.
 
     Returns:
-        The run, and the writes that must stand before anything names it.
+        The run, and the writes that must complete before anything refers to it.
     """
     writes = []
-    place = Place.OBJECT if layer.size <= indexes.sizes.object_bytes else Place.BLOB
-    if place is Place.OBJECT:
+    place = RunLocation.OBJECT if layer.size <= indexes.sizes.object_bytes else RunLocation.BLOB
+    if place is RunLocation.OBJECT:
         layer = Layer(elements=aged(layer.elements))
         id, write = indexes.objects.prepare(encode_elements(layer.elements))
         writes.append(write)

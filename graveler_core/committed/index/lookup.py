@@ -1,11 +1,10 @@
-"""Entries of an index by key: the newest layer that knows the key decides, the metarange where none does."""
+"""Look up entries of an index by key. The newest layer with the key decides; if no layer has it, the metarange does."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import numpy as np
-import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -21,20 +20,22 @@ from graveler_core.committed.trees import ALL
 from graveler_core.model.entry import ENTRY_SCHEMA, TOMBSTONE, Entry
 from graveler_core.model.index import Index
 from graveler_core.segments.merge import as_entries
-from graveler_core.segments.sorted_keys import KEY, key_series, positions
+from graveler_core.segments.sorted_keys import KEY, positions
 
 
 def lookup(indexes: Indexes, index: Index, key: bytes) -> Entry | None:
-    """The entry at a key, or None.
+    """Return the entry at a key, or `None`.
 
     Raises:
-        CorruptData: a part of the index that had to be read is missing or damaged.
+        CorruptData: An object of the index that had to be read is missing or damaged.
     """
     return lookup_few(indexes, index, [key])[0]
 
 
 def lookup_few(indexes: Indexes, index: Index, keys: Sequence[bytes]) -> list[Entry | None]:
-    """The entries at some keys, None where there is none, in the order of the keys: one by one, for few."""
+    """Return the entries at some keys, `None` where there is none, in the order of the keys. One by one, for few
+    keys.
+    """
     above = layers(indexes, index)
     found: list[Entry | None] = []
     for key in keys:
@@ -48,7 +49,7 @@ def lookup_few(indexes: Indexes, index: Index, keys: Sequence[bytes]) -> list[En
 
 
 def identities_of_few(indexes: Indexes, index: Index, keys: Sequence[bytes]) -> list[bytes]:
-    """The identities of the entries at some keys, b"" where there is none, in the order of the keys."""
+    """Return the identities of the entries at some keys, b"" where there is none, in the order of the keys."""
     above = layers(indexes, index)
     found: list[bytes] = []
     for key in keys:
@@ -69,23 +70,26 @@ def _record(above: Sequence[Layer], key: bytes) -> bytes | None:
 
 
 def lookup_many(indexes: Indexes, index: Index, keys: Sequence[bytes], columns: tuple[str, ...] = ALL) -> pa.Table:
-    """The entries at those of the sorted, distinct `keys` that exist, in order.
+    """Return the existing entries at the sorted, distinct `keys`, in order.
 
-    Each part of the index that may hold one of them is read once.
+    Each object of the index that may contain one of them is read once.
 
     Args:
-        columns: `ALL`, or `DECISIVE`: what is asked for, and what is decoded of ranges.
+        indexes: The repository's indexes.
+        index: The index.
+        keys: Sorted, distinct keys.
+        columns: Columns to return, and to decode from ranges: `ALL` or `DECISIVE`.
     """
     above = layers(indexes, index)
     if not above:
         return tree.lookup_many(indexes.trees, index.metarange_id, keys, columns)
     if len(keys) <= indexes.sizes.few_keys:
         return _few_of_many(indexes, index, keys, columns)
-    probes = pl.Series(keys, dtype=pl.Binary)
+    probes = pa.array(keys, pa.binary())
     left = np.arange(len(keys))
     found, order = [ENTRY_SCHEMA.empty_table().select(columns)], [left[:0]]
     for layer in above:
-        at, there = positions(key_series(layer.table), probes[left])
+        at, there = positions(layer.table.column(KEY), probes.take(pa.array(left)))
         rows = layer.table.take(pa.array(at[there]))
         live = ~rows.column(TOMBSTONE).to_numpy()
         found.append(as_entries(rows.filter(pa.array(live))).select(columns))
@@ -93,7 +97,7 @@ def lookup_many(indexes: Indexes, index: Index, keys: Sequence[bytes], columns: 
         left = left[~there]
     below = [keys[row] for row in left.tolist()]
     rest = tree.lookup_many(indexes.trees, index.metarange_id, below, columns)
-    _, there = positions(key_series(rest), probes[left])
+    _, there = positions(rest.column(KEY), probes.take(pa.array(left)))
     found.append(rest)
     order.append(left[there])
     entries = pa.concat_tables(found).combine_chunks()
@@ -101,7 +105,7 @@ def lookup_many(indexes: Indexes, index: Index, keys: Sequence[bytes], columns: 
 
 
 def _few_of_many(indexes: Indexes, index: Index, keys: Sequence[bytes], columns: tuple[str, ...]) -> pa.Table:
-    """As `lookup_many`, without what it costs to begin with columns."""
+    """Return the entries as `lookup_many` does, without the initial cost of columns."""
     above = layers(indexes, index)
     said = {key: record for key in keys if (record := _record(above, key)) is not None}
     rest = tree.lookup_many(indexes.trees, index.metarange_id, [key for key in keys if key not in said], columns)

@@ -1,4 +1,4 @@
-"""The operations digest of a commit: what it changed against its first parent, whatever it was built from."""
+"""Digest of the operations of a commit: its changes relative to its first parent, independent of how it was built."""
 
 from __future__ import annotations
 
@@ -18,13 +18,16 @@ from graveler_core.segments.operations import OperationsDigest, digest_of_few
 
 
 def operations_between(indexes: Indexes, before: Index | None, after: Index, rule: int = OPERATIONS_RULE) -> str:
-    """The digest of what leads from one index to another (None: from nothing), as `successor` gives it.
+    """Return the digest of the changes from one index to another (`None`: from no entries), as `successor` computes it.
 
     Args:
-        rule: That of the header which the digest is compared with.
+        indexes: The repository's indexes.
+        before: Index of the first parent, or `None`.
+        after: Index of the commit.
+        rule: Version of the digest in the commit header to compare with.
 
     Raises:
-        CorruptData: something of them is missing or damaged.
+        CorruptData: An object of either index is missing or damaged.
     """
     operations = OperationsDigest(indexes.trees.boundary_seed, rule)
     for changes in _changes(indexes, before, after):
@@ -33,10 +36,11 @@ def operations_between(indexes: Indexes, before: Index | None, after: Index, rul
 
 
 def own_operations(indexes: Indexes, index: Index, rule: int) -> str | None:
-    """The digest of what an index says that its commit changed; None where that is not kept apart.
+    """Return the digest of the commit's own changes as recorded in its index, or `None` if they are not recorded
+    separately.
 
     Raises:
-        CorruptData: the inline index or the run is missing or damaged.
+        CorruptData: The inline index or the run is missing or damaged.
     """
     own = own_changes(indexes, index)
     if own is None:

@@ -1,8 +1,8 @@
-"""What one commit of the source does to the destination of a merge that keeps the source's commits. Never writes.
+"""Compute the effect of one source commit on the destination of a merge that keeps the source's commits. Never writes.
 
-A commit's changes are taken at the keys that the destination left as they were in the merge base, and at those that
-the merge as a whole takes from the source. So the last replayed commit holds what the merge in one commit would, but
-for `rest`: a value that a resolution names, and, where merges went to and fro, what no replayed commit changed.
+A change of the commit is applied if the destination did not change its key since the merge base, or if the merge as
+a whole takes the key from the source. So the last replayed commit equals the result of a merge in one commit, except
+for `rest`: values that resolutions name, and, after merges in both directions, keys that no replayed commit changed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from graveler_core.committed.diff import CHANGES, as_changes, differences
 from graveler_core.committed.index.diff import diff
 from graveler_core.committed.index.indexes import Indexes
 from graveler_core.committed.index.lookup import lookup_many
-from graveler_core.committed.index.resolutions import Rules
+from graveler_core.committed.index.resolutions import MergeRules
 from graveler_core.committed.index.three_way import MergeInputs, keyed, ruled
 from graveler_core.committed.trees import DECISIVE
 from graveler_core.model.index import Index
@@ -24,13 +24,15 @@ from graveler_core.segments.merge import effect
 from graveler_core.segments.sorted_keys import KEY
 
 
-def replayed(indexes: Indexes, merge: MergeInputs, rules: Rules, before: Index, after: Index) -> Iterator[pa.Table]:
-    """What leads from `before` to `after`, two states of the source, as far as the destination takes it.
+def replayed(
+    indexes: Indexes, merge: MergeInputs, rules: MergeRules, before: Index, after: Index
+) -> Iterator[pa.Table]:
+    """Yield the changes from `before` to `after`, two states of the source, that the destination takes.
 
-    Tables in `RECORD_SCHEMA`, keys rising over all of them, lazily; memory is that of a diff.
+    The result is lazy: tables in `RECORD_SCHEMA`, with ascending keys across all of them. Memory: that of a diff.
 
     Raises:
-        CorruptData: a part of an index that had to be read is missing or damaged.
+        CorruptData: An object of an index that had to be read is missing or damaged.
     """
     for step in diff(indexes, before, after, wanted=CHANGES):
         keys = step.keys.to_pylist()
@@ -47,7 +49,7 @@ def replayed(indexes: Indexes, merge: MergeInputs, rules: Rules, before: Index, 
 
 
 def rest(indexes: Indexes, index: Index, changes: Iterable[pa.Table]) -> Iterator[pa.Table]:
-    """Those of some changes that change something in an index, page by page."""
+    """Yield the changes that are effective on an index, page by page."""
     for page in changes:
         there = lookup_many(indexes, index, page.column(KEY).to_pylist(), DECISIVE)
         effective = effect(there, page).effective

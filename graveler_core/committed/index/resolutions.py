@@ -1,6 +1,7 @@
-"""What a caller has decided of a merge beforehand: who wins in general, and what becomes of single paths.
+"""Decisions about a merge that a caller gives in advance: a strategy for all conflicts, and resolutions of single
+paths.
 
-Memory is that of the paths that were named.
+Memory is proportional to the number of resolved paths.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ from graveler_core.errors import InvalidInput
 from graveler_core.model.changes import MergeStrategy, Resolved
 from graveler_core.model.entry import Entry
 from graveler_core.model.names import path_key
-from graveler_core.segments.sorted_keys import KEY, key_series, positions
+from graveler_core.segments.sorted_keys import KEY, positions
 
 
 class Choice(IntEnum):
-    """What becomes of one path."""
+    """Decision about one path."""
 
     SOURCE = 0
     DESTINATION = 1
@@ -34,46 +35,50 @@ _SIDES = {MergeStrategy.SOURCE: Choice.SOURCE, MergeStrategy.DESTINATION: Choice
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Resolutions:
-    """Decisions on single paths."""
+    """Decisions about single paths."""
 
     keys: pa.Table
-    """Sorted, each once."""
+    """Sorted, distinct keys."""
     choices: NDArray[np.int8]
     """A `Choice` for each key."""
     values: pa.Table
-    """What the keys of `Choice.VALUE` become, sorted, in `RECORD_SCHEMA`."""
+    """New records of the keys with `Choice.VALUE`, sorted, in `RECORD_SCHEMA`."""
 
     def rows(self, keys: pa.Table) -> NDArray[np.int64]:
-        """For each of some sorted keys its row here, -1 where nothing was decided."""
-        at, there = positions(key_series(self.keys), key_series(keys))
+        """Return, for each of the sorted keys, its row here, or -1 if it is not resolved."""
+        at, there = positions(self.keys.column(KEY), keys.column(KEY))
         return np.where(there, at, -1)
 
     def chose(self, rows: NDArray[np.int64], choice: Choice) -> NDArray[np.bool_]:
-        """Which of some rows, as `rows` gives them, are this choice."""
+        """Return a mask of the rows, as returned by `rows`, with this choice."""
         found: NDArray[np.bool_] = np.zeros(len(rows), np.bool_)
         found[rows >= 0] = self.choices[rows[rows >= 0]] == choice
         return found
 
     def values_at(self, rows: NDArray[np.int64]) -> pa.Table:
-        """The values among some rising rows."""
+        """Return the values of some ascending rows."""
         numbered = np.cumsum(self.choices == Choice.VALUE) - 1
         return self.values.take(pa.array(numbered[rows[self.chose(rows, Choice.VALUE)]]))
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
-    """How a merge decides. A path that was resolved is decided so, whether both sides changed it or the source alone;
-    for others the strategy says who wins where both did."""
+class MergeRules:
+    """Rules of a merge. A resolution applies if both sides changed the path, and also if only the source did. For other
+    paths that both sides changed, the strategy decides.
+    """
 
     strategy: MergeStrategy | None = None
     resolutions: Resolutions | None = None
 
 
 def resolutions(chosen: Mapping[str, Resolved]) -> Resolutions | None:
-    """Decisions by path: a side by its name, an entry that the path becomes, or None for its removal; None if none.
+    """Return the decisions by path, or `None` if there are none.
+
+    Args:
+        chosen: For each path: the name of a side, a new entry, or `None` to remove the path.
 
     Raises:
-        InvalidInput: a bad path or entry, or something that is none of these.
+        InvalidInput: A path or entry is invalid, or a value is none of these.
     """
     if not chosen:
         return None
@@ -91,4 +96,4 @@ def _decided(path: str, choice: Resolved) -> tuple[Choice, Entry | None]:
         return Choice.VALUE, normalise_entry(path, choice)
     if choice in tuple(MergeStrategy):
         return _SIDES[MergeStrategy(choice)], None
-    raise InvalidInput(f"resolution {choice!r} of {path!r}: must be 'source', 'destination', an entry or None")
+    raise InvalidInput(f"resolution of {path!r}: must be 'source', 'destination', an entry or None, but is {choice!r}")

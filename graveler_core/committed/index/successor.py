@@ -1,13 +1,14 @@
-"""The index of a commit, from that of its first parent and what it changes. Source: seed 002, "Indexes".
+"""Build the index of a commit from that of its first parent and its changes. Source: seed 002, "Indexes".
 
-    changes                            where they go
-    few bytes                          into the inline index, beside what it holds of earlier commits; when it grows
-                                       too large, what is of earlier commits leaves it as a run
-    more, and few for the repository   a run of their own
-    many for the repository            the metarange, with everything that stood above it
+    changes                            destination
+    a few bytes                        the inline index, together with its elements of earlier commits; if it becomes
+                                       too large, the elements of earlier commits move to a run
+    more, but few for the repository   a run of their own
+    many for the repository            the metarange, together with all layers above it
 
-So a small commit costs what it changes, whatever the repository holds: neighbouring runs of about one size become one
-(`fan_out` of them), and the layers are folded into the metarange when they hold a good part of it.
+So the cost of a small commit depends on its changes, not on the size of the repository. Neighbouring runs of similar
+size are merged (`fan_out` at a time), and the layers are folded into the metarange when they hold a large fraction
+of its number of entries.
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ from typing import TypeAlias
 
 import pyarrow as pa
 
-from graveler_core.codec.elements import Action, Element
+from graveler_core.codec.elements import Element, ElementAction
 from graveler_core.codec.record_format import TOMBSTONE_VALUE, record_identity
 from graveler_core.committed.apply import Applied, Mapper, apply
 from graveler_core.committed.index.fold import fold
 from graveler_core.committed.index.indexes import Indexes
-from graveler_core.committed.index.layer import Layer, aged, overlaid, owned
+from graveler_core.committed.index.layer import Layer, aged, combined, overlaid, owned
 from graveler_core.committed.index.layers import inline_layer, inline_of, read_run, write_run
 from graveler_core.committed.index.lookup import identities_of_few, lookup_many
 from graveler_core.committed.trees import DECISIVE, count_entries
@@ -37,44 +38,47 @@ from graveler_core.segments.operations import OperationsDigest, digest_of_few
 from graveler_core.segments.sorted_keys import KEY, require_increasing
 
 Staged: TypeAlias = tuple[bytes, bytes]
-"""A key and its staged record."""
+"""Key and its staged record."""
 Changes: TypeAlias = pa.Table | Iterable[pa.Table | pa.RecordBatch]
 
 
 @dataclass(frozen=True, slots=True)
 class Successor:
-    """A new index, what made it differ from its base, and what must be written before anything names it."""
+    """New index, its difference from the base, and the writes that must complete before anything refers to it."""
 
     index: Index
     operations: str
-    """64 hex digits: hash over the effective changes in key order, all columns, and whether each is a tombstone."""
+    """64 hex digits: hash over the effective changes in key order, all columns, with a tombstone flag for each
+    change.
+    """
     added: int
     changed: int
     removed: int
     given: int = field(default=0, compare=False)
-    """Changes that were asked for, whether they changed something or not;"""
+    """Number of changes in the input, effective or not."""
     tombstones: int = field(default=0, compare=False)
-    """and how many of them were removals. Counted where the metarange is changed."""
+    """Number of removals in the input. Counted only if the metarange is changed."""
     writes: tuple[Write, ...] = ()
 
     @property
     def effective(self) -> int:
-        """Changes that changed something."""
+        """Number of effective changes."""
         return self.added + self.changed + self.removed
 
 
 def successor(indexes: Indexes, base: Index, changes: Changes, *, mapper: Mapper = map) -> Successor:
-    """The index that `changes` turn `base` into; its blobs are kept when this returns, its objects are in `writes`.
+    """Apply `changes` to the index `base`. When this returns, the blobs are stored; the objects are returned in
+    `writes`.
 
     Args:
         indexes: The repository's indexes.
         base: The index of the first parent.
-        changes: In `RECORD_SCHEMA`, keys rising, over all tables too. Tables are taken as they are needed.
-        mapper: Runs pieces of work on the metarange: `map`, or the `map` of an executor of threads.
+        changes: Changes in `RECORD_SCHEMA`, with ascending keys across all tables. Tables are read on demand.
+        mapper: Runs tasks on the metarange: `map`, or the `map` of a thread pool.
 
     Raises:
-        InvalidInput: keys do not rise.
-        CorruptData: a part of the base is missing or damaged.
+        InvalidInput: Keys are not in ascending order.
+        CorruptData: An object of the base is missing or damaged.
     """
     entries = count_entries(indexes.trees, base.metarange_id)
     tables = iter([changes] if isinstance(changes, pa.Table) else changes)
@@ -101,25 +105,25 @@ def small_successor(
     *,
     mapper: Mapper = map,
 ) -> Successor:
-    """`successor` for few changes, one by one: equal results, but for the shape of the index.
+    """Apply few changes one by one. The results equal those of `successor`, except for the shape of the index.
 
     Args:
         indexes: The repository's indexes.
         base: The index of the first parent.
-        changes: Key and staged record of each, keys rising.
-        held: The identity of what the base holds at each of the keys, where that is known already; b"" for nothing.
-        mapper: Runs pieces of work on the metarange.
+        changes: Key and staged record of each change, with ascending keys.
+        held: Identity of the base's entry at each of the keys, b"" for none, if already known.
+        mapper: Runs tasks on the metarange.
     """
     base = _low_enough(indexes, base, mapper)
     keys = [key for key, _ in changes]
     if any(later <= key for key, later in pairwise(keys)):
-        raise InvalidInput("keys must be sorted as bytes, each at most once")
+        raise InvalidInput("keys: must be sorted as bytes and unique")
     if held is None:
         held = dict(zip(keys, identities_of_few(indexes, base, keys), strict=True))
     effective = [(key, record) for key, record in changes if record_identity(record) != held[key]]
     put = [key for key, record in effective if record != TOMBSTONE_VALUE]
     added = sum(not held[key] for key in put)
-    actions = (Action.REMOVE if record == TOMBSTONE_VALUE else Action.ADD for _, record in effective)
+    actions = (ElementAction.REMOVE if record == TOMBSTONE_VALUE else ElementAction.ADD for _, record in effective)
     own = [Element(key, action, record) for (key, record), action in zip(effective, actions, strict=True)]
     index, writes = _with_own(indexes, base, Layer(elements=own))
     operations = digest_of_few(effective, indexes.trees.boundary_seed)
@@ -130,17 +134,21 @@ def small_successor(
 def on_metarange(
     indexes: Indexes, base: Index, changes: Changes, *, mapper: Mapper = map, verbatim: bool = False
 ) -> Successor:
-    """`successor` with nothing above the metarange.
+    """Return the successor with all changes in the metarange and no layers above it.
 
     Args:
-        verbatim: As `committed.apply.apply`: the same identity again counts, and brings its own time and address.
+        indexes: The repository's indexes.
+        base: The index of the first parent.
+        changes: As in `successor`.
+        mapper: As in `successor`.
+        verbatim: As in `committed.apply.apply`: an entry with the same identity replaces time and address.
     """
     below = fold(indexes, base, mapper=mapper)
     return of_tree(apply(indexes.trees, below, changes, mapper=mapper, verbatim=verbatim))
 
 
 def of_tree(applied: Applied) -> Successor:
-    """The successor whose index is a metarange alone."""
+    """Return the successor whose index is only a metarange."""
     counts = applied.added, applied.changed, applied.removed, applied.given, applied.tombstones
     return Successor(Index(metarange_id=applied.metarange_id), applied.operations, *counts)
 
@@ -148,7 +156,7 @@ def of_tree(applied: Applied) -> Successor:
 def _first(
     changes: Iterator[pa.Table | pa.RecordBatch], most: int
 ) -> tuple[pa.Table, Iterator[pa.Table | pa.RecordBatch] | None]:
-    """The changes, and None; or the first of them, and the rest, where there are more than `most`."""
+    """Return all changes and `None`, or, if there are more than `most`, the first changes and the remaining ones."""
     taken: list[pa.Table] = [RECORD_SCHEMA.empty_table()]
     rows = 0
     for part in changes:
@@ -161,7 +169,7 @@ def _first(
 
 
 def _low_enough(indexes: Indexes, base: Index, mapper: Mapper) -> Index:
-    """The base, folded where much stands above its metarange."""
+    """Return the base, folded if too many elements are above its metarange."""
     above = sum(run.elements for run in base.runs)
     soon = indexes.sizes.fold_beyond(count_entries(indexes.trees, base.metarange_id))
     if above <= soon * indexes.sizes.fold_at_once:
@@ -170,7 +178,9 @@ def _low_enough(indexes: Indexes, base: Index, mapper: Mapper) -> Index:
 
 
 def _with_own(indexes: Indexes, base: Index, own: Layer) -> tuple[Index, list[Write]]:
-    """The index of a commit of these effective changes. A commit of none still owns nothing of its parent's."""
+    """Return the index of a commit with these effective changes. Even without changes, it marks no element of its
+    parent as its own.
+    """
     limit = indexes.sizes.inline_bytes
     earlier = _earlier(indexes, base)
     if own.size > limit:
@@ -178,7 +188,7 @@ def _with_own(indexes: Indexes, base: Index, own: Layer) -> tuple[Index, list[Wr
         run, written = write_run(indexes, own)
         return Index(metarange_id=base.metarange_id, runs=(run, *runs), own_run=True), [*writes, *written]
     mine = Layer(elements=owned(own.elements))
-    both = overlaid([mine, earlier])
+    both = combined([mine, earlier])
     if both.size <= limit:
         return Index(metarange_id=base.metarange_id, runs=base.runs, inline=inline_of(indexes, both.elements)), []
     runs, writes = _spilled(indexes, base, earlier)
@@ -186,25 +196,27 @@ def _with_own(indexes: Indexes, base: Index, own: Layer) -> tuple[Index, list[Wr
 
 
 def _earlier(indexes: Indexes, base: Index) -> Layer:
-    """The base's inline index as the next commit sees it: nothing in it is of that commit.
+    """Return the base's inline index as the next commit sees it: no element belongs to that commit.
 
-    A removal goes with the last that lies below it.
+    A removal is dropped if nothing below it has the key any more.
     """
     elements = aged(inline_layer(indexes, base).elements)
     if not base.runs and count_entries(indexes.trees, base.metarange_id) == 0:
-        elements = [element for element in elements if element.action is not Action.INCREMENTAL_REMOVE]
+        elements = [element for element in elements if element.action is not ElementAction.INCREMENTAL_REMOVE]
     return Layer(elements=elements)
 
 
 def _spilled(indexes: Indexes, base: Index, earlier: Layer) -> tuple[tuple[Run, ...], list[Write]]:
-    """The runs, with what the inline index held of earlier commits as the newest, neighbours of one size merged."""
+    """Return the runs, with the inline index's elements of earlier commits as the newest, and runs of similar size
+    merged.
+    """
     runs, writes = base.runs, list[Write]()
     if len(earlier):
         run, writes = write_run(indexes, earlier)
         runs = (run, *runs)
     count = _mergeable(indexes, runs)
     if count:
-        # What is merged away at once was never named: it is not written.
+        # Runs that are merged at once were never referenced, so they are not written.
         newest = [earlier] if len(earlier) else []
         merged, writes = write_run(
             indexes, overlaid([*newest, *(read_run(indexes, r) for r in runs[len(newest) : count])])
@@ -214,7 +226,7 @@ def _spilled(indexes: Indexes, base: Index, earlier: Layer) -> tuple[tuple[Run, 
 
 
 def _mergeable(indexes: Indexes, runs: tuple[Run, ...]) -> int:
-    """How many of the newest runs to merge into one: those up to a size of which there are `fan_out`."""
+    """Return the number of newest runs to merge into one: those up to a size of which there are `fan_out`."""
     fan_out, least, most = indexes.sizes.fan_out, 0, indexes.sizes.inline_bytes
     best = 0
     while True:

@@ -1,13 +1,13 @@
-"""What a merge does to its destination, and where it cannot decide. Decides, never writes.
+"""Decide the effect of a merge on its destination, and find the conflicts. Never writes.
 
-What the source changed since the merge base is walked by key, lazily, and looked up in the destination: what source
-and base share is not read, nor what the destination alone changed.
+The source's changes since the merge base are iterated by key, lazily, and looked up in the destination. Content that
+source and base share is not read, nor changes that only the destination made.
 
     changed in source only                  take the source's
     changed in destination only             nothing to do
     changed in both, alike                  nothing to do
-    changed in both, differently            a conflict, or what the strategy says
-    changed in source, and resolved         what the resolution says
+    changed in both, differently            a conflict, or decided by the strategy
+    changed in source, and resolved         decided by the resolution
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from graveler_core.committed.diff import CHANGES, SIDE_SCHEMA, Differences, alig
 from graveler_core.committed.index.diff import diff, diff_at
 from graveler_core.committed.index.indexes import Indexes
 from graveler_core.committed.index.lookup import lookup_many
-from graveler_core.committed.index.resolutions import Choice, Rules
-from graveler_core.committed.scan import key_interval
+from graveler_core.committed.index.resolutions import Choice, MergeRules
 from graveler_core.committed.trees import DECISIVE
 from graveler_core.model.changes import MergeStrategy
 from graveler_core.model.entry import RECORD_SCHEMA
 from graveler_core.model.index import Index
+from graveler_core.model.key_intervals import key_interval
 from graveler_core.segments.merge import identities, newest_wins, paired
 from graveler_core.segments.sorted_keys import KEY
 
 MAX_LISTED_CONFLICTS = 1_000
 MAX_HELD_BYTES = 64 << 20
-"""Of changes that are kept until all conflicts are known. Where there are more, a merge walks twice."""
-_NO_RULES = Rules()
+"""Maximum size of changes kept until all conflicts are known, in bytes. With larger changes, a merge reads twice."""
+_NO_RULES = MergeRules()
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,58 +52,56 @@ class Conflicts:
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
-    """What a merge does in one key interval. Intervals come in order."""
+class MergeDecision:
+    """Decisions of a merge in one key interval. Key intervals come in order."""
 
     changes: pa.Table
-    """To apply on the destination, `RECORD_SCHEMA`, sorted by key."""
+    """Changes to apply to the destination, in `RECORD_SCHEMA`, sorted by key."""
     conflicts: Conflicts
     resolved: NDArray[np.int64]
-    """The resolutions that were met here, by their rows."""
+    """Row numbers of the resolutions that were used here."""
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """A merge in whole."""
+class MergeVerdict:
+    """Decisions of a whole merge."""
 
     changes: pa.Table | None
-    """To apply on the destination, `RECORD_SCHEMA`, sorted by key; None where they are too many to keep."""
+    """Changes to apply to the destination, in `RECORD_SCHEMA`, sorted by key; `None` if they are too large to keep."""
     conflicts: Conflicts
-    """The first conflicts, at most as many as were asked for."""
+    """First conflicts, up to the requested number."""
     conflict_count: int
-    """All of them."""
+    """Number of all conflicts."""
     resolved: NDArray[np.int64]
-    """The resolutions that were met, by their rows."""
+    """Row numbers of the resolutions that were used."""
 
 
 @dataclass(frozen=True, slots=True)
 class MergeInputs:
-    """The three sides of a merge."""
+    """Three sides of a merge."""
 
     base: Index
     source: Index
     destination: Index
     changed: Sequence[bytes] | None = None
-    """The sorted keys outside of which base and source hold the same, where they are known."""
+    """Sorted keys outside of which base and source are equal, if known."""
 
 
 def three_way(  # noqa: PLR0913 - the key interval as `scan` takes it
     indexes: Indexes,
     inputs: MergeInputs,
-    rules: Rules = _NO_RULES,
+    rules: MergeRules = _NO_RULES,
     *,
     prefix: bytes = b"",
     start: bytes = b"",
     end: bytes | None = None,
-) -> Iterator[Decision]:
-    """Decide key interval by key interval, at keys that begin with `prefix`, `start` ≤ key < `end`.
+) -> Iterator[MergeDecision]:
+    """Yield the decisions by key interval, at keys with `prefix` and `start` ≤ key < `end`. Memory: that of a diff.
 
-    Memory is that of a diff.
-
-    Where conflicts may be left, a caller must see all of them before it writes anything: walk twice, or use `verdict`.
+    If conflicts are possible, a caller must see all decisions before it writes: iterate twice, or use `verdict`.
 
     Raises:
-        CorruptData: a part of an index that had to be read is missing or damaged.
+        CorruptData: An object of an index that had to be read is missing or damaged.
     """
     if inputs.source == inputs.base or (inputs.source == inputs.destination and rules.resolutions is None):
         return
@@ -114,7 +112,7 @@ def three_way(  # noqa: PLR0913 - the key interval as `scan` takes it
         changes, conflicts = _records(source, ruling.taken), _conflicts(indexes, inputs, source, ruling.conflicting)
         if rules.resolutions is not None:
             changes = newest_wins([rules.resolutions.values_at(ruling.resolved), changes])
-        yield Decision(changes, conflicts, ruling.resolved)
+        yield MergeDecision(changes, conflicts, ruling.resolved)
 
 
 def _source_changes(
@@ -128,9 +126,11 @@ def _source_changes(
 
 
 def verdict(
-    decisions: Iterable[Decision], max_conflicts: int = MAX_LISTED_CONFLICTS, max_bytes: int = MAX_HELD_BYTES
-) -> Verdict:
-    """All decisions in one. Conflicts are counted beyond the limit, not kept; nor are changes."""
+    decisions: Iterable[MergeDecision], max_conflicts: int = MAX_LISTED_CONFLICTS, max_bytes: int = MAX_HELD_BYTES
+) -> MergeVerdict:
+    """Combine all decisions into one. Beyond the limits, conflicts are counted but not kept, and changes are not
+    kept.
+    """
     changes: list[pa.Table] | None = [RECORD_SCHEMA.empty_table()]
     conflicts, resolved = [_no_conflicts()], [np.empty(0, np.int64)]
     listed = count = held = 0
@@ -146,11 +146,13 @@ def verdict(
         elif changes is not None:
             changes.append(decision.changes)
     whole = None if changes is None else pa.concat_tables(changes)
-    return Verdict(whole, _joined(conflicts), count, np.concatenate(resolved))
+    return MergeVerdict(whole, _joined(conflicts), count, np.concatenate(resolved))
 
 
-def together(verdicts: Iterable[Verdict], max_conflicts: int = MAX_LISTED_CONFLICTS) -> Verdict:
-    """The verdict on several key intervals, in order, as one; it keeps no changes. One is in memory at a time."""
+def together(verdicts: Iterable[MergeVerdict], max_conflicts: int = MAX_LISTED_CONFLICTS) -> MergeVerdict:
+    """Combine the verdicts of several key intervals, in order. The result has no changes. One verdict is in memory at a
+    time.
+    """
     conflicts, resolved = [_no_conflicts()], [np.empty(0, np.int64)]
     listed = count = 0
     for found in verdicts:
@@ -159,26 +161,26 @@ def together(verdicts: Iterable[Verdict], max_conflicts: int = MAX_LISTED_CONFLI
         if listed < max_conflicts and len(found.conflicts):
             conflicts.append(_sliced(found.conflicts, max_conflicts - listed))
             listed += len(conflicts[-1])
-    return Verdict(None, _joined(conflicts), count, np.concatenate(resolved))
+    return MergeVerdict(None, _joined(conflicts), count, np.concatenate(resolved))
 
 
 @dataclass(frozen=True, slots=True)
 class Ruling:
-    """Rows of what the source changed: those to take as the source has them, and those that nobody wins."""
+    """Rows of the source's changes: those to take from the source, and those in conflict."""
 
     taken: NDArray[np.int64]
     conflicting: NDArray[np.int64]
     resolved: NDArray[np.int64]
-    """The resolutions that were met, by their own rows."""
+    """Row numbers of the resolutions that were used."""
 
 
-def ruled(source: Differences, destination: Differences, rules: Rules) -> Ruling:
-    """Who wins at some keys, from what both sides did there since the merge base."""
+def ruled(source: Differences, destination: Differences, rules: MergeRules) -> Ruling:
+    """Decide the keys that the source changed, from the changes of both sides since the merge base."""
     pairs = paired(keyed(source), keyed(destination))
     alone = pairs.left[(pairs.left >= 0) & (pairs.right < 0)]
     both = (pairs.left >= 0) & (pairs.right >= 0)
     ours, theirs = pairs.left[both], pairs.right[both]
-    # An absent entry has an identity of zeros here, which no entry's hash is.
+    # An absent entry has an identity of zeros here, which is not the hash of any entry.
     ours = ours[(identities(source.after)[ours] != identities(destination.after)[theirs]).any(axis=1)]
     won = resolved = alone[:0]
     if rules.resolutions is not None:
@@ -193,18 +195,18 @@ def ruled(source: Differences, destination: Differences, rules: Rules) -> Ruling
 
 
 def keyed(differences: Differences) -> pa.Table:
-    """The keys alone."""
+    """Return the keys as a table."""
     return pa.table({KEY: differences.keys})
 
 
 def _records(source: Differences, rows: NDArray[np.int64]) -> pa.Table:
-    """The source's states as changes: entries, and tombstones where it has none."""
+    """Return the source's states as changes: entries, and tombstones where the source has no entry."""
     wanted = pa.array(rows)
     return as_changes(Differences(source.keys.take(wanted), source.before.take(wanted), source.after.take(wanted)))
 
 
 def _conflicts(indexes: Indexes, inputs: MergeInputs, source: Differences, rows: NDArray[np.int64]) -> Conflicts:
-    """Some of the source's differences, with what base and destination hold there, of which all is read only now."""
+    """Return conflicts at some of the source's differences. The entries of base and destination are read only now."""
     if not len(rows):
         return _no_conflicts()
     keys = source.keys.take(pa.array(rows))

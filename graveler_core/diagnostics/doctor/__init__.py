@@ -1,1 +1,1 @@
-"""What is wrong with a store, and the command that mends it. Changes nothing by itself."""
+"""Doctor: finds problems of a store and names the commands that fix them. It changes nothing."""

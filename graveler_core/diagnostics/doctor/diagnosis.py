@@ -1,24 +1,25 @@
-"""What the doctor says of one thing that is wrong."""
+"""Findings of the doctor."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final, NamedTuple
 
 
 class Severity(StrEnum):
-    """How much it matters."""
+    """Severity of a problem."""
 
     CRITICAL = "critical"
-    """Something is lost, cannot be read, or may be lost."""
+    """Data is lost, cannot be read, or may be lost."""
     WARNING = "warning"
-    """It is slow, or will be refused soon."""
+    """Operations are slow, or will soon be refused."""
     NOTICE = "notice"
-    """It only takes room."""
+    """Only space is wasted."""
 
 
 class Ailment(StrEnum):
-    """What is wrong. Append-only: scripts go by it."""
+    """Kind of problem. Append-only, because scripts depend on it."""
 
     STORE_ON_NETWORK = "store-on-network"
     STORE_WITHOUT_WAL = "store-without-wal"
@@ -38,35 +39,142 @@ class Ailment(StrEnum):
     HEAD_DAMAGED = "head-damaged"
     COUNTERS_OFF = "counters-off"
     CONTENT_DAMAGED = "content-damaged"
+    INDEX_WRONG = "index-wrong"
 
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """One thing that is wrong."""
+    """One problem."""
 
     ailment: Ailment
     severity: Severity
     where: str
-    """A URI graveler://…, or what the store calls itself."""
+    """URI graveler://…, or the name of the store."""
     what: str
     why: str
-    """Why it matters."""
+    """Consequences of the problem."""
     remedy: str
-    """What mends it, in words."""
+    """Description of the remedy."""
     command: tuple[str, ...] = ()
-    """The words of a command line that does; none where no command can."""
+    """Arguments of the command that fixes the problem; empty if no command can."""
 
 
 @dataclass(frozen=True, slots=True)
 class Examined:
-    """What an examination found."""
+    """Result of an examination."""
 
     found: tuple[Diagnosis, ...]
-    """The worst first."""
+    """Problems, the most severe first."""
     unseen: tuple[tuple[str, str], ...]
-    """What could not be looked at, or not to its end, and why."""
+    """Checks that failed or were incomplete, with the reason."""
 
     @property
     def healthy(self) -> bool:
-        """Whether all was looked at, and nothing is wrong."""
+        """True if all checks were complete and found no problem."""
         return not self.found and not self.unseen
+
+
+class _Meaning(NamedTuple):
+    """Text that all diagnoses of an ailment share."""
+
+    severity: Severity
+    why: str
+    remedy: str
+
+
+_CLEAN = "run the cleaner, preferably every day"
+_COMPACT = "compact the branch; the compaction sensor for Dagster does this automatically"
+_RESTORE = "restore this row of the key-value store from a backup, or the repository from a dump"
+_MEANINGS: Final[dict[Ailment, _Meaning]] = {
+    Ailment.STORE_ON_NETWORK: _Meaning(
+        Severity.CRITICAL,
+        "its locks do not work between hosts, so acknowledged writes can be lost, and the file can be damaged",
+        "copy the store to a local disk or to PostgreSQL while nobody uses it, and use the copy",
+    ),
+    Ailment.STORE_WITHOUT_WAL: _Meaning(
+        Severity.WARNING,
+        "readers and writers block each other until their operations time out",
+        "change the mode while no process has the file open",
+    ),
+    Ailment.STORE_NOT_DURABLE: _Meaning(
+        Severity.CRITICAL,
+        "a power failure can lose acknowledged writes, or the whole database",
+        "turn it on in the configuration of the server",
+    ),
+    Ailment.CLOCKS_DIFFER: _Meaning(
+        Severity.WARNING,
+        "operations that depend on ages (cleaning, sweeps, undeletion) act too early or too late",
+        "synchronize the clocks of all machines that use the store, and of its server, with NTP",
+    ),
+    Ailment.REPOSITORY_HALF_MADE: _Meaning(
+        Severity.WARNING,
+        "the repository cannot be used, and its name is not free",
+        "run the cleaner, which completes it",
+    ),
+    Ailment.DELETED_DUE: _Meaning(
+        Severity.NOTICE,
+        "their data uses space in the key-value store, and their storage namespaces are not free",
+        _CLEAN,
+    ),
+    Ailment.NAMESPACE_UNOWNED: _Meaning(
+        Severity.WARNING, "no repository can be created in these namespaces", "run the cleaner, which releases them"
+    ),
+    Ailment.NAMESPACE_UNREADABLE: _Meaning(
+        Severity.CRITICAL,
+        "committed data cannot be read",
+        "check the network, the credentials, the permissions, and that the directory or bucket exists",
+    ),
+    Ailment.RECORD_DAMAGED: _Meaning(
+        Severity.CRITICAL,
+        "operations that need the record fail, and no sweep deletes anything in the repository",
+        _RESTORE,
+    ),
+    Ailment.BRANCH_LAYERS: _Meaning(
+        Severity.WARNING, "at the limit, bulk writes and prefix operations are refused", _COMPACT
+    ),
+    Ailment.BRANCH_PRESSURE: _Meaning(
+        Severity.WARNING, "each read and listing must search all of it, and the next commit reads all of it", _COMPACT
+    ),
+    Ailment.LAYERS_LEFT: _Meaning(Severity.NOTICE, "the layers and their records use space", _CLEAN),
+    Ailment.KEYS_OLD: _Meaning(Severity.NOTICE, "they use space and have no effect any more", _CLEAN),
+    Ailment.UPLOADS_LEFT: _Meaning(
+        Severity.NOTICE, "unreferenced files use space in the storage namespace", "delete them with a sweep"
+    ),
+    Ailment.REFERENCE_LOG_DAMAGED: _Meaning(
+        Severity.WARNING,
+        "reflogs and undeletions fail; branches and tags themselves are not affected",
+        "set it back to its newest intact commit",
+    ),
+    Ailment.HEAD_DAMAGED: _Meaning(
+        Severity.CRITICAL,
+        "the content of the branch cannot be read, or only a part of it",
+        "restore the lost object from a backup (graveler fsck names it), or restore a dump into a new repository",
+    ),
+    Ailment.COUNTERS_OFF: _Meaning(
+        Severity.WARNING,
+        "sensors do not notice that the branch should be compacted",
+        "count the records by reading them, which corrects the counters",
+    ),
+    Ailment.CONTENT_DAMAGED: _Meaning(
+        Severity.CRITICAL, "commits and branches that refer to it cannot be read", _RESTORE
+    ),
+    Ailment.INDEX_WRONG: _Meaning(
+        Severity.WARNING,
+        "logs, diffs and merges must compare the whole commit with its parent, which is slow",
+        "repair the index",
+    ),
+}
+
+
+def diagnosis(ailment: Ailment, where: str, what: str, *command: str, remedy: str = "") -> Diagnosis:
+    """Return the diagnosis of an ailment, with the severity, consequences and remedy that belong to it.
+
+    Args:
+        ailment: Kind of problem.
+        where: URI graveler://…, or the name of the store.
+        what: The problem.
+        command: Arguments of the command that fixes the problem.
+        remedy: Description of the remedy, if it is not the usual one of the ailment.
+    """
+    severity, why, usual = _MEANINGS[ailment]
+    return Diagnosis(ailment, severity, where, what, why, remedy or usual, command)

@@ -1,34 +1,34 @@
-"""One examination: what is looked at, for how long, and what was found so far.
+"""State of one examination: the plan, the time budget, and the findings so far.
 
-What comes quickly is looked at first, for all repositories; what lists storage namespaces later; what reads all that is
-stored last, and only where it was asked for. So short times show what is most likely.
+Quick checks of all repositories come first, then checks that list storage namespaces, then, on request, checks that
+read all data. A short budget therefore finds the most likely problems.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from graveler_core.diagnostics.budget import Budget, SpentError
-from graveler_core.diagnostics.doctor.diagnosis import Ailment, Diagnosis, Severity
+from graveler_core.diagnostics.doctor.diagnosis import Ailment, Diagnosis, diagnosis
 from graveler_core.diagnostics.plan import DoctorPlan
 from graveler_core.errors import CorruptData, GravelerError
 from graveler_core.stores import Stores
 from graveler_core.telemetry.secrets import without_secrets
 
 MOST = 1_000
-"""So many findings are told."""
+"""Maximum number of findings."""
 OFF_BY = timedelta(minutes=1)
-"""Clocks may differ by so much."""
+"""Tolerated difference between clocks."""
 DAY = timedelta(days=1)
-"""What a cleaner takes that runs every day is not told before it is older by this."""
+"""Time after which leftovers are reported that a daily cleaner would have removed."""
 
 
 @dataclass(slots=True)
 class Examination:
-    """What is looked at, and what was found."""
+    """Examination in progress."""
 
     stores: Stores
     plan: DoctorPlan
@@ -39,51 +39,35 @@ class Examination:
 
     @contextmanager
     def looking(self, what: str) -> Iterator[None]:
-        """Note what could not be seen, for a failure or for want of time, and go on with the rest."""
+        """Note a failed or incomplete check inside the `with` statement, and continue with the next one."""
         try:
             yield
         except SpentError:
-            self.unseen.append((what, "no time was left"))
+            self.unseen.append((what, "the time limit was reached"))
         except GravelerError as e:
             self.unseen.append((what, without_secrets(e.message)))
 
-    def tell(self, found: Diagnosis) -> None:
-        """Note a finding, without secrets that an error or a URI may have brought."""
+    def tell(self, ailment: Ailment, where: str, what: str, *command: str, remedy: str = "") -> None:
+        """Add a finding, without secrets that an error or a URI may contain. For the arguments see `diagnosis`."""
         if len(self.found) < MOST:
-            self.found.append(replace(found, where=without_secrets(found.where), what=without_secrets(found.what)))
+            found = diagnosis(ailment, without_secrets(where), without_secrets(what), *command, remedy=remedy)
+            self.found.append(found)
         elif (further := ("further findings", f"there are more than {MOST:,}")) not in self.unseen:
             self.unseen.append(further)
 
     def damaged(self, where: str, e: CorruptData) -> None:
-        """Note a record that cannot be read."""
-        self.tell(
-            Diagnosis(
-                Ailment.RECORD_DAMAGED,
-                Severity.CRITICAL,
-                where,
-                e.message,
-                "nothing that needs the record works, and no collection deletes anything beside it",
-                "restore this row of the key-value store from a backup, or the repository from a dump",
-            )
-        )
+        """Add a finding for a record that cannot be read."""
+        self.tell(Ailment.RECORD_DAMAGED, where, e.message)
 
     def ahead(self, where: str, times: datetime) -> bool:
-        """Whether something was written later than now, which is told."""
+        """Return true if a time is in the future, and add a finding."""
         if times - self.now <= OFF_BY:
             return False
-        self.tell(clocks_differ(where, times - self.now))
+        self.clocks_differ(where, times - self.now)
         return True
 
-
-def clocks_differ(where: str, by: timedelta) -> Diagnosis:
-    """Two machines do not agree on the time."""
-    return Diagnosis(
-        Ailment.CLOCKS_DIFFER,
-        Severity.WARNING,
-        where,
-        f"was written {abs(by.total_seconds()):,.0f} s {'later' if by > timedelta(0) else 'earlier'} than now, by the"
-        " clock of this machine",
-        "what waits for a time (cleaning, collections, restorations) comes too early or too late",
-        "have all machines that use the store, and its server, set their clocks by the network",
-        ("timedatectl", "set-ntp", "true"),
-    )
+    def clocks_differ(self, where: str, by: timedelta) -> None:
+        """Add the finding that the clocks of two machines differ."""
+        way = "later" if by > timedelta(0) else "earlier"
+        what = f"was written {abs(by.total_seconds()):,.0f} s {way} than now, by the clock of this machine"
+        self.tell(Ailment.CLOCKS_DIFFER, where, what, "timedatectl", "set-ntp", "true")

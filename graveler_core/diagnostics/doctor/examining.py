@@ -1,4 +1,4 @@
-"""The doctor: all that can be looked at, within a time, the likely things first."""
+"""Examination of a store within a time budget, the most likely problems first."""
 
 from __future__ import annotations
 
@@ -17,12 +17,16 @@ _ORDER = list(Severity)
 
 
 def examine(stores: Stores, plan: DoctorPlan | None = None) -> Examined:
-    """What is wrong with a store and its repositories, the worst first. Changes nothing.
+    """Examine a store and its repositories. Changes nothing.
+
+    Returns:
+        The problems, the most severe first, and the incomplete checks.
 
     Raises:
-        InvalidInput: the budget is nothing, or the name no repository's.
-        NotFound: no repository bears, or bore, the name.
-        Unavailable, SlowDown: the store cannot be read at all.
+        InvalidInput: The budget is not positive, or the repository name is invalid.
+        NotFound: No existing or deleted repository has the name.
+        Unavailable: The store cannot be read.
+        SlowDown: The store is overloaded.
     """
     plan = plan or DoctorPlan()
     of = Examination(stores, plan, Budget(stores.clock, plan.budget), stores.clock.now())

@@ -1,17 +1,19 @@
-"""What is wrong in one repository, as its records say: branches, layers that were left, keys, uploads, its log."""
+"""Problems in the records of one repository: branches, leftover layers, idempotency keys, uploads, the log of
+references.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
-from graveler_core.diagnostics.doctor.diagnosis import Ailment, Diagnosis, Severity
+from graveler_core.diagnostics.doctor.diagnosis import Ailment
 from graveler_core.diagnostics.doctor.examination import DAY, Examination
 from graveler_core.diagnostics.doctor.of_repositories import clean_command
-from graveler_core.engine import pressure
 from graveler_core.engine.cleaning import CleaningPlan
-from graveler_core.engine.reference_log import read_log
-from graveler_core.engine.swap import lists
+from graveler_core.engine.protocol.swap import lists
+from graveler_core.engine.references.log import read_log
+from graveler_core.engine.staging import pressure
 from graveler_core.errors import CorruptData, GravelerError
 from graveler_core.gc.sweep import GRACE
 from graveler_core.model.compaction import CompactionSettings
@@ -23,11 +25,11 @@ from graveler_core.records import layout as keys
 from graveler_core.records.location import Folder
 
 NEAR = MAX_LAYERS * 8 // 10
-"""So many layers are near to where bulk writes are refused."""
+"""Number of layers from which on a branch is close to the limit for bulk writes."""
 
 
 def examine_branches(of: Examination, repo: Repository) -> None:
-    """Look at the records of one repository."""
+    """Examine the records of one repository."""
     where = f"graveler://{repo.id}"
     with of.looking(f"{where}: branches"):
         of.budget.tick()
@@ -35,7 +37,7 @@ def examine_branches(of: Examination, repo: Repository) -> None:
         for branch in of.budget.over(branches(of, repo)):
             with of.looking(f"{where}/{branch.id}"):
                 _branch(of, repo, branch, settings)
-    with of.looking(f"{where}: layers that were left"):
+    with of.looking(f"{where}: leftover layers"):
         _layers_left(of, repo)
     with of.looking(f"{where}: idempotency keys"):
         _keys_old(of, repo)
@@ -48,10 +50,12 @@ def examine_branches(of: Examination, repo: Repository) -> None:
 
 
 def branches(of: Examination, repo: Repository, *, tell: bool = True) -> Iterator[Branch]:
-    """The branches that can be read.
+    """Yield the branches whose records can be read.
 
     Args:
-        tell: Tell of the others.
+        of: The examination.
+        repo: The repository.
+        tell: True to report the others as findings.
     """
 
     def damaged(e: CorruptData) -> None:
@@ -66,18 +70,13 @@ def _branch(of: Examination, repo: Repository, branch: Branch, settings: Compact
     layers = len(branch.sealed_tokens)
     found = pressure.of_record(of.stores, repo, branch, settings).pressure
     if layers >= NEAR:
-        what, why = f"{layers} layers of {MAX_LAYERS}", "at the limit bulk writes and prefix operations are refused"
+        of.tell(Ailment.BRANCH_LAYERS, where, f"{layers} layers of {MAX_LAYERS}", "graveler", "compact", where)
     elif found.over:
-        what, why = ", ".join(found.reasons), "reads and listings ask all of it, and the next commit reads all of it"
-    else:
-        return
-    ailment = Ailment.BRANCH_LAYERS if layers >= NEAR else Ailment.BRANCH_PRESSURE
-    remedy = "compact the branch; the sensor of compactions does so by itself"
-    of.tell(Diagnosis(ailment, Severity.WARNING, where, what, why, remedy, ("graveler", "compact", where)))
+        of.tell(Ailment.BRANCH_PRESSURE, where, ", ".join(found.reasons), "graveler", "compact", where)
 
 
 def _layers_left(of: Examination, repo: Repository) -> None:
-    """Records of layers that left their branch, or never entered it: each commit leaves some to the cleaner."""
+    """Examine cleanup records of layers. Each commit leaves some for the cleaner."""
     plan = CleaningPlan()
     old = DAY + max(plan.late, plan.building)
     known: dict[BranchId, Branch | None] = {}
@@ -87,22 +86,12 @@ def _layers_left(of: Examination, repo: Repository) -> None:
         if of.now - cleanup.since >= old and not _listed(of, repo, cleanup, known):
             left += 1
     if left:
-        where = f"graveler://{repo.id}"
-        of.tell(
-            Diagnosis(
-                Ailment.LAYERS_LEFT,
-                Severity.NOTICE,
-                where,
-                f"{left:,} staged layers were left by commits, compactions or resets, or never entered a branch",
-                "what they hold, and the records of them, take room",
-                "run the cleaner, best every day",
-                clean_command(of, repo.id),
-            )
-        )
+        what = f"{left:,} staged layers are left over from commits, compactions, resets or interrupted writes"
+        of.tell(Ailment.LAYERS_LEFT, f"graveler://{repo.id}", what, *clean_command(of, repo.id))
 
 
 def _listed(of: Examination, repo: Repository, cleanup: Cleanup, known: dict[BranchId, Branch | None]) -> bool:
-    """Whether the branch still has the layer; read after the record, and once."""
+    """Return true if the branch still lists the layer. The branch is read after the cleanup record, and only once."""
     name = cleanup.branch
     if name not in known:
         held = access.read(of.stores.kv, keys.branch(repo, name))
@@ -116,17 +105,8 @@ def _keys_old(of: Examination, repo: Repository) -> None:
     found = (held for _, held in of.budget.over(_scanned(of, repo, keys.operations(repo))))
     old = sum(of.now - held.value.since >= kept + DAY for held in found)
     if old:
-        of.tell(
-            Diagnosis(
-                Ailment.KEYS_OLD,
-                Severity.NOTICE,
-                f"graveler://{repo.id}",
-                f"{old:,} idempotency keys are older than {kept.days} days",
-                "they take room, and repeat nothing any more",
-                "run the cleaner, best every day",
-                clean_command(of, repo.id),
-            )
-        )
+        what = f"{old:,} idempotency keys are older than {kept.days} days"
+        of.tell(Ailment.KEYS_OLD, f"graveler://{repo.id}", what, *clean_command(of, repo.id))
 
 
 def _uploads_left(of: Examination, repo: Repository) -> None:
@@ -134,17 +114,8 @@ def _uploads_left(of: Examination, repo: Repository) -> None:
     old = sum(of.now - held.value.since >= GRACE + DAY for held in found)
     if old:
         where = f"graveler://{repo.id}"
-        of.tell(
-            Diagnosis(
-                Ailment.UPLOADS_LEFT,
-                Severity.NOTICE,
-                where,
-                f"{old:,} uploads of jobs that died, or never ended, more than {GRACE.days} days ago",
-                "files that nothing names take room in the storage namespace",
-                "collect them",
-                ("graveler", "gc", where, "--uploads"),
-            )
-        )
+        what = f"{old:,} uploads of jobs have not been completed for more than {GRACE.days} days"
+        of.tell(Ailment.UPLOADS_LEFT, where, what, "graveler", "gc", where, "--uploads")
 
 
 def _log(of: Examination, repo: Repository) -> None:
@@ -152,21 +123,14 @@ def _log(of: Examination, repo: Repository) -> None:
     try:
         read_log(of.stores, repo)
     except CorruptData as e:
-        of.tell(log_damaged(repo, e.message))
+        log_damaged(of, repo, e.message)
 
 
-def log_damaged(repo: Repository, what: str) -> Diagnosis:
-    """The log of references cannot be read."""
+def log_damaged(of: Examination, repo: Repository, why: str) -> None:
+    """Add the finding that the log of references cannot be read."""
     where = f"graveler://{repo.id}"
-    return Diagnosis(
-        Ailment.REFERENCE_LOG_DAMAGED,
-        Severity.WARNING,
-        where,
-        f"the log of branches and tags cannot be read: {what}",
-        "reflogs and undeletions fail; branches and tags themselves are well",
-        "set it back to the newest of its commits that is whole",
-        ("graveler", "reflog", where, "--mend"),
-    )
+    what = f"the log of branches and tags cannot be read: {why}"
+    of.tell(Ailment.REFERENCE_LOG_DAMAGED, where, what, "graveler", "reflog", where, "--mend")
 
 
 def _namespace(of: Examination, repo: Repository) -> None:
@@ -177,16 +141,8 @@ def _namespace(of: Examination, repo: Repository) -> None:
         if first is not None and first.size:
             blobs.read_range(first.address, 0, 1)
     except GravelerError as e:
-        of.tell(
-            Diagnosis(
-                Ailment.NAMESPACE_UNREADABLE,
-                Severity.CRITICAL,
-                f"graveler://{repo.id}",
-                f"its storage namespace {repo.storage_namespace} cannot be read: {e.message}",
-                "nothing that was committed can be read",
-                "mend the way there: network, credentials, permissions, the directory or bucket itself",
-            )
-        )
+        what = f"its storage namespace {repo.storage_namespace} cannot be read: {e.message}"
+        of.tell(Ailment.NAMESPACE_UNREADABLE, f"graveler://{repo.id}", what)
         return
     if first is not None:
         of.ahead(f"{repo.storage_namespace}/{first.address}", first.mtime)

@@ -1,11 +1,13 @@
-"""What only reading everything shows: damage anywhere (`gc.fsck`), and counters that do not fit what is staged."""
+"""Problems that only a complete read finds: damage anywhere (`gc.fsck`), and counters that differ from the staged
+records.
+"""
 
 from __future__ import annotations
 
-from graveler_core.diagnostics.doctor.diagnosis import Ailment, Diagnosis, Severity
+from graveler_core.diagnostics.doctor.diagnosis import Ailment
 from graveler_core.diagnostics.doctor.examination import Examination
 from graveler_core.diagnostics.doctor.of_branches import branches
-from graveler_core.engine.pressure import counted_in
+from graveler_core.engine.staging.pressure import counted_in
 from graveler_core.gc.findings import Finding, Thing
 from graveler_core.gc.fsck import fsck
 from graveler_core.kv.bulk import about_rows
@@ -15,53 +17,44 @@ from graveler_core.records import layout as keys
 from graveler_core.staging.stack import layers_of
 
 SLACK = 4_096
-"""So many records may be uncounted: what four processes hold back."""
+"""Number of uncounted records that is tolerated: as many as four processes keep in memory."""
 FACTOR = 2
 _FILES = frozenset((Thing.NODE, Thing.RANGE, Thing.RUN, Thing.LAYER))
 
 
 def examine_content(of: Examination, repo: Repository) -> None:
-    """Check all of one repository."""
+    """Check all data of one repository."""
     with of.looking(f"graveler://{repo.id}: counters"):
         for branch in of.budget.over(branches(of, repo, tell=False)):
             _counters(of, repo, branch)
     with of.looking(f"graveler://{repo.id}: fsck"):
         for finding in fsck(of.stores, repo, deep=True, progress=of.budget.tick):
             if finding.damage:
-                of.tell(_damage(repo, finding))
+                _damage(of, repo, finding)
 
 
 def _counters(of: Examination, repo: Repository, branch: Branch) -> None:
-    """A record that was written twice counts twice, so more may be counted than there is, not much less."""
+    """Examine counters. A record that was written twice counts twice, so the counter may be larger than the number of
+    records, but not much smaller.
+    """
     counted = counted_in(of.stores, repo, branch.id)
     tokens = [layer for layer in layers_of(branch) if isinstance(layer, SealedToken)]
     rows = sum(about_rows(of.stores.kv, keys.staging(layer.token)) for layer in of.budget.over(tokens))
     known = sum(counted.get(layer.id, 0) for layer in tokens)
     if rows > FACTOR * known + SLACK:
         where = f"graveler://{repo.id}/{branch.id}"
-        of.tell(
-            Diagnosis(
-                Ailment.COUNTERS_OFF,
-                Severity.WARNING,
-                where,
-                f"about {rows:,} records are staged one by one or in small calls, and {known:,} were counted",
-                "nobody sees that the branch should be compacted",
-                "count by reading, which sets the counters right",
-                ("graveler", "status", where, "--exact", "--limit", "0"),
-            )
-        )
+        what = f"about {rows:,} records are staged one by one or in small calls, but only {known:,} were counted"
+        of.tell(Ailment.COUNTERS_OFF, where, what, "graveler", "status", where, "--exact", "--limit", "0")
 
 
-def _damage(repo: Repository, finding: Finding) -> Diagnosis:
-    named_by = f", named by {finding.named_by}" if finding.named_by else ""
-    remedy = "restore this row of the key-value store from a backup, or the repository from a dump"
-    if finding.thing in _FILES:
-        remedy = "put the object back below the storage namespace from a copy: any copy is right"
-    return Diagnosis(
-        Ailment.CONTENT_DAMAGED,
-        Severity.CRITICAL,
-        f"graveler://{repo.id}",
-        f"{finding.trouble} {finding.thing} {finding.id}: {finding.why}{named_by}",
-        "what leads there cannot be read",
-        remedy,
-    )
+def _damage(of: Examination, repo: Repository, finding: Finding) -> None:
+    named_by = f", referred to by {finding.named_by}" if finding.named_by else ""
+    where = f"graveler://{repo.id}"
+    what = f"{finding.trouble} {finding.thing} {finding.id}: {finding.why}{named_by}"
+    if finding.thing is Thing.INDEX:
+        of.tell(Ailment.INDEX_WRONG, where, what, "graveler", "fsck", where, "--repair-indexes")
+    elif finding.thing in _FILES:
+        remedy = "restore the object in the storage namespace from any copy or backup"
+        of.tell(Ailment.CONTENT_DAMAGED, where, what, remedy=remedy)
+    else:
+        of.tell(Ailment.CONTENT_DAMAGED, where, what)

@@ -1,10 +1,10 @@
-"""Whether the heads of branches can be read, and where a branch whose head is lost can go back to."""
+"""Problems of branch heads, and the commits to which a branch with a damaged head can be reset."""
 
 from __future__ import annotations
 
 from itertools import groupby
 
-from graveler_core.diagnostics.doctor.diagnosis import Ailment, Diagnosis, Severity
+from graveler_core.diagnostics.doctor.diagnosis import Ailment, Diagnosis
 from graveler_core.diagnostics.doctor.examination import Examination
 from graveler_core.diagnostics.doctor.of_branches import log_damaged
 from graveler_core.gc.heads import Consistency, HeadCheck, check_heads
@@ -12,7 +12,7 @@ from graveler_core.model.entities import Repository
 
 
 def examine_heads(of: Examination, repo: Repository) -> None:
-    """Read each head, as `gc.heads` does: lists the storage namespace, reads the nodes of each head."""
+    """Check the head of each branch as `gc.heads` does: list the storage namespace, and read the nodes of each head."""
     with of.looking(f"graveler://{repo.id}: heads"):
         of.budget.tick()
         checks = check_heads(of.stores, repo, of.budget.tick)
@@ -21,37 +21,24 @@ def examine_heads(of: Examination, repo: Repository) -> None:
             if heads[0].state is Consistency.CONSISTENT:
                 continue
             if name:
-                of.tell(_lost(repo, heads))
+                _lost(of, repo, heads)
             elif not any(found.ailment is Ailment.REFERENCE_LOG_DAMAGED for found in of.found if _of(repo, found)):
-                of.tell(log_damaged(repo, heads[0].why))
+                log_damaged(of, repo, heads[0].why)
 
 
 def _of(repo: Repository, found: Diagnosis) -> bool:
     return found.where == f"graveler://{repo.id}"
 
 
-def _lost(repo: Repository, heads: list[HeadCheck]) -> Diagnosis:
-    """A branch whose head is not whole; its former heads follow, newest first."""
+def _lost(of: Examination, repo: Repository, heads: list[HeadCheck]) -> None:
+    """Add the finding of a branch with a damaged head. The newest intact former head is proposed."""
     now, *former = heads
     where = f"graveler://{repo.id}/{now.branch}"
     whole = next((head for head in former if head.state is Consistency.CONSISTENT), None)
     what = f"its head {now.commit[:12]} is {now.state}: {now.why}"
-    why = "what the branch shows cannot be read, or only in part"
     if whole is None:
-        remedy = (
-            "put the lost object back from a copy (graveler fsck names it), or restore a dump into a new repository"
-        )
-        return Diagnosis(
-            Ailment.HEAD_DAMAGED,
-            Severity.CRITICAL,
-            where,
-            what,
-            why,
-            remedy,
-            ("graveler", "fsck", f"graveler://{repo.id}"),
-        )
-    remedy = (
-        "put the lost object back from a copy; or go back to the newest head that is whole, and lose what came since"
-    )
-    command = ("graveler", "reset", where, "--hard", whole.commit)
-    return Diagnosis(Ailment.HEAD_DAMAGED, Severity.CRITICAL, where, what, why, remedy, command)
+        of.tell(Ailment.HEAD_DAMAGED, where, what, "graveler", "fsck", f"graveler://{repo.id}")
+    else:
+        back = "or go back to the newest head that is whole, and lose what came since"
+        command = ("graveler", "reset", where, "--hard", whole.commit)
+        of.tell(Ailment.HEAD_DAMAGED, where, what, *command, remedy=f"put the lost object back from a copy; {back}")

@@ -1,4 +1,6 @@
-"""Repositories that are neither there nor gone, what deleted ones left, and namespaces that nobody owns."""
+"""Problems of repositories: interrupted creations and deletions, leftovers of deleted ones, unowned storage
+namespaces.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +8,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
 
-from graveler_core.diagnostics.doctor.diagnosis import Ailment, Diagnosis, Severity
+from graveler_core.diagnostics.doctor.diagnosis import Ailment
 from graveler_core.diagnostics.doctor.examination import DAY, Examination
 from graveler_core.engine.cleaning import Cleaned, CleaningPlan
 from graveler_core.engine.cleaning.claims import claims
 from graveler_core.engine.cleaning.deleted import is_due
-from graveler_core.engine.cleaning.work import BEGINNING, Work
+from graveler_core.engine.cleaning.work import BEGINNING, CleaningCall
 from graveler_core.model.entities import Repository, RepositoryState
 from graveler_core.model.ids import RepositoryId
 from graveler_core.records import access
@@ -23,7 +25,11 @@ _STOPPED = {RepositoryState.INITIAL: "creation", RepositoryState.DELETING: "dele
 
 
 def require_known(stores: Stores, name: str) -> None:
-    """Raises `NotFound` where no repository bears, or bore, the name."""
+    """Check that a repository name is in use or was.
+
+    Raises:
+        NotFound: No existing or deleted repository has the name.
+    """
     repo = RepositoryId(name)
     if repositories.find(stores.kv, repo) is None:
         left = access.scan(stores.kv, keys.DELETED_REPOSITORIES, prefix=f"{name}/", damaged=lambda e: None)
@@ -32,14 +38,14 @@ def require_known(stores: Stores, name: str) -> None:
 
 
 def examine_repositories(of: Examination) -> list[Repository]:
-    """Look at all records; gives the active ones."""
+    """Examine all repository records, and return the active repositories."""
     active: list[Repository] = []
     with of.looking("the repositories"):
         for repo in of.budget.over(_records(of)):
             if repo.state is RepositoryState.ACTIVE:
                 active.append(repo)
             _record(of, repo)
-    with of.looking("what deleted repositories left"):
+    with of.looking("leftovers of deleted repositories"):
         _deleted(of)
     with of.looking("claims of storage namespaces"):
         _claims(of)
@@ -47,7 +53,7 @@ def examine_repositories(of: Examination) -> list[Repository]:
 
 
 def clean_command(of: Examination, repository: str | None = None) -> tuple[str, ...]:
-    """The cleaner, of the store or of one repository."""
+    """Return the command that cleans the store or one repository."""
     name = repository or of.plan.repository
     return ("graveler", "clean", f"graveler://{name}") if name else ("graveler", "clean")
 
@@ -69,24 +75,15 @@ def _record(of: Examination, repo: Repository) -> None:
         return
     since = of.now - repo.since
     if since >= repositories.CREATION_TIME:
-        of.tell(
-            Diagnosis(
-                Ailment.REPOSITORY_HALF_MADE,
-                Severity.WARNING,
-                where,
-                f"its {_STOPPED[repo.state]} stopped half-way, {since.total_seconds() / 60:,.0f} minutes ago",
-                "the name is taken, and nobody can use the repository",
-                "have the cleaner complete it",
-                clean_command(of, repo.id),
-            )
-        )
+        what = f"its {_STOPPED[repo.state]} was interrupted {since.total_seconds() / 60:,.0f} minutes ago"
+        of.tell(Ailment.REPOSITORY_HALF_MADE, where, what, *clean_command(of, repo.id))
 
 
 def _deleted(of: Examination) -> None:
-    # Judged by the rule of the cleaner, as one would have judged a day ago.
+    # Apply the rule of the cleaner as of one day ago.
     usual = CleaningPlan()
     late = replace(usual, undelete_within=usual.undelete_within + DAY, late=usual.late + DAY)
-    work = Work(of.stores, late, Cleaned(), None)
+    work = CleaningCall(of.stores, late, Cleaned(), None)
     due: list[str] = []
     oldest: list[datetime] = []
     prefix = f"{of.plan.repository}/" if of.plan.repository else ""
@@ -102,35 +99,25 @@ def _deleted(of: Examination) -> None:
             oldest[:] = [min([held.value.since, *oldest])]
     if due:
         more = f" and {len(due) - 3:,} more" if len(due) > 3 else ""
-        of.tell(
-            Diagnosis(
-                Ailment.DELETED_DUE,
-                Severity.NOTICE,
-                clean_command(of)[-1] if of.plan.repository else "the store",
-                f"{len(due):,} deleted repositories wait to be emptied since {oldest[0]:%Y-%m-%d %H:%M} UTC:"
-                f" {', '.join(due[:3])}{more}",
-                "what they staged and committed takes room in the key-value store, and their namespaces are taken",
-                "run the cleaner, best every day",
-                clean_command(of),
-            )
+        what = (
+            f"{len(due):,} deleted repositories have been waiting for the cleaner since {oldest[0]:%Y-%m-%d %H:%M} UTC:"
+            f" {', '.join(due[:3])}{more}"
         )
+        of.tell(Ailment.DELETED_DUE, _place(of), what, *clean_command(of))
 
 
 def _claims(of: Examination) -> None:
-    work = Work(of.stores, CleaningPlan(dry_run=True, repository=of.plan.repository), Cleaned(dry_run=True), None)
+    work = CleaningCall(
+        of.stores, CleaningPlan(dry_run=True, repository=of.plan.repository), Cleaned(dry_run=True), None
+    )
     for _ in of.budget.over(claims(work, BEGINNING)):
         continue
     for what, why in work.done.failures:
         of.unseen.append((what, why))
     if work.done.claims:
-        of.tell(
-            Diagnosis(
-                Ailment.NAMESPACE_UNOWNED,
-                Severity.WARNING,
-                clean_command(of)[-1] if of.plan.repository else "the store",
-                f"{work.done.claims:,} storage namespaces are claimed by repositories that there are not any more",
-                "no repository can be created there",
-                "have the cleaner set them free",
-                clean_command(of),
-            )
-        )
+        what = f"{work.done.claims:,} storage namespaces are claimed by repositories that no longer exist"
+        of.tell(Ailment.NAMESPACE_UNOWNED, _place(of), what, *clean_command(of))
+
+
+def _place(of: Examination) -> str:
+    return f"graveler://{of.plan.repository}" if of.plan.repository else "the store"

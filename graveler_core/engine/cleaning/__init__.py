@@ -1,4 +1,4 @@
-"""Removing for good what nothing leads to any more: see `graveler_core.engine.cleaning.walk`."""
+"""Removal of data to which nothing refers any more: see `graveler_core.engine.cleaning.walk`."""
 
 from __future__ import annotations
 

@@ -1,12 +1,13 @@
-"""Storage namespaces that nobody owns: claims of creations that stalled until their records were gone.
+"""Storage namespaces without an owner: claims of creations that were interrupted until their records were gone.
 
-A claim is removed if neither a deleted entry of its owner stands, nor `repos/<name>` is its owner's, nor, read again,
-the entry; and only the very claim that was read first. Why that is never the claim of a repository that lives, or can
-be restored: of such a one the record or the entry stands at any moment. (It is created with the record. Deletion makes
-the entry before it removes the record, restoration the record before it removes the entry.) With no entry at the first
-look the record stood; with no record at the second it was deleted in between; with no entry at the third it was
-restored since, and a restoration renews the claim first, which then is not the one that was read. And a creation whose
-record is gone is never activated.
+A claim is removed if three reads find nothing: the deleted entry of its owner, then the owner's record
+`repos/<name>`, then the entry again. Only the exact claim that was read first is removed. It is never the claim of a
+repository that is active or can be restored, because such a repository has its record or its entry at any moment.
+(The claim is created after the record. Deletion creates the entry before it removes the record; restoration creates
+the record before it removes the entry.) If there was no entry at the first read, the record existed. If there was no
+record at the second, the repository was deleted in between. If there was no entry at the third, it was restored
+since, and a restoration renews the claim first, so the claim is not the one that was read. A creation whose record
+is gone is never activated.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
-from graveler_core.engine.cleaning.work import Position, Step, Work
+from graveler_core.engine.cleaning.work import CleaningCall, Position, Step
 from graveler_core.model.entities import NamespaceClaim
 from graveler_core.records import access
 from graveler_core.records import layout as keys
@@ -26,8 +27,8 @@ from graveler_core.records.location import Location
 Row = tuple[str, Held[NamespaceClaim]]
 
 
-def claims(work: Work, at: Position) -> Iterator[Step]:
-    """Go through the claims."""
+def claims(work: CleaningCall, at: Position) -> Iterator[Step]:
+    """Process the claims."""
     only = work.plan.repository
     rows = access.scan(work.stores.kv, keys.NAMESPACES, after=at[0], damaged=work.damaged)
     while page := list(islice(rows, work.page)):
@@ -36,8 +37,8 @@ def claims(work: Work, at: Position) -> Iterator[Step]:
         yield (page[-1][0],), len(page)
 
 
-def _orphans(work: Work, rows: Sequence[Row]) -> None:
-    # Nearly all are their owners'; only of the others the three looks are taken.
+def _orphans(work: CleaningCall, rows: Sequence[Row]) -> None:
+    # Nearly all claims have owners. The three reads are only done for the others.
     for looks_at_entry in (False, True, False, True):
         rows = _unowned(work, rows, looks_at_entry)
     for uri, held in rows:
@@ -45,8 +46,8 @@ def _orphans(work: Work, rows: Sequence[Row]) -> None:
         work.done.claims += work.plan.dry_run or access.remove(work.stores.kv, where, held)
 
 
-def _unowned(work: Work, rows: Sequence[Row], looks_at_entry: bool) -> list[Row]:
-    """Those whose owner's entry, or record, does not stand."""
+def _unowned(work: CleaningCall, rows: Sequence[Row], looks_at_entry: bool) -> list[Row]:
+    """Return the claims whose owner has no entry, or no record."""
     owners = [(held.value.repository, held.value.owner) for _, held in rows]
     wheres: list[Location[Any]] = [
         keys.deleted_repository(name, uid) if looks_at_entry else keys.repository(name) for name, uid in owners

@@ -1,26 +1,30 @@
-"""Emptying deleted repositories. Source: seed 001, `Trash Cleaner`, made safe by the lifecycle registers.
+"""Emptying of deleted repositories. Source: seed 001, `Trash Cleaner`, made safe by the lifecycle records.
 
-1. An entry `restoring` for over two minutes becomes `deleted` ✓: its restoration cannot end any more.
-2. `deleted` within its time is left: it can be restored, and somebody may still write to it. Else → `purging` ✓.
-3. `repos/<name>` is read: it carries the uid as `initial` or `active` → the entry is void, and removed ✓. Else the
-   entry says `emptying` ✓, and only from then on anything is touched: first the record, if it says `deleting` ✓.
-4. All layers of all branches and cleanup records; then the partitions, with these records, which named the layers.
-5. The namespace is released ✓, time and again until the claim is not the uid's: a restoration whose entry was taken
-   from it may have renewed it in between. Then the entry is removed ✓.
+1. An entry that has been `restoring` for more than two minutes becomes `deleted` ✓: its restoration cannot succeed
+   any more.
+2. An entry that is `deleted` within its time is skipped: the repository can be restored, and late writers may still
+   write to it. Otherwise the entry becomes `purging` ✓.
+3. `repos/<name>` is read. If it has the uid and is `initial` or `active`, the entry is void and is removed ✓.
+   Otherwise the entry becomes `emptying` ✓, and only from then on anything is removed: first the record, if it says
+   `deleting` ✓.
+4. All layers of all branches and cleanup records are dropped. Then the partitions are dropped, with these records,
+   which named the layers.
+5. The namespace is released ✓, repeatedly until the claim is not the uid's: a restoration that lost the entry may
+   have renewed the claim in between. Then the entry is removed ✓.
 
-Why nothing is emptied that can be reached, or will be. A restoration removes its entry, as `restoring`, before it makes
-the repository active; so once the entry is `purging`, no restoration under way can succeed, and another one does not
-begin. Whether one had succeeded before is read after the claim: then its record stands. An entry is void only before it
-says `emptying`, in one swap from the same record: so where an entry was void nothing was touched by anybody, and after
-`emptying` it is never void. (Without `emptying`, another cleaner that takes the claim over finds the record of a
-restoration that has failed, takes the entry for void, and frees the way for the next restoration of a repository that
-is being emptied. And a record in `deleting` that was removed before would be forgotten, if the entry was void to
-another cleaner.) A restoration of what was emptied after all, by a record that a failed one left behind, finds
-neither default branch nor namespace: both went before the entry.
+A repository that is reachable, or will be, is never emptied, for these reasons. A restoration removes its entry, as
+`restoring`, before it makes the repository active. Once the entry is `purging`, no running restoration can succeed,
+and none begins. An earlier successful restoration is detected after the claim, because then its record exists. An
+entry becomes void only before it is `emptying`, in one swap from the same record: if an entry was void, no cleaner
+has removed anything, and after `emptying` it is never void. (Without `emptying`, another cleaner that takes over the
+claim could find the record of a failed restoration, treat the entry as void, and permit the next restoration of a
+repository that is being emptied. A record in `deleting` that was removed earlier would be forgotten if another
+cleaner treated the entry as void.) If an emptied repository is nevertheless restored, from a record that a failed
+restoration left, the restoration finds neither default branch nor namespace: both were removed before the entry.
 
-Several cleaners may do 4 and 5 at once, and a crash anywhere leaves the entry: whoever comes next goes on. What is
-written late, by calls that began before the deletion, has been written by the time that an entry is old enough for
-step 2. The blobs of commits and users' files stay: see decision 020.
+Several cleaners may run steps 4 and 5 concurrently. A crash at any point leaves the entry, and the next cleaner
+continues. Late writes, by calls that began before the deletion, have ended by the time that an entry is old enough
+for step 2. The blobs of commits and users' files stay: see decision 020.
 """
 
 from __future__ import annotations
@@ -28,8 +32,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import timedelta
 
-from graveler_core.engine import pressure
-from graveler_core.engine.cleaning.work import Position, Step, Work
+from graveler_core.engine.cleaning.work import CleaningCall, Position, Step
+from graveler_core.engine.staging import pressure
 from graveler_core.model.entities import DeletedRepository, DeletedState, Repository, RepositoryState
 from graveler_core.model.ids import Nonce
 from graveler_core.records import access
@@ -42,8 +46,8 @@ from graveler_core.staging.stack import layers_of
 BRANCHES, CLEANUPS, PARTITIONS = "branches", "cleanup", "partitions"
 
 
-def deleted(work: Work, at: Position) -> Iterator[Step]:
-    """Go through the entries of deleted repositories."""
+def deleted(work: CleaningCall, at: Position) -> Iterator[Step]:
+    """Process the entries of deleted repositories."""
     done, inner = at[0], at[1:]
     prefix = f"{work.plan.repository}/" if work.plan.repository else ""
     for name, held in access.scan(
@@ -61,8 +65,8 @@ def deleted(work: Work, at: Position) -> Iterator[Step]:
         yield (done,), 1
 
 
-def _taken(work: Work, held: Held[DeletedRepository]) -> Held[DeletedRepository] | None:
-    """The entry, once nobody can reach the repository and it may be emptied."""
+def _taken(work: CleaningCall, held: Held[DeletedRepository]) -> Held[DeletedRepository] | None:
+    """Return the entry once the repository is unreachable and may be emptied."""
     entry, plan = held.value, work.plan
     if entry.state is DeletedState.RESTORING:
         if work.is_past(entry.since, repositories.CREATION_TIME) and not plan.dry_run:
@@ -87,8 +91,10 @@ def _taken(work: Work, held: Held[DeletedRepository]) -> Held[DeletedRepository]
     return held
 
 
-def is_due(work: Work, entry: DeletedRepository) -> bool:
-    """Whether an entry is old enough to be taken. What was never active is never restored, and waits for nobody."""
+def is_due(work: CleaningCall, entry: DeletedRepository) -> bool:
+    """Return `True` if an entry is old enough to be taken. A repository that was never active is never restored, so its
+    entry does not wait.
+    """
     grace = max(work.plan.late, work.plan.undelete_within if entry.repository.was_active else timedelta(0))
     return entry.state is DeletedState.PURGING or (
         entry.state is DeletedState.DELETED and work.is_past(entry.since, grace)
@@ -96,9 +102,9 @@ def is_due(work: Work, entry: DeletedRepository) -> bool:
 
 
 def _enter(
-    work: Work, held: Held[DeletedRepository], state: DeletedState, *, emptying: bool = False
+    work: CleaningCall, held: Held[DeletedRepository], state: DeletedState, *, emptying: bool = False
 ) -> Held[DeletedRepository]:
-    """Swap the entry. Raises `PredicateFailed` if somebody else was at work on it."""
+    """Swap the entry. Raises `PredicateFailed` if another process changed it."""
     nonce = Nonce(work.stores.ids.fresh())
     entry = held.value.model_copy(
         update={"state": state, "nonce": nonce, "since": work.stores.clock.now(), "emptying": emptying}
@@ -106,16 +112,16 @@ def _enter(
     return access.replace(work.stores.kv, _where(held), held, entry, mine=lambda current: current.nonce == nonce)
 
 
-def _is_reachable(work: Work, repo: Repository) -> bool:
-    """Whether the repository is there, or a restoration may be about to make it so."""
+def _is_reachable(work: CleaningCall, repo: Repository) -> bool:
+    """Return `True` if the repository exists, or a restoration may be about to make it exist."""
     standing = repositories.find(work.stores.kv, repo.id)
     return (
         standing is not None and standing.value.uid == repo.uid and standing.value.state is not RepositoryState.DELETING
     )
 
 
-def _remove_record(work: Work, repo: Repository) -> None:
-    """Remove the record of a deletion that waits for that, or has died."""
+def _remove_record(work: CleaningCall, repo: Repository) -> None:
+    """Remove the record of a deletion that waits for this or was interrupted."""
     kv = work.stores.kv
     while True:
         standing = repositories.find(kv, repo.id)
@@ -128,10 +134,10 @@ def _remove_record(work: Work, repo: Repository) -> None:
             return
 
 
-def _emptied(work: Work, held: Held[DeletedRepository], inner: Position) -> Iterator[Position]:
-    """Empty a repository, and forget it at last."""
+def _emptied(work: CleaningCall, held: Held[DeletedRepository], inner: Position) -> Iterator[Position]:
+    """Empty a repository, then remove its entry."""
     repo, nonce = held.value.repository, held.value.nonce
-    # Under another nonce somebody else was at work on it, and nobody knows what that somebody left.
+    # With another nonce, another process has worked on the entry, and the remaining data is unknown.
     folder, after = inner[1:3] if inner[:1] == (nonce,) else (BRANCHES, "")
     for named in _layers_dropped(work, repo, folder, after):
         yield nonce, *named
@@ -150,8 +156,10 @@ def _emptied(work: Work, held: Held[DeletedRepository], inner: Position) -> Iter
         work.done.repositories += 1
 
 
-def _layers_dropped(work: Work, repo: Repository, folder: str, after: str) -> Iterator[tuple[str, str]]:
-    """Drop the layers of all branches, and those that cleanup records name. The records stay, to name them again."""
+def _layers_dropped(work: CleaningCall, repo: Repository, folder: str, after: str) -> Iterator[tuple[str, str]]:
+    """Drop the layers of all branches and those that cleanup records name. The records stay, so that a later run finds
+    the layers again.
+    """
     kv = work.stores.kv
     if folder == BRANCHES:
         for name, branch in access.scan(kv, keys.branches(repo), after=after):
@@ -165,8 +173,8 @@ def _layers_dropped(work: Work, repo: Repository, folder: str, after: str) -> It
             yield CLEANUPS, name
 
 
-def _release(work: Work, repo: Repository) -> None:
-    """Release the namespace, if it is the repository's."""
+def _release(work: CleaningCall, repo: Repository) -> None:
+    """Release the namespace, if the repository has claimed it."""
     where = keys.namespace_claim(repo.storage_namespace)
     while (claim := access.read(work.stores.kv, where)) is not None and claim.value.owner == repo.uid:
         access.remove(work.stores.kv, where, claim)

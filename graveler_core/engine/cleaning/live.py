@@ -1,22 +1,24 @@
-"""What active repositories have no use for any more: layers that left or never entered, old keys, histories.
+"""Unused data of active repositories: layers that left a branch or were never added, old keys, histories.
 
-A layer is found by its cleanup record, once nobody writes to it any more by an old record of its branch.
+A layer is found by its cleanup record, once no writer uses it any more because of an old branch record.
 
-* One that was about to leave (`Cleanup.leaving`) was listed once. If the branch record, read after the cleanup record,
-  does not list it, it has left, and is never listed again: it is dropped, then its record removed, as it was read. A
-  later record of the same layer (a call that began before writes it late) is found by the next cleaner.
-* Any other may be about to enter. Not listed for as long as a bulk write may take, its record is claimed: `purging` ✓.
-  The next cleaner, after the time for late writes, reads the branch: listed → it had entered, and the claim is taken
-  back ✓. Else the branch record is swapped ✓ for an equal one with a fresh nonce: whoever began to build the layer
-  before the claim swaps from an older record, and fails; whoever reads the branch later reads the claim after it.
-  Where there is no branch record, none that was read before can be swapped from: no branch record is ever equal to an
-  earlier one. Then the layer is dropped, and its record removed. `engine.bulk` is the builder's side.
+* A layer that was about to leave (`Cleanup.leaving`) was listed once. If the branch record, read after the cleanup
+  record, does not list it, it has left and is never listed again: it is dropped, then its record is removed, as it
+  was read. A later record of the same layer (written late by a call that began before) is found by the next cleaner.
+* Any other layer may be about to be added. If it is not listed for as long as a bulk write may take, its record is
+  claimed: `purging` ✓. After the time for late writes, the next cleaner reads the branch. If the branch lists the
+  layer, it was added, and the claim is undone ✓. Otherwise the branch record is swapped ✓ for an equal one with a
+  fresh nonce. A builder that began before the claim swaps from an older record, and fails. A builder that reads the
+  branch later also reads the claim after it. If there is no branch record, no record that was read earlier can be
+  swapped from, because no branch record ever equals an earlier one. Then the layer is dropped, and its record is
+  removed. `engine.staging.bulk` is the builder's side.
 
-Everything here is removed by conditions on what was read: nothing is ever written into a repository that was deleted
-meanwhile. Of a removed idempotency key a call may come again after a week, and is then another call.
+Every removal is conditional on the value that was read, and nothing is ever written into a repository that was
+deleted in the meantime. A call may repeat an idempotency key after the key was removed, a week later; it is then a
+new call.
 
-A record costs one read of its (mostly empty) partition; a page of 500 shares a scan, a read of their branches and a
-removal.
+A record costs one read of its (mostly empty) partition. A page of 500 records shares a scan, a read of their
+branches and a removal.
 """
 
 from __future__ import annotations
@@ -26,8 +28,8 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
-from graveler_core.engine.cleaning.work import Position, Step, Work
-from graveler_core.engine.swap import lists, swap
+from graveler_core.engine.cleaning.work import CleaningCall, Position, Step
+from graveler_core.engine.protocol.swap import lists, swap
 from graveler_core.model.compaction import CompactionHistory
 from graveler_core.model.entities import Branch, Cleanup, Operation, Repository, RepositoryState
 from graveler_core.model.ids import BranchId
@@ -40,8 +42,8 @@ from graveler_core.stores import Registers
 Found = tuple[str, Held[Cleanup]]
 
 
-def live(work: Work, at: Position) -> Iterator[Step]:
-    """Go through the active repositories."""
+def live(work: CleaningCall, at: Position) -> Iterator[Step]:
+    """Process the active repositories."""
     done, inner = at[0], at[1:]
     for name, held in work.repositories(done):
         if held.value.state is RepositoryState.ACTIVE:
@@ -52,8 +54,8 @@ def live(work: Work, at: Position) -> Iterator[Step]:
         yield (done,), 1
 
 
-def _folders(work: Work, repo: Repository, inner: Position) -> Iterator[Step]:
-    parts: list[tuple[str, Folder[Any], Callable[[Work, Repository, Sequence[Any]], None]]] = [
+def _folders(work: CleaningCall, repo: Repository, inner: Position) -> Iterator[Step]:
+    parts: list[tuple[str, Folder[Any], Callable[[CleaningCall, Repository, Sequence[Any]], None]]] = [
         ("cleanup", keys.cleanups(repo), _layers),
         ("ops", keys.operations(repo), _operations),
         ("compactions", keys.compaction_histories(repo), _histories),
@@ -71,8 +73,8 @@ def _folders(work: Work, repo: Repository, inner: Position) -> Iterator[Step]:
         after = ""
 
 
-def _layers(work: Work, repo: Repository, rows: Sequence[Found]) -> None:
-    """Some cleanup records: their branches are read after them."""
+def _layers(work: CleaningCall, repo: Repository, rows: Sequence[Found]) -> None:
+    """Process some cleanup records. Their branches are read after them."""
     due = [row for row in rows if _is_due(work, row[1].value)]
     branches = _branches(work, repo, {held.value.branch for _, held in due})
     ended: list[Found] = []
@@ -91,22 +93,24 @@ def _layers(work: Work, repo: Repository, rows: Sequence[Found]) -> None:
     _drop(work, repo, ended)
 
 
-def _is_due(work: Work, cleanup: Cleanup) -> bool:
-    """Whether nobody writes to a layer any more, if it has left or was claimed; or its builder must be gone."""
+def _is_due(work: CleaningCall, cleanup: Cleanup) -> bool:
+    """Return `True` if no process writes to a layer any more that has left or was claimed, or if its builder must have
+    ended.
+    """
     settled = cleanup.leaving or cleanup.purging
     due = work.is_past(cleanup.since, work.plan.late if settled else max(work.plan.late, work.plan.building))
     work.done.late += not due
     return due
 
 
-def _branches(work: Work, repo: Repository, names: set[BranchId]) -> dict[BranchId, Held[Branch] | None]:
+def _branches(work: CleaningCall, repo: Repository, names: set[BranchId]) -> dict[BranchId, Held[Branch] | None]:
     wanted = sorted(names)
     found = access.read_many(work.stores.kv, [keys.branch(repo, name) for name in wanted])
     return dict(zip(wanted, found, strict=True))
 
 
-def _claim(work: Work, repo: Repository, row: Found, *, entered: bool) -> None:
-    """Claim a layer that has not entered; or give back the claim of one that had."""
+def _claim(work: CleaningCall, repo: Repository, row: Found, *, entered: bool) -> None:
+    """Claim a layer that was not added to its branch, or undo the claim of one that was."""
     name, held = row
     work.done.late += not entered
     if not work.plan.dry_run:
@@ -115,8 +119,10 @@ def _claim(work: Work, repo: Repository, row: Found, *, entered: bool) -> None:
             access.replace(work.stores.kv, keys.cleanup(repo, name), held, held.value.model_copy(update=update))
 
 
-def _fenced(work: Work, repo: Repository, branch: Held[Branch] | None) -> bool:
-    """Move the branch on: whoever read it before the claims swaps in vain. False if another swap came first."""
+def _fenced(work: CleaningCall, repo: Repository, branch: Held[Branch] | None) -> bool:
+    """Swap the branch record, so that swaps from records that were read before the claims fail. Return `False` if
+    another swap came first.
+    """
     if branch is None or work.plan.dry_run:
         return True
     moved = False
@@ -126,8 +132,8 @@ def _fenced(work: Work, repo: Repository, branch: Held[Branch] | None) -> bool:
     return moved
 
 
-def _drop(work: Work, repo: Repository, rows: Sequence[Found]) -> None:
-    """Drop layers that are listed nowhere and never will be; then forget them."""
+def _drop(work: CleaningCall, repo: Repository, rows: Sequence[Found]) -> None:
+    """Drop layers that are not listed and never will be, then remove their records."""
     dropped = []
     for name, held in rows:
         with work.trying(f"layer {name}"):
@@ -136,13 +142,13 @@ def _drop(work: Work, repo: Repository, rows: Sequence[Found]) -> None:
     work.done.records += _removed(work, dropped)
 
 
-def _operations(work: Work, repo: Repository, rows: Sequence[tuple[str, Held[Operation]]]) -> None:
+def _operations(work: CleaningCall, repo: Repository, rows: Sequence[tuple[str, Held[Operation]]]) -> None:
     past = [(name, held) for name, held in rows if work.is_past(held.value.since, work.plan.keys_for)]
     work.done.keys += _removed(work, [(keys.operation(repo, name), held) for name, held in past])
 
 
-def _histories(work: Work, repo: Repository, rows: Sequence[tuple[str, Held[CompactionHistory]]]) -> None:
-    """Histories of branches that are gone, or of another one than bears the name."""
+def _histories(work: CleaningCall, repo: Repository, rows: Sequence[tuple[str, Held[CompactionHistory]]]) -> None:
+    """Remove histories of branches that do not exist, or that another branch with the same name has replaced."""
     branches = _branches(work, repo, {BranchId(name) for name, _ in rows})
     uids = {name: None if branch is None else branch.value.uid for name, branch in branches.items()}
     ended = [(name, held) for name, held in rows if held.value.uid != uids[BranchId(name)]]
@@ -150,5 +156,5 @@ def _histories(work: Work, repo: Repository, rows: Sequence[tuple[str, Held[Comp
     work.done.records += _removed(work, found)
 
 
-def _removed(work: Work, found: Sequence[tuple[Location[Any], Held[Any]]]) -> int:
+def _removed(work: CleaningCall, found: Sequence[tuple[Location[Any], Held[Any]]]) -> int:
     return len(found) if work.plan.dry_run else access.remove_many(work.stores.kv, found)

@@ -1,4 +1,4 @@
-"""What a cleaner may do, and what it says that it did."""
+"""Plan of a cleaner, and its results."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from graveler_core.model.names import repository_id
 
 
 class PlanOptions(TypedDict, total=False):
-    """The fields of a plan, as keywords."""
+    """Fields of a plan, as keywords."""
 
     undelete_within: timedelta
     late: timedelta
@@ -25,25 +25,30 @@ class PlanOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class CleaningPlan:
-    """What a cleaner may do. No promise rests on the times: too short ones take from users, or leave things behind."""
+    """Permissions and limits of a cleaner. No guarantee depends on the times. If they are too short, users lose time to
+    restore data, or leftovers remain.
+    """
 
     undelete_within: timedelta = timedelta(days=7)
-    """Deleted repositories are left for so long: they can be restored."""
+    """Time for which deleted repositories are kept and can be restored."""
     late: timedelta = timedelta(minutes=10)
-    """After so long nobody writes any more where an old record says. More than `stores.registers.KEPT` and the time
-    budget of a write together."""
+    """Time after which no process writes according to an old record. It must exceed the sum of `stores.registers.KEPT`
+    and the time budget of a write.
+    """
     building: timedelta = timedelta(hours=1)
-    """The longest bulk write; a layer that has not entered its branch for so long is taken from its builder."""
+    """Maximum duration of a bulk write. A layer that is not added to its branch within this time is taken from its
+    builder.
+    """
     keys_for: timedelta = timedelta(days=7)
-    """Idempotency keys are remembered for so long."""
+    """Time for which idempotency keys are kept."""
     limit: int | None = None
-    """Look at no more than so many things in one call."""
+    """Maximum number of items that one call examines."""
     dry_run: bool = False
-    """Say what would be removed."""
+    """True to report what would be removed, without removing anything."""
     repository: str | None = None
-    """Only what bears or bore this name."""
+    """Limits the call to repositories that have or had this name."""
     uid: str | None = None
-    """Only the deleted repository of this uid: nothing else, also under its name."""
+    """Limits the call to the deleted repository with this uid."""
 
     def __post_init__(self) -> None:
         for name in ("undelete_within", "late", "building", "keys_for"):
@@ -58,46 +63,46 @@ class CleaningPlan:
 
 
 MAX_FAILURES = 1_000
-"""How many failures are told one by one."""
+"""Maximum number of failures that are reported individually."""
 
 
 @dataclass(slots=True)
 class Cleaned:
-    """What a cleaner removed, or would remove, and what it left."""
+    """Results of a cleaner: removed data, or data that it would remove, and skipped data."""
 
     dry_run: bool = False
     repositories: int = 0
-    """Deleted repositories of which nothing is left."""
+    """Number of deleted repositories that were completely emptied."""
     deletions: int = 0
-    """Creations and deletions that had stopped half-way: their names are free now."""
+    """Number of interrupted creations and deletions that were completed. Their names are free now."""
     layers: int = 0
-    """Staged layers that still held something."""
+    """Number of staged layers that still contained data."""
     rows: int = 0
-    """Rows that layers and deleted repositories held in the key-value store. Not known in a dry run."""
+    """Number of rows of layers and deleted repositories in the key-value store. Unknown in a dry run."""
     files: int = 0
-    """Files of layers. Not known in a dry run."""
+    """Number of files of layers. Unknown in a dry run."""
     records: int = 0
-    """Cleanup records, and histories of branches that are gone."""
+    """Number of cleanup records, and of histories of branches that do not exist."""
     keys: int = 0
-    """Idempotency keys."""
+    """Number of idempotency keys."""
     counters: int = 0
     claims: int = 0
-    """Storage namespaces that nobody owned."""
+    """Number of claims of storage namespaces without an owner."""
     waiting: int = 0
-    """Deleted repositories left, for they can still be restored, or are being restored."""
+    """Number of deleted repositories that were skipped because they can still be restored or are being restored."""
     late: int = 0
-    """Repositories and layers left, for somebody may still be writing to them."""
+    """Number of repositories and layers that were skipped because of possible late writes."""
     contested: int = 0
-    """Left to somebody who was at work on the same thing."""
+    """Number of items that were left to another process that worked on them."""
     failed: int = 0
-    """Things left for something failed."""
+    """Number of items that were left because of an error."""
     failures: list[tuple[str, str]] = field(default_factory=list)
-    """The first thousand of them: what, and why."""
+    """First thousand failures: item and reason."""
     next: str | None = None
-    """From where another call goes on; None at the end."""
+    """Token from which another call continues; `None` at the end."""
 
     def plus(self, later: Cleaned) -> Cleaned:
-        """This call, and a later one that went on from it, as one."""
+        """Return the combined results of this call and a later one that continued it."""
         counts = {
             each.name: getattr(self, each.name) + getattr(later, each.name)
             for each in fields(self)
@@ -108,7 +113,7 @@ class Cleaned:
 
     @property
     def rest(self) -> bool:
-        """Whether the limit was reached before the end."""
+        """True if the limit was reached before the end."""
         return self.next is not None
 
 
@@ -117,13 +122,13 @@ class Waiting:
     """Deleted repositories that wait for a cleaner."""
 
     deleted: int = 0
-    """They can be restored until a cleaner takes them."""
+    """Number of repositories that can be restored until a cleaner takes them."""
     purging: int = 0
-    """A cleaner has begun with them."""
+    """Number of repositories that a cleaner has begun to empty."""
     restoring: int = 0
     due: int = 0
-    """A cleaner would empty them now, or go on with it."""
+    """Number of repositories that a cleaner would empty now, or continue to empty."""
     oldest: datetime | None = None
-    """When the one that has waited for longest entered its state."""
+    """Time at which the repository that has waited longest entered its state."""
     unreadable: int = 0
-    """Damaged entries."""
+    """Number of damaged entries."""

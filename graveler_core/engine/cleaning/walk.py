@@ -1,17 +1,21 @@
-"""The cleaner: one walk over all that deletions, crashes and the passing of layers leave behind. Source: seed 001.
+"""Cleaner: one walk over the leftovers of deletions, crashes and retired layers. Source: seed 001.
 
-    stale       creations and deletions that stopped half-way            `cleaning.stale`
-    deleted     what deleted repositories left                           `cleaning.deleted`
-    claims      storage namespaces that nobody owns                      `cleaning.claims`
+    stale       interrupted creations and deletions                      `stale`
+    deleted     leftovers of deleted repositories                        `cleaning.deleted`
+    claims      storage namespaces without an owner                      `cleaning.claims`
     live        layers, idempotency keys, histories of active ones       `cleaning.live`
-    counters    counters of layers that are not listed any more          `engine.pressure`
+    counters    counters of layers that are no longer listed             `engine.staging.pressure`
 
-Nothing that can be reached is ever touched, whatever the clocks say and however many cleaners there are; the docstrings
-argue it part by part. Everything is repeatable, so a crash leaves nothing but work. One thing that fails is reported
-and left to the next walk. In memory is a page of records.
+Reachable data is never removed, regardless of clocks and of the number of cleaners. The docstring of each stage
+proves this. Every step is repeatable, so a crash only leaves work to do. An item that fails is reported and left to
+the next walk. One page of records is in memory.
 
-A call looks at `limit` things at most, then says from where the next one goes on. A partition is dropped as a whole, in
-transactions of 5,000 rows, however many it holds.
+A call examines at most `limit` items, then returns the token from which the next call continues. A partition is
+dropped as a whole, in transactions of 5,000 rows, regardless of its size.
+
+Interrupted creations and deletions are completed as deletions (`engine.repositories.deletion`), from exactly the
+record that was found: a repository that became active in the meantime is not changed. The entry is then among the
+deleted repositories, and the cleaner continues with it.
 """
 
 from __future__ import annotations
@@ -19,17 +23,18 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 
-from graveler_core.engine import pressure
 from graveler_core.engine.cleaning.claims import claims
 from graveler_core.engine.cleaning.deleted import deleted, is_due
 from graveler_core.engine.cleaning.live import live
 from graveler_core.engine.cleaning.plan import Cleaned, CleaningPlan, Waiting
-from graveler_core.engine.cleaning.stale import stale
-from graveler_core.engine.cleaning.work import BEGINNING, Position, Step, Work
+from graveler_core.engine.cleaning.work import BEGINNING, CleaningCall, Position, Step
+from graveler_core.engine.repositories.deletion import complete_deletion
+from graveler_core.engine.staging import pressure
 from graveler_core.errors import InvalidInput
-from graveler_core.model.entities import DeletedState
+from graveler_core.model.entities import DeletedState, RepositoryState
 from graveler_core.records import access
 from graveler_core.records import layout as keys
+from graveler_core.refs.repositories import completion_time
 from graveler_core.stores import Stores
 
 
@@ -40,20 +45,22 @@ def clean(
     after: str | None = None,
     progress: Callable[[int], object] = lambda more: None,
 ) -> Cleaned:
-    """Remove for good what nothing leads to any more.
+    """Remove data to which nothing refers any more.
 
     Args:
-        after: `Cleaned.next` of an earlier call, to go on from there.
-        progress: Told how many more things were looked at.
+        stores: Stores of the flow.
+        plan: Permissions and limits.
+        after: `Cleaned.next` of an earlier call, to continue it.
+        progress: Receives the number of items that were examined since the last call.
 
     Raises:
-        InvalidInput: `after` is no such token.
-        SlowDown, Unavailable: the store could not be walked over; whatever was done is done, call again.
+        InvalidInput: `after` is not a token of an earlier call.
+        SlowDown, Unavailable: The walk over the store failed. Completed removals stay; call again.
     """
     plan = plan or CleaningPlan()
     names = list(_STAGES) if plan.uid is None else ["deleted"]
     stage, position = (names[0], BEGINNING) if after is None else _parsed(after, names)
-    work = Work(stores, plan, Cleaned(dry_run=plan.dry_run), plan.limit)
+    work = CleaningCall(stores, plan, Cleaned(dry_run=plan.dry_run), plan.limit)
     if work.left == 0:
         work.done.next = _token(stage, position)
         return work.done
@@ -69,8 +76,8 @@ def clean(
 
 
 def waiting(stores: Stores, plan: CleaningPlan | None = None) -> Waiting:
-    """The deleted repositories that wait for a cleaner: one scan of their entries."""
-    work = Work(stores, plan or CleaningPlan(), Cleaned(), None)
+    """Return the deleted repositories that wait for a cleaner, with one scan of their entries."""
+    work = CleaningCall(stores, plan or CleaningPlan(), Cleaned(), None)
     counts = dict.fromkeys(DeletedState, 0)
     due, oldest = 0, None
     for _, held in access.scan(stores.kv, keys.DELETED_REPOSITORIES, damaged=work.damaged):
@@ -88,14 +95,25 @@ def waiting(stores: Stores, plan: CleaningPlan | None = None) -> Waiting:
     )
 
 
-def _counters(work: Work, at: Position) -> Iterator[Step]:
+def _counters(work: CleaningCall, at: Position) -> Iterator[Step]:
     prefix = f"{work.plan.repository}/" if work.plan.repository else ""
     for branch, ended in pressure.forget_ended(work.stores, prefix=prefix, after=at[0], dry_run=work.plan.dry_run):
         work.done.counters += ended
         yield (branch,), 1
 
 
-_STAGES: dict[str, Callable[[Work, Position], Iterator[Step]]] = {
+def stale(work: CleaningCall, at: Position) -> Iterator[Step]:
+    """Process the records of repositories that are neither active nor recent."""
+    for name, held in work.repositories(at[0]):
+        if held.value.state is not RepositoryState.ACTIVE and work.is_past(
+            held.value.since, completion_time(held.value)
+        ):
+            with work.trying(f"repository {name}"):
+                work.done.deletions += work.plan.dry_run or complete_deletion(work.stores, held)
+        yield (name,), 1
+
+
+_STAGES: dict[str, Callable[[CleaningCall, Position], Iterator[Step]]] = {
     "stale": stale,
     "deleted": deleted,
     "claims": claims,
@@ -115,5 +133,5 @@ def _parsed(token: str, names: Sequence[str]) -> tuple[str, Position]:
     except (ValueError, TypeError):
         known = False
     if not known:
-        raise InvalidInput(f"cleaning cannot go on after {token!r}: no call gave that")
+        raise InvalidInput(f"cleaning cannot continue after {token!r}: must be a token of an earlier call")
     return stage, tuple(position)

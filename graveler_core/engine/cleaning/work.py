@@ -1,4 +1,4 @@
-"""What all parts of a cleaner share: the plan, the counts, what to do about failures, and how a layer is dropped."""
+"""Shared state of the cleaner's stages: plan, counts, treatment of failures, and removal of layers."""
 
 from __future__ import annotations
 
@@ -22,36 +22,36 @@ from graveler_core.stores import Stores
 
 T = TypeVar("T")
 PAGE = 500
-"""Records that are looked at together: those they name are read in one round trip."""
+"""Number of records that are processed together. The records that they name are read in one round trip."""
 Position = tuple[str, ...]
-"""What a part is done with, and then how far it has come in the next thing."""
+"""Completed position of a stage, followed by the position within the next item."""
 BEGINNING: Position = ("",)
 Step = tuple[Position, int]
-"""A position, and how many more things were looked at."""
+"""Position, and number of items that were examined since the last step."""
 
 
 @dataclass(slots=True)
-class Work:
-    """One call of a cleaner."""
+class CleaningCall:
+    """State of one call of a cleaner."""
 
     stores: Stores
     plan: CleaningPlan
     done: Cleaned
     left: int | None
-    """How many more things may be looked at."""
+    """Number of items that may still be examined."""
 
     @property
     def page(self) -> int:
-        """How many records to look at together."""
+        """Number of records to process together."""
         return PAGE if self.left is None else max(1, min(PAGE, self.left))
 
     def is_past(self, since: datetime, grace: timedelta) -> bool:
-        """Whether something began at least so long ago."""
+        """Return `True` if at least the given time has passed since a moment."""
         return self.stores.clock.now() - since >= grace
 
     @contextmanager
     def trying(self, what: str) -> Iterator[None]:
-        """Note a failure, and go on with other things."""
+        """Record a failure, and continue with other items."""
         try:
             yield
         except PredicateFailed:
@@ -60,17 +60,17 @@ class Work:
             self.failed(what, e)
 
     def failed(self, what: str, e: GravelerError) -> None:
-        """Note a failure."""
+        """Record a failure."""
         self.done.failed += 1
         if len(self.done.failures) < MAX_FAILURES:
             self.done.failures.append((what, e.message))
 
     def damaged(self, e: CorruptData) -> None:
-        """Note a record that cannot be read."""
+        """Record a damaged record."""
         self.failed(str(e.details.get("name", "record")), e)
 
     def together(self, what: str, rows: Sequence[T], work: Callable[[Sequence[T]], None]) -> None:
-        """Work on some records at once; one by one if something that they name is damaged."""
+        """Process records together, or one by one if a record that they name is damaged."""
         try:
             with self.trying(what):
                 _unless_damaged(work, rows)
@@ -80,7 +80,7 @@ class Work:
                     work([row])
 
     def drop_layer(self, repo: Repository, layer: Layer) -> None:
-        """Empty a layer that no branch lists, and none will. One read where there is nothing."""
+        """Empty a layer that no branch lists or will list. An empty layer costs one read."""
         if isinstance(layer, SealedToken):
             self.drop_partition(keys.staging(layer.token), layers=1)
         elif isinstance(layer, SegmentLayer):
@@ -94,21 +94,23 @@ class Work:
             self.done.layers += files > 0
 
     def drop_partition(self, partition: bytes, *, layers: int = 0) -> None:
-        """Empty a partition. One read where there is nothing: the most that a crash leaves is empty."""
+        """Empty a partition. An empty partition, which is the usual leftover of a crash, costs one read."""
         if next(iter(self.stores.kv.scan(partition, limit=1)), None) is not None:
             self.done.layers += layers
             if not self.plan.dry_run:
                 self.done.rows += drop_partition(self.stores.kv, partition)
 
     def repositories(self, after: str) -> Iterator[tuple[str, Held[Repository]]]:
-        """The records of repositories in whatever state, in order of their names; only the plan's, where it has one."""
+        """Yield the records of repositories in any state, in order of their names. A plan with a repository limits them
+        to it.
+        """
         only = self.plan.repository
         found = access.scan(self.stores.kv, keys.REPOSITORIES, prefix=only or "", after=after, damaged=self.damaged)
         return found if only is None else takewhile(lambda row: row[0] == only, found)
 
 
 class _Damaged(Exception):
-    """One of several records, or what it names, cannot be read."""
+    """Signal that one of several records, or a record that it names, is damaged."""
 
 
 def _unless_damaged(work: Callable[[Sequence[T]], None], rows: Sequence[T]) -> None:

@@ -1,10 +1,19 @@
-"""Entries for objects that lie in an object store already: see `graveler_core.engine.importing.flow`."""
+"""Imports of objects that are already in an object store, as entries: see `graveler_core.engine.importing.flow`."""
 
 from __future__ import annotations
 
 from graveler_core.engine.importing.flow import import_objects
 from graveler_core.engine.importing.inventory import Inventory
-from graveler_core.engine.importing.request import ImportRequest, Outcome, Progress
-from graveler_core.engine.importing.sources import Objects, Prefix, Source
+from graveler_core.engine.importing.request import ImportOutcome, ImportRequest, Progress
+from graveler_core.engine.importing.sources import ImportSource, Prefix, SingleObjects
 
-__all__ = ["ImportRequest", "Inventory", "Objects", "Outcome", "Prefix", "Progress", "Source", "import_objects"]
+__all__ = [
+    "ImportOutcome",
+    "ImportRequest",
+    "ImportSource",
+    "Inventory",
+    "Prefix",
+    "Progress",
+    "SingleObjects",
+    "import_objects",
+]

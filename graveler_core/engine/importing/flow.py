@@ -1,166 +1,234 @@
-"""Import: entries for objects that lie in an object store already, in one commit, without staging. Nothing is copied.
+"""Import: create entries for objects that are already in an object store, in one commit, without staging or copying.
 
-1. Records, fresh: an earlier call's commit ends this one; permission; the source lies apart from all namespaces.
-2. Gather: the source is listed, to its end, into a tree of the imported entries that nothing names (`gathered`), here
-   or on a cluster (`spreading`). This may take an hour and holds nobody up. What the branch does meanwhile does not
-   matter.
-3. Build, also outside the branch's turn: what was gathered is put on the head (`building`). Ranges, nodes; unreachable.
-4. Records, fresh; all of 1 again; anything staged where the import has a say refuses it, what is staged elsewhere stays
-   as it is (`unstaged`). If the head moved, what was built is carried over to it. Applied to the compacted tree too,
-   where there is one. Header and layout; unreachable.
-5. ✓ One swap from the very record that was checked: head := commit, compacted tree := its new version, layers stay. It
-   makes the import visible, all of it. A lost swap goes back to 4: what was gathered is kept.
+1. Read the records, bypassing the cache. If an earlier call has made the commit, return it. Check the permission, and
+   check that the source does not overlap a storage namespace.
+2. Gather: list the source completely into a tree of the imported entries, to which nothing refers (`gathering`), on
+   this machine or on a cluster (`on_cluster`). This may take an hour and blocks no other flow. Changes of the branch
+   in the meantime do not matter.
+3. Build, also without holding the branch: apply the gathered entries to the head (`building`). This writes ranges
+   and nodes, to which nothing refers.
+4. Read the records, bypassing the cache, and repeat the checks of step 1. If anything is staged on a path of the
+   import, refuse it; changes staged on other paths stay staged. If the head moved, carry the result over to the new
+   head. If there is a compacted tree, apply the import to it too. Write header and layout, to which nothing refers.
+5. ✓ Swap from the same record that was checked: the head becomes the commit, the compacted tree becomes its new
+   version, and the layers stay. This makes the whole import visible. After a failed swap, continue with step 4; the
+   gathered entries are kept.
 
-A crash before 5 leaves blobs that nothing names, for a collection, and the note of the idempotency key, if there is
-one; after 5 nothing is left to do. So a repeated call lists again, and stores only what the first did not.
+A crash before step 5 leaves blobs to which nothing refers, for a sweep, and the record of the idempotency key, if
+there is one. After step 5 there is nothing left to do. A repeated call therefore lists again, and stores only what
+the first call did not.
 
-Two calls under one key: both may list and build, each looks for the key on the chain of the head that it swaps from, so
-one of the swaps succeeds, and the other call gives its commit. Without a key the second finds that nothing changes.
+Two calls with the same key may both list and build. Each looks for the key on the chain of the head that it swaps
+from, so one of the swaps succeeds, and the other call returns its commit. Without a key, the second call finds that
+nothing changes.
 
-Concurrent commits: an import never overwrites what it did not see, but for the paths that are its own, where it comes
-after them, as its swap does. With `replace` all paths of its destination are its own.
+Concurrent commits: an import never changes paths outside the imported ones. If another commit changed one of the
+imported paths and the import's swap comes later, the import overwrites the change. With `replace`, all paths of the
+destination count as imported paths.
 
-An import that changes nothing ends with a closing re-read, then `NoChanges`; so does a refusal.
+An import that changes nothing ends with a closing re-read, then `NoChanges`. A refusal ends in the same way.
+
+An import is refused only if something is staged on one of the imported paths: a layer above the newest restoration
+that covers the path has a record of the path or a prefix removal that covers it, or the compacted tree differs from
+the head at the path. Such a change would hide the imported entry, and the next commit would revert the import. Changes
+staged on other paths stay staged.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import islice
 
-from graveler_core.engine.advance import Tried, advance
-from graveler_core.engine.draft import Content, Draft, build
-from graveler_core.engine.earlier import made_by_call, made_under_key
-from graveler_core.engine.importing.apart import require_apart
+import pyarrow as pa
+
+from graveler_core.committed.diff import KEYS
+from graveler_core.committed.index.diff import diff
+from graveler_core.committed.index.indexes import Indexes
+from graveler_core.committed.index.lookup import lookup_many
+from graveler_core.committed.index.scan import scan
+from graveler_core.committed.trees import DECISIVE
+from graveler_core.engine.committing.draft import CommitContent, Draft, new_commit
+from graveler_core.engine.committing.head import HeadMove, NewHead, find_by_key, move_head
 from graveler_core.engine.importing.building import Built, build_on, carried, on_compacted
-from graveler_core.engine.importing.foreseen import foreseen
-from graveler_core.engine.importing.gathered import Gathered, gather
-from graveler_core.engine.importing.request import ImportRequest, Outcome, Progress
-from graveler_core.engine.importing.unstaged import require_unstaged
-from graveler_core.engine.permitted import require_permitted
-from graveler_core.engine.registers import fresh, same_content
-from graveler_core.engine.retry import attempts
-from graveler_core.engine.swap import record_writes, without_layer
-from graveler_core.engine.view import commit_of, view_of
-from graveler_core.errors import CorruptData, DirtyBranch, Kind, NoChanges, NotFound
+from graveler_core.engine.importing.gathering import Gathered, gather, require_something
+from graveler_core.engine.importing.namespaces import require_apart
+from graveler_core.engine.importing.request import ImportOutcome, ImportRequest, Progress, Tally
+from graveler_core.engine.importing.rows import records
+from graveler_core.engine.importing.sources import SHOWN
+from graveler_core.engine.protocol.registers import fresh
+from graveler_core.engine.protocol.restrictions import require_permitted
+from graveler_core.engine.protocol.swap import record_writes
+from graveler_core.engine.reading.view import BranchView, commit_of, view_of
+from graveler_core.errors import DirtyBranch, Kind, NoChanges, NotFound
 from graveler_core.model.changes import ChangeSummary
 from graveler_core.model.entities import Repository
-from graveler_core.model.ids import CommitId, MetarangeId, Nonce, RepositoryId
-from graveler_core.model.protection import Action
-from graveler_core.objects.commits import StoredCommit
-from graveler_core.stores import Registers, RetryBudget, Stores
+from graveler_core.model.ids import BranchId, MetarangeId, Nonce, RepositoryId
+from graveler_core.model.importing import ImportMode
+from graveler_core.model.index import Index
+from graveler_core.model.protection import BranchAction
+from graveler_core.segments.merge import effect
+from graveler_core.segments.sorted_keys import KEY
+from graveler_core.staging import stack as staged
+from graveler_core.staging.prefixes import LookupSource, spans
+from graveler_core.stores import Registers, Stores
 
 
 @dataclass(slots=True)
 class _Call:
-    """What stays over all attempts."""
+    """Values that stay the same over all attempts, and results that are reused."""
 
     request: ImportRequest
     draft: Draft
     nonce: Nonce
     gathered: Gathered
     built: Built
-    """On the head that was seen last."""
+    """Result for the head that was read last."""
     compacted: dict[MetarangeId, MetarangeId] = field(default_factory=dict)
-    """Compacted trees that were met, with the import in them."""
+    """Compacted trees that were found, with the import applied to them."""
 
 
 def import_objects(
     stores: Stores, repo: RepositoryId, request: ImportRequest, draft: Draft, progress: Progress = lambda more: None
-) -> Outcome:
-    """Import in one commit, the branch's new head.
+) -> ImportOutcome:
+    """Import in one commit, which becomes the head of the branch.
 
     Args:
-        progress: Told how many more objects were listed, on whatever thread lists them.
+        stores: Stores of the flow.
+        repo: The repository.
+        request: Objects to import, and their destination.
+        draft: Message and origin of the commit.
+        progress: Receives the number of objects that were listed since the last call, on any listing thread.
 
     Raises:
-        NoChanges: the branch holds all of it as it is; `details["commit"]` is the head.
-        DirtyBranch: paths of the import are staged on the branch; `details["paths"]` has the first hundred.
-        NotFound: no such repository or branch; (`ObjectNotFound`) there is nothing to import.
-        InvalidInput: (`InvalidPath`) keys that are no valid paths; (`NamespaceInUse`) the source overlaps the storage
-            namespace of a repository.
-        PermissionDenied: the branch is protected from commits, or the repository is read-only.
-        Unavailable: the source cannot be listed (`details["uri"]`), or a store not be reached.
+        NoChanges: The branch already has all entries. `details["commit"]` is the head.
+        DirtyBranch: Paths of the import are staged on the branch. `details["paths"]` has the first hundred.
+        NotFound: The repository or the branch does not exist, or there is nothing to import (`ObjectNotFound`).
+        InvalidInput: Keys are not valid paths (`InvalidPath`), or the source overlaps the storage namespace of a
+            repository (`NamespaceInUse`).
+        PermissionDenied: The branch is protected from commits, or the repository is read-only.
+        Unavailable: The source cannot be listed (`details["uri"]`), or a store cannot be reached.
     """
-    tried, draft = Tried(), request.titled(draft)
+    draft = request.titled(draft)
     registers = fresh(stores, repo, request.into)
-    made = None if request.dry_run else made_under_key(stores, registers, draft)
+    made = None if request.dry_run else find_by_key(stores, registers, draft)
     if made is not None:
-        return Outcome(made)
-    require_permitted(registers, Action.COMMIT)
+        return ImportOutcome(made)
+    require_permitted(registers, BranchAction.COMMIT)
     require_apart(stores, request.source)
     if request.dry_run:
         return foreseen(stores, registers, request, progress)
+    return _imported(stores, registers.repository, request, draft, progress)
+
+
+def _imported(
+    stores: Stores, repository: Repository, request: ImportRequest, draft: Draft, progress: Progress
+) -> ImportOutcome:
+    """Gather the objects, build on the head of the branch, and move the head."""
     began = stores.clock.monotonic()
-    repository = registers.repository
     gathered = gather(stores, repository, request, progress)
-    now = fresh(stores, repo, request.into)
-    _require_same(repository, now.repository)
+    now = fresh(stores, repository.id, request.into)
+    _require_same(repository, now)
     built = build_on(stores, repository, now.branch.commit_id, gathered)
     call = _Call(request, draft, Nonce(stores.ids.fresh()), gathered, built)
-    # Who has worked for an hour may wait for as long before that is thrown away.
+    # After an hour of work, the call may wait for another hour before it gives up the result.
     budget = replace(stores.retry_budget, total=stores.retry_budget.total + stores.clock.monotonic() - began)
-    with stores.turns.turn(repo, request.into), tried.told():
-        commit = _installed(stores, repository, call, tried, budget)
+    move = HeadMove(
+        "import into",
+        repository.id,
+        request.into,
+        draft,
+        partial(_prepare, stores, call),
+        check=partial(_require_same, repository),
+        budget=budget,
+    )
+    commit = move_head(stores, move)
     if commit.header.nonce != call.nonce:
-        return Outcome(commit)
+        return ImportOutcome(commit)
     done = call.built.made
-    return Outcome(commit, ChangeSummary(done.added, done.changed, done.removed), gathered.tally)
+    return ImportOutcome(commit, ChangeSummary(done.added, done.changed, done.removed), gathered.tally)
 
 
-def _installed(stores: Stores, began_in: Repository, call: _Call, tried: Tried, budget: RetryBudget) -> StoredCommit:
-    repo, into = began_in.id, call.request.into
-    began: CommitId | None = None
-    for _ in attempts(stores, f"import into {repo}/{into}", budget):
-        registers = fresh(stores, repo, into)
-        began = began or registers.branch.commit_id
-        _require_same(began_in, registers.repository)
-        made = made_under_key(stores, registers, call.draft) or made_by_call(stores, registers, tried, began)
-        if made is not None:
-            return made
-        require_permitted(registers, Action.COMMIT)
-        require_apart(stores, call.request.source)
-        try:
-            commit, compacted = _prepared(stores, registers, call)
-        except CorruptData as missing:
-            without_layer(stores, registers, missing)
-            continue
-        except (DirtyBranch, NoChanges):
-            if same_content(registers, fresh(stores, repo, into)):
-                raise
-            continue
-        record = registers.branch.model_copy(update={"commit_id": commit.id, "compacted_metarange": compacted})
-        if advance(stores, registers, record, commit.id, tried):
-            return commit
-    raise AssertionError("attempts() raises when it ends")
-
-
-def _prepared(stores: Stores, registers: Registers, call: _Call) -> tuple[StoredCommit, MetarangeId | None]:
-    """Check against one branch record, write all that the swap will make visible: the commit, the compacted tree."""
+def _prepare(stores: Stores, call: _Call, registers: Registers) -> NewHead:
+    """Check against one branch record, and write what the swap makes visible: the commit and the compacted tree."""
+    require_apart(stores, call.request.source)
     repository, branch = registers.repository, registers.branch
     require_unstaged(view_of(stores, registers), call.gathered, branch.id)
     call.built = carried(stores, repository, call.built, branch.commit_id, call.gathered)
     made = call.built.made
     if made.effective == 0 and not call.draft.allow_empty:
-        raise NoChanges(
-            f"branch {branch.id!r}: holds all of {call.request.source.name} as it is", commit=branch.commit_id
-        )
+        raise NoChanges(f"branch {branch.id!r}: already has all of {call.request.source.name}", commit=branch.commit_id)
     compacted = branch.compacted_metarange
     if compacted is not None:
         if compacted not in call.compacted:
             call.compacted[compacted] = on_compacted(stores, repository, compacted, call.gathered)
         compacted = call.compacted[compacted]
     head = commit_of(stores, repository, branch.commit_id)
-    content = Content(made.index, made.operations, (head,), call.nonce)
-    commit, writes = build(stores, registers, call.draft, content)
+    content = CommitContent(made.index, made.operations, (head,), call.nonce)
+    commit, writes = new_commit(stores, registers, call.draft, content)
     record_writes(stores, [*made.writes, *writes])
-    return commit, compacted
+    return NewHead(commit, compacted)
 
 
-def _require_same(began_in: Repository, now: Repository) -> None:
-    """What was gathered is in the namespace of the repository in which the import began."""
+def _require_same(began_in: Repository, registers: Registers) -> None:
+    """Check that the repository is still the one in which the import began, because its namespace has the gathered
+    tree.
+    """
+    now = registers.repository
     if now.uid != began_in.uid:
         raise NotFound(
-            f"repository {now.id!r}: was deleted during the import, and another bears its name",
+            f"repository {now.id!r}: was deleted during the import, and another repository has its name",
             kind=Kind.RepositoryNotFound,
             repository=now.id,
         )
+
+
+def foreseen(stores: Stores, registers: Registers, request: ImportRequest, progress: Progress) -> ImportOutcome:
+    """List the source and compare it with the head. Staged changes are ignored. Raises the same errors as `gather`."""
+    indexes = stores.indexes(registers.repository)
+    head = commit_of(stores, registers.repository, registers.branch.commit_id).layout.index
+    tally = Tally()
+    added = changed = held = 0
+    for table in stores.executor.ahead(records(request, request.source.pages(stores), tally, progress)):
+        found = lookup_many(indexes, head, table.column(KEY).to_pylist(), DECISIVE)
+        effects = effect(found, table)
+        added, changed, held = added + effects.added, changed + effects.changed, held + found.num_rows
+    require_something(request, tally)
+    removed = 0
+    if request.mode is ImportMode.REPLACE:
+        removed = sum(page.num_rows for page in _held(indexes, head, request)) - held
+    return ImportOutcome(None, ChangeSummary(added, changed, removed), tally)
+
+
+def _held(indexes: Indexes, head: Index, request: ImportRequest) -> Iterator[pa.Table]:
+    return scan(indexes, head, prefix=request.below.encode())
+
+
+def require_unstaged(view: BranchView, gathered: Gathered, branch: BranchId) -> None:
+    """Raise `DirtyBranch` if something is staged on a path of the import. `details["paths"]` has the first hundred.
+
+    A write that is acknowledged after this check is ordered after the import, and stays staged on top of it.
+    """
+    paths = [key.decode() for key in islice(_staged(view, gathered), SHOWN)]
+    if paths:
+        raise DirtyBranch(
+            f"import: some of its paths are staged on branch {branch!r}, the first is {paths[0]!r}; "
+            "commit or reset them first",
+            branch=branch,
+            paths=paths,
+        )
+
+
+def _staged(view: BranchView, gathered: Gathered) -> Iterator[bytes]:
+    start, end = gathered.span()
+    for page in staged.scan(view.stack, start=start, end=end):
+        yield from gathered.among(page.column(KEY).to_pylist())
+    for span in spans(view.stack.layers, start, end):
+        if span.source is LookupSource.NOTHING:
+            first = gathered.first_of(span.start, span.end)
+            if first is not None:
+                yield first
+        elif span.source is LookupSource.BASE and view.compacted is not None:
+            for found in diff(view.indexes, view.head, view.compacted, start=span.start, end=span.end, wanted=KEYS):
+                yield from gathered.among(found.keys.to_pylist())

@@ -1,4 +1,4 @@
-"""What a caller says about an import, and what came of it."""
+"""Request of an import, and its outcome."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from graveler_core.engine.draft import Draft
-from graveler_core.engine.importing.sources import SHOWN, Source
+from graveler_core.engine.committing.draft import Draft
+from graveler_core.engine.importing.sources import SHOWN, ImportSource
 from graveler_core.errors import InvalidInput, Kind
 from graveler_core.model.changes import ChangeSummary
 from graveler_core.model.ids import BranchId
@@ -16,26 +16,28 @@ from graveler_core.model.names import path_key
 from graveler_core.objects.commits import StoredCommit
 
 Progress: TypeAlias = Callable[[int], object]
-"""Told how many more objects were listed."""
+"""Callback that receives the number of objects that were listed since the last call."""
 
 
 @dataclass(frozen=True, slots=True)
 class ImportRequest:
-    """What to import, and where to."""
+    """Objects to import, and their destination."""
 
-    source: Source
+    source: ImportSource
     into: BranchId
     destination: str = ""
-    """The directory that paths lie in; "" for the top."""
+    """Directory of the imported paths; "" for the top."""
     mode: ImportMode = ImportMode.ADD
     include: tuple[str, ...] = ()
-    """Globs over keys (`*` and `?` stay within a name, `**` does not): one of them must match, if there are any."""
+    """Globs over keys. `*` and `?` match within a name, `**` matches across names. If there are any, one of them must
+    match.
+    """
     exclude: tuple[str, ...] = ()
-    """Globs of which none may match."""
+    """Globs that must not match."""
     skip_invalid: bool = False
-    """Leave out keys that are no valid paths, instead of refusing the import."""
+    """Skip keys that are not valid paths, instead of refusing the import."""
     dry_run: bool = False
-    """Count what would change, write nothing."""
+    """Count the changes without writing anything."""
 
     def __post_init__(self) -> None:
         if self.destination.startswith("/") or "//" in self.destination:
@@ -49,38 +51,38 @@ class ImportRequest:
 
     @property
     def below(self) -> str:
-        """What every path begins with."""
+        """Prefix of every path."""
         return f"{self.destination.rstrip('/')}/" if self.destination else ""
 
     def titled(self, draft: Draft) -> Draft:
-        """The draft with a message of its own, or one that names the source."""
+        """Return the draft with its own message, or with one that names the source."""
         return draft if draft.message else replace(draft, message=f"Import {self.source.name} into '{self.below}'")
 
 
 @dataclass(slots=True)
 class Tally:
-    """What was met on the way."""
+    """Counts of listed objects."""
 
     objects: int = 0
-    """Objects taken."""
+    """Number of imported objects."""
     size: int = 0
-    """Bytes of them."""
+    """Total size of the imported objects, in bytes."""
     markers: int = 0
-    """Empty objects left out for they only mark a directory."""
+    """Number of empty objects that were skipped because they only mark a directory."""
     unmatched: int = 0
-    """Objects left out by the globs."""
+    """Number of objects that were skipped because of the globs."""
     invalid: int = 0
-    """Objects whose keys are no valid paths."""
+    """Number of objects whose keys are not valid paths."""
     examples: tuple[InvalidKey, ...] = ()
-    """The first hundred of those."""
+    """First hundred invalid keys."""
 
     @property
     def met(self) -> int:
-        """Objects that were listed."""
+        """Number of objects that were listed."""
         return self.objects + self.markers + self.unmatched + self.invalid
 
     def add(self, other: Tally) -> None:
-        """Add what was met behind it."""
+        """Add the counts of later objects."""
         self.objects += other.objects
         self.size += other.size
         self.markers += other.markers
@@ -90,11 +92,11 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """What an import did, or would do."""
+class ImportOutcome:
+    """Result of an import or of a dry run."""
 
     commit: StoredCommit | None
-    """None for a dry run."""
+    """Commit of the import; `None` for a dry run."""
     changes: ChangeSummary | None = None
-    """None where the commit was made by an earlier call under the same idempotency key; so is `tally`."""
+    """Changes of the import. `None`, like `tally`, if an earlier call with the same idempotency key made the commit."""
     tally: Tally | None = None

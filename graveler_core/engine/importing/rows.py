@@ -1,9 +1,10 @@
-"""Listed objects as records: which of them are taken, the entries that they become. Columnar, page by page.
+"""Conversion of listed objects to records: selection of objects, and their entries. Columnar, page by page.
 
-An entry names the object by its absolute address. Its checksum is no digest of the content, which nobody has read, but
-what the store says of the version at that address: `etag:<etag>@<16 hex digits>`, or `mtime:…` where there is no etag.
-An etag tells versions of one object apart, not objects (Azure's and Google's are times and numbers), so the digits,
-a digest of the address, are part of it: the same etag at another address is another entry.
+An entry refers to the object by its absolute address. Its checksum is not a digest of the content, which is not
+read. It is the store's description of the version at that address: `etag:<etag>@<16 hex digits>`, or `mtime:…` if
+there is no etag. An etag distinguishes versions of one object and not different objects (the etags of Azure and
+Google are times and numbers). Therefore the digits, which are a digest of the address, are part of the checksum: the
+same etag at another address is another entry.
 """
 
 from __future__ import annotations
@@ -28,22 +29,24 @@ from graveler_core.model.importing import InvalidKey
 from graveler_core.model.names import MAX_PATH_BYTES
 
 PAGE_ROWS = 16_384
-"""Objects that are made records at once."""
+"""Number of objects that are converted at once."""
 _BAD_SEGMENT = r"\x00|\\|(?:\A|/)\.{0,2}(?:/|\z)"
 _OWN = r"(?:\A|/)_graveler/(?:staging/|[0-9a-f]{64}\z)"
-"""What graveler keeps in a storage namespace."""
+"""Pattern of the files that graveler keeps in a storage namespace."""
 _WILD = {"**": ".*", "*": "[^/]*", "?": "[^/]"}
 
 
 def records(
     request: ImportRequest, pages: Iterator[pa.Table], tally: Tally, progress: Progress = lambda more: None
 ) -> Iterator[pa.Table]:
-    """What is taken of a source's pages, as tables in `RECORD_SCHEMA`, sorted each; in order over all if the pages are.
+    """Yield the records of the selected objects, as sorted tables in `RECORD_SCHEMA`. They are in order overall if the
+    pages are.
 
-    Once a key was refused, and may not be left out, nothing more is given: the rest is looked at to tell of all.
+    After a key was refused that must not be skipped, no more records are yielded. The rest is only checked, to
+    report all invalid keys.
 
     Raises:
-        InvalidInput: (`NamespaceInUse`) the source holds files of a repository.
+        InvalidInput: The source contains files of a repository (`NamespaceInUse`).
     """
     taking = _Taking(request, tally)
     for page in _gathered(pages):
@@ -54,7 +57,7 @@ def records(
 
 
 def require_valid(request: ImportRequest, tally: Tally) -> None:
-    """Refuse an import that met keys which are no valid paths, if they may not be left out."""
+    """Refuse an import with keys that are not valid paths, unless they may be skipped."""
     if tally.invalid and not request.skip_invalid:
         first = tally.examples[0]
         raise InvalidInput(
@@ -67,7 +70,7 @@ def require_valid(request: ImportRequest, tally: Tally) -> None:
 
 
 class _Taking:
-    """One import's rules, and what they did so far."""
+    """Rules of one import, and their counts so far."""
 
     def __init__(self, request: ImportRequest, tally: Tally) -> None:
         self._source = request.source
@@ -77,7 +80,7 @@ class _Taking:
         self._tally = tally
 
     def records(self, page: pa.Table) -> pa.Table:
-        """The records of what is taken of a page."""
+        """Return the records of the selected objects of a page."""
         page = self._without_markers(page)
         page, texts = self._without_odd(page)
         matched = self._matching(texts)
@@ -114,7 +117,7 @@ class _Taking:
         return page.filter(pc.invert(markers)) if count else page
 
     def _without_odd(self, page: pa.Table) -> tuple[pa.Table, pa.StringArray]:
-        """The rows whose keys are UTF-8, and the keys."""
+        """Return the rows whose keys are UTF-8, and the keys."""
         keys = page.column("key").combine_chunks()
         try:
             return page, keys.cast(pa.string())
@@ -156,7 +159,7 @@ class _Taking:
 
 
 def _gathered(pages: Iterator[pa.Table]) -> Iterator[pa.Table]:
-    """The pages of a listing, put together to larger ones."""
+    """Combine the pages of a listing into larger ones."""
     waiting: list[pa.Table] = []
     rows = 0
     for page in pages:
@@ -170,7 +173,7 @@ def _gathered(pages: Iterator[pa.Table]) -> Iterator[pa.Table]:
 
 
 def _checksums(page: pa.Table, addresses: pa.StringArray) -> pa.StringArray:
-    """What tells the version at each address; null where the store says nothing of it."""
+    """Return the checksum of the version at each address; null if the store does not describe it."""
     etags, times = page.column("etag"), page.column("mtime").cast(pa.int64()).cast(pa.string())
     versions = pc.coalesce(
         pc.binary_join_element_wise("etag:", etags, ""), pc.binary_join_element_wise("mtime:", times, "")
@@ -189,7 +192,7 @@ def _any_matches(texts: pa.StringArray, patterns: list[str]) -> NDArray[np.bool_
 
 def _pattern(glob: str) -> str:
     if not isinstance(glob, str) or not glob:
-        raise InvalidInput(f"glob {glob!r}: must be text that is not empty")
+        raise InvalidInput(f"glob {glob!r}: must be non-empty text")
     parts = re.split(r"(\*\*|\*|\?)", glob)
     return "(?s)\\A" + "".join(_WILD.get(part, re.escape(part)) for part in parts) + "\\z"
 
@@ -202,5 +205,5 @@ def _decoded(key: bytes) -> str | None:
 
 
 def _shown(key: str) -> str:
-    """The key as it can be shown and sent anywhere."""
+    """Return the key in a form that can be displayed and sent."""
     return key.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")

@@ -1,4 +1,4 @@
-"""Records in order of their keys, whatever the order they come in: sorted runs on local disk, then one merge."""
+"""Sorting of records by key, from any order: sorted runs on local disk, then one merge."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from graveler_core.segments.sorted_keys import KEY
 from graveler_core.segments.streams import merge
 
 RUN_ROWS = 500_000
-"""Records that are sorted in memory, some 150 MB."""
+"""Number of records that are sorted in memory, about 150 MB."""
 _PAGE_ROWS = 4_096
-"""Records of a run that are in memory while runs are merged."""
+"""Number of records of each run in memory while runs are merged."""
 
 
 @contextmanager
 def in_order(tables: Iterator[pa.Table], *, rising: bool) -> Iterator[Iterator[pa.Table]]:
-    """Tables in `RECORD_SCHEMA` whose keys rise over all of them, each key once.
+    """Yield tables in `RECORD_SCHEMA` whose keys ascend over all tables, each key once.
 
     Args:
-        tables: Of the same schema, sorted each.
-        rising: Whether they are in order already.
+        tables: Tables of the same schema, each of them sorted.
+        rising: True if the tables are in order already.
 
     Raises:
-        InvalidInput: a key is there twice.
+        InvalidInput: A key occurs twice.
     """
     if rising:
         yield _rising(tables)
@@ -54,7 +54,7 @@ def _rising(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
 
 
 def _runs(tables: Iterator[pa.Table], directory: Path) -> tuple[list[Path], int]:
-    """Files of sorted records, and how many records they hold."""
+    """Return files of sorted records, and the number of their records."""
     runs: list[Path] = []
     waiting: list[pa.Table] = []
     total = rows = 0
@@ -84,7 +84,9 @@ def _read(file: Path) -> Iterator[pa.Table]:
 
 
 def _all_of_them(merged: Iterator[pa.Table], rows: int) -> Iterator[pa.Table]:
-    """The tables; `InvalidInput` at the end if there were more rows than keys, of which merging keeps one each."""
+    """Yield the tables. Raise `InvalidInput` at the end if there were more rows than keys; merging keeps one row of
+    each key.
+    """
     seen = 0
     for table in merged:
         seen += table.num_rows

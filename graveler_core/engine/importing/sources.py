@@ -1,4 +1,6 @@
-"""What is imported: everything below a place, everything that an inventory lists below a place, or single objects."""
+"""Sources of an import: all objects below a place, the objects that an inventory lists below a place, or single
+objects.
+"""
 
 from __future__ import annotations
 
@@ -13,62 +15,56 @@ import pyarrow as pa
 from graveler_core.blobs.foreign import UNORDERED
 from graveler_core.blobs.port import LISTED, BlobInfo
 from graveler_core.codec.full_addresses import full_addresses
-from graveler_core.engine.importing.shares import ListedShares, Shares, marked
-from graveler_core.engine.importing.side_by_side import Told, side_by_side, unheard
+from graveler_core.engine.importing.concurrent_listing import Told, side_by_side, unheard
+from graveler_core.engine.importing.partitions import ListedPartitions, PartitionedSource, marked
 from graveler_core.errors import NotFound
 from graveler_core.model.address import Namespace, full_address, parted
 from graveler_core.stores import Stores
 
 SHOWN = 100
-"""So many objects are named in an error at most."""
+"""Maximum number of objects that an error names."""
 
 
-class Source(Protocol):
-    """Where objects come from."""
+class ImportSource(Protocol):
+    """Source of objects."""
 
     @property
     def name(self) -> str:
-        """How messages name it."""
-        ...
+        """Name of the source in messages."""
 
     @property
     def places(self) -> tuple[Namespace, ...]:
-        """Where the objects lie: below these places."""
-        ...
+        """Places below which the objects are."""
 
     @property
     def whole(self) -> bool:
-        """Whether all that lies below the places may be taken."""
-        ...
+        """True if all objects below the places may be imported."""
 
     @property
     def rising(self) -> bool:
-        """Whether the keys rise as bytes over all pages."""
-        ...
+        """True if the keys ascend, as bytes, over all pages."""
 
     def pages(self, stores: Stores, told: Told = unheard) -> Iterator[pa.Table]:
-        """The objects, in `LISTED`, lazily. A key that ends in a slash marks a directory, if the object is empty.
+        """Yield the objects in `LISTED`, lazily. An empty object whose key ends in a slash marks a directory.
 
         Args:
-            stores: Where the objects are looked for.
-            told: Is told of rows that `shares` could as well have listed.
+            stores: Stores in which the objects are.
+            told: Receives the number of rows that `partitions` could have listed as well.
         """
-        ...
 
-    def shares(self) -> Shares | None:
-        """The source as shares for many machines; None where it is always listed here."""
-        ...
+    def partitions(self) -> PartitionedSource | None:
+        """Return the source as partitions for many machines, or `None` if it is always listed on this machine."""
 
     def addresses(self, keys: pa.StringArray) -> pa.StringArray:
-        """The absolute address of the object at each key."""
-        ...
+        """Return the absolute address of the object at each key."""
 
 
 @dataclass(frozen=True, slots=True)
-class Prefix:
-    """Everything below a place, as the object store lists it."""
+class ObjectsBelow:
+    """Objects below a place. Base class of sources."""
 
     place: Namespace
+    whole = True
 
     @property
     def name(self) -> str:
@@ -78,19 +74,24 @@ class Prefix:
     def places(self) -> tuple[Namespace, ...]:
         return (self.place,)
 
-    @property
-    def whole(self) -> bool:
-        return True
+    def addresses(self, keys: pa.StringArray) -> pa.StringArray:
+        return full_addresses(self.place, keys)
+
+
+@dataclass(frozen=True, slots=True)
+class Prefix(ObjectsBelow):
+    """All objects below a place, as the object store lists them."""
 
     @property
     def rising(self) -> bool:
         return not self.place.bucket.endswith(UNORDERED)
 
     def pages(self, stores: Stores, told: Told = unheard) -> Iterator[pa.Table]:
-        """As the protocol says; each empty object is asked for by its key, which costs a request.
+        """Yield the objects, as the protocol specifies. Each empty object is looked up by its key, which costs a
+        request.
 
         Raises:
-            NotFound: (`ObjectNotFound`) the place is an object, and nothing lies below it.
+            NotFound: The place is an object, and there are no objects below it (`ObjectNotFound`).
         """
         objects = stores.blobs.foreign(self.place)
         found = False
@@ -100,18 +101,17 @@ class Prefix:
         if not found and self.place.path and _head(stores, self.place.uri) is not None:
             raise NotFound(f"import of {self.name}: is an object itself; import_objects takes it", uri=self.name)
 
-    def shares(self) -> Shares:
-        return ListedShares(self.place)
-
-    def addresses(self, keys: pa.StringArray) -> pa.StringArray:
-        return full_addresses(self.place, keys)
+    def partitions(self) -> PartitionedSource:
+        return ListedPartitions(self.place)
 
 
 @dataclass(frozen=True, slots=True)
-class Objects:
-    """Single objects: their URIs by path."""
+class SingleObjects:
+    """Single objects, as URIs by path."""
 
     uris: Mapping[str, str]
+    whole = False
+    rising = True
 
     @property
     def name(self) -> str:
@@ -122,19 +122,11 @@ class Objects:
         found = (parted(uri)[0] if uri.startswith("file:") else _directory(uri) for uri in self.uris.values())
         return tuple(dict.fromkeys(found))
 
-    @property
-    def whole(self) -> bool:
-        return False
-
-    @property
-    def rising(self) -> bool:
-        return True
-
     def pages(self, stores: Stores, told: Told = unheard) -> Iterator[pa.Table]:
-        """As the protocol says.
+        """Yield the objects, as the protocol specifies.
 
         Raises:
-            NotFound: (`ObjectNotFound`) some of them are not there: `details["uris"]` names the first hundred.
+            NotFound: Some of the objects do not exist (`ObjectNotFound`). `details["uris"]` names the first hundred.
         """
         paths = sorted(self.uris, key=os.fsencode)
         found = list(stores.executor.map(partial(_head, stores), [self.uris[path] for path in paths]))
@@ -152,7 +144,7 @@ class Objects:
         ]
         yield pa.Table.from_arrays(columns, schema=LISTED)
 
-    def shares(self) -> None:
+    def partitions(self) -> None:
         return None
 
     def addresses(self, keys: pa.StringArray) -> pa.StringArray:

@@ -1,37 +1,39 @@
-"""The reference store: partitions as dictionaries with a sorted list of keys, in this process alone.
+"""Store in the memory of this process: each partition is a dictionary with a sorted list of keys.
 
-For tests, simulation and trying things out. It is the shortest text of what the `Store` protocol means; other backends
-are compared with it.
+It is for tests, simulation and experiments. It is also the reference implementation of `Store`: other backends are
+compared with it.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from threading import Lock
 from typing import Final
 
 import pyarrow as pa
 
 from graveler_core.errors import InvalidInput, Kind, Unavailable
-from graveler_core.kv.abilities import Description, Expected, Item
-from graveler_core.kv.columns import batch_of_columns
+from graveler_core.kv.backends.paged import PagedStore
 from graveler_core.kv.display import without_password
-from graveler_core.kv.limits import check_key, check_partition, check_value
+from graveler_core.kv.limits import check_key, check_value
 from graveler_core.kv.paging import (
-    FIRST_PAGE_ROWS,
     PAGE_BYTES,
-    PAGE_ROWS,
-    Interval,
-    Page,
-    check_limit,
-    interval,
-    pages,
+    KeyBounds,
+    RowPage,
     split_rows,
 )
-from graveler_core.kv.store import EXISTS, KeyValue, Predicate, Store, Stored, predicate_failed
+from graveler_core.kv.store import (
+    EXISTS,
+    Description,
+    Expected,
+    Item,
+    Predicate,
+    Store,
+    Stored,
+    predicate_failed,
+)
 
 
 @dataclass(slots=True)
@@ -48,7 +50,7 @@ class _Partition:
         if self.values.pop(key, None) is not None:
             del self.keys[bisect_left(self.keys, key)]
 
-    def page(self, keys: Interval, rows: int) -> Page:
+    def page(self, keys: KeyBounds, rows: int) -> RowPage:
         first = bisect_left(self.keys, keys.lower)
         stop = len(self.keys) if keys.upper is None else bisect_left(self.keys, keys.upper)
         values: list[bytes] = []
@@ -58,7 +60,7 @@ class _Partition:
             size += len(values[-1])
             if size >= PAGE_BYTES:
                 break
-        return Page(self.keys[first : first + len(values)], values, last=first + len(values) >= stop)
+        return RowPage(self.keys[first : first + len(values)], values, last=first + len(values) >= stop)
 
 
 @dataclass(slots=True)
@@ -72,9 +74,9 @@ _NAMED_LOCK: Final = Lock()
 
 
 def open_memory(url: str) -> Store:
-    """Opens `memory://` (a fresh, private store) or `memory://name` (the store of that name in this process).
+    """Open `memory://` (a new, private store) or `memory://name` (a store that is shared within this process).
 
-    A named store keeps its rows until the process ends, also while nobody has it open.
+    A named store keeps its rows until the process ends, even while it is not open.
 
     Raises:
         InvalidInput: Kind InvalidUrl.
@@ -83,7 +85,7 @@ def open_memory(url: str) -> Store:
     if name == url or any(mark in name for mark in "/?#"):
         shown = without_password(url)
         raise InvalidInput(
-            f"{shown!r} is no memory URL; write memory:// or memory://name", kind=Kind.InvalidUrl, url=shown
+            f"{shown!r} is not a valid memory URL; write memory:// or memory://name", kind=Kind.InvalidUrl, url=shown
         )
     if not name:
         return MemoryStore(_Memory())
@@ -91,8 +93,8 @@ def open_memory(url: str) -> Store:
         return MemoryStore(_NAMED.setdefault(name, _Memory()))
 
 
-class MemoryStore:
-    """A store in memory; see `Store` for what its methods promise. Has every ability; `set_many` is atomic."""
+class MemoryStore(PagedStore):
+    """Store in memory. It overrides all methods of `Store` except `turn`, and `set_many` is atomic."""
 
     def __init__(self, memory: _Memory) -> None:
         self._memory = memory
@@ -130,25 +132,6 @@ class MemoryStore:
             _require(rows.values.get(key), predicate, partition, key)
             rows.remove(key)
 
-    def scan(
-        self,
-        partition: bytes,
-        *,
-        prefix: bytes = b"",
-        start: bytes = b"",
-        end: bytes | None = None,
-        limit: int | None = None,
-    ) -> Iterator[KeyValue]:
-        check_partition(partition)
-        check_limit(limit)
-        read = self._reader(partition)
-        found = pages(read, interval(prefix, start, end), limit, FIRST_PAGE_ROWS)
-        return (
-            KeyValue(key, value, Predicate(value))
-            for page in found
-            for key, value in zip(page.keys, page.values, strict=True)
-        )
-
     def close(self) -> None:
         self._closed = True
 
@@ -162,9 +145,6 @@ class MemoryStore:
             for partition, key, value in items:
                 self._created(partition).put(key, value)
 
-    def sets_atomically(self) -> bool:
-        return True
-
     def delete_together(self, rows: Sequence[Expected], unchanged: Sequence[Expected]) -> None:
         with self._memory.lock:
             for partition, key, predicate in (*rows, *unchanged):
@@ -172,19 +152,11 @@ class MemoryStore:
             for partition, key, _ in rows:
                 self._partition(partition).remove(key)
 
-    def deletes_together(self) -> bool:
-        return True
-
     def load(self, partition: bytes, keys: pa.BinaryArray, values: pa.BinaryArray) -> None:
         with self._memory.lock:
             rows = self._created(partition)
             rows.values.update(zip(keys.to_pylist(), values.to_pylist(), strict=True))
             rows.keys = sorted(rows.values)
-
-    def scan_arrow(self, partition: bytes, keys: Interval) -> Iterator[pa.RecordBatch]:
-        return (
-            batch_of_columns(page.keys, page.values) for page in pages(self._reader(partition), keys, None, PAGE_ROWS)
-        )
 
     def drop_partition(self, partition: bytes) -> int:
         with self._memory.lock:
@@ -212,10 +184,7 @@ class MemoryStore:
     def _created(self, partition: bytes) -> _Partition:
         return self._memory.partitions.setdefault(partition, self._partition(partition))
 
-    def _reader(self, partition: bytes) -> Callable[[Interval, int], Page]:
-        return partial(self._page, partition)
-
-    def _page(self, partition: bytes, keys: Interval, rows: int) -> Page:
+    def _page(self, partition: bytes, keys: KeyBounds, rows: int) -> RowPage:
         with self._memory.lock:
             return self._partition(partition).page(keys, rows)
 

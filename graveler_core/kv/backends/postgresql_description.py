@@ -1,18 +1,20 @@
-"""What a PostgreSQL store tells of its server: version, durability, room for sessions, size, clock."""
+"""Description of a PostgreSQL store: version, durability, sessions, size and clock."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from graveler_core.kv.abilities import Description
+from graveler_core.kv.store import Description
 
 
 def described(row: Sequence[Any], before: float, after: float) -> Description:
-    """The row of `postgresql_statements.DESCRIBE` under names.
+    """Return the properties of a store by name.
 
     Args:
-        before: Seconds since 1970 by this machine's clock when the server was asked; so is `after`, when it answered.
+        row: Result of the statement `postgresql_statements.DESCRIBE`.
+        before: Time before the statement, in seconds since 1970 by the clock of this machine.
+        after: Time after the statement, by the same clock.
     """
     version, synchronous, fsync, pages, recovery, most, sessions, schema, size, clock = row
     off_by = 0.0 if before <= clock <= after else clock - (before + after) / 2

@@ -1,4 +1,4 @@
-"""Every error of the psycopg driver, and of the pool above it, as one of graveler's, by the server's SQLSTATE."""
+"""Conversion of the errors of psycopg and of the connection pool to errors of graveler, by their SQLSTATE."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from graveler_core.errors import (
 _Rule = tuple[type[GravelerError], Kind, str]
 
 RETRIED: Final = frozenset(("40001", "40P01"))
-"""Serialization failure and deadlock: the server undid the transaction and asks for it again."""
+"""SQLSTATEs of serialization failures and deadlocks, after which the transaction was rolled back and can be retried."""
 
 _BUSY: Final[_Rule] = (SlowDown, Kind.StoreBusy, "the server is busy")
-_READ_ONLY: Final[_Rule] = (Unavailable, Kind.StoreReadOnly, "the server takes no writes")
+_READ_ONLY: Final[_Rule] = (Unavailable, Kind.StoreReadOnly, "the server does not accept writes")
 _FULL: Final[_Rule] = (Unavailable, Kind.StoreFull, "the server's disk is full")
-_FOREIGN: Final[_Rule] = (Unavailable, Kind.NotAGravelerStore, "the database holds no graveler store")
+_FOREIGN: Final[_Rule] = (Unavailable, Kind.NotAGravelerStore, "the database does not contain a graveler store")
 _CORRUPT: Final[_Rule] = (CorruptData, Kind.CorruptRecord, "the server found corrupt data")
 _DENIED: Final[_Rule] = (PermissionDenied, Kind.PermissionDenied, "the server denies access")
-_TOO_LARGE: Final[_Rule] = (LimitExceeded, Kind.ValueTooLarge, "the server takes no row of this size")
+_TOO_LARGE: Final[_Rule] = (LimitExceeded, Kind.ValueTooLarge, "the server does not accept a row of this size")
 _LOST: Final[_Rule] = (Unavailable, Kind.StoreUnreachable, "the server cannot be reached")
-_UNKNOWN: Final[_Rule] = (OutcomeUnknown, Kind.OutcomeUnknown, "the connection failed while a write was under way")
+_UNKNOWN: Final[_Rule] = (OutcomeUnknown, Kind.OutcomeUnknown, "the connection failed during a write")
 _OTHER: Final[_Rule] = (Unavailable, Kind.StoreUnreachable, "the server refuses the statement")
 
 _STATES: Final[dict[str, _Rule]] = {
@@ -57,16 +57,16 @@ _CLASSES: Final[dict[str, _Rule]] = {
     "XX": _CORRUPT,
 }
 _INTERRUPTED: Final = frozenset(("40003", "57P01", "57P02", "57P04", "57P05", "25P03", "25P04", "58030", "XX000"))
-"""Nobody can say whether a write that ended so was done; a read was not."""
+"""SQLSTATEs after which the outcome of a write is unknown."""
 
 
 def mapped(error: Exception, where: str, *, writing: bool) -> GravelerError:
-    """The error to raise instead.
+    """Return the error of graveler for an error of psycopg or SQLAlchemy.
 
     Args:
-        error: A psycopg or SQLAlchemy error.
-        where: The server and database without a password, for the message.
-        writing: Whether a write had been sent when it happened. If its answer was lost, the outcome is unknown.
+        error: The psycopg or SQLAlchemy error.
+        where: Server and database without the password, for the message.
+        writing: True if a write had been sent when the error occurred, so that its outcome may be unknown.
     """
     cause = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
     error_class, kind, what = _rule(cause, writing)
@@ -75,7 +75,7 @@ def mapped(error: Exception, where: str, *, writing: bool) -> GravelerError:
 
 
 def is_lost(error: Exception) -> bool:
-    """Whether the connection cannot be used again."""
+    """Return true if the connection cannot be used again."""
     state = getattr(error, "sqlstate", None)
     if state is None:
         return isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)

@@ -1,4 +1,4 @@
-"""The tables of a store in PostgreSQL: made once, and recognised."""
+"""Creation, migration and recognition of the tables of a PostgreSQL store."""
 
 from __future__ import annotations
 
@@ -23,15 +23,16 @@ _KV: Final = Table(
 _META: Final = Table("graveler_meta", _METADATA, Column("schema_version", Integer, primary_key=True))
 
 _LOCK: Final = int.from_bytes(b"graveler", "big") >> 1
-"""The advisory lock that lets one process at a time make the tables: CREATE IF NOT EXISTS alone races with itself."""
+"""Id of the advisory lock for the creation of the tables. CREATE IF NOT EXISTS can fail if two processes run it."""
 
 
 def prepare(engine: Engine, shown: str, migrations: Migrations = MIGRATIONS) -> None:
-    """Makes the tables in the first schema of the search path if there are none, and leads them to the newest version.
+    """Create the tables in the first schema of the search path if they do not exist, and run pending migrations.
 
     Raises:
-        Unavailable: Kind NotAGravelerStore: the tables are not graveler's; kind NewerSchema.
-        sqlalchemy.exc.DBAPIError: To be mapped by the caller.
+        Unavailable: Kind NotAGravelerStore: the tables are not those of graveler. Kind NewerSchema: a newer version of
+            the library migrated them.
+        sqlalchemy.exc.DBAPIError: Any other error, which the caller converts.
     """
     with engine.connect() as connection:
         found = _version(connection, shown)
@@ -49,12 +50,12 @@ def prepare(engine: Engine, shown: str, migrations: Migrations = MIGRATIONS) -> 
 
 
 def _version(connection: Connection, shown: str) -> int | None:
-    """The version of the store's schema; None where its tables are not."""
+    """Return the schema version of the store, or `None` if its tables do not exist."""
     tables = set(inspect(connection).get_table_names()) & set(_METADATA.tables)
     if not tables:
         return None
     if tables != set(_METADATA.tables):
-        raise _not_a_store(shown, f"of its tables only {', '.join(sorted(tables))} is there")
+        raise _not_a_store(shown, f"only the table {', '.join(sorted(tables))} exists")
     versions = list(connection.execute(select(_META.c.schema_version)).scalars())
     if len(versions) != 1 or versions[0] < 1:
         raise _not_a_store(shown, f"its schema version is {versions}")
@@ -62,4 +63,4 @@ def _version(connection: Connection, shown: str) -> int | None:
 
 
 def _not_a_store(shown: str, why: str) -> Unavailable:
-    return Unavailable(f"{shown} is no graveler store: {why}", kind=Kind.NotAGravelerStore, store=shown)
+    return Unavailable(f"{shown} is not a graveler store: {why}", kind=Kind.NotAGravelerStore, store=shown)

@@ -1,8 +1,10 @@
-"""Sessions on one PostgreSQL database: pooled, and each set up the way the promises of the store need it.
+"""Pooled sessions on a PostgreSQL database, with the settings that the guarantees of the store require.
 
-That is, whatever the defaults of the server are: READ COMMITTED, because each method is one statement and its
-conditions must be judged on the newest row; `synchronous_commit` at least `local`, because an acknowledged write
-survives a crash; no server in recovery, because a standby answers reads with the past.
+The settings do not depend on the defaults of the server:
+
+* READ COMMITTED, because each method is one statement, and its predicates must be evaluated on the newest row.
+* `synchronous_commit` is at least `local`, because an acknowledged write must survive a crash.
+* The server is not in recovery, because a standby returns old data.
 """
 
 from __future__ import annotations
@@ -32,34 +34,39 @@ _SET_UP: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """How many sessions a pool keeps, how many more it opens when all are in use, and how long one is waited for."""
+    """Size of a session pool."""
 
     kept: int = 10
+    """Number of sessions that stay open."""
     more: int = 20
+    """Number of additional sessions that are opened if all others are in use."""
     seconds: float = 30
+    """Maximum time to wait for a free session, in seconds."""
 
 
 ROOM: Final = Room()
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
-    """What to connect to: libpq's text (a secret may be in it), and a name that may be shown."""
+class ConnectionTarget:
+    """Database to connect to."""
 
     conninfo: str
+    """Connection string of libpq, which may contain a secret."""
     shown: str
+    """URL without secrets, for messages."""
 
     def connect(self, *, autocommit: bool = False) -> psycopg.Connection[Any]:
-        """A plain connection, of no pool.
+        """Open a connection that is not pooled.
 
         Raises:
-            psycopg.Error: To be mapped.
+            psycopg.Error: The connection failed. The caller converts the error.
         """
         return psycopg.connect(self.conninfo, autocommit=autocommit, prepare_threshold=0)
 
 
-def parse_url(url: str) -> Target:
-    """Reads `postgresql://user:password@host:port/database?options` as libpq does; `postgresql+psycopg` is the same.
+def parse_url(url: str) -> ConnectionTarget:
+    """Parse `postgresql://user:password@host:port/database?options` like libpq. `postgresql+psycopg` is a synonym.
 
     Raises:
         InvalidInput: Kind InvalidUrl.
@@ -68,13 +75,16 @@ def parse_url(url: str) -> Target:
     shown = without_password(url)
     given = _read_by_libpq(f"postgresql://{rest}")
     if given is None or not all(port.isdecimal() for port in str(given.get("port", "5432")).split(",")):
-        raise InvalidInput(f"{shown!r} is no URL of a PostgreSQL database", kind=Kind.InvalidUrl, url=shown)
+        raise InvalidInput(f"{shown!r} is not a valid URL of a PostgreSQL database", kind=Kind.InvalidUrl, url=shown)
     defaults: dict[str, Any] = {"connect_timeout": _CONNECT_SECONDS, "application_name": "graveler"}
-    return Target(make_conninfo(**{**defaults, **given}), shown)
+    return ConnectionTarget(make_conninfo(**{**defaults, **given}), shown)
 
 
 def _read_by_libpq(url: str) -> dict[str, Any] | None:
-    """None if it cannot: its own message may hold the password, so it goes no further, not even as a cause."""
+    """Parse a URL with libpq. Return `None` if it is invalid.
+
+    The original error is dropped, because its message may contain the password.
+    """
     try:
         return conninfo_to_dict(url)
     except psycopg.Error:
@@ -82,9 +92,9 @@ def _read_by_libpq(url: str) -> dict[str, Any] | None:
 
 
 class Sessions:
-    """The pool of one store. A child of a fork begins with an empty one: sockets cannot be shared between processes."""
+    """Session pool of one store. After a fork, the child starts with an empty pool, because it cannot share sockets."""
 
-    def __init__(self, target: Target, room: Room = ROOM) -> None:
+    def __init__(self, target: ConnectionTarget, room: Room = ROOM) -> None:
         self._target = target
         self._room = room
         self._closed = False
@@ -93,23 +103,27 @@ class Sessions:
         _ALL.add(self)
 
     def take(self) -> PoolProxiedConnection:
-        """A session in autocommit mode, known to be alive a moment ago; its `close` gives it back to the pool.
+        """Return a session in autocommit mode, after a check that it is connected. Its `close` returns it to the pool.
 
         Raises:
             Unavailable: The store was closed, the server cannot be reached, or it is in recovery.
-            psycopg.Error, sqlalchemy.exc.TimeoutError: To be mapped; nothing was sent yet.
+            psycopg.Error, sqlalchemy.exc.TimeoutError: No session is available, and no statement was sent. The caller
+                converts the error.
         """
         if self._closed:
             raise Unavailable(f"the store {self._target.shown} was closed")
         return self._pool.connect()
 
     def close(self) -> None:
-        """Closes idle sessions now and the others when they come back."""
+        """Close idle sessions now, and sessions in use when they are returned."""
         self._closed = True
         self._pool.dispose()
 
     def after_fork(self) -> None:
-        """Leaves the parent's sessions to the parent: kept, as whatever frees one would talk on the parent's socket."""
+        """Replace the pool in the child process.
+
+        The sessions of the parent are kept referenced, because closing them would send data on the parent's sockets.
+        """
         self._inherited.append(self._pool)
         self._pool = self._new_pool()
 
@@ -142,7 +156,10 @@ class Sessions:
 
 
 def _check_alive(connection: Any, _record: Any, _proxy: Any) -> None:
-    """An idle session has nothing to say: if its socket is readable, the server has said goodbye."""
+    """Raise `DisconnectionError` if the session was closed.
+
+    The server sends nothing to an idle session. If its socket is readable, the server has closed the session.
+    """
     if connection.closed:
         raise DisconnectionError("the session was closed")
     poll = select.poll()

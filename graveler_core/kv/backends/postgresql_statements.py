@@ -1,19 +1,26 @@
-"""The SQL of the PostgreSQL store. Parameters are bound in binary (%b) wherever they are bytes."""
+"""SQL statements of the PostgreSQL store. Parameters of type bytes are bound in binary format (%b)."""
 
 from __future__ import annotations
 
 from typing import Final
 
-GET: Final = "SELECT value FROM graveler_kv WHERE partition=%b AND key=%b"
-SET: Final = (
-    "INSERT INTO graveler_kv(partition, key, value) VALUES(%b,%b,%b)"
-    " ON CONFLICT(partition, key) DO UPDATE SET value=excluded.value"
+from graveler_core.kv.backends.sql import RowStatements
+
+ROWS: Final = RowStatements(
+    get="SELECT value FROM graveler_kv WHERE partition=%b AND key=%b",
+    set="INSERT INTO graveler_kv(partition, key, value) VALUES(%b,%b,%b)"
+    " ON CONFLICT(partition, key) DO UPDATE SET value=excluded.value",
+    create="INSERT INTO graveler_kv(partition, key, value) VALUES(%b,%b,%b) ON CONFLICT(partition, key) DO NOTHING",
+    replace="UPDATE graveler_kv SET value=%b WHERE partition=%b AND key=%b",
+    swap="UPDATE graveler_kv SET value=%b WHERE partition=%b AND key=%b AND value=%b",
+    delete="DELETE FROM graveler_kv WHERE partition=%b AND key=%b",
+    delete_if="DELETE FROM graveler_kv WHERE partition=%b AND key=%b AND value=%b",
+    count="SELECT count(*) FROM graveler_kv WHERE partition=%b",
 )
-CREATE: Final = "INSERT INTO graveler_kv(partition, key, value) VALUES(%b,%b,%b) ON CONFLICT(partition, key) DO NOTHING"
-REPLACE: Final = "UPDATE graveler_kv SET value=%b WHERE partition=%b AND key=%b"
-SWAP: Final = "UPDATE graveler_kv SET value=%b WHERE partition=%b AND key=%b AND value=%b"
-DELETE: Final = "DELETE FROM graveler_kv WHERE partition=%b AND key=%b"
-DELETE_IF: Final = "DELETE FROM graveler_kv WHERE partition=%b AND key=%b AND value=%b"
+"""`count` is an index-only scan if the table was vacuumed.
+
+The statistics of the planner are not used for it, because they do not include recent partitions.
+"""
 GET_MANY: Final = (
     "SELECT wanted.place, found.value"
     " FROM unnest(%b::bytea[], %b::bytea[]) WITH ORDINALITY AS wanted(partition, key, place)"
@@ -36,7 +43,11 @@ DELETE_TOGETHER: Final = (
     " AND (SELECT count(*) FROM unchanged) = (SELECT count(*) FROM expected)"
     " AND (SELECT count(*) FROM going) = (SELECT count(*) FROM wanted)"
 )
-"""Both selects lock what they find and judge its newest committed state; their locks last until the deletion stands."""
+"""Delete rows if all predicates hold.
+
+Both SELECTs lock the rows that they find and check the newest committed values. The locks are held until the deletion
+is committed.
+"""
 LOAD: Final = (
     "INSERT INTO graveler_kv(partition, key, value) SELECT %b::bytea, * FROM unnest(%b::bytea[], %b::bytea[])"
     " ON CONFLICT(partition, key) DO UPDATE SET value=excluded.value"
@@ -47,7 +58,7 @@ SCAN_FROM: Final = (
     " AS before FROM (SELECT key, value FROM graveler_kv WHERE partition=%b AND key>=%b ORDER BY key LIMIT %s) AS page"
     ") AS sized WHERE before IS NULL OR before < %s ORDER BY key"
 )
-"""A page of so many rows at most, cut behind the row that reaches so many bytes of values."""
+"""Read a page. Parameters: partition, first key, maximum number of rows, size of values after which the page ends."""
 SCAN: Final = (
     "SELECT key, value FROM ("
     " SELECT key, value, sum(octet_length(value)) OVER (ORDER BY key ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"
@@ -60,11 +71,10 @@ DROP: Final = (
     " (SELECT key FROM graveler_kv WHERE partition=%b ORDER BY key LIMIT %s)"
 )
 ANY: Final = "SELECT 1 FROM graveler_kv WHERE partition=%b LIMIT 1"
-COUNT: Final = "SELECT count(*) FROM graveler_kv WHERE partition=%b"
-"""Of the index alone, as far as the table was vacuumed. The planner's statistics know no young partition."""
-SPLIT: Final = (
-    "SELECT min(key) FROM (SELECT key, ntile(%s) OVER (ORDER BY key) AS piece FROM graveler_kv WHERE partition=%b)"
-    " AS tiled GROUP BY piece ORDER BY piece OFFSET 1"
+SPLIT: Final = (  # no min(key): PostgreSQL has no min(bytea) before version 18
+    "SELECT DISTINCT ON (piece) key"
+    " FROM (SELECT key, ntile(%s) OVER (ORDER BY key) AS piece FROM graveler_kv WHERE partition=%b)"
+    " AS tiled ORDER BY piece, key OFFSET 1"
 )
 DESCRIBE: Final = (
     "SELECT current_setting('server_version'), current_setting('synchronous_commit'), current_setting('fsync'),"

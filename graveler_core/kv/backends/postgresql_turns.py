@@ -1,8 +1,9 @@
-"""Turns between the processes that share a PostgreSQL database: who holds an advisory lock has the turn.
+"""Turns between the processes that share a PostgreSQL database, as advisory locks.
 
-The server queues them first come, first served, and takes the lock back from a session that ends. It is held by a
-transaction that does nothing else, so that it also ends where sessions are shared by a proxy. At most a few sessions
-are spent on turns; who finds none, waits too long or meets an error goes on without: for speed and fairness alone.
+The server queues the processes in order of arrival, and releases the lock of a session that ends. The lock belongs to a
+transaction that does nothing else, so that it also works with a proxy that shares sessions. Turns use at most a few
+sessions. If no session is free, the wait is too long, or an error occurs, the caller goes on without a turn, because
+turns only improve speed and fairness.
 """
 
 from __future__ import annotations
@@ -16,26 +17,26 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import PoolProxiedConnection
 
 from graveler_core.errors import GravelerError
-from graveler_core.kv.backends.postgresql_sessions import Room, Sessions, Target
+from graveler_core.kv.backends.postgresql_sessions import ConnectionTarget, Room, Sessions
 
 _ROOM: Final = Room(kept=4, more=4, seconds=0)
 _BEGIN: Final = "BEGIN"
 _PATIENCE: Final = "SELECT set_config('lock_timeout', %s, true)"
 _LOCK: Final = "SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || '/' || %s, 0))"
-"""Locks belong to a database, which may hold several stores in schemas of their own."""
+"""Statement that takes the lock. Its key includes the schema, because a database can have stores in several schemas."""
 _END: Final = "COMMIT"
 _FAILURES: Final = (psycopg.Error, SQLAlchemyError, GravelerError)
 
 
 class AdvisoryTurns:
-    """The turns of one database."""
+    """Turns of one database."""
 
-    def __init__(self, target: Target) -> None:
+    def __init__(self, target: ConnectionTarget) -> None:
         self._sessions = Sessions(target, _ROOM)
 
     @contextmanager
     def turn(self, name: str, patience: float) -> Iterator[None]:
-        """Wait at most `patience` seconds for the turn under a name, and keep it inside the `with` statement."""
+        """Wait at most `patience` seconds for a turn in a named queue, and hold it inside the `with` statement."""
         session = self._take(name, patience)
         try:
             yield
@@ -44,7 +45,7 @@ class AdvisoryTurns:
                 _give(session)
 
     def close(self) -> None:
-        """Close the sessions; who comes later goes on without."""
+        """Close the sessions. Later callers go on without a turn."""
         self._sessions.close()
 
     def _take(self, name: str, patience: float) -> PoolProxiedConnection | None:

@@ -1,10 +1,10 @@
-"""The embedded store: one SQLite file, shared by the threads and processes of one host.
+"""Store in a SQLite file, for the threads and processes of one host.
 
-Uses the standard library's `sqlite3` alone, as one copy of SQLite in the process must own the file: a second one (that
-of another driver) would silently drop the locks of the first, and acknowledged commits with them. Readers never wait
-(WAL mode); writers queue, first in this process at a lock, then between processes at SQLite's own. Every statement is
-complete before its connection goes back to the pool, so no snapshot outlives a call and `get` sees every acknowledged
-write.
+The store uses only `sqlite3` of the standard library, because a process must access a file through a single copy of
+SQLite. A second copy, for example in another driver, would drop the file locks of the first one, and acknowledged
+commits could be lost. Readers do not wait (WAL mode). Writers of one process wait for a lock in memory, and then for
+SQLite's file lock. Every statement ends before its connection returns to the pool, so no snapshot stays open after a
+call, and `get` returns every acknowledged write.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
 from functools import partial
 from operator import itemgetter
 from pathlib import Path
@@ -21,69 +20,73 @@ from typing import Any, Final, TypeVar
 
 import pyarrow as pa
 
-from graveler_core.kv.abilities import Description, Expected, Item
+from graveler_core.kv.backends.sql import RowStatements, SqlStore, stored
 from graveler_core.kv.backends.sqlite_columns import read_columns
 from graveler_core.kv.backends.sqlite_connections import Connections
 from graveler_core.kv.backends.sqlite_description import describe
 from graveler_core.kv.backends.sqlite_errors import mapped
 from graveler_core.kv.backends.sqlite_file import SQLiteFile, parse_url
 from graveler_core.kv.backends.sqlite_turns import TurnFile
-from graveler_core.kv.limits import check_key, check_partition, check_value
 from graveler_core.kv.paging import (
     CHUNK_ROWS,
-    FIRST_PAGE_ROWS,
     PAGE_BYTES,
     PAGE_ROWS,
-    Interval,
-    Page,
-    check_limit,
-    interval,
-    pages,
+    KeyBounds,
+    RowPage,
     split_rows,
 )
-from graveler_core.kv.store import EXISTS, KeyValue, Predicate, Store, Stored, predicate_failed
+from graveler_core.kv.store import (
+    EXISTS,
+    Description,
+    Expected,
+    Item,
+    Store,
+    Stored,
+    predicate_failed,
+)
 
 _T = TypeVar("_T")
 
-_GET: Final = "SELECT value FROM kv WHERE partition=? AND key=?"
-_SET: Final = (
-    "INSERT INTO kv(partition, key, value) VALUES(?,?,?) ON CONFLICT(partition, key) DO UPDATE SET value=excluded.value"
+_ROWS: Final = RowStatements(
+    get="SELECT value FROM kv WHERE partition=? AND key=?",
+    set="INSERT INTO kv(partition, key, value) VALUES(?,?,?)"
+    " ON CONFLICT(partition, key) DO UPDATE SET value=excluded.value",
+    create="INSERT INTO kv(partition, key, value) VALUES(?,?,?) ON CONFLICT(partition, key) DO NOTHING",
+    replace="UPDATE kv SET value=? WHERE partition=? AND key=?",
+    swap="UPDATE kv SET value=? WHERE partition=? AND key=? AND value=?",
+    delete="DELETE FROM kv WHERE partition=? AND key=?",
+    delete_if="DELETE FROM kv WHERE partition=? AND key=? AND value=?",
+    count="SELECT count(*) FROM kv WHERE partition=?",
 )
-_CREATE: Final = "INSERT INTO kv(partition, key, value) VALUES(?,?,?) ON CONFLICT(partition, key) DO NOTHING"
-_REPLACE: Final = "UPDATE kv SET value=? WHERE partition=? AND key=?"
-_SWAP: Final = "UPDATE kv SET value=? WHERE partition=? AND key=? AND value=?"
-_DELETE: Final = "DELETE FROM kv WHERE partition=? AND key=?"
-_DELETE_IF: Final = "DELETE FROM kv WHERE partition=? AND key=? AND value=?"
 _SCAN_FROM: Final = "SELECT key, value FROM kv WHERE partition=? AND key>=? ORDER BY key LIMIT ?"
 _SCAN: Final = "SELECT key, value FROM kv WHERE partition=? AND key>=? AND key<? ORDER BY key LIMIT ?"
 _DROP: Final = (
     "DELETE FROM kv WHERE partition=?1"
     " AND key<=(SELECT max(key) FROM (SELECT key FROM kv WHERE partition=?1 ORDER BY key LIMIT ?2))"
 )
-_COUNT: Final = "SELECT count(*) FROM kv WHERE partition=?"
 _STEP: Final = "SELECT key FROM kv WHERE partition=? AND key>=? ORDER BY key LIMIT 1 OFFSET ?"
 _FETCH_ROWS: Final = 40
-"""Rows fetched between two looks at the size of a page: at most 40 values of 96 KiB beyond it."""
-
-
+"""Number of rows between two checks of the page size. A page can exceed its size by at most 40 values of 96 KiB."""
 _LONGEST_PAUSE: Final = 0.1
-"""Seconds between two transactions that drop a partition."""
+"""Maximum pause in seconds between two transactions that drop a partition."""
 
 
 def open_sqlite(url: str) -> Store:
-    """Opens, and makes if absent, the file of `sqlite:///relative.db` or `sqlite:////absolute.db?durability=process`.
+    """Open the file at `sqlite:///relative.db` or `sqlite:////absolute.db?durability=process`, or create it.
 
     Raises:
         InvalidInput: Kind InvalidUrl.
-        Unavailable: Kind NotAGravelerStore; or the file cannot be made or read.
+        Unavailable: Kind NotAGravelerStore: the file is not a store. Other kinds: it cannot be created or read.
     """
     file = parse_url(url)
     file.prepare()
     return SQLiteStore(file)
 
 
-class SQLiteStore:
-    """A store in a SQLite file; see `Store` for what its methods promise. Has every ability; `set_many` is atomic."""
+class SQLiteStore(SqlStore):
+    """Store in a SQLite file. It overrides all methods of `Store`, and `set_many` is atomic."""
+
+    statements = _ROWS
 
     def __init__(self, file: SQLiteFile) -> None:
         self._path = file.path
@@ -91,97 +94,37 @@ class SQLiteStore:
         self._writer = Lock()
         self._turns = TurnFile(Path(f"{file.path}-turns"))
 
-    def get(self, partition: bytes, key: bytes) -> Stored | None:
-        check_key(partition, key)
-        rows = self._read(_GET, (partition, key))
-        return _stored(rows)
-
-    def set(self, partition: bytes, key: bytes, value: bytes) -> None:
-        check_key(partition, key)
-        check_value(key, value)
-        self._write(_SET, (partition, key, value))
-
-    def set_if(self, partition: bytes, key: bytes, value: bytes, predicate: Predicate | None) -> Predicate:
-        check_key(partition, key)
-        check_value(key, value)
-        if predicate is None:
-            written = self._write(_CREATE, (partition, key, value))
-        elif predicate == EXISTS:
-            written = self._write(_REPLACE, (value, partition, key))
-        else:
-            written = self._write(_SWAP, (value, partition, key, predicate.token))
-        if not written:
-            raise predicate_failed(partition, key, predicate)
-        return Predicate(value)
-
-    def delete(self, partition: bytes, key: bytes) -> None:
-        check_key(partition, key)
-        self._write(_DELETE, (partition, key))
-
-    def delete_if(self, partition: bytes, key: bytes, predicate: Predicate) -> None:
-        check_key(partition, key)
-        if predicate == EXISTS:
-            removed = self._write(_DELETE, (partition, key))
-        else:
-            removed = self._write(_DELETE_IF, (partition, key, predicate.token))
-        if not removed:
-            raise predicate_failed(partition, key, predicate)
-
-    def scan(
-        self,
-        partition: bytes,
-        *,
-        prefix: bytes = b"",
-        start: bytes = b"",
-        end: bytes | None = None,
-        limit: int | None = None,
-    ) -> Iterator[KeyValue]:
-        check_partition(partition)
-        check_limit(limit)
-        found = pages(partial(self._page, partition), interval(prefix, start, end), limit, FIRST_PAGE_ROWS)
-        return (
-            KeyValue(key, value, Predicate(value))
-            for page in found
-            for key, value in zip(page.keys, page.values, strict=True)
-        )
-
     def close(self) -> None:
         self._turns.close()
         self._connections.close()
 
     def get_many(self, keys: Sequence[tuple[bytes, bytes]]) -> list[Stored | None]:
-        return self._run(lambda connection: [_stored(connection.execute(_GET, key).fetchall()) for key in keys])
+        return self._run(lambda connection: [stored(connection.execute(_ROWS.get, key).fetchall()) for key in keys])
 
     def set_many(self, items: Sequence[Item]) -> None:
-        self._transact(_SET, items)
-
-    def sets_atomically(self) -> bool:
-        return True
+        self._transact(_ROWS.set, items)
 
     def delete_together(self, rows: Sequence[Expected], unchanged: Sequence[Expected]) -> None:
         def work(connection: sqlite3.Connection) -> None:
             with self._writer:
                 connection.execute("BEGIN IMMEDIATE")
                 for partition, key, predicate in (*rows, *unchanged):
-                    found = _stored(connection.execute(_GET, (partition, key)).fetchall())
+                    found = stored(connection.execute(_ROWS.get, (partition, key)).fetchall())
                     if found is None or predicate not in (EXISTS, found.predicate):
                         connection.rollback()
                         raise predicate_failed(partition, key, predicate)
-                connection.executemany(_DELETE, [(partition, key) for partition, key, _ in rows])
+                connection.executemany(_ROWS.delete, [(partition, key) for partition, key, _ in rows])
                 connection.execute("COMMIT")
 
         self._run(work, writing=True)
 
-    def deletes_together(self) -> bool:
-        return True
-
     def load(self, partition: bytes, keys: pa.BinaryArray, values: pa.BinaryArray) -> None:
         for offset in range(0, len(keys), CHUNK_ROWS):
-            piece = slice(offset, offset + CHUNK_ROWS)
-            partitions = [partition] * len(keys[piece])
-            self._transact(_SET, zip(partitions, keys[piece].to_pylist(), values[piece].to_pylist(), strict=True))
+            chunk = slice(offset, offset + CHUNK_ROWS)
+            partitions = [partition] * len(keys[chunk])
+            self._transact(_ROWS.set, zip(partitions, keys[chunk].to_pylist(), values[chunk].to_pylist(), strict=True))
 
-    def scan_arrow(self, partition: bytes, keys: Interval) -> Iterator[pa.RecordBatch]:
+    def scan_arrow(self, partition: bytes, keys: KeyBounds) -> Iterator[pa.RecordBatch]:
         while not keys.is_empty():
             page = self._run(partial(read_columns, partition=partition, keys=keys, rows=PAGE_ROWS))
             if page.batch.num_rows:
@@ -198,23 +141,16 @@ class SQLiteStore:
             dropped += chunk
             if chunk < CHUNK_ROWS:
                 return dropped
-            # Others wait for the file too, and no lock here is fair: who comes again at once gets it again.
+            # The locks are not fair. Without a pause, this loop would get them again before other waiting writers.
             time.sleep(min(time.monotonic() - begun, _LONGEST_PAUSE))
 
     def split_points(self, partition: bytes, pieces: int) -> list[bytes]:
         return self._run(lambda connection: _split(connection, partition, pieces))
 
-    def about_rows(self, partition: bytes) -> int:
-        [[rows]] = self._read(_COUNT, (partition,))
-        return int(rows)
-
     def describe(self) -> Description:
         return self._run(partial(describe, path=self._path))
 
-    def turn(self, name: str, patience: float) -> AbstractContextManager[None]:
-        return self._turns.turn(name, patience)
-
-    def _page(self, partition: bytes, keys: Interval, rows: int) -> Page:
+    def _page(self, partition: bytes, keys: KeyBounds, rows: int) -> RowPage:
         return self._run(lambda connection: _read_page(connection, partition, keys, rows))
 
     def _read(self, statement: str, parameters: Sequence[Any]) -> list[Any]:
@@ -237,7 +173,7 @@ class SQLiteStore:
         self._run(work, writing=True)
 
     def _run(self, work: Callable[[sqlite3.Connection], _T], *, writing: bool = False) -> _T:
-        """Runs complete statements on a connection of its own; on an error nothing stays open and nothing half-done."""
+        """Run statements on a connection from the pool. After an error, open transactions are rolled back."""
         try:
             connection = self._connections.take()
             try:
@@ -248,13 +184,9 @@ class SQLiteStore:
             raise mapped(error, self._path, writing=writing) from error
 
 
-def _stored(rows: list[tuple[bytes]]) -> Stored | None:
-    return Stored(rows[0][0], Predicate(rows[0][0])) if rows else None
-
-
 def _split(connection: sqlite3.Connection, partition: bytes, pieces: int) -> list[bytes]:
-    """Steps from point to point over the index, which is faster than to number the rows by a window function."""
-    [[rows]] = connection.execute(_COUNT, (partition,)).fetchall()
+    """Return split points by stepping through the index, which is faster than a window function over all rows."""
+    [[rows]] = connection.execute(_ROWS.count, (partition,)).fetchall()
     points: list[bytes] = []
     before = 0
     for row in split_rows(rows, pieces):
@@ -264,7 +196,7 @@ def _split(connection: sqlite3.Connection, partition: bytes, pieces: int) -> lis
     return points
 
 
-def _read_page(connection: sqlite3.Connection, partition: bytes, keys: Interval, rows: int) -> Page:
+def _read_page(connection: sqlite3.Connection, partition: bytes, keys: KeyBounds, rows: int) -> RowPage:
     if keys.upper is None:
         cursor = connection.execute(_SCAN_FROM, (partition, keys.lower, rows))
     else:
@@ -273,14 +205,14 @@ def _read_page(connection: sqlite3.Connection, partition: bytes, keys: Interval,
     values: list[bytes] = []
     size = 0
     try:
-        # Few rows at a time also keep the tuples out of the garbage collector, which would double the cost of a scan.
+        # Small batches also avoid runs of the garbage collector over the tuples, which would double the cost of a scan.
         while chunk := cursor.fetchmany(_FETCH_ROWS):
             found += map(itemgetter(0), chunk)
             part = list(map(itemgetter(1), chunk))
             values += part
             size += sum(map(len, part))
             if size >= PAGE_BYTES:
-                return Page(found, values, last=False)
+                return RowPage(found, values, last=False)
     finally:
         cursor.close()
-    return Page(found, values, last=len(found) < rows)
+    return RowPage(found, values, last=len(found) < rows)

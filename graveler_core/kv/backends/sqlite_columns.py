@@ -1,11 +1,11 @@
-"""Reading many rows of a SQLite file as columns: the rows are joined inside SQLite, many to one row of a result.
+"""Reads of many rows of a SQLite file as columns. SQLite concatenates many rows into one row of the result.
 
-The driver gives each row of a result by itself, as Python objects, and lets go of the interpreter and takes it again
-for each. Joined rows cost one such step for hundreds, so that other threads work meanwhile; with rows of 250 bytes a
-scan beside two busy threads takes two thirds of the time.
+For each row of a result, the driver creates Python objects, and releases and takes the GIL. Concatenated rows need this
+only once for hundreds of rows, so that other threads can run. With rows of 250 bytes, a scan next to two busy threads
+takes two thirds of the time.
 
-SQLite joins bytes as if they were text and looks at none of them, zeros and invalid UTF-8 included. The lengths that
-come along would not add up to the bytes that came if it ever did otherwise, and `CorruptData` would be raised.
+SQLite concatenates bytes like text, without looking at zeros or invalid UTF-8. If a version of SQLite changed any
+bytes, the sum of the lengths would differ from the size of the result, and `CorruptData` would be raised.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from graveler_core.errors import CorruptData
 from graveler_core.kv.columns import ROW_SCHEMA
-from graveler_core.kv.paging import PAGE_BYTES, Interval
+from graveler_core.kv.paging import PAGE_BYTES, KeyBounds
 
 _JOINED: Final = (
     "SELECT CAST(group_concat(key, '') AS BLOB), CAST(group_concat(value, '') AS BLOB),"
@@ -30,22 +30,25 @@ _JOINED: Final = (
 _FROM: Final = _JOINED.format("")
 _WITHIN: Final = _JOINED.format(" AND key<?")
 _FIRST_ROWS: Final = 50
-"""Rows that the first statement of a page joins; the next ones go by the size of what came."""
+"""Number of rows of the first statement of a page. Later statements use the mean size of the rows read so far."""
 _JOINED_ROWS: Final = 1_000
-"""Rows that a statement joins at most."""
+"""Maximum number of rows of one statement."""
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnPage:
-    """Rows in key order, as one batch of ROW_SCHEMA; the key of the last of them; whether they reach the end."""
+    """Rows in key order."""
 
     batch: pa.RecordBatch
+    """The rows, in `ROW_SCHEMA`."""
     last_key: bytes
+    """Key of the last row."""
     last: bool
+    """True if the page reaches the end of the requested key range."""
 
 
-def read_columns(connection: sqlite3.Connection, partition: bytes, keys: Interval, rows: int) -> ColumnPage:
-    """Up to so many rows from the beginning of the interval, or fewer where they reach PAGE_BYTES."""
+def read_columns(connection: sqlite3.Connection, partition: bytes, keys: KeyBounds, rows: int) -> ColumnPage:
+    """Read at most `rows` rows from the beginning of a key range, or fewer if they reach `PAGE_BYTES`."""
     parts: list[tuple[bytes, bytes]] = []
     lengths: list[tuple[NDArray[np.int32], NDArray[np.int32]]] = []
     found, size, last_key = 0, 0, b""

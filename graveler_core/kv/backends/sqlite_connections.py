@@ -1,9 +1,9 @@
-"""Connections to one SQLite file: made, kept while idle, and never carried across a fork.
+"""Pool of connections to one SQLite file, which is emptied before a fork.
 
-A connection is used by one thread at a time and comes back with no statement open, so none pins a snapshot. SQLite
-keeps its file locks in the process that took them; a child that inherits an open connection believes that it holds
-locks which are its parent's, and commits can be lost. So before a fork every operation in flight is awaited and every
-connection closed, and parent and child open new ones.
+A connection is used by one thread at a time and returns without open statements, so it keeps no snapshot open. File
+locks belong to the process that took them. A child process that inherits an open connection would assume that it holds
+the locks of its parent, and commits could be lost. Therefore a fork waits for the end of all running operations and
+closes all connections. Parent and child then open new ones.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from graveler_core.errors import Unavailable
 
 
 class Connections:
-    """The pool of one store: `take` a connection, use it, `give` it back."""
+    """Connection pool of one store."""
 
     def __init__(self, connect: Callable[[], sqlite3.Connection], path: str) -> None:
         self._connect = connect
@@ -32,11 +32,11 @@ class Connections:
         _POOLS.add(self)
 
     def take(self) -> sqlite3.Connection:
-        """A connection that nobody else uses until it is given back.
+        """Return a connection for exclusive use. The caller returns it with `give`.
 
         Raises:
             Unavailable: The store was closed.
-            sqlite3.Error: A new connection could not be made.
+            sqlite3.Error: A new connection could not be opened.
         """
         with self._lock:
             if self._closed:
@@ -51,7 +51,7 @@ class Connections:
             raise
 
     def give(self, connection: sqlite3.Connection) -> None:
-        """Takes a connection back; one that failed inside a transaction is rolled back first, or dropped."""
+        """Return a connection to the pool. An open transaction is rolled back; if this fails, the connection closes."""
         if connection.in_transaction:
             try:
                 connection.rollback()
@@ -62,13 +62,13 @@ class Connections:
         self._leave(connection)
 
     def close(self) -> None:
-        """Closes idle connections now and the others when they come back."""
+        """Close idle connections now, and connections in use when they are returned."""
         with self._lock:
             self._closed = True
             self._close_idle()
 
     def before_fork(self) -> None:
-        """Waits until no connection is in use, closes all, and lets nobody take one until `after_fork`."""
+        """Wait until no connection is in use, close all, and block `take` until `after_fork`."""
         self._lock.acquire()
         self._forking = True
         while self._in_use:
@@ -76,7 +76,7 @@ class Connections:
         self._close_idle()
 
     def after_fork(self) -> None:
-        """Ends what `before_fork` began, in the parent and in the child."""
+        """Allow `take` again, in the parent and in the child."""
         self._forking = False
         self._lock.release()
 

@@ -1,4 +1,4 @@
-"""What a SQLite store tells of its file: version, durability, journal, size, and which file system it is on."""
+"""Description of a SQLite store: version, durability, journal, size and file system."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
-from graveler_core.kv.abilities import Description
+from graveler_core.kv.store import Description
 
 _DURABILITY = {0: "none", 1: "process", 2: "power", 3: "power"}
 _MOUNTS = Path("/proc/self/mounts")
@@ -34,11 +34,11 @@ NETWORK = frozenset(
         "smbfs",
     )
 )
-"""File systems whose locks do not hold, or whose shared memory is no memory, between two hosts."""
+"""Network file systems, whose file locks or shared memory do not work between hosts."""
 
 
 def describe(connection: sqlite3.Connection, path: str) -> Description:
-    """The description of an open file."""
+    """Return the properties of an open file by name."""
     pages = _asked(connection, "page_count")
     kind = file_system(path, _MOUNTS.read_text(errors="replace")) if _MOUNTS.exists() else None
     return {
@@ -56,10 +56,12 @@ def describe(connection: sqlite3.Connection, path: str) -> Description:
 
 
 def file_system(path: str, mounts: str) -> str | None:
-    """The type of the file system that a path is on, by the table of mounts; None where that does not say.
+    """Return the type of the file system that contains a path, or `None` if it is unknown.
 
     Args:
-        mounts: Lines of device, place, type and more, as in /proc/self/mounts; the last of a place counts.
+        path: The path.
+        mounts: Table of mounts in the format of /proc/self/mounts: lines with device, mount point, type and more. If a
+            mount point occurs several times, the last line counts.
     """
     real = os.path.realpath(path)
     found, longest = None, -1
@@ -67,7 +69,7 @@ def file_system(path: str, mounts: str) -> str | None:
         words = line.split(" ")
         if len(words) < 3:
             continue
-        # Blanks and backslashes of a place are written as octal numbers.
+        # Blanks and backslashes in a mount point are written as octal escapes.
         place = words[1].encode().decode("unicode_escape").encode("latin-1").decode(errors="replace")
         if (real == place or real.startswith(place.rstrip("/") + "/")) and len(place) >= longest:
             found, longest = words[2], len(place)

@@ -1,4 +1,4 @@
-"""Every error of the sqlite3 driver as one of graveler's, by SQLite's own result code."""
+"""Conversion of the errors of the sqlite3 driver to errors of graveler, by the result code of SQLite."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 from graveler_core.errors import CorruptData, GravelerError, Kind, LimitExceeded, OutcomeUnknown, SlowDown, Unavailable
 
 _PRIMARY: Final = 0xFF
-"""An extended result code holds its primary code in the low byte."""
+"""Mask of the primary result code in the low byte of an extended result code."""
 
 _Rule = tuple[type[GravelerError], Kind, str]
 
@@ -28,22 +28,22 @@ _RULES: Final[dict[int, _Rule]] = {
         (Unavailable, Kind.StoreReadOnly, "the store cannot be written"),
     ),
     sqlite3.SQLITE_FULL: (Unavailable, Kind.StoreFull, "no space is left for the store"),
-    sqlite3.SQLITE_NOTADB: (Unavailable, Kind.NotAGravelerStore, "this is no graveler store"),
+    sqlite3.SQLITE_NOTADB: (Unavailable, Kind.NotAGravelerStore, "this is not a graveler store"),
     sqlite3.SQLITE_CORRUPT: (CorruptData, Kind.CorruptRecord, "the store is corrupt"),
-    sqlite3.SQLITE_TOOBIG: (LimitExceeded, Kind.ValueTooLarge, "the store takes no row of this size"),
+    sqlite3.SQLITE_TOOBIG: (LimitExceeded, Kind.ValueTooLarge, "the store does not accept a row of this size"),
 }
 _OTHER: Final[_Rule] = (Unavailable, Kind.StoreUnreachable, "the store cannot be used")
-_DISK_FAILED: Final[_Rule] = (OutcomeUnknown, Kind.OutcomeUnknown, "the disk failed while the store was written")
+_DISK_FAILED: Final[_Rule] = (OutcomeUnknown, Kind.OutcomeUnknown, "the disk failed during a write")
 
 
 def mapped(error: sqlite3.Error | sqlite3.Warning, path: str, *, writing: bool) -> GravelerError:
-    """The error to raise instead.
+    """Return the error of graveler for an error of the driver.
 
     Args:
-        error: What the driver raised.
+        error: The error of the driver.
         path: The database file, for the message.
-        writing: Whether the failed statement writes. SQLite undoes a statement that fails, except that after an error
-            of the disk nobody knows what will be found there.
+        writing: True if the failed statement writes. SQLite rolls back a failed statement, but after a disk error its
+            outcome is unknown.
     """
     code = getattr(error, "sqlite_errorcode", None)
     primary = -1 if code is None else code & _PRIMARY
@@ -53,5 +53,5 @@ def mapped(error: sqlite3.Error | sqlite3.Warning, path: str, *, writing: bool) 
 
 
 def not_a_store(path: str, why: str) -> Unavailable:
-    """The error for a file that graveler did not make."""
-    return Unavailable(f"{path} is no graveler store: {why}", kind=Kind.NotAGravelerStore, path=path)
+    """Return the error for a file that graveler did not create."""
+    return Unavailable(f"{path} is not a graveler store: {why}", kind=Kind.NotAGravelerStore, path=path)

@@ -1,8 +1,9 @@
-"""The file behind a SQLite store: its URL, its schema, and the check that it is ours.
+"""File of a SQLite store: its URL, its schema, and the check that graveler created it.
 
-The database header says whose file it is: `application_id` is graveler's, `user_version` the version of the schema.
-Both are written in the transaction that makes the table, so a file is either a store or untouched. The check reads
-through SQLite and never with `open()`: closing a second descriptor of the file would drop this process's locks on it.
+The header of the database identifies the file: `application_id` is that of graveler, and `user_version` is the schema
+version. Both are written in the transaction that creates the table, so a file is either a complete store or unchanged.
+The check uses SQLite and not `open()`, because closing a second descriptor of the file would release the locks that
+this process holds on it.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from graveler_core.kv.schema_versions import Migrations, newest, pending
 APPLICATION_ID: Final = int.from_bytes(b"grav", "big")
 MIGRATIONS: Final[Migrations] = ()
 BUSY_SECONDS: Final = 10.0
-"""How long a statement waits for another process's write before it is SlowDown."""
+"""Time in seconds that a statement waits for a write of another process before it raises `SlowDown`."""
 
 _VERSION_1: Final = """
     CREATE TABLE kv (
@@ -37,13 +38,19 @@ _SYNCHRONOUS: Final = {"power": "FULL", "process": "NORMAL"}
 
 @dataclass(frozen=True, slots=True)
 class SQLiteFile:
-    """Which file, and what an acknowledged write survives: `power` (a power cut) or `process` (kill -9)."""
+    """Path and durability of a store."""
 
     path: str
+    """Absolute path of the file."""
     durability: str
+    """`power` if acknowledged writes survive a power failure, `process` if they survive the end of the process."""
 
     def connect(self, mode: str = "rw") -> sqlite3.Connection:
-        """A connection in autocommit mode, with the busy timeout and the durability set; `mode` as in SQLite's URIs."""
+        """Open a connection in autocommit mode, with the busy timeout and the durability.
+
+        Args:
+            mode: Mode of SQLite's URIs; `rwc` creates the file.
+        """
         connection = sqlite3.connect(
             f"file:{quote(self.path)}?mode={mode}",
             uri=True,
@@ -59,16 +66,16 @@ class SQLiteFile:
         return connection
 
     def prepare(self, migrations: Migrations = MIGRATIONS) -> None:
-        """Makes the file and its table if there are none, and leads them to the newest version; changes no other file.
+        """Create the file and its table if they do not exist, and run pending migrations. Foreign files stay unchanged.
 
         Raises:
-            Unavailable: Kind NotAGravelerStore or NewerSchema; or the file cannot be made, read or written.
-            SlowDown: Others are making it, for longer than the busy timeout.
+            Unavailable: Kind NotAGravelerStore or NewerSchema, or the file cannot be created, read or written.
+            SlowDown: Another process locks the file for longer than the busy timeout.
         """
         try:
             Path(self.path).parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise Unavailable(f"the directory of {self.path} cannot be made: {error}", path=self.path) from error
+            raise Unavailable(f"the directory of {self.path} cannot be created: {error}", path=self.path) from error
         deadline = time.monotonic() + BUSY_SECONDS
         while True:
             try:
@@ -82,7 +89,10 @@ class SQLiteFile:
     def _prepare(self, migrations: Migrations) -> None:
         connection = self.connect("rwc")
         try:
+            # One transaction, so that another process cannot create the store between the statements that read it.
+            connection.execute("BEGIN")
             found = self._version(connection)
+            connection.execute("ROLLBACK")
             if found is not None and not pending(found, migrations, self.path):
                 return
             connection.execute("PRAGMA journal_mode=WAL")
@@ -99,7 +109,7 @@ class SQLiteFile:
             connection.close()
 
     def _version(self, connection: sqlite3.Connection) -> int | None:
-        """The version of the store's schema; None for an empty file."""
+        """Return the schema version of the store, or `None` for an empty file."""
         [application] = connection.execute("PRAGMA application_id").fetchone()
         [version] = connection.execute("PRAGMA user_version").fetchone()
         if application == APPLICATION_ID and version > 0:
@@ -110,10 +120,9 @@ class SQLiteFile:
 
 
 def parse_url(url: str) -> SQLiteFile:
-    """Reads `sqlite:///relative.db`, `sqlite:////absolute.db`, with `?durability=power` (the default) or `process`.
+    """Parse `sqlite:///relative.db` or `sqlite:////absolute.db`, with `?durability=power` (the default) or `process`.
 
-    Characters that mean something in a URL are written percent-encoded. A relative path counts from the working
-    directory at this moment.
+    Special characters of URLs must be percent-encoded. A relative path is relative to the current working directory.
 
     Raises:
         InvalidInput: Kind InvalidUrl.
@@ -123,7 +132,7 @@ def parse_url(url: str) -> SQLiteFile:
     if not url.startswith("sqlite:///") or not path or path.endswith("/") or "\x00" in path:
         raise _invalid(url, "write sqlite:///relative/path.db or sqlite:////absolute/path.db")
     if path == ":memory:":
-        raise _invalid(url, "a store in memory is memory://")
+        raise _invalid(url, "use memory:// for a store in memory")
     options = dict(parse_qsl(query, keep_blank_values=True))
     durability = options.pop("durability", "power")
     if durability not in _SYNCHRONOUS:
@@ -135,4 +144,4 @@ def parse_url(url: str) -> SQLiteFile:
 
 def _invalid(url: str, rule: str) -> InvalidInput:
     shown = without_password(url)
-    return InvalidInput(f"{shown!r} is no URL of a SQLite store: {rule}", kind=Kind.InvalidUrl, url=shown)
+    return InvalidInput(f"{shown!r} is not a valid URL of a SQLite store: {rule}", kind=Kind.InvalidUrl, url=shown)

@@ -1,9 +1,10 @@
-"""Turns between the processes of one host: who locks a branch's bytes of a file has the turn.
+"""Turns between the processes of one host, as locks on bytes of a file.
 
-A branch has two bytes. Who comes takes the first, the door, then the second, the turn, and leaves the door to the next:
-so who has just had a turn and comes again at once stays behind the one who was at the door. The system takes back the
-locks of a process that ends; one that stands still is waited for no longer than patience lasts. For speed and fairness
-alone: where the file cannot be made or locked, everybody goes on without.
+Each queue has two bytes. A process first locks the first byte (the *door*) and then the second byte (the *turn*), and
+then unlocks the door. So a process that has just had a turn and wants another one must wait behind the process that
+holds the door. The system releases the locks of a process that ends. Processes wait for a stopped process only until
+their timeout. If the file cannot be created or locked, the caller goes on without a turn, because turns only improve
+speed and fairness.
 """
 
 from __future__ import annotations
@@ -19,17 +20,19 @@ from weakref import finalize
 
 try:
     import fcntl
-except ImportError:  # not every system locks bytes of files
+except ImportError:  # the platform has no POSIX file locks
     fcntl = None  # type: ignore[assignment]
 
 _BEFORE_THE_DOOR: Final = 0.002
 _AT_THE_DOOR: Final = 0.0005
-"""Seconds between two looks. Only one at a time looks for the turn itself."""
+"""Seconds between two attempts to lock a byte. Only the process that holds the door tries to lock the turn."""
 
 
 class TurnFile:
-    """The file of one store, made at the first turn. Its locks mean nothing to the threads of one process: they queue
-    before they come here."""
+    """Lock file of one store, which is created for the first turn.
+
+    File locks do not exclude threads of the same process. Callers queue these threads before they call `turn`.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -39,7 +42,7 @@ class TurnFile:
 
     @contextmanager
     def turn(self, name: str, patience: float) -> Iterator[None]:
-        """Wait at most `patience` seconds for the turn under a name, and keep it inside the `with` statement."""
+        """Wait at most `patience` seconds for a turn in a named queue, and hold it inside the `with` statement."""
         door = 2 * (int.from_bytes(blake2b(name.encode(), digest_size=7).digest(), "big"))
         mine = self._enter(door, time.monotonic() + patience)
         try:
@@ -49,7 +52,7 @@ class TurnFile:
                 self._give(door + 1)
 
     def close(self) -> None:
-        """Close the file; who comes later goes on without."""
+        """Close the file. Later callers go on without a turn."""
         with self._lock:
             self._closed = True
             if self._file is not None:
@@ -65,7 +68,7 @@ class TurnFile:
             return self._file
 
     def _enter(self, door: int, deadline: float) -> bool:
-        """Whether the turn was taken; False where patience ended, or the file cannot be locked."""
+        """Return true if the turn was taken, false after a timeout or if the file cannot be locked."""
         with suppress(OSError, ValueError):
             if self._take(door, _BEFORE_THE_DOOR, deadline):
                 try:

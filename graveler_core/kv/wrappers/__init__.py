@@ -1,1 +1,1 @@
-"""Stores around a store."""
+"""Wrappers of key-value stores."""

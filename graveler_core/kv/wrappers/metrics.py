@@ -1,11 +1,12 @@
-"""A store around a store that tells Prometheus what it does.
+"""Wrapper of a key-value store that records Prometheus metrics.
 
-`graveler_kv_seconds{verb}`            histogram: how long calls took (its count is how many there were)
-`graveler_kv_errors_total{verb, error, kind}`  counter: calls that failed. `error="SlowDown"` are slow-downs,
-                                       `error="PredicateFailed"` conflicts, `error="OutcomeUnknown"` lost answers
-`graveler_kv_keys_total{verb}`         counter: keys given to the verbs for many keys
+`graveler_kv_seconds{verb}`            histogram: duration of calls in seconds
+`graveler_kv_errors_total{verb, error, kind}`  counter: failed calls. `error` is the class of the error, for example
+                                       `SlowDown`, `PredicateFailed` (a conflict) or `OutcomeUnknown` (a lost response)
+`graveler_kv_keys_total{verb}`         counter: keys passed to methods for many keys
 
-A page of a scan is a call. No partition or key becomes a label: they are many, and may be secret.
+Each page of a scan counts as a call. Partitions and keys are not used as labels, because there are too many of them and
+they may be confidential.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ from prometheus_client import REGISTRY, CollectorRegistry, Counter, Histogram
 
 from graveler_core.errors import GravelerError
 from graveler_core.kv.store import Store
-from graveler_core.kv.wrappers.passing import Call, Passing
+from graveler_core.kv.wrappers.passing import Passing, StoreCall
 from graveler_core.model.clock import Clock, SystemClock
 
 T = TypeVar("T")
 
 _BUCKETS: Final = [unit / 10**power for power in range(5, -1, -1) for unit in (1, 2.5, 5)]
-"""Seconds, from 10 µs (a read of an embedded store) to 5 s (a server that hardly answers)."""
+"""Bucket limits in seconds, from 10 µs (a read of an embedded store) to 5 s (an overloaded server)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +42,14 @@ _KNOWN: Final[WeakKeyDictionary[CollectorRegistry, _Metrics]] = WeakKeyDictionar
 
 
 class Metered(Passing):
-    """Passes every call on and measures it. Stores of one registry add up in the same metrics."""
+    """Store that passes every call on and measures it. Stores with the same registry share their metrics."""
 
     def __init__(self, inner: Store, registry: CollectorRegistry = REGISTRY, clock: Clock | None = None) -> None:
         super().__init__(inner)
         self._metrics = _metrics_of(registry)
         self._clock = clock or SystemClock()
 
-    def step(self, call: Call, work: Callable[[], T]) -> T:
+    def step(self, call: StoreCall, work: Callable[[], T]) -> T:
         metrics, began = self._metrics, self._clock.monotonic()
         if call.rows != 1:
             metrics.keys.labels(call.verb).inc(call.rows)
@@ -62,7 +63,7 @@ class Metered(Passing):
 
 
 def _metrics_of(registry: CollectorRegistry) -> _Metrics:
-    """Made once a registry: a registry refuses a name that it knows."""
+    """Return the metrics of a registry. They are created once, because a registry refuses duplicate names."""
     with _LOCK:
         if registry not in _KNOWN:
             _KNOWN[registry] = _Metrics(

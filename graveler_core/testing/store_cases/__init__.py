@@ -1,1 +1,1 @@
-"""The cases of `StoreSuite`, by what they are about."""
+"""Test cases of `StoreSuite`, grouped by subject."""

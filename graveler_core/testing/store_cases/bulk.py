@@ -1,4 +1,4 @@
-"""Verbs for many keys: each does what its fallback does, whether the store has the ability or not."""
+"""Tests of the methods for many keys: an overridden method behaves like the default method."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from graveler_core.testing.store_cases.values import value_of
 
 
 class BulkCases:
-    """get_many, set_many, load, scan_arrow, drop_partition, split_points, about_rows."""
+    """Tests of `get_many`, `set_many`, `load`, `scan_arrow`, `drop_partition`, `split_points` and `about_rows`."""
 
     def test_get_many_keeps_order_and_places(self, store: Store) -> None:
         put(store, KEYS)
@@ -72,7 +72,7 @@ class BulkCases:
         rows = [(row.key, row.value) for row in store.scan(b"p")]
         assert rows == [*zip(keys[::-1], values[::-1], strict=True), (b"kept", b"kept")]
 
-    def test_load_equals_its_fallback(self, store: Store) -> None:
+    def test_load_equals_the_default(self, store: Store) -> None:
         keys = pa.array(KEYS[::-1], pa.binary())
         values = pa.array([key * 2 for key in KEYS[::-1]], pa.binary())
         bulk.load(store, b"p", keys, values)
@@ -121,7 +121,7 @@ class BulkCases:
         assert all(len(list(store.scan(other))) == 1 for other in (b"o", b"p\x00", b"q"))
         assert bulk.drop_partition(store, b"p") == 0
 
-    def test_drop_partition_without_the_ability(self, store: Store) -> None:
+    def test_drop_partition_by_default(self, store: Store) -> None:
         put(store, KEYS)
         assert bulk.drop_partition(PlainStore(store), b"p") == len(KEYS)
         assert keys_of(store) == []
@@ -136,13 +136,13 @@ class BulkCases:
     def test_split_points_cut_evenly(self, store: Store) -> None:
         fill(store)
         for source in (store, PlainStore(store)):
-            for pieces in (1, 2, 3, 7):
-                points = bulk.split_points(source, b"p", pieces)
+            for ranges in (1, 2, 3, 7):
+                points = bulk.split_points(source, b"p", ranges)
                 bounds = [0, *(int(point) for point in points), MANY]
                 sizes = [end - start for start, end in pairwise(bounds)]
-                assert len(sizes) == pieces
-                assert min(sizes) >= MANY // pieces // 2
-                assert max(sizes) <= MANY // pieces * 2
+                assert len(sizes) == ranges
+                assert min(sizes) >= MANY // ranges // 2
+                assert max(sizes) <= MANY // ranges * 2
 
     def test_split_points_of_few_rows(self, store: Store) -> None:
         assert bulk.split_points(store, b"p", 4) == []
@@ -163,7 +163,7 @@ class BulkCases:
             assert bulk.about_rows(source, b"q") in (1, 2)
 
     def test_about_rows_of_a_partition_that_shrinks(self, store: Store) -> None:
-        """What is gone counts no more, so that a commit of a few rows is not taken for a large one."""
+        """Deleted rows do not count, so that a commit of few rows is not mistaken for a large one."""
         keys = numbered(range(50))
         put(store, tuple(keys))
         for key in keys[3:]:

@@ -1,4 +1,4 @@
-"""Opening and closing: the same data through every handle, and after each."""
+"""Tests of several handles on the same data, and of closed handles."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from graveler_core.testing.store_cases.values import refused, value_of
 
 
 class HandleCases:
-    """open, close, several handles."""
+    """Tests of opening and closing, and of several handles."""
 
     def test_data_outlives_its_handle(self, opener: Callable[[], Store]) -> None:
         first = opener()
@@ -57,16 +57,16 @@ class HandleCases:
         assert value_of(store, b"k") == b"v"
 
     def test_turns_stand_in_nobodys_way(self, store: Store, opener: Callable[[], Store]) -> None:
-        """Whoever has waited long enough goes on, and so does whoever finds the store closed."""
+        """A caller goes on without its turn after a timeout, and if the store is closed."""
         other = opener()
-        with bulk.turn(store, "repo/main", 60.0), bulk.turn(other, "repo/other", 60.0):
+        with store.turn("repo/main", 60.0), other.turn("repo/other", 60.0):
             store.set(b"p", b"k", b"1")
-            with bulk.turn(other, "repo/main", 0.02):
+            with other.turn("repo/main", 0.02):
                 other.set(b"p", b"k", b"2")
         other.close()
-        with bulk.turn(other, "repo/main", 60.0):
+        with other.turn("repo/main", 60.0):
             assert value_of(store, b"k") == b"2"
-        with bulk.turn(store, "repo/main", 60.0):
+        with store.turn("repo/main", 60.0):
             store.delete(b"p", b"k")
 
     def test_closed_stores_refuse(self, opener: Callable[[], Store]) -> None:

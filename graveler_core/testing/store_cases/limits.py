@@ -1,4 +1,4 @@
-"""The limits: what every store accepts to the last byte, and refuses beyond it, changing nothing."""
+"""Tests of the size limits: every store accepts sizes up to the limit, and refuses larger ones without any change."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ PARTITION_VERBS: tuple[Callable[[Store, bytes], object], ...] = (
 
 
 class LimitCases:
-    """Sizes of partitions, keys and values."""
+    """Tests of the sizes of partitions, keys and values."""
 
     def test_the_largest_of_everything_is_accepted(self, store: Store) -> None:
         partition, value = b"\xff" * MAX_PARTITION, bytes(range(256)) * (MAX_VALUE // 256)

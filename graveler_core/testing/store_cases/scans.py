@@ -1,4 +1,4 @@
-"""Scans: byte order, exact bounds, pages that lose and repeat nothing, and no page that holds the store in the past."""
+"""Tests of scans: byte order, exact bounds, paging without lost or repeated rows, and current reads during a scan."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ KEYS = tuple(
         | {b"A", b"B", b"a b", b"a/b", b"a/b/c", b"a0", "ä".encode(), "a\u0308".encode(), b"10", b"9"}
     )
 )
-"""Keys that signed bytes, collations, terminators and numbers would order in another way."""
+"""Sorted keys. Signed bytes, collations, terminators or numeric comparison would sort them in a different order."""
 
 MANY = 11_003
-"""Rows of more than one page, whatever the page size below 10,000 is."""
+"""Number of rows that needs several pages with every page size up to 10,000."""
 
 
 class ScanCases:
-    """scan, and reads while one is open."""
+    """Tests of `scan`, and of reads during an open scan."""
 
     def test_order_is_that_of_unsigned_bytes(self, store: Store) -> None:
         put(store, KEYS[::-1])
@@ -149,22 +149,22 @@ class ScanCases:
 
 
 def put(store: Store, keys: tuple[bytes, ...]) -> None:
-    """Writes keys of partition `p`, and rows on both sides of it that no scan of it may see."""
+    """Write keys to partition `p`, and rows to neighbouring partitions that no scan of `p` may return."""
     items = [(b"p", key, b"value of " + key) for key in keys]
     bulk.set_many(store, [*items, (b"o", b"a", b"other"), (b"p\x00", b"a", b"other"), (b"q", b"a", b"other")])
 
 
 def fill(store: Store) -> None:
-    """Writes MANY numbered keys into partition `p`."""
+    """Write `MANY` numbered keys to partition `p`."""
     keys = numbered(range(MANY))
     bulk.load(store, b"p", pa.array(keys, pa.binary()), pa.array([b"v"] * MANY, pa.binary()))
 
 
 def numbered(numbers: range | list[int]) -> list[bytes]:
-    """Keys whose order is that of their numbers."""
+    """Return keys that sort like their numbers."""
     return [b"%08d" % number for number in numbers]
 
 
 def keys_of(store: Store) -> list[bytes]:
-    """The keys of partition `p`, by a scan."""
+    """Return the keys that a scan of partition `p` returns."""
     return [row.key for row in store.scan(b"p")]

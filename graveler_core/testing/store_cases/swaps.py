@@ -1,4 +1,4 @@
-"""Compare-and-swap: it happens exactly when its predicate holds, and leaves everything alone when not."""
+"""Tests of compare-and-swap: it succeeds exactly if its predicate holds, and otherwise changes nothing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from graveler_core.testing.store_cases.values import predicate_of, refused, valu
 
 
 class SwapCases:
-    """set_if, delete_if."""
+    """Tests of `set_if` and `delete_if`."""
 
     def test_create_if_absent(self, store: Store) -> None:
         store.set_if(b"p", b"k", b"first", None)

@@ -1,4 +1,4 @@
-"""Several threads on one store: one winner a swap, no update lost, nothing seen before it was written."""
+"""Tests with several threads on one store: one winner per swap, no lost updates, no stale or early reads."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _T = TypeVar("_T")
 
 
 class ThreadCases:
-    """Concurrency inside one process."""
+    """Tests of concurrency within one process."""
 
     def test_one_of_many_creators_wins(self, store: Store) -> None:
         for _ in range(5):
@@ -55,7 +55,7 @@ class ThreadCases:
         assert sum(together(count)) == int(value_of(store, b"k") or b"")
 
     def test_present_keys_are_replaced_not_made(self, store: Store) -> None:
-        """EXISTS against deletion: whoever comes after the deletion loses, and nothing is brought back."""
+        """A swap with `EXISTS` that comes after the deletion fails, and does not create the key again."""
         for _ in range(5):
             store.set(b"p", b"k", b"start")
 
@@ -82,7 +82,7 @@ class ThreadCases:
             assert set(together(lambda _: value_of(store, b"k"))) == {b"%d" % number}
 
     def test_atomic_bulk_writes_are_seen_whole(self, store: Store) -> None:
-        """Only of stores that declare it: a later read never finds less than an earlier one."""
+        """If a store declares atomic bulk writes, a later read never returns an older value than an earlier read."""
         bulk.set_many(store, [(b"p", b"a", b"%09d" % 0), (b"q", b"b", b"%09d" % 0)])
 
         def work(number: int) -> bool:
@@ -99,11 +99,11 @@ class ThreadCases:
                 whole = whole and later.value >= earlier.value
             return whole
 
-        assert all(together(work)) or not bulk.sets_atomically(store)
+        assert all(together(work)) or not store.sets_atomically()
 
 
 def together(work: Callable[[int], _T]) -> list[_T]:
-    """Runs `work(0)`, `work(1)`, … in threads that start at the same moment; answers in that order."""
+    """Run `work(0)`, `work(1)`, … in threads that start at the same moment. Return the results in this order."""
     ready = Barrier(THREADS)
 
     def run(number: int) -> _T:
@@ -115,19 +115,19 @@ def together(work: Callable[[int], _T]) -> list[_T]:
 
 
 def swapped(store: Store, number: int, predicate: Predicate | None) -> bool:
-    """Whether a swap to this number has won."""
+    """Swap the value to a number. Return true if the swap succeeded."""
     return not refused(lambda: store.set_if(b"p", b"k", b"%d" % number, predicate))
 
 
 def swapped_or_deleted(store: Store, number: int, predicate: Predicate) -> bool:
-    """Whether a swap (even numbers) or a deletion (odd ones) has won."""
+    """Swap the value for an even number, delete the key for an odd number. Return true if this succeeded."""
     if number % 2:
         return not refused(lambda: store.delete_if(b"p", b"k", predicate))
     return swapped(store, number, predicate)
 
 
 def increment(store: Store) -> None:
-    """Adds one to the number under `k`, trying again as long as others come first."""
+    """Add one to the number at the key `k`. Retry after each lost swap."""
     while True:
         found = store.get(b"p", b"k")
         assert found is not None

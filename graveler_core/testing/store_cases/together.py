@@ -1,4 +1,4 @@
-"""Deletion on conditions that several keys meet together: all of it in one step, or nothing."""
+"""Tests of conditional deletions of several keys in one atomic step."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ ROUNDS = 12
 
 
 class TogetherCases:
-    """delete_together. A store that cannot do it refuses, and changes nothing."""
+    """Tests of `delete_together`. A store without support for it refuses and changes nothing."""
 
     def test_delete_together_removes_all_where_all_holds(self, store: Store) -> None:
         rows, unchanged = _kept(store)
         store.set(b"p", b"other", b"other")
-        able = bulk.deletes_together(store)
+        able = store.deletes_together()
         assert refused(lambda: bulk.delete_together(store, rows, unchanged)) is not able
         assert keys_of(store) == ([b"other"] if able else [b"a", b"b", b"other"])
         assert [value_of(store, key, b"q") for key in (b"x", b"y")] == [b"", b"y"]
@@ -41,7 +41,7 @@ class TogetherCases:
                 assert [list(store.scan(each)) for each in (b"p", b"q")] == left
 
     def test_delete_together_of_whatever_exists(self, store: Store) -> None:
-        able = bulk.deletes_together(store)
+        able = store.deletes_together()
         rows, unchanged = _kept(store)
         absent = [(b"p", b"never", EXISTS)]
         assert refused(lambda: bulk.delete_together(store, rows, absent))
@@ -56,15 +56,15 @@ class TogetherCases:
         with pytest.raises(InvalidInput):
             bulk.delete_together(store, [(b"p", b"", EXISTS)], [])
 
-    def test_delete_together_without_the_ability(self, store: Store) -> None:
+    def test_delete_together_is_refused_by_default(self, store: Store) -> None:
         rows, unchanged = _kept(store)
         plain = PlainStore(store)
-        assert not bulk.deletes_together(plain)
+        assert not plain.deletes_together()
         assert refused(lambda: bulk.delete_together(plain, rows, unchanged))
         assert keys_of(store) == [b"a", b"b"]
 
     def test_nothing_is_deleted_once_a_condition_is_gone(self, store: Store) -> None:
-        """Half of the threads break a condition and look; what they still find then is not deleted afterwards."""
+        """Half of the threads change a condition and then read a key. If they find the key, it is not deleted later."""
 
         def work(number: int, deletion: Callable[[], None]) -> bytes | None:
             if number % 2:
@@ -80,7 +80,7 @@ class TogetherCases:
 
 
 def _kept(store: Store) -> tuple[list[tuple[bytes, bytes, Predicate]], list[tuple[bytes, bytes, Predicate]]]:
-    """Keys that are there, to be removed and to stay, with what they hold."""
+    """Write four keys, and return the rows to delete and the rows that must stay unchanged, with predicates."""
     for partition, key, value in ((b"p", b"a", b"1"), (b"p", b"b", b"2"), (b"q", b"x", b""), (b"q", b"y", b"y")):
         store.set(partition, key, value)
     rows = [(b"p", key, predicate_of(store, key)) for key in (b"a", b"b")]

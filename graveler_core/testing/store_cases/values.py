@@ -1,4 +1,4 @@
-"""What is written is read back: every byte, in its own partition, and nothing else."""
+"""Tests of single reads and writes: values are returned unchanged, and partitions are separate."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from graveler_core.kv import bulk
 from graveler_core.kv.store import EXISTS, Predicate, Store
 
 PARTITIONS = (b"p", b"p\x00", b"p\xff", b"P", b"pp", b"\x00", b"\xff", b"repo-1/main:0", "größe".encode())
-"""Partitions that a careless separator, collation or prefix would mix up."""
+"""Partitions that an implementation could mix up by separators, collations or prefixes."""
 
 
 class ValueCases:
-    """get, set, delete."""
+    """Tests of `get`, `set` and `delete`."""
 
     def test_absent_key(self, store: Store) -> None:
         assert store.get(b"p", b"k") is None
@@ -138,20 +138,20 @@ class ValueCases:
 
 
 def value_of(store: Store, key: bytes, partition: bytes = b"p") -> bytes | None:
-    """The value of a key."""
+    """Return the value of a key, or `None` if it is absent."""
     found = store.get(partition, key)
     return None if found is None else found.value
 
 
 def predicate_of(store: Store, key: bytes, partition: bytes = b"p") -> Predicate:
-    """The predicate of a present key."""
+    """Return the predicate of a present key."""
     found = store.get(partition, key)
     assert found is not None
     return found.predicate
 
 
 def refused(swap: object) -> bool:
-    """Whether a compare-and-swap raises PredicateFailed."""
+    """Return true if a compare-and-swap raises PredicateFailed."""
     assert callable(swap)
     try:
         swap()

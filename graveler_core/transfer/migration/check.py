@@ -1,12 +1,12 @@
-"""Reading a repository of the source whole, before anything of it is written, and reckoning what its commits become.
+"""Complete check of a source repository before anything is written, and computation of the new commits.
 
-Every row is checked by itself (`rows`, `entries`), and against the others: commits have their parents and lead nowhere
-in a circle, branches and tags name commits, no two branches share a staging token, the default branch is there. Every
-tree is there and can be read: all its nodes are looked at (`metaranges`), its ranges are read where they differ from
-the first parent's, which is how a commit's operations are reckoned, and the others are looked for in the namespace.
+Every row is checked by itself (`rows`, `entries`) and against the others: commits have their parents and form no cycle,
+branches and tags refer to commits, no two branches share a staging token, and the default branch exists. Every tree
+must exist and be readable: all its nodes are read (`metaranges`); ranges are read if they differ from the first
+parent's, which gives the operations of the commit; other ranges are looked up in a listing of the namespace.
 
-What is broken is taken down, and reading goes on, so that one run tells all of it; a commit whose tree or parent is
-broken has no header, and of its descendants only the rows are looked at.
+Broken rows are collected and the check continues, so that one run reports all of them. A commit with a broken tree or
+parent has no header; of its descendants only the rows are checked.
 """
 
 from __future__ import annotations
@@ -38,59 +38,61 @@ from graveler_core.transfer.migration.rows import (
     parents_of,
     tag_of,
 )
-from graveler_core.transfer.migration.source import IDS_AT_ONCE, Snapshot
+from graveler_core.transfer.migration.source import IDS_AT_ONCE, SourceSnapshot
 from graveler_core.transfer.named_files import first_missing
 
 ORIGIN = "graveler.migrated-from"
-"""The key of a commit's metadata that holds the id that it had in the source."""
+"""Metadata key of the commit id in the source."""
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What a commit of the source becomes."""
+    """New commit of a source commit."""
 
     id: CommitId
     generation: int
     metarange_id: MetarangeId
     operations: str
-    """Of a commit that was made by an earlier run: ""."""
+    """Empty for a commit that an earlier run has created."""
 
 
 @dataclass(slots=True)
 class Checked:
-    """A repository of the source that was read whole."""
+    """Source repository that was read completely."""
 
     repository: SourceRepository
     broken: BrokenRows = field(default_factory=BrokenRows)
     branches: dict[str, tuple[SourceBranch, int]] = field(default_factory=dict)
-    """By name, with how many records are staged on each."""
+    """By name, with the number of staged records."""
     tags: dict[str, SourceTag] = field(default_factory=dict)
     order: list[str] = field(default_factory=list)
-    """The ids of the commits, parents before children."""
+    """Ids of the commits, parents before children."""
     commits: dict[str, Known] = field(default_factory=dict)
 
     @property
     def amounts(self) -> Amounts:
-        """How much it is."""
+        """Return the size of the repository."""
         staged = sum(count for _, count in self.branches.values())
         return Amounts(len(self.branches), len(self.tags), len(self.order), staged)
 
 
 def check(
-    snapshot: Snapshot,
+    snapshot: SourceSnapshot,
     repository: SourceRepository,
     indexes: Indexes,
     made: Mapping[str, CommitId],
     progress: Progress = lambda more: None,
 ) -> Checked:
-    """Read a repository of the source. Writes nothing.
+    """Read a source repository. Writes nothing.
 
-    In memory are its branches and tags, some 800 bytes a commit, and 100 a node of its trees.
+    Memory holds its branches and tags, about 800 bytes for each commit, and 100 for each node of its trees.
 
     Args:
-        indexes: Of the repository that is to be; the boundary seed is that of its trees.
-        made: Commits that an earlier run has made: their operations are not reckoned again.
-        progress: Told how many more rows were read.
+        snapshot: State of the source.
+        repository: The repository.
+        indexes: Indexes of the future repository, whose boundary seed must be that of the trees.
+        made: Commits that an earlier run has created. Their operations are not computed again.
+        progress: Called with the number of additional rows that were read.
     """
     work = _Check(snapshot, Checked(repository), indexes, progress)
     work.commits(made)
@@ -101,7 +103,7 @@ def check(
 
 
 def foreign(commit: SourceCommit) -> ForeignCommit:
-    """A commit of the source as a restoration knows foreign ones, its id kept in its metadata."""
+    """Return a source commit as a foreign commit of a dump, with its id in the metadata."""
     return ForeignCommit(
         id=commit.id,
         metarange_id=metarange_of(commit.meta_range_id),
@@ -114,7 +116,7 @@ def foreign(commit: SourceCommit) -> ForeignCommit:
 
 
 def header(commit: SourceCommit, parents: Sequence[Known], operations: str) -> Commit:
-    """The header that a commit of the source gets. The same whoever makes it."""
+    """Return the header of a new commit. It depends only on the source."""
     made = foreign(commit)
     return Commit(
         committer=made.committer,
@@ -128,8 +130,10 @@ def header(commit: SourceCommit, parents: Sequence[Known], operations: str) -> C
     )
 
 
-def in_order(snapshot: Snapshot, repository: str, order: Sequence[str], broken: BrokenRows) -> Iterator[SourceCommit]:
-    """Commits, parents before children; broken rows are taken down and left out."""
+def in_order(
+    snapshot: SourceSnapshot, repository: str, order: Sequence[str], broken: BrokenRows
+) -> Iterator[SourceCommit]:
+    """Yield commits, parents before children. Broken rows are collected and skipped."""
     for start in range(0, len(order), IDS_AT_ONCE):
         ids = order[start : start + IDS_AT_ONCE]
         found = snapshot.commits_by_id(repository, ids)
@@ -142,25 +146,25 @@ def in_order(snapshot: Snapshot, repository: str, order: Sequence[str], broken: 
 
 @dataclass(slots=True)
 class _Check:
-    snapshot: Snapshot
+    snapshot: SourceSnapshot
     found: Checked
     indexes: Indexes
     progress: Progress
     metaranges: Metaranges = field(init=False)
     ids: set[str] = field(default_factory=set)
-    """Of all commits, broken ones too: what names one of those is not told again."""
+    """Ids of all commits, including broken ones, so that references to broken commits are not reported again."""
 
     def __post_init__(self) -> None:
         self.metaranges = Metaranges(self.indexes.trees)
 
     def commits(self, made: Mapping[str, CommitId]) -> None:
-        """Put the commits in order, then reckon each."""
+        """Order the commits and compute each of them."""
         found, broken = self.found, self.found.broken
         parents: dict[str, tuple[str, ...]] = {}
         for id, named, version in self.snapshot.parents(found.repository.id):
             try:
                 if id_of(id, "id") in self.ids:
-                    raise BrokenValueError("is there twice")
+                    raise BrokenValueError("is duplicated")
                 self.ids.add(id)
                 parents[id] = parents_of(named, version)
             except BrokenValueError as e:
@@ -177,7 +181,7 @@ class _Check:
 
     def _commit(self, commit: SourceCommit, made: CommitId | None) -> None:
         if ORIGIN in commit.metadata:
-            raise BrokenValueError(f"metadata has the key {ORIGIN!r}, which is kept for the id of the source")
+            raise BrokenValueError(f"metadata has the key {ORIGIN!r}, which is reserved for the id in the source")
         metarange = metarange_of(commit.meta_range_id)
         self.metaranges.check(metarange)
         parents = [self.found.commits.get(parent) for parent in commit.parents]
@@ -194,7 +198,7 @@ class _Check:
         self.found.commits[commit.id] = Known(id, generation, metarange, operations)
 
     def refs(self) -> None:
-        """Read branches and tags, which name commits."""
+        """Read branches and tags."""
         found, broken, tokens = self.found, self.found.broken, dict[str, str]()
         name, names = found.repository.id, set[object]()
         for row in self.snapshot.branches(name):
@@ -203,11 +207,11 @@ class _Check:
                 branch = branch_of(row)
                 self._named(branch.commit_id)
                 if branch.id in found.branches:
-                    raise BrokenValueError("is there twice")
+                    raise BrokenValueError("is duplicated")
                 if branch.staging_token is not None:
                     other = tokens.setdefault(branch.staging_token, branch.id)
                     if other != branch.id:
-                        raise BrokenValueError(f"staging_token {branch.staging_token!r} is that of branch {other}, too")
+                        raise BrokenValueError(f"staging_token {branch.staging_token!r} is also used by branch {other}")
                 found.branches[branch.id] = (branch, 0)
             except BrokenValueError as e:
                 broken.add("graveler_branches", row[0], str(e))
@@ -216,20 +220,20 @@ class _Check:
                 tag = tag_of(row)
                 self._named(tag.commit_id)
                 if tag.id in found.tags:
-                    raise BrokenValueError("is there twice")
+                    raise BrokenValueError("is duplicated")
                 found.tags[tag.id] = tag
             except BrokenValueError as e:
                 broken.add("graveler_tags", row[0], str(e))
         default = found.repository.default_branch
         if default not in names:
-            broken.add("graveler_repositories", name, f"default_branch {default!r} is not there")
+            broken.add("graveler_repositories", name, f"default_branch {default!r} is missing")
 
     def _named(self, commit: str) -> None:
         if commit not in self.ids:
-            raise BrokenValueError(f"commit_id {commit} is not there")
+            raise BrokenValueError(f"commit_id {commit} does not exist")
 
     def staged(self) -> None:
-        """Read what is staged."""
+        """Read staged records."""
         place = self.found.repository.storage_namespace
         for name, (branch, _) in self.found.branches.items():
             if branch.staging_token is not None:
@@ -244,10 +248,12 @@ class _Check:
                 self.found.branches[name] = (branch, count)
 
     def files(self) -> None:
-        """Look for the files of all trees in the namespace."""
+        """Look up the files of all trees in a listing of the namespace."""
         missing = first_missing(self.indexes.trees.blobs, self.metaranges.files)
         if missing is not None:
-            rule = f"{missing}, which trees of its commits need, is not in {self.found.repository.storage_namespace}"
+            rule = (
+                f"{missing}, which the trees of its commits need, is not in {self.found.repository.storage_namespace}"
+            )
             self.found.broken.add("graveler_repositories", self.found.repository.id, rule)
 
 

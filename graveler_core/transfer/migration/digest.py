@@ -1,4 +1,4 @@
-"""The digest of a repository of the source: two states that differ in any row of it have different ones."""
+"""Digest of a source repository. Two states that differ in any row have different digests."""
 
 from __future__ import annotations
 
@@ -6,18 +6,19 @@ import hashlib
 from typing import Any
 
 from graveler_core.transfer.migration.report import Progress
-from graveler_core.transfer.migration.source import Row, Snapshot
+from graveler_core.transfer.migration.source import Row, SourceSnapshot
 
 TOKEN_AT = 1
-"""Where the staging token stands in a row of a branch."""
+"""Position of the staging token in a row of a branch."""
 
 
-def digest(snapshot: Snapshot, repository: Row, progress: Progress = lambda more: None) -> str:
-    """64 hex digits over all rows of a repository, as the database gives them, whatever they are.
+def digest(snapshot: SourceSnapshot, repository: Row, progress: Progress = lambda more: None) -> str:
+    """Return 64 hexadecimal digits over all rows of a repository, exactly as the database returns them.
 
     Args:
-        repository: Its row in `graveler_repositories`.
-        progress: Told how many more staged rows were read.
+        snapshot: State of the source.
+        repository: Row of the repository in `graveler_repositories`.
+        progress: Called with the number of additional staged rows that were read.
     """
     name, found = repository[0], _Rows()
     found.add(repository)
@@ -37,7 +38,7 @@ def digest(snapshot: Snapshot, repository: Row, progress: Progress = lambda more
 
 
 def _is_text(value: Any) -> bool:
-    """Whether a database can be asked for it: what is no UTF-8 was read leniently."""
+    """Return true if a value can be used in a query. Text that is not UTF-8 was decoded leniently and cannot."""
     return isinstance(value, str) and not any("\ud800" <= character <= "\udfff" for character in value)
 
 
@@ -52,7 +53,7 @@ class _Rows:
         self._hash.update(b"".join(data for _, data in parts))
 
     def end(self) -> None:
-        """What follows is of another kind."""
+        """Mark the end of rows of one kind."""
         self._hash.update(b".")
 
     def hexdigest(self) -> str:
@@ -60,7 +61,7 @@ class _Rows:
 
 
 def _part(value: Any) -> tuple[str, bytes]:
-    """A mark of the type, and the value's bytes."""
+    """Return a mark of the type, and the bytes of the value."""
     match value:
         case None:
             return "n", b""

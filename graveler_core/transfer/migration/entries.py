@@ -1,13 +1,13 @@
-"""Staged rows of the source as staged records: the protobuf message `catalog.Entry`, and rows without a value.
+"""Conversion of staged rows of the source: rows with the protobuf message `catalog.Entry`, and tombstones.
 
-The message is described here, as the source's programs describe it, so that nothing is generated:
+The message is described here in the same way as in the source, so that no code is generated:
 
     1 address · 2 last_modified (Timestamp) · 3 size · 4 e_tag · 5 metadata · 6 address_type · 7 content_type
 
-An address type of 0 is of entries older than address types: it is told from the address, which is full where it has a
-scheme. A full address inside the repository's storage namespace becomes a relative one, so that one object has one
-address: a collector elsewhere once took such for two, and deleted what was in use (lakeFS 4658 and 4698). The identity
-of the row is not believed but computed; null identity and null data are a tombstone.
+Entries older than address types have address type 0. Their type is derived from the address, which is full if it has a
+scheme. A full address inside the storage namespace of the repository becomes a relative one, so that one object has one
+address. A garbage collector elsewhere once took two forms of an address for two objects, and deleted objects in use
+(lakeFS 4658 and 4698). The identity is computed, not read from the row. Null identity and null data are a tombstone.
 """
 
 from __future__ import annotations
@@ -35,17 +35,18 @@ _SCHEMA: Final = pa.schema(
     [*(pa.field(name, ENTRY_SCHEMA.field(name).type) for name in _GIVEN), pa.field(REMOVED, pa.bool_())]
 )
 _Value: TypeAlias = tuple[Any, ...]
-"""A row's values in the order of `_SCHEMA`."""
+"""Values of a row in the order of `_SCHEMA`."""
 Broken = Callable[[object, str], object]
-"""Told of a broken row: its key, and the rule."""
+"""Called with the key of a broken row and the violated rule."""
 
 
 def tables(rows: Iterable[Row], place: str, broken: Broken) -> Iterator[pa.Table]:
-    """Staged records in `RECORD_SCHEMA`, sorted as the rows are, a page of rows at a time; broken rows are left out.
+    """Yield staged records in `RECORD_SCHEMA`, in the order of the rows, one page at a time. Broken rows are skipped.
 
     Args:
         rows: Key, identity and data, in the order of the keys.
-        place: The repository's storage namespace.
+        place: Storage namespace of the repository.
+        broken: Called for each broken row.
     """
     home, before = namespace(place), b""
     waiting = iter(rows)
@@ -55,7 +56,7 @@ def tables(rows: Iterable[Row], place: str, broken: Broken) -> Iterator[pa.Table
             try:
                 value = _value(row, home)
                 if before and row[0] <= before:
-                    raise BrokenValueError("the key is there twice under its token")
+                    raise BrokenValueError("the key is duplicated under its token")
             except BrokenValueError as e:
                 broken(row[0], str(e))
             else:
@@ -69,7 +70,7 @@ def tables(rows: Iterable[Row], place: str, broken: Broken) -> Iterator[pa.Table
 def _value(row: Row, home: Namespace) -> _Value:
     key, identity, data = row
     if not isinstance(key, bytes):
-        raise BrokenValueError(f"key must be bytes, and is {'null' if key is None else type(key).__name__}")
+        raise BrokenValueError(f"key must be bytes, but is {'null' if key is None else type(key).__name__}")
     if identity is None and not data:
         return (key, *[None] * (len(_GIVEN) - 1), True)
     if not isinstance(identity, bytes) or not isinstance(data, bytes):
@@ -77,7 +78,7 @@ def _value(row: Row, home: Namespace) -> _Value:
     try:
         entry = EntryMessage.FromString(data)
     except DecodeError as e:
-        raise BrokenValueError(f"data is no entry ({e})") from e
+        raise BrokenValueError(f"data is not an entry ({e})") from e
     if not entry.address:
         raise BrokenValueError("its entry has no address")
     address, kind = _address(entry.address, entry.address_type, home)
@@ -96,7 +97,7 @@ def _value(row: Row, home: Namespace) -> _Value:
 
 def _address(address: str, kind: int, home: Namespace) -> tuple[str, AddressType]:
     if kind not in (BY_PREFIX, RELATIVE, FULL):
-        raise BrokenValueError(f"address type {kind} is not known, only 0, 1 and 2 are")
+        raise BrokenValueError(f"address type {kind} is unknown; only 0, 1 and 2 are allowed")
     if kind == RELATIVE or (kind == BY_PREFIX and "://" not in address):
         return address, AddressType.RELATIVE
     try:
@@ -113,11 +114,11 @@ def _time(entry: Any) -> datetime:
     try:
         return _EPOCH + timedelta(seconds=seconds, microseconds=nanos // 1_000)
     except OverflowError as e:
-        raise BrokenValueError(f"last_modified {seconds} s is no time of the years 1 to 9999") from e
+        raise BrokenValueError(f"last_modified {seconds} s is outside the years 1 to 9999") from e
 
 
 def _normal(values: Sequence[_Value], broken: Broken) -> pa.Table | None:
-    """The records of a page; where one of them breaks a rule, those that break none are found in halves."""
+    """Return the valid records of a page. If one is broken, split the page in halves to find the broken ones."""
     if not values:
         return None
     try:
@@ -134,7 +135,7 @@ def _normal(values: Sequence[_Value], broken: Broken) -> pa.Table | None:
 
 
 def _message() -> Any:
-    """The class of `catalog.Entry`."""
+    """Return the class of `catalog.Entry`."""
     pool = descriptor_pool.DescriptorPool()
     stamps = descriptor_pb2.FileDescriptorProto()
     timestamp_pb2.DESCRIPTOR.CopyToProto(stamps)

@@ -1,7 +1,7 @@
-"""Holding a repository that is being migrated: its record, which only the run that wrote it last may change.
+"""Ownership of a repository that is being migrated. Only the run that wrote the repository record last may change it.
 
-Each run that goes on with a repository swaps its record for one with a nonce of its own. So a run that others took for
-dead finds out before its next batch, and cannot make the repository visible: that swap expects its own record.
+Each run that continues a migration swaps the record for one with its own nonce. A superseded run notices this before
+its next batch. It cannot make the repository visible, because that swap expects its own record.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from graveler_core.refs import repositories
 from graveler_core.stores import Stores
 
 EVERY = timedelta(minutes=5)
-"""How often a run says that it lives: many times within what a migration is given."""
+"""Interval at which a run renews its record, much shorter than the maximum time between renewals."""
 
 
 @dataclass(slots=True)
 class Holding:
-    """A repository in `initial` that this run migrates into."""
+    """Repository in the state `initial` that this run migrates into."""
 
     stores: Stores
     held: Held[Repository]
@@ -36,10 +36,10 @@ class Holding:
         return self.held.value
 
     def require(self) -> None:
-        """Look whether the record is this run's still, and renew it now and then.
+        """Check that this run still owns the record, and renew it from time to time.
 
         Raises:
-            Conflict: (`LostRace`) another run goes on with it, or it was deleted.
+            Conflict: Another run continues the migration, or the repository was deleted (`LostRace`).
         """
         where = keys.repository(self.repository.id)
         if access.read(self.stores.kv, where) != self.held:
@@ -49,7 +49,7 @@ class Holding:
             self._swap(self.repository.model_copy(update={"nonce": nonce, "since": self.stores.clock.now()}))
 
     def activate(self) -> Repository:
-        """Make the repository visible, whole. Raises as `require`."""
+        """Make the complete repository visible. Raises the same errors as `require`."""
         active = repositories.enter(self.repository, RepositoryState.ACTIVE, self.stores.clock, self.stores.ids)
         self._swap(active.model_copy(update={"migrating": ""}))
         self.stores.registers.forget_all(self.repository.id)
@@ -63,7 +63,7 @@ class Holding:
 
     def _lost(self) -> NoReturn:
         raise Conflict(
-            f"repository {self.repository.id!r}: another run migrates it by now, or it was deleted; this run has ended",
+            f"repository {self.repository.id!r}: another run has taken over its migration, or it was deleted",
             kind=Kind.LostRace,
             repository=self.repository.id,
         )

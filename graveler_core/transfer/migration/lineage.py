@@ -1,4 +1,4 @@
-"""The order in which commits of a source can be made: parents before children. Some 400 bytes a commit in memory."""
+"""Order in which source commits can be created: parents before children. Uses about 400 bytes for each commit."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ Parents = Mapping[str, Sequence[str]]
 
 
 def ordered(parents: Parents, known: Collection[str], broken: Callable[[str, str], object]) -> list[str]:
-    """The ids of commits, parents before children; of several that could come next the smallest one.
+    """Return the ids of commits, parents before children. Among several candidates the smallest id comes first.
 
     Args:
-        parents: Of each commit that is not broken.
-        known: Those that are, too. They and their descendants are left out.
-        broken: Told of each other commit that has no place in the order, and why; it is left out.
+        parents: Parents of each commit that is not broken.
+        known: Ids of broken commits. They and their descendants are left out.
+        broken: Called for each other commit without a place in the order, with the reason. It is left out.
     """
     waits = {id: len(set(named)) for id, named in parents.items()}
     children = _children(parents, parents)
@@ -33,14 +33,14 @@ def ordered(parents: Parents, known: Collection[str], broken: Callable[[str, str
     for id in sorted(waits):
         missing = next((parent for parent in parents[id] if parent not in known), None)
         if missing is not None:
-            broken(id, f"its parent {missing} is not there")
+            broken(id, f"its parent {missing} is missing")
     for id in sorted(_in_circles(parents, waits)):
-        broken(id, "it is an ancestor of itself, or descends from such a one")
+        broken(id, "it is an ancestor of itself, or descends from a commit that is")
     return found
 
 
 def _in_circles(parents: Parents, left: Collection[str]) -> set[str]:
-    """Of commits without a place in the order those that descend from none that is broken or has a parent missing."""
+    """Return the commits without a place in the order that do not descend from a broken commit or a missing parent."""
     children = _children(parents, left)
     reached = {id for id in left if any(parent not in parents for parent in parents[id])}
     waiting = list(reached)
@@ -52,7 +52,7 @@ def _in_circles(parents: Parents, left: Collection[str]) -> set[str]:
 
 
 def _children(parents: Parents, among: Iterable[str]) -> defaultdict[str, list[str]]:
-    """Of each commit, those among some that name it as a parent."""
+    """Return, for each commit, its children among the given ones."""
     found: defaultdict[str, list[str]] = defaultdict(list)
     for id in among:
         for parent in set(parents[id]):

@@ -1,11 +1,13 @@
-"""The trees that a source's commits name: whether they are there, can be read, and were cut as this repository cuts.
+"""Check of the trees of source commits: they must exist, be readable, and be split with the boundary seed of the
+repository.
 
-A tree is cut where the hash of a key, with the repository's boundary seed, is small enough. A change of a tree keeps
-whole subtrees for that reason, so on a tree that was cut by another seed the next commit could be wrong. So each edge
-of a node is looked at. A root alone, which is the tree of up to a million entries or so, has no such edge.
+A tree is split where the hash of a key, with the boundary seed, is below a threshold. A change of a tree relies on this
+rule and keeps whole subtrees. The next commit on a tree that was split with another seed could therefore be wrong, so
+the last key of each node is checked. A tree that consists of a root only, with up to about a million entries, has no
+such key.
 
-Commits of a source may have no content, and then name none: that is the empty tree, which `Readable` shows even where
-nobody has written it yet.
+A source commit without content refers to no tree. This means the empty tree, which `Readable` provides even if it was
+never written.
 """
 
 from __future__ import annotations
@@ -22,34 +24,42 @@ from graveler_core.transfer.migration.rows import BrokenValueError
 
 EMPTY_ID, EMPTY_BYTES = encoded(EMPTY)
 FOREIGN_FOLDER = "_lakefs/"
-"""Where other programs of the same schema keep their metaranges."""
+"""Folder in which lakeFS keeps its metaranges."""
 
 
 class Readable(PassingBlobs):
-    """A storage namespace in which the empty tree can be read."""
+    """Storage namespace in which the empty tree can be read."""
 
     def read(self, address: str) -> bytes:
         return EMPTY_BYTES if address == address_of(EMPTY_ID) else self.beneath.read(address)
 
 
 def metarange_of(named: str) -> MetarangeId:
-    """The tree that a commit of the source names. Raises `BrokenValueError` where that is no id."""
+    """Return the tree to which a source commit refers.
+
+    Raises:
+        BrokenValueError: The value is not an id.
+    """
     if named and binary_id(named) is None:
-        raise BrokenValueError(f"meta_range_id {named!r} must be 64 hexadecimal digits, or nothing")
+        raise BrokenValueError(f"meta_range_id {named!r} must be 64 hexadecimal digits or empty")
     return MetarangeId(named or EMPTY_ID)
 
 
 class Metaranges:
-    """The trees that were looked at so far: some 150 bytes a node and 32 a range, each looked at once."""
+    """Checked trees: about 150 bytes for each node and 32 for each range. Each is checked once."""
 
     def __init__(self, trees: Trees) -> None:
         self.files = IdSet()
-        """Nodes and ranges, which must be in the namespace: what was read of it may have come from a cache on disk."""
+        """Nodes and ranges that must be in the namespace. They may have been read from a cache on disk."""
         self._trees = trees
         self._good: set[bytes] = set()
 
     def check(self, metarange: MetarangeId) -> None:
-        """Look at all nodes of a tree. Raises `BrokenValueError`."""
+        """Check all nodes of a tree.
+
+        Raises:
+            BrokenValueError: The tree is missing, damaged, or split with another seed.
+        """
         try:
             root = read_node(self._trees, metarange)
             self._node(metarange, root)
@@ -57,7 +67,7 @@ class Metaranges:
             raise BrokenValueError(f"meta_range_id {metarange}: {e.message}{self._theirs(metarange)}") from e
 
     def _node(self, id: str, node: Node) -> None:
-        """A node whose children are looked at, and that is good then."""
+        """Check the children of a node."""
         if bytes.fromhex(id) in self._good:
             return
         for row in node.rows:
@@ -66,7 +76,7 @@ class Metaranges:
                 continue
             child = read_node(self._trees, row.id)
             if child.level != node.level - 1:
-                raise BrokenValueError(f"node {row.id} of its tree is of level {child.level}, not {node.level - 1}")
+                raise BrokenValueError(f"node {row.id} of its tree has level {child.level} instead of {node.level - 1}")
             if row is not node.rows[-1]:
                 self._edge(child, row.max_key)
             self._node(row.id, child)
@@ -75,10 +85,10 @@ class Metaranges:
             self.files.add(bytes.fromhex(id))
 
     def _edge(self, node: Node, last: bytes) -> None:
-        """A node that others of its parent follow ends where the seed has it end."""
+        """Check that a node which is not the last child of its parent ends where the boundary seed requires it."""
         if key_hash(last, self._trees.boundary_seed) >= self._trees.cutting.threshold(node.level + 1):
             raise BrokenValueError(
-                f"its tree was not cut by boundary seed {self._trees.boundary_seed}: name the seed that it was cut by"
+                f"its tree was not split with boundary seed {self._trees.boundary_seed}; pass the seed that was used"
             )
 
     def _theirs(self, metarange: str) -> str:

@@ -1,4 +1,4 @@
-"""What a migration, a comparison and a verification say: the values that they give back."""
+"""Results of migrations, comparisons and verifications."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from graveler_core.errors import GravelerError
 from graveler_core.transfer.kv_copy_compare import Differs
 
 MAX_BROKEN = 100
-"""So many broken rows of a repository are told one by one."""
+"""Maximum number of broken rows of a repository that are listed."""
 Progress = Callable[[int], object]
-"""Told how many more rows were read, written or compared."""
+"""Called with the number of additional rows that were read, written or compared."""
 
 
 @dataclass(frozen=True, slots=True)
 class BrokenRow:
-    """A row of the source that cannot become a record."""
+    """Row of the source that violates a rule."""
 
     table: str
     id: str
-    """Its key in the table, and for people: what is no text is shown escaped."""
+    """Key of the row in readable form; bytes that are not text are escaped."""
     rule: str
-    """What it breaks."""
+    """Violated rule."""
 
     def __str__(self) -> str:
         return f"{self.table} {self.id}: {self.rule}"
@@ -31,13 +31,13 @@ class BrokenRow:
 
 @dataclass(frozen=True, slots=True)
 class Amounts:
-    """How much a repository of the source is."""
+    """Size of a source repository."""
 
     branches: int = 0
     tags: int = 0
     commits: int = 0
     staged: int = 0
-    """Staged records of all branches, tombstones among them."""
+    """Number of staged records of all branches, tombstones included."""
 
     def __add__(self, other: Amounts) -> Amounts:
         return Amounts(
@@ -49,73 +49,73 @@ class Amounts:
 
 
 class Result(StrEnum):
-    """What became of a repository."""
+    """Result for a repository."""
 
     MIGRATED = "migrated"
     WOULD_MIGRATE = "would migrate"
-    """Said by a dry run."""
+    """Result of a dry run."""
     THERE = "already there"
-    """An earlier run has migrated it from this very state of the source."""
+    """An earlier run has migrated the repository from this state of the source."""
     BROKEN = "broken"
-    """Rows of it cannot be migrated, so nothing of it was."""
+    """The repository was not migrated, because some of its rows are broken."""
     REFUSED = "refused"
-    """An error says why."""
+    """The repository was not migrated; see the error."""
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """What a run did with a repository, or, as a dry run, would do."""
+class MigrationOutcome:
+    """Result of a run or dry run for one repository."""
 
     repository: str
     result: Result
     amounts: Amounts = Amounts()
     resumed: bool = False
-    """Whether an earlier run had begun it."""
+    """True if an earlier run had started the migration."""
     broken: tuple[BrokenRow, ...] = ()
-    """The first of them, at most `MAX_BROKEN`."""
+    """The first broken rows, at most `MAX_BROKEN`."""
     broken_rows: int = 0
-    """How many there are."""
+    """Total number of broken rows."""
     error: GravelerError | None = None
 
     @property
     def good(self) -> bool:
-        """Whether it is, or could be, migrated."""
+        """True if the repository is, or could be, migrated."""
         return self.result not in (Result.BROKEN, Result.REFUSED)
 
 
 @dataclass(frozen=True, slots=True)
 class Migrated:
-    """What a run did, repository by repository."""
+    """Results of a run, by repository."""
 
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[MigrationOutcome, ...]
 
     @property
     def good(self) -> bool:
-        """Whether all repositories that were asked for are there, or could be migrated."""
+        """True if all requested repositories are, or could be, migrated."""
         return all(outcome.good for outcome in self.outcomes)
 
 
-class Entity(StrEnum):
-    """What differs."""
+class MigratedEntity(StrEnum):
+    """Kind of object that differs."""
 
     REPOSITORY = "repository"
     BRANCH = "branch"
     TAG = "tag"
     COMMIT = "commit"
     STAGED = "staged"
-    """A staged record: its name is `<branch>/<path>`."""
+    """Staged record, named `<branch>/<path>`."""
     METARANGE = "metarange"
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
-    """Something that source and store do not have in common."""
+class MigrationDifference:
+    """Difference between source and store."""
 
     repository: str
-    entity: Entity
+    entity: MigratedEntity
     name: str
     how: Differs
-    """`missing`: the store lacks it; `surplus`: the source lacks it; `changed`: both have it, `why` says the rest."""
+    """`missing`: not in the store; `surplus`: not in the source; `changed`: in both, `why` gives details."""
     why: str = ""
 
     def __str__(self) -> str:
@@ -124,13 +124,13 @@ class Difference:
 
 @dataclass(slots=True)
 class BrokenRows:
-    """The broken rows of a repository that were found so far."""
+    """Broken rows of a repository."""
 
     rows: list[BrokenRow] = field(default_factory=list)
     count: int = 0
 
     def add(self, table: str, id: object, rule: str) -> None:
-        """Take one down."""
+        """Add a broken row."""
         self.count += 1
         if len(self.rows) < MAX_BROKEN:
             shown = id if isinstance(id, str) else repr(id)

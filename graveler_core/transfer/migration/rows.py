@@ -1,4 +1,4 @@
-"""Rows of the source as values that were checked, each by itself. How they hang together is `check`'s business."""
+"""Rows of the source as checked values. `check` checks the relations between them."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from graveler_core.model.names import branch_id, repository_id, tag_id
 from graveler_core.transfer.migration.source import Row
 
 MAX_TEXT_BYTES = 32 * 1024
-"""Of all texts of a commit as they are stored, which is the rule for commits that are made here."""
+"""Maximum size of all stored texts of a commit, as for commits that graveler creates."""
 MAX_ID = 255
 T = TypeVar("T")
 
 
 class BrokenValueError(Exception):
-    """A row breaks a rule; the text says which."""
+    """Violated rule of a row."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceRepository:
-    """A row of `graveler_repositories`."""
+    """Row of `graveler_repositories`."""
 
     id: RepositoryId
     storage_namespace: str
@@ -36,17 +36,17 @@ class SourceRepository:
 
 @dataclass(frozen=True, slots=True)
 class SourceBranch:
-    """A row of `graveler_branches`."""
+    """Row of `graveler_branches`."""
 
     id: BranchId
     staging_token: StagingToken | None
-    """None: nothing is staged."""
+    """`None` if nothing is staged."""
     commit_id: str
 
 
 @dataclass(frozen=True, slots=True)
 class SourceTag:
-    """A row of `graveler_tags`."""
+    """Row of `graveler_tags`."""
 
     id: TagId
     commit_id: str
@@ -54,21 +54,21 @@ class SourceTag:
 
 @dataclass(frozen=True, slots=True)
 class SourceCommit:
-    """A row of `graveler_commits`. Its generation is not read but computed."""
+    """Row of `graveler_commits`. The generation is computed, not read."""
 
     id: str
     committer: str
     message: str
     creation_date: datetime
     meta_range_id: str
-    """"" for a commit without content."""
+    """Empty for a commit without content."""
     metadata: dict[str, str]
     parents: tuple[str, ...]
-    """The first one is what the commit was made on, whatever version the row has."""
+    """The first parent is the one that the commit was based on, for any version of the row."""
 
 
 def repository_of(row: Row) -> SourceRepository:
-    """A repository. Raises `BrokenValueError`, as all functions here."""
+    """Convert a row to a repository. Like all functions here, it raises `BrokenValueError` for a broken row."""
     id, place, created, default = row
     return SourceRepository(
         _name(repository_id, id, "id"),
@@ -79,20 +79,20 @@ def repository_of(row: Row) -> SourceRepository:
 
 
 def branch_of(row: Row) -> SourceBranch:
-    """A branch."""
+    """Convert a row to a branch."""
     id, token, commit = row
     named = None if token in (None, "") else StagingToken(_text(token, "staging_token"))
     return SourceBranch(_name(branch_id, id, "id"), named, id_of(commit, "commit_id"))
 
 
 def tag_of(row: Row) -> SourceTag:
-    """A tag."""
+    """Convert a row to a tag."""
     id, commit = row
     return SourceTag(_name(tag_id, id, "id"), id_of(commit, "commit_id"))
 
 
 def commit_of(row: Row) -> SourceCommit:
-    """A commit."""
+    """Convert a row to a commit."""
     id, committer, message, created, metarange, metadata, parents, version, _ = row
     found = SourceCommit(
         id_of(id, "id"),
@@ -106,14 +106,14 @@ def commit_of(row: Row) -> SourceCommit:
     texts = [found.committer, found.message, *found.metadata, *found.metadata.values()]
     size = sum(len(json.dumps(text, ensure_ascii=False).encode()) for text in texts)
     if size > MAX_TEXT_BYTES:
-        raise BrokenValueError(f"message and metadata are {size:,} bytes, may be at most {MAX_TEXT_BYTES:,}")
+        raise BrokenValueError(f"message and metadata have {size:,} bytes; the maximum is {MAX_TEXT_BYTES:,}")
     return found
 
 
 def parents_of(parents: Any, version: Any) -> tuple[str, ...]:
-    """A commit's parents, the one that it was made on first.
+    """Return the parents of a commit, starting with the one that the commit was based on.
 
-    In version 0 a merge named what was merged first, and what it was merged into second; version 1 turned that round.
+    In version 0, a merge listed the source first and the destination second. Version 1 reversed the order.
     """
     found = json_of(parents, "parents") if isinstance(parents, str) else parents
     found = [] if found is None else found
@@ -121,12 +121,12 @@ def parents_of(parents: Any, version: Any) -> tuple[str, ...]:
         raise BrokenValueError("parents must be a list of commit ids")
     named = tuple(id_of(parent, "parents") for parent in found)
     if version not in (None, 0, 1) or isinstance(version, bool):
-        raise BrokenValueError(f"version {version!r} is not known, only 0 and 1 are")
+        raise BrokenValueError(f"version {version!r} is unknown; only 0 and 1 are allowed")
     return named if version == 1 else named[::-1]
 
 
 def id_of(value: Any, what: str) -> str:
-    """The id of a commit of the source."""
+    """Return the id of a source commit."""
     found = _text(value, what)
     if not 1 <= len(found) <= MAX_ID:
         raise BrokenValueError(f"{what} must be a commit id of 1 to {MAX_ID} characters")
@@ -134,11 +134,11 @@ def id_of(value: Any, what: str) -> str:
 
 
 def json_of(text: str, what: str) -> Any:
-    """What a JSON text says."""
+    """Parse JSON."""
     try:
         return json.loads(text)
     except ValueError as e:
-        raise BrokenValueError(f"{what} is no JSON ({e})") from e
+        raise BrokenValueError(f"{what} is not valid JSON ({e})") from e
     except RecursionError as e:
         raise BrokenValueError(f"{what} is nested too deeply") from e
 
@@ -148,13 +148,13 @@ def _metadata(value: Any) -> dict[str, str]:
     if found is None:
         return {}
     if not isinstance(found, dict):
-        raise BrokenValueError("metadata must be an object of texts")
+        raise BrokenValueError("metadata must be an object with text values")
     return {_text(name, "metadata"): _text(said, f"metadata {name!r}") for name, said in found.items()}
 
 
 def _text(value: Any, what: str) -> str:
     if not isinstance(value, str):
-        raise BrokenValueError(f"{what} must be text, and is {'null' if value is None else type(value).__name__}")
+        raise BrokenValueError(f"{what} must be text, but is {'null' if value is None else type(value).__name__}")
     try:
         value.encode()
     except UnicodeEncodeError as e:
@@ -163,12 +163,12 @@ def _text(value: Any, what: str) -> str:
 
 
 def _time(value: Any) -> datetime:
-    """PostgreSQL gives its ISO format in UTC; a time without a zone counts as UTC."""
+    """Parse a time. PostgreSQL returns ISO format in UTC; a time without a zone counts as UTC."""
     try:
         found = datetime.fromisoformat(_text(value, "creation_date"))
         return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
     except (ValueError, OverflowError) as e:
-        raise BrokenValueError(f"creation_date {value!r} is no time of the years 1 to 9999 in ISO 8601") from e
+        raise BrokenValueError(f"creation_date {value!r} is not a time in ISO 8601 in the years 1 to 9999") from e
 
 
 def _name(rule: Callable[[str], T], value: Any, what: str) -> T:

@@ -1,16 +1,15 @@
-"""Migrating repositories from a source into the store, one after the other.
+"""Migration of repositories from a source into the store, one after the other.
 
-1. One state of the source, in one transaction: all that follows reads that.
-2. The digest of all rows of the repository (`digest`). Where it is there already, migrated from rows of this digest,
-   nothing is done; from others, it is refused.
-3. Everything is read and checked (`check`). What is broken is reported, and nothing is written.
-4. The repository is begun, or taken over from an earlier run (`engine.migrating`): in `initial`, where nobody sees it.
-5. Commits, branches with what is staged, tags (`write`).
-6. The digest again, of the source as it is by now: where it has changed, the repository is refused and stays invisible.
-7. active ✓: the one swap that shows all of it.
+1. Begin one transaction on the source. All following steps except 6 read the state that it shows. 2. Compute the digest
+of all rows of the repository (`digest`). If the repository was migrated before from rows with this digest, do nothing.
+If it was migrated from other rows, refuse it. 3. Read and check everything (`check`). If rows are broken, report them
+and write nothing. 4. Create the repository, or continue the migration of an earlier run
+(`engine.repositories.migration`). Its state is `initial`, so nobody sees it. 5. Write commits, branches with their
+staged changes, and tags (`write`). 6. Compute the digest of the current source again. If it has changed, refuse the
+repository, which stays invisible. 7. Swap the state to `active` ✓. This swap makes the whole repository visible.
 
-A crash leaves a repository in `initial`, which the next run from the same state of the source goes on with, and a
-cleaner takes after a day. Repositories are independent: one that is broken or refused keeps none of the others back.
+A crash leaves a repository in the state `initial`. The next run from the same state of the source continues it, and a
+cleaner removes it after a day. Repositories are independent: a broken or refused one does not affect the others.
 """
 
 from __future__ import annotations
@@ -45,19 +44,19 @@ from graveler_core.transfer.migration.check import Checked, check
 from graveler_core.transfer.migration.digest import digest
 from graveler_core.transfer.migration.holding import Holding
 from graveler_core.transfer.migration.metaranges import Readable
-from graveler_core.transfer.migration.report import BrokenRows, Migrated, Outcome, Progress, Result
+from graveler_core.transfer.migration.report import BrokenRows, Migrated, MigrationOutcome, Progress, Result
 from graveler_core.transfer.migration.rows import BrokenValueError, SourceRepository, repository_of
-from graveler_core.transfer.migration.source import Row, Snapshot, Source
+from graveler_core.transfer.migration.source import Row, SourceDatabase, SourceSnapshot
 from graveler_core.transfer.migration.write import Writing
 
 _REFUSALS = (Conflict, CorruptData, InvalidInput, LimitExceeded, NotFound, NotUnique)
-"""What is wrong with one repository alone; other errors end the run."""
-BEGIN_AGAIN = "delete the repository, clean up, and begin again from a source at rest"
+"""Errors that concern one repository only. Other errors end the run."""
+BEGIN_AGAIN = "delete the repository, clean up, and migrate again from a source at rest"
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """A repository to be begun, or to be taken over."""
+class NewMigration:
+    """A repository whose migration is to be started or continued."""
 
     id: RepositoryId
     storage_namespace: str
@@ -69,21 +68,21 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Lifecycle:
-    """What only the engine may do."""
+    """Functions of the engine that a migration needs."""
 
-    begin: Callable[[Wanted], Held[Repository]]
+    begin: Callable[[NewMigration], Held[Repository]]
     leave: Callable[[Repository], None]
-    """Told of a repository that was deleted, perhaps, while it was migrated."""
+    """Called with a repository that may have been deleted during its migration."""
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """What to migrate, and how."""
+class MigrationPlan:
+    """Options of a migration."""
 
     repositories: Collection[str] = ()
-    """Their names; all of them where none is given."""
+    """Names of the repositories. Empty means all."""
     boundary_seed: int = 0
-    """That the trees of the source were cut by."""
+    """Seed that the source used for the boundaries of its trees."""
     dry_run: bool = False
 
     def __post_init__(self) -> None:
@@ -92,18 +91,29 @@ class Plan:
 
 
 def migrate(
-    stores: Stores, source: Source, plan: Plan, lifecycle: Lifecycle, progress: Progress = lambda more: None
+    stores: Stores,
+    source: SourceDatabase,
+    plan: MigrationPlan,
+    lifecycle: Lifecycle,
+    progress: Progress = lambda more: None,
 ) -> Migrated:
-    """Migrate repositories; a repetition completes what broke off, and changes nothing that is there.
+    """Migrate repositories. A repetition completes an interrupted migration, and does not change complete ones.
 
-    In memory are what `check` says, of one repository at a time, and a page of staged records.
+    Memory holds what `check` states, for one repository at a time, and a page of staged records.
 
     Args:
-        progress: Told how many more rows were read or written: each about four times in all.
+        stores: The stores.
+        source: The source.
+        plan: Options of the migration.
+        lifecycle: Functions of the engine that create repositories and make them visible.
+        progress: Called with the number of rows read or written since the last call, about four times for each row.
+
+    Returns:
+        The result for each repository.
 
     Raises:
-        InvalidInput: a repository that was asked for is not there.
-        Unavailable: source or store cannot be reached.
+        InvalidInput: A requested repository is not in the source.
+        Unavailable: Source or store cannot be reached.
     """
     outcomes = []
     with source.snapshot() as snapshot:
@@ -112,11 +122,11 @@ def migrate(
     return Migrated(tuple(outcomes))
 
 
-def chosen(snapshot: Snapshot, names: Collection[str]) -> Iterator[Row]:
-    """The rows of some repositories, or of all, in the order of their ids.
+def chosen(snapshot: SourceSnapshot, names: Collection[str]) -> Iterator[Row]:
+    """Yield the rows of some repositories, or of all, in the order of their ids.
 
     Raises:
-        InvalidInput: one of them is not there.
+        InvalidInput: One of them is not in the source.
     """
     missing = {repository_id(name) for name in _several(names)}
     rows = list(snapshot.repositories())
@@ -128,7 +138,7 @@ def chosen(snapshot: Snapshot, names: Collection[str]) -> Iterator[Row]:
 
 
 def prospective(stores: Stores, found: SourceRepository, boundary_seed: int) -> Repository:
-    """The record of a repository that is not there yet, to read its trees with."""
+    """Return a record for a repository that does not exist yet, with which its trees can be read."""
     return Repository(
         id=found.id,
         uid=RepositoryUid(""),
@@ -143,9 +153,9 @@ def prospective(stores: Stores, found: SourceRepository, boundary_seed: int) -> 
 
 
 def for_reading(stores: Stores, repo: Repository) -> Indexes:
-    """The indexes of a repository in which the empty tree can be read, and what is found is not remembered otherwise.
+    """Return indexes of a repository in which the empty tree can be read. They do not use the shared cache.
 
-    The common cache would answer for files that are not there any more, or are in another namespace.
+    The shared cache may contain files that no longer exist or that are in another namespace.
     """
     indexes = stores.indexes(repo)
     blobs = Readable(stores.blobs.at(repo.storage_namespace))
@@ -153,7 +163,7 @@ def for_reading(stores: Stores, repo: Repository) -> Indexes:
 
 
 def migrated_commits(stores: Stores, repo: Repository) -> dict[str, CommitId]:
-    """What became of the commits of the source, by the ids that they had there."""
+    """Return the migrated commits by their ids in the source."""
     return {id: held.value.commit_id for id, held in access.scan(stores.kv, keys.migrated_commits(repo))}
 
 
@@ -162,36 +172,41 @@ class _Repository:
     """One repository of a run."""
 
     stores: Stores
-    source: Source
-    plan: Plan
+    source: SourceDatabase
+    plan: MigrationPlan
     lifecycle: Lifecycle
     progress: Progress
 
-    def outcome(self, snapshot: Snapshot, row: Row, *others: Row) -> Outcome:
-        """Migrate it, and say what became of it.
+    def outcome(self, snapshot: SourceSnapshot, row: Row, *others: Row) -> MigrationOutcome:
+        """Migrate the repository, and return the result.
 
         Args:
-            others: Rows of the same id, which a table without a primary key may have: nothing says which one counts.
+            snapshot: State of the source.
+            row: Row of the repository.
+            others: Further rows with the same id, which a table without a primary key may have. They make the
+                repository broken, because it is unknown which row is valid.
         """
         try:
             found = repository_of(row)
             if others:
-                raise BrokenValueError("is there twice")
+                raise BrokenValueError("is duplicated")
         except BrokenValueError as e:
             broken = BrokenRows()
             broken.add("graveler_repositories", row[0], str(e))
-            return Outcome(broken.rows[0].id, Result.BROKEN, broken=tuple(broken.rows), broken_rows=broken.count)
+            return MigrationOutcome(
+                broken.rows[0].id, Result.BROKEN, broken=tuple(broken.rows), broken_rows=broken.count
+            )
         try:
             return self._outcome(snapshot, row, found)
         except _REFUSALS as e:
-            return Outcome(found.id, Result.REFUSED, error=e)
+            return MigrationOutcome(found.id, Result.REFUSED, error=e)
 
-    def _outcome(self, snapshot: Snapshot, row: Row, repository: SourceRepository) -> Outcome:
+    def _outcome(self, snapshot: SourceSnapshot, row: Row, repository: SourceRepository) -> MigrationOutcome:
         state = digest(snapshot, row, self.progress)
         standing = repositories.find(self.stores.kv, repository.id)
         if standing is not None and not _is_begun(standing.value):
             self._require_migrated(standing, state)
-            return Outcome(repository.id, Result.THERE)
+            return MigrationOutcome(repository.id, Result.THERE)
         made = dict[str, CommitId]()
         if standing is not None:
             if standing.value.migrating != state:
@@ -202,27 +217,30 @@ class _Repository:
         resumed = standing is not None
         if found.broken.count:
             rows = tuple(found.broken.rows)
-            return Outcome(repository.id, Result.BROKEN, found.amounts, resumed, rows, found.broken.count)
+            return MigrationOutcome(repository.id, Result.BROKEN, found.amounts, resumed, rows, found.broken.count)
         if not self.plan.dry_run:
             self._write(snapshot, found, state)
         result = Result.WOULD_MIGRATE if self.plan.dry_run else Result.MIGRATED
-        return Outcome(repository.id, result, found.amounts, resumed)
+        return MigrationOutcome(repository.id, result, found.amounts, resumed)
 
     def _require_migrated(self, standing: Held[Repository], state: str) -> None:
-        """A repository that is there must have been migrated from this very state of the source."""
+        """Check that an existing repository was migrated from this state of the source."""
         name = standing.value.id
         if standing.value.state is RepositoryState.DELETING:
             repositories.usable(name, standing)
         said = access.read(self.stores.kv, keys.migration(standing.value))
         if said is None:
-            why = "exists already, and was not migrated"
+            why = "already exists, and was not migrated"
             raise NotUnique(f"repository {name!r} {why}", kind=Kind.RepositoryExists, repository=name)
         if said.value.digest != state:
-            raise _changed(name, "it was migrated; what is there stays as it is, and a verification says what differs")
+            raise _changed(
+                name,
+                "it was migrated; the migrated repository is not changed, and a verification lists the differences",
+            )
 
-    def _write(self, snapshot: Snapshot, found: Checked, state: str) -> None:
+    def _write(self, snapshot: SourceSnapshot, found: Checked, state: str) -> None:
         repository = found.repository
-        wanted = Wanted(
+        wanted = NewMigration(
             repository.id,
             repository.storage_namespace,
             repository.creation_date,
@@ -246,12 +264,12 @@ class _Repository:
         with self.source.snapshot() as now:
             row = next((row for row in now.repositories() if row[0] == name), None)
             if row is None or digest(now, row, self.progress) != state:
-                raise _changed(name, f"it was read, and nothing of it shows; {BEGIN_AGAIN}")
+                raise _changed(name, f"it was read; the repository stays invisible; {BEGIN_AGAIN}")
 
 
 def _several(names: Collection[str]) -> Collection[str]:
     if isinstance(names, str):
-        raise InvalidInput(f"repositories: several names, as [{names!r}], not {names!r}")
+        raise InvalidInput(f"repositories: must be a collection of names, such as [{names!r}], not {names!r}")
     return names
 
 

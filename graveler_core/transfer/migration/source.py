@@ -1,11 +1,11 @@
-"""The database that is migrated from: five tables, read in one transaction that sees one state of them.
+"""Source database of a migration: five tables, read in one transaction that sees one state of them.
 
 PostgreSQL reads in a REPEATABLE READ READ ONLY transaction, SQLite in a read transaction of a file opened read-only.
-Nothing is ever written there. Rows are streamed, in pages, through server-side cursors where the database has them.
+Nothing is written to the source. Rows are streamed in pages, through server-side cursors if the database has them.
 
-Values come as the driver gives them, but for two columns: dates and JSON are asked for as text, so that no value ends
-the reading that the driver could not turn into one of Python (a date of the year 20000). What they are is judged by
-`rows`. SQLite has neither arrays nor JSON: both are JSON text there, and dates are ISO 8601 text.
+Values are returned as the driver converts them, except for dates and JSON, which are queried as text. Otherwise a value
+that the driver cannot convert, such as a date in the year 20000, would end the reading. `rows` checks the values.
+SQLite has neither arrays nor JSON: both are JSON text there, and dates are ISO 8601 text.
 """
 
 from __future__ import annotations
@@ -49,25 +49,25 @@ COLUMNS: Final[dict[str, tuple[str, ...]]] = {
     "graveler_tags": ("repository_id", "id", "commit_id"),
     "graveler_staging_kv": ("staging_token", "key", "identity", "data"),
 }
-"""The tables and the columns that are needed; others may be there."""
+"""Required tables and columns. Others are ignored."""
 _AS_TEXT: Final = ("creation_date", "metadata")
 _SCHEMES: Final = ("postgresql", "postgres", "sqlite")
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """A database that can be read from."""
+class SourceDatabase:
+    """A source database."""
 
     shown: str
-    """Its URL without secrets."""
+    """URL of the database without secrets."""
     engine: Engine
 
     @contextmanager
-    def snapshot(self) -> Iterator[Snapshot]:
-        """One state of the database, as long as the `with` statement lasts.
+    def snapshot(self) -> Iterator[SourceSnapshot]:
+        """Open a transaction that shows one state of the database until the `with` statement ends.
 
         Raises:
-            Unavailable: it cannot be reached, or has not these tables.
+            Unavailable: The database cannot be reached, or lacks a required table or column.
         """
         with _mapping(self):
             connection = self.engine.connect()
@@ -75,7 +75,7 @@ class Source:
             with _mapping(self):
                 self._begin(connection)
                 _require_tables(self, connection)
-            yield Snapshot(self, connection)
+            yield SourceSnapshot(self, connection)
 
     def _begin(self, connection: Connection) -> None:
         if self.engine.dialect.name == "postgresql":
@@ -87,30 +87,30 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
-    """One state of a source. Rows come in the order of their columns in `COLUMNS`, without the repository's id."""
+class SourceSnapshot:
+    """One state of a source. Rows have the columns in `COLUMNS`, in that order, without the id of the repository."""
 
-    source: Source
+    source: SourceDatabase
     connection: Connection
 
     def repositories(self) -> Iterator[Row]:
-        """All repositories in the order of their ids."""
+        """Yield all repositories in the order of their ids."""
         return self._rows("graveler_repositories", order="id")
 
     def branches(self, repository: str) -> Iterator[Row]:
-        """The branches of a repository: id, staging token, commit id."""
+        """Yield the branches of a repository: id, staging token, commit id."""
         return self._rows("graveler_branches", {"repository_id": repository}, order="id")
 
     def tags(self, repository: str) -> Iterator[Row]:
-        """The tags of a repository: id, commit id."""
+        """Yield the tags of a repository: id, commit id."""
         return self._rows("graveler_tags", {"repository_id": repository}, order="id")
 
     def commits(self, repository: str) -> Iterator[Row]:
-        """All commits of a repository."""
+        """Yield all commits of a repository."""
         return self._rows("graveler_commits", {"repository_id": repository}, order="id")
 
     def commits_by_id(self, repository: str, ids: Sequence[str]) -> dict[str, Row]:
-        """Some commits, at most `IDS_AT_ONCE`."""
+        """Return the commits with these ids, of which there are at most `IDS_AT_ONCE`."""
         query = self._query("graveler_commits", {"repository_id": repository})
         query = query.where(column("id").in_(bindparam("ids", expanding=True)))
         with _mapping(self.source):
@@ -118,12 +118,12 @@ class Snapshot:
         return {row[0]: row for row in found}
 
     def parents(self, repository: str) -> Iterator[Row]:
-        """Of all commits of a repository: id, parents, version."""
+        """Yield id, parents and version of all commits of a repository."""
         query = self._query("graveler_commits", {"repository_id": repository}, ("id", "parents", "version"))
         return self._streamed(query.order_by(self._ordered("id")))
 
     def staged(self, token: str) -> Iterator[Row]:
-        """What is staged under a token, in the order of the keys: key, identity, data."""
+        """Yield the staged records of a token in order of their keys: key, identity, data."""
         return self._rows("graveler_staging_kv", {"staging_token": token}, order="key")
 
     def _rows(self, name: str, where: dict[str, str] | None = None, *, order: str) -> Iterator[Row]:
@@ -141,7 +141,7 @@ class Snapshot:
         return found.c[name]
 
     def _ordered(self, name: str) -> ColumnElement[Any]:
-        """By bytes, whatever order the database has for texts."""
+        """Return the column with a byte order, independent of the collation of the database."""
         if name != "key" and self.connection.dialect.name == "postgresql":
             return column(name, Text).collate("C")
         return column(name)
@@ -159,18 +159,18 @@ class Snapshot:
 
 
 @contextmanager
-def open_source(url: str) -> Iterator[Source]:
+def open_source(url: str) -> Iterator[SourceDatabase]:
     """The database of `postgresql://user:password@host:port/database` or `sqlite:///path`.
 
     Raises:
-        InvalidInput: (`InvalidUrl`) the URL is none of these.
+        InvalidInput: (`InvalidUrl`) The URL has another scheme.
     """
     scheme, _, rest = url.partition("://")
     kind = scheme.partition("+")[0]
     if kind not in _SCHEMES or not rest:
         shown = without_password(url)
         raise InvalidInput(
-            f"{shown!r} is no URL to migrate from: must begin with postgresql:// or sqlite:///",
+            f"{shown!r} is not a URL of a source: must begin with postgresql:// or sqlite:///",
             kind=Kind.InvalidUrl,
             url=shown,
         )
@@ -181,37 +181,37 @@ def open_source(url: str) -> Iterator[Source]:
         source.engine.dispose()
 
 
-def _postgresql(url: str) -> Source:
+def _postgresql(url: str) -> SourceDatabase:
     target = postgresql_sessions.parse_url(url)
     engine = create_engine("postgresql+psycopg://", creator=target.connect, poolclass=NullPool)
-    return Source(target.shown, engine)
+    return SourceDatabase(target.shown, engine)
 
 
-def _sqlite(url: str) -> Source:
+def _sqlite(url: str) -> SourceDatabase:
     path = sqlite_file.parse_url(url).path
 
     def connect() -> sqlite3.Connection:
-        # In autocommit mode, so that the one transaction begins and ends where it is said.
+        # In autocommit mode, so that the driver does not begin or end transactions by itself.
         found = sqlite3.connect(
             f"file:{quote(path)}?mode=ro", uri=True, timeout=sqlite_file.BUSY_SECONDS, isolation_level=None
         )
         found.text_factory = _lenient_text
         return found
 
-    return Source(without_password(url), create_engine("sqlite://", creator=connect, poolclass=NullPool))
+    return SourceDatabase(without_password(url), create_engine("sqlite://", creator=connect, poolclass=NullPool))
 
 
 def _lenient_text(data: bytes) -> str:
-    """What is no UTF-8 is a broken row, not the end of reading."""
+    """Decode text. Invalid UTF-8 makes the row a broken row and does not stop the reading."""
     return data.decode("utf-8", "surrogateescape")
 
 
 def _table(name: str) -> TableClause:
-    # Columns without types: values stay what the driver makes of them.
+    # Columns have no types, so values stay as the driver returns them.
     return sql_table(name, *(column(each) for each in COLUMNS[name]))
 
 
-def _require_tables(source: Source, connection: Connection) -> None:
+def _require_tables(source: SourceDatabase, connection: Connection) -> None:
     found = inspect(connection)
     for name, needed in COLUMNS.items():
         try:
@@ -223,22 +223,22 @@ def _require_tables(source: Source, connection: Connection) -> None:
             raise _not_a_source(source, f"its table {name} has no column {', '.join(missing)}")
 
 
-def _not_a_source(source: Source, why: str) -> Unavailable:
+def _not_a_source(source: SourceDatabase, why: str) -> Unavailable:
     return Unavailable(
-        f"{source.shown} cannot be migrated from: {why}", kind=Kind.NotAGravelerStore, store=source.shown
+        f"{source.shown} is not a source of a migration: {why}", kind=Kind.NotAGravelerStore, store=source.shown
     )
 
 
 @contextmanager
-def _mapping(source: Source) -> Iterator[None]:
-    """Errors of the drivers as ours, without what they say of the URL."""
+def _mapping(source: SourceDatabase) -> Iterator[None]:
+    """Translate errors of the drivers into errors of graveler, without their text about the URL."""
     try:
         yield
     except (SQLAlchemyError, psycopg.Error, sqlite3.Error) as e:
         raise _mapped(source, e) from None
 
 
-def _mapped(source: Source, error: Exception) -> GravelerError:
+def _mapped(source: SourceDatabase, error: Exception) -> GravelerError:
     cause = getattr(error, "orig", None) or error
     if isinstance(cause, sqlite3.Error):
         return sqlite_errors.mapped(cause, source.shown, writing=False)

@@ -1,18 +1,17 @@
-"""Writing a repository of the source into one that nobody can see: commits, branches with what is staged, tags.
+"""Write a source repository into an invisible repository: commits, branches with their staged changes, and tags.
 
-Each batch, branch and tag is written by a run that held the repository a moment ago (`holding`). What is written is the
-same whoever writes it, but for branches and their layers: those are fresh, and the first one stays, whole. Once another
-run has ended, this one writes nothing but what was under way at that moment: a branch or tag that is deleted then may
-come back, which is what a restoration says, too.
+Before each batch, branch and tag, a run checks that it still owns the repository (`holding`). All runs write the same
+records, except for branches and their layers, which are new in each run: the first one stays. If another run has ended
+the migration, this run stops, except for a write that was already running. A branch or tag that is deleted at that
+moment may therefore reappear, as in `transfer.restore`.
 
-1. Commits and layouts, in batches, then for each what it was called in the source: so a commit that has that name is
-   there.
-2. Branch by branch, unless it is there: what is staged on it as one layer, which nothing names but its cleanup record,
-   written first; then the branch's record, created once, that lists it.
-3. Tags, created where there are none.
+1. Write commits and layouts in batches, then for each commit the record of its id in the source. A commit with such a
+record is therefore complete. 2. For each branch that does not exist: write its staged changes as one layer, to which
+only a cleanup record refers, which is written first. Then create the branch record, which lists the layer. 3. Create
+the tags that do not exist.
 
-A crash leaves an invisible repository, with at most one layer that only a cleanup record names: the next run goes on,
-and builds that branch's layer anew under another id.
+A crash leaves an invisible repository, with at most one layer to which only a cleanup record refers. The next run
+continues, and writes the layer of that branch again under another id.
 """
 
 from __future__ import annotations
@@ -20,7 +19,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from functools import partial
 
 import pyarrow as pa
@@ -47,20 +45,20 @@ from graveler_core.transfer.migration.check import Checked, header, in_order
 from graveler_core.transfer.migration.holding import Holding
 from graveler_core.transfer.migration.report import BrokenRows, Progress
 from graveler_core.transfer.migration.rows import SourceBranch
-from graveler_core.transfer.migration.source import Snapshot
+from graveler_core.transfer.migration.source import SourceSnapshot
 
 BATCH_COMMITS = 250
 BATCH_BYTES = 1 << 20
-"""A batch ends with the commit that reaches one of these."""
+"""Limits of a batch. It ends with the commit that reaches one of them."""
 SEGMENT_ROWS = 1_000
-"""From so many staged records on, they become files instead of key-value rows."""
+"""Minimum number of staged records that are written as files instead of key-value rows."""
 
 
 @dataclass(slots=True)
 class Writing:
-    """A repository on its way: the verbs in the order in which they stand here."""
+    """A repository that is being written. Call the methods in the order of their definition."""
 
-    snapshot: Snapshot
+    snapshot: SourceSnapshot
     found: Checked
     holding: Holding
     progress: Progress
@@ -70,7 +68,7 @@ class Writing:
 
     @property
     def stores(self) -> Stores:
-        """Where it is written."""
+        """Stores to write to."""
         return self.holding.stores
 
     def commits(self) -> None:
@@ -81,13 +79,13 @@ class Writing:
             head = header(commit, [known[parent] for parent in commit.parents], made.operations)
             stored, writes = prepare(repo, head, Layout(index=Index(metarange_id=made.metarange_id)))
             if stored.id != made.id:
-                raise CorruptData(f"commit {commit.id} of the source is not what it was a moment ago")
+                raise CorruptData(f"commit {commit.id} of the source has changed since it was checked")
             where = keys.migrated_commits(repo).at(commit.id)
             self._add(writes, (where.partition, where.key, encode(MigratedCommit(commit_id=stored.id))))
         self._flush()
 
     def _missing(self) -> list[str]:
-        """The commits to be written: those that were reckoned."""
+        """Return the ids of the commits to write: those whose headers this run has computed."""
         return [id for id in self.found.order if self.found.commits[id].operations]
 
     def _add(self, writes: list[Write], named: Write) -> None:
@@ -106,14 +104,14 @@ class Writing:
         self._batch, self._named, self._size = [], [], 0
 
     def branches(self) -> None:
-        """Create the branches that are not there, each with what is staged on it."""
+        """Create the branches that do not exist, with their staged changes."""
         repo = self.holding.repository
         for _, (branch, count) in sorted(self.found.branches.items()):
             where = keys.branch(repo, branch.id)
             if access.read(self.stores.kv, where) is not None:
                 continue
             commit = self.found.commits[branch.commit_id].id
-            record = new_branch(self.stores.ids, repo, branch.id, commit, past.begun(commit, self._moment()))
+            record = new_branch(self.stores.ids, repo, branch.id, commit, past.begun(commit, self.stores.moment()))
             if count:
                 record = record.model_copy(update={"sealed_tokens": (self._layer(branch, record, count),)})
             self.holding.require()
@@ -122,21 +120,20 @@ class Writing:
             self.progress(1)
 
     def tags(self) -> None:
-        """Create the tags that are not there."""
+        """Create the tags that do not exist."""
         repo = self.holding.repository
         for _, tag in sorted(self.found.tags.items()):
             commit = self.found.commits[tag.commit_id].id
-            record = Tag(id=tag.id, commit_id=commit, past=past.begun(commit, self._moment()))
+            record = Tag(id=tag.id, commit_id=commit, past=past.begun(commit, self.stores.moment()))
             self.holding.require()
             with suppress(PredicateFailed):
                 access.create(self.stores.kv, keys.tag(repo, tag.id), record, once=True)
             self.progress(1)
 
-    def _moment(self) -> datetime:
-        return datetime.fromtimestamp(self.stores.wall(), UTC)
-
     def _layer(self, branch: SourceBranch, record: Branch, count: int) -> SealedToken | SegmentLayer:
-        """What is staged on a branch as a layer that no record lists yet. In memory is a piece of it."""
+        """Write the staged records of a branch as a layer that no branch record lists yet. Only a part is held in
+        memory.
+        """
         repo, ids = self.holding.repository, self.stores.ids
         layer: SealedToken | SegmentLayer
         if count < SEGMENT_ROWS:
@@ -158,7 +155,7 @@ class Writing:
         return layer
 
     def _staged(self, branch: SourceBranch) -> Iterator[pa.Table]:
-        """What is staged on a branch; it was checked, and the source shows what it showed then."""
+        """Yield the staged records of a branch. They were checked before, and the source has not changed since."""
 
         def broken(key: object, rule: str) -> None:
             raise CorruptData(f"staged row {key!r} of branch {branch.id} of the source: {rule}")

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from functools import cache
 from typing import Any
 
 from benchmarks.lifecycle.sources import entry, insert, opened
+from graveler_core.blobs.open import OpenedBlobs
 from graveler_core.codec.entry import normalise
 from graveler_core.committed.apply import apply
 from graveler_core.committed.trees import Trees
@@ -96,8 +98,10 @@ class History:
     def tree(self, state: State) -> MetarangeId:
         """A tree of a state, written into the namespace."""
         blobs = self.lake.world.blobs.at(self.namespace)
-        rows = normalise(table(dict(sorted(state.items()))))
-        return apply(Trees(blobs, self.lake.seed, TINY), None, rows).metarange_id
+        root, objects = _tree(self.lake.seed, tuple(sorted(state.items())))
+        for address, data in objects.items():
+            blobs.create(address, data)
+        return root
 
     def commit(self, number: int, parents: Iterable[int] = (), state: State | None = None, **values: Any) -> History:
         """A commit; without content it names no tree."""
@@ -169,6 +173,14 @@ class History:
         assert len(list(repo.commits())) == len(self.states)
         assert not [finding for finding in repo.fsck(deep=deep) if finding.damage]
         assert self.lake.differences(self.name) == []
+
+
+@cache
+def _tree(seed: int, state: tuple[tuple[str, int], ...]) -> tuple[MetarangeId, dict[str, bytes]]:
+    """Build a tree once, and return its root and its objects: many histories have the same states."""
+    blobs = OpenedBlobs().at(World().namespace())
+    root = apply(Trees(blobs, seed, TINY), None, normalise(table(dict(state)))).metarange_id
+    return root, {found.address: bytes(blobs.read(found.address)) for found in blobs.list()}
 
 
 def shown(repo: Repository, ref: str) -> State:

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from unittest.mock import patch
 
-from graveler_core.blobs.counting import CountingBlobs
 from graveler_core.blobs.port import Blobs, BlobStores, Foreign
 from graveler_core.facade.graveler import Graveler
 from graveler_core.kv.backends.memory import MemoryStore, open_memory
 from graveler_core.model.address import Namespace
+from graveler_core.testing.counting_blobs import CountingBlobs
 from graveler_core.transfer.migration import source, write
 from graveler_core.transfer.migration.report import Migrated
 from tests.integration.migration.histories import Lake

@@ -68,6 +68,7 @@ def test_a_repetition_changes_nothing(lake: Lake) -> None:
     assert made.migrated().branch("main").read("theirs") == b"x"
 
 
+@pytest.mark.ci
 def test_a_crash_at_any_call(made: History) -> None:
     def act(lake: Lake, kv: Interposed, number: int) -> None:
         kv.fail[number] = Crash()
@@ -89,6 +90,7 @@ def test_a_crash_at_any_call(made: History) -> None:
     assert each_call(made.lake, act) > 30
 
 
+@pytest.mark.ci
 def test_a_crash_at_any_call_to_the_objects(made: History) -> None:
     counting = FailingBlobs(made.lake.world.blobs)
     assert counting.graveler(elsewhere(made.lake)).migrate_from(made.lake.url).good
@@ -102,6 +104,7 @@ def test_a_crash_at_any_call_to_the_objects(made: History) -> None:
         made.on(lake).assert_migrated(deep=number % 10 == 0)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("done", [False, True])
 def test_lost_answers(made: History, done: bool) -> None:
     def act(lake: Lake, kv: Interposed, number: int) -> None:
@@ -114,6 +117,7 @@ def test_lost_answers(made: History, done: bool) -> None:
     each_call(made.lake, act)
 
 
+@pytest.mark.ci
 def test_another_run_comes_in_between(made: History) -> None:
     """It takes over, and is done before this one goes on: this one ends, or finds that all is there."""
     refused = 0
@@ -134,6 +138,7 @@ def test_another_run_comes_in_between(made: History) -> None:
     assert refused > 20
 
 
+@pytest.mark.ci
 def test_nothing_is_written_once_another_run_has_ended(made: History) -> None:
     """But for what was under way at that moment."""
     kept = 0
@@ -159,6 +164,7 @@ def test_nothing_is_written_once_another_run_has_ended(made: History) -> None:
     assert kept > 15
 
 
+@pytest.mark.ci
 def test_another_run_dies_in_between(made: History) -> None:
     """What it took over is gone on with by the next one."""
 
@@ -177,6 +183,7 @@ def test_another_run_dies_in_between(made: History) -> None:
     each_call(made.lake, act)
 
 
+@pytest.mark.ci
 def test_it_is_given_up_in_between(made: History) -> None:
     """Nothing shows, and a cleaner leaves nothing of it but the claim's release."""
 

@@ -1,4 +1,4 @@
-"""What cannot be migrated from is one clear error, without secrets, and nothing is written anywhere."""
+"""Tests of sources that cannot be migrated: one clear error without secrets, and nothing is written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Of staged records a page and a piece are in memory, however many there are."""
+"""Tests that a migration holds a bounded number of staged records in memory."""
 
 from __future__ import annotations
 

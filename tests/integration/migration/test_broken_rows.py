@@ -12,7 +12,7 @@ from benchmarks.lifecycle.sources import entry
 from graveler_core.committed.trees import address
 from graveler_core.model.entry import AddressType
 from graveler_core.transfer.migration.entries import BY_PREFIX, FULL, RELATIVE
-from graveler_core.transfer.migration.report import MAX_BROKEN, Outcome, Result
+from graveler_core.transfer.migration.report import MAX_BROKEN, MigrationOutcome, Result
 from tests.integration.migration.histories import History, Lake, commit_id, flights
 from tests.integration.migration.runs import rows
 
@@ -20,7 +20,7 @@ Breaks = Callable[[History], object]
 NEW = commit_id(50)
 
 
-def rejected(lake: Lake, name: str = "flights") -> Outcome:
+def rejected(lake: Lake, name: str = "flights") -> MigrationOutcome:
     """What a run says of a broken repository, of which it has written nothing."""
     before = rows(lake.world)
     for dry_run in (True, False):
@@ -76,22 +76,22 @@ CASES: list[tuple[Breaks, str, str, str]] = [
     (lambda made: made.tag("a/b", 9), "graveler_tags", "a/b", "tag name 'a/b': must be"),
     (lambda made: made.tag("int", 9), "graveler_tags", "int", "tag name 'int'"),
     (lambda made: made.branch("a b", 9), "graveler_branches", "a b", "branch name 'a b'"),
-    (lambda made: made.branch("b", 9, commit_id=NEW), "graveler_branches", "b", "commit_id 0.*32 is not there"),
-    (lambda made: made.branch("b", 9, commit_id=None), "graveler_branches", "b", "commit_id must be text, and is null"),
+    (lambda made: made.branch("b", 9, commit_id=NEW), "graveler_branches", "b", "commit_id 0.*32 does not exist"),
+    (lambda made: made.branch("b", 9, commit_id=None), "graveler_branches", "b", "commit_id must be text, but is null"),
     (
         lambda made: made.branch("b", 9, staging_token="flights-main:token"),
         "graveler_branches",
         "b|main",
-        "is that of branch",
+        "is also used by branch",
     ),
-    (commit(parents=[77]), "graveler_commits", NEW, "its parent 0*4d is not there"),
+    (commit(parents=[77]), "graveler_commits", NEW, "its parent 0*4d is missing"),
     (commit(parents=[50]), "graveler_commits", NEW, "it is an ancestor of itself"),
-    (commit(version=2), "graveler_commits", NEW, "version 2 is not known"),
-    (commit(metadata={"a": 1}), "graveler_commits", NEW, "metadata 'a' must be text, and is int"),
+    (commit(version=2), "graveler_commits", NEW, "version 2 is unknown"),
+    (commit(metadata={"a": 1}), "graveler_commits", NEW, "metadata 'a' must be text, but is int"),
     (commit(metadata=[1]), "graveler_commits", NEW, "metadata must be an object"),
-    (commit(metadata={"graveler.migrated-from": "x"}), "graveler_commits", NEW, "which is kept"),
-    (commit(message="x" * 40_000), "graveler_commits", NEW, "are 40,0.* bytes, may be at most 32,768"),
-    (commit(meta_range_id="short"), "graveler_commits", NEW, "must be 64 hexadecimal digits, or nothing"),
+    (commit(metadata={"graveler.migrated-from": "x"}), "graveler_commits", NEW, "which is reserved"),
+    (commit(message="x" * 40_000), "graveler_commits", NEW, "have 40,0.* bytes; the maximum is 32,768"),
+    (commit(meta_range_id="short"), "graveler_commits", NEW, "must be 64 hexadecimal digits or empty"),
     (without_tree, "graveler_commits", NEW, "_graveler/abab.*: is missing$"),
     (of_lakefs, "graveler_commits", NEW, "there is one of another format in _lakefs/"),
     (damaged_tree, "graveler_commits", NEW, "its content has another hash"),
@@ -112,15 +112,15 @@ CASES: list[tuple[Breaks, str, str, str]] = [
         lambda made: staged(made, b"x" * 1_001, b"i", entry(1)),
         "graveler_staging_kv",
         "of branch main",
-        "may be at most",
+        "the maximum is",
     ),
-    (lambda made: staged(made, b"k", b"i", b"\xff\xff"), "graveler_staging_kv", "'k'", "data is no entry"),
+    (lambda made: staged(made, b"k", b"i", b"\xff\xff"), "graveler_staging_kv", "'k'", "data is not an entry"),
     (lambda made: staged(made, b"k", None, entry(1)), "graveler_staging_kv", "'k'", "must both be bytes, or both null"),
     (lambda made: staged(made, b"k", b"i", None), "graveler_staging_kv", "'k'", "must both be bytes, or both null"),
     (address_of(""), "graveler_staging_kv", "'bad'", "has no address"),
     (address_of("../x"), "graveler_staging_kv", "'bad'", "must be a relative path"),
     (address_of("s3://b/x"), "graveler_staging_kv", "'bad'", "must be a relative path"),
-    (address_of("x", 7), "graveler_staging_kv", "'bad'", "address type 7 is not known"),
+    (address_of("x", 7), "graveler_staging_kv", "'bad'", "address type 7 is unknown"),
     (address_of("https://host/x", FULL), "graveler_staging_kv", "'bad'", "must begin with one of"),
     (lambda made: staged(made, b"k", b"i", entry(-1)), "graveler_staging_kv", "'k'", "size must not be negative"),
 ]
@@ -161,12 +161,12 @@ def test_broken_rows_on_both_kinds_of_database(lake: Lake) -> None:
 @pytest.mark.parametrize(
     ("values", "rule"),
     [
-        ({"id": "No"}, "must be 3 to 63"),
+        ({"id": "No"}, "must have 3 to 63"),
         ({"storage_namespace": "local://x"}, "must begin with one of"),
         ({"storage_namespace": "s3://u:secret@bucket/x"}, "credentials"),
         ({"default_branch": "a/b"}, "branch name 'a/b'"),
-        ({"creation_date": "not a time"}, "is no time"),
-        ({"default_branch": "other"}, "default_branch 'other' is not there"),
+        ({"creation_date": "not a time"}, "is not a time"),
+        ({"default_branch": "other"}, "default_branch 'other' is missing"),
     ],
 )
 def test_a_broken_repository(small: Lake, values: dict[str, Any], rule: str) -> None:
@@ -185,7 +185,7 @@ def test_a_repository_that_is_there_twice(small: Lake, default: str) -> None:
     small.sql("CREATE TABLE graveler_repositories AS SELECT * FROM former")
     made.repository(default_branch=default)
     (row,) = rejected(small).broken
-    assert str(row) == "graveler_repositories flights: is there twice"
+    assert str(row) == "graveler_repositories flights: is duplicated"
 
 
 def test_dates_that_python_does_not_know(lake: Lake) -> None:
@@ -194,7 +194,7 @@ def test_dates_that_python_does_not_know(lake: Lake) -> None:
     made.commit(2, [1])
     lake.sql(f"UPDATE graveler_commits SET creation_date = '{far}' WHERE id = '{commit_id(2)}'")
     (row,) = rejected(lake).broken
-    assert "is no time of the years 1 to 9999" in row.rule
+    assert "in the years 1 to 9999" in row.rule
 
 
 def test_what_sqlite_lets_in(small: Lake) -> None:
@@ -207,9 +207,9 @@ def test_what_sqlite_lets_in(small: Lake) -> None:
     small.sql("UPDATE graveler_tags SET commit_id = 5")
     rules = " ".join(map(str, rejected(small).broken))
     for said in (
-        "key must be bytes, and is str",
+        "key must be bytes, but is str",
         "message must be valid UTF-8",
-        "metadata is no JSON",
+        "metadata is not valid JSON",
         "must be a list",
     ):
         assert said in rules

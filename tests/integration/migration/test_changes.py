@@ -10,7 +10,7 @@ import pytest
 
 from graveler_core.committed.trees import address
 from graveler_core.errors import InvalidInput, Kind, NotFound
-from graveler_core.transfer.migration.report import Outcome, Result
+from graveler_core.transfer.migration.report import MigrationOutcome, Result
 from tests.integration.migration.histories import History, Lake, commit_id, flights
 from tests.integration.migration.runs import run, small_pages
 from tests.unit.engine.interposed import Crash, Interposed
@@ -24,7 +24,7 @@ CHANGES = {
 }
 
 
-def refused(lake: Lake) -> Outcome:
+def refused(lake: Lake) -> MigrationOutcome:
     (outcome,) = lake.migrate().outcomes
     assert outcome.result is Result.REFUSED
     assert outcome.error is not None
@@ -81,7 +81,7 @@ def test_one_that_changes_while_it_is_read(lake: Lake, what: str) -> None:
     assert changed
     assert outcome.result is Result.REFUSED
     assert outcome.error is not None
-    assert "nothing of it shows" in outcome.error.message
+    assert "the repository stays invisible" in outcome.error.message
     with pytest.raises(NotFound):
         lake.graveler().repository("flights")
 
@@ -119,7 +119,7 @@ def test_what_a_comparison_says(lake: Lake) -> None:
     lake.world.repository("besides")
     tombstone = "staged main/new is changed"
     assert compared(lake) == {
-        f"branch side is changed: head is {theirs.id}, in the source {heads['side']}",
+        f"branch side is changed: head is {theirs.id}, but {heads['side']} in the source",
         f"commit {theirs.id} is surplus",
         tombstone,
         "staged main/more is surplus",
@@ -145,7 +145,7 @@ def test_what_changed_in_the_source(lake: Lake) -> None:
         "tag late is missing",
         "branch late is missing",
         "staged main/z is missing",
-        f"commit {commit_id(1)} is changed: message is commit 1 \N{SNOWMAN}, in the source other",
+        f"commit {commit_id(1)} is changed: message is commit 1 \N{SNOWMAN}, but other in the source",
         "branch side is surplus",
         f"commit {ours[commit_id(4)]} is surplus",
     }
@@ -180,7 +180,7 @@ def test_some_repositories(lake: Lake) -> None:
     other.assert_migrated()
     with pytest.raises(InvalidInput, match="'nobody': is not in the source"):
         lake.migrate("nobody")
-    with pytest.raises(InvalidInput, match="several names"):
+    with pytest.raises(InvalidInput, match="must be a collection of names"):
         lake.graveler().migrate_from(lake.url, "flights")
     for seed in (-1, 1 << 64, 0.5):
         with pytest.raises(InvalidInput, match="boundary seed"):

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from benchmarks.lifecycle.sources import make_tables, opened
 from graveler_core.kv.registry import open_store
+from tests.examples import examples
 from tests.integration.migration.histories import History, Lake
 from tests.integration.migration.runs import elsewhere, small_pages
 from tests.postgresql_server import fresh_schema
@@ -69,7 +70,7 @@ def assert_comes_over(url: str, world: World, drawn: Drawn) -> None:
         assert ids[0] == ids[1]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(histories())
 def test_any_source_comes_over(drawn: Drawn) -> None:
     with TemporaryDirectory() as directory:

@@ -7,15 +7,19 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import graveler_core
 from benchmarks.lifecycle.sources import entry, insert, make_tables, opened
 from tests.unit.engine.world import START
+
+pytestmark = pytest.mark.ci
 
 PROGRAM = """
 import os, signal, sys
 from dataclasses import replace
 from graveler_core.facade.graveler import Graveler
-from graveler_core.kv.wrappers.faults import Faulty
+from graveler_core.testing.faulty_store import Faulty
 from graveler_core.transfer.migration import write
 from graveler_core.wiring import open_stores
 

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from pyspark.sql import SparkSession
 
+from dagster_graveler.resources.spark import local_pyspark, session
 from orchestration.resources.flights_source import FlightsSource
-from orchestration.resources.spark import local_pyspark, session
-
-pytestmark = pytest.mark.xdist_group("spark")
 
 
 def test_the_source_reads_the_real_files_in_the_one_session(spark: SparkSession, tmp_path: Path) -> None:

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from graveler_core.blobs.cached import CachedBlobs
-from graveler_core.blobs.counting import CountingBlobs
 from graveler_core.blobs.disk_cache import DiskCache
 from graveler_core.blobs.open import OpenedBlobs, open_blobs
 from graveler_core.errors import NotFound
+from graveler_core.testing.counting_blobs import CountingBlobs
 
 OPTIONS = {"access_key_id": "one", "secret_access_key": "two", "region": "eu-north-1"}
 

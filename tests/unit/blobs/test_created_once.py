@@ -6,10 +6,10 @@ import uuid
 
 import pytest
 
-from graveler_core.blobs.counting import CountingBlobs
 from graveler_core.blobs.created_once import CreatedOnce
 from graveler_core.blobs.open import open_blobs
 from graveler_core.errors import NotFound, SlowDown
+from graveler_core.testing.counting_blobs import CountingBlobs
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What was read, in files: whole or not at all, within its bytes, shared by processes."""
+"""Tests of the disk cache: objects are complete or absent, the size is bounded, and processes share the cache."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from graveler_core.blobs.disk_cache import DiskCache
 from graveler_core.errors import InvalidInput
+from tests.examples import examples
 
 URI = "s3://bucket/_graveler/1"
 
@@ -101,7 +102,7 @@ def test_what_is_too_large_is_not_kept(tmp_path: Path, size: int) -> None:
 
 
 @given(sizes=st.lists(st.integers(0, 300), max_size=40))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(30))
 def test_keeps_to_its_bytes(tmp_path: Path, sizes: list[int]) -> None:
     for number, size in enumerate(sizes):
         # A new process each time, as it were, that knows nothing of what the others wrote.

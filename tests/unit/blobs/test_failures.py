@@ -68,12 +68,12 @@ def test_every_class_of_obstore_becomes_ours(name: str) -> None:
     assert str(pickle.loads(pickle.dumps(error))) == str(error)
 
 
-@pytest.mark.parametrize("number", sorted(errno.errorcode))
 @pytest.mark.parametrize("verb", list(Verb))
-def test_every_error_of_the_system_becomes_ours(verb: Verb, number: int) -> None:
-    error = translated(OSError(number, "…"), verb, URI)
-    assert isinstance(error, Unavailable | NotFound | LimitExceeded)
-    assert URI in error.message
+def test_every_error_of_the_system_becomes_ours(verb: Verb) -> None:
+    for number, name in errno.errorcode.items():
+        error = translated(OSError(number, "…"), verb, URI)
+        assert isinstance(error, Unavailable | NotFound | LimitExceeded), name
+        assert URI in error.message, name
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EFBIG])

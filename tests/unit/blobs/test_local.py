@@ -1,4 +1,4 @@
-"""What is special about directories: links, crashes, syncing, what else may lie in them."""
+"""Tests of local directories: links, crashes, syncing, and foreign files in them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a local directory holds after a write that went well, broke off, or was refused by the system."""
+"""Tests of local writes that succeed, break off, or are refused by the operating system."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is too large for memory is sent from a file that is mapped, as dumps are, to every kind of store."""
+"""Tests of uploads that exceed the memory: the file is mapped, as for dumps, for every kind of store."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ def test_names_a_bad_option_without_its_value(options: dict[str, str], named: st
 
 
 def test_an_incomplete_configuration() -> None:
-    with pytest.raises(InvalidInput, match="options and the environment"):
+    with pytest.raises(InvalidInput, match="options and environment"):
         open_blobs("s3://bucket", {"secret_access_key": "canary", "region": "x"})
 
 

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from graveler_core.blobs.cached import CachedBlobs
-from graveler_core.blobs.counting import CountingBlobs
 from graveler_core.blobs.disk_cache import DiskCache
 from graveler_core.blobs.open import open_blobs
 from graveler_core.blobs.port import Blobs
 from graveler_core.testing.blob_suite import BlobSuite
+from graveler_core.testing.counting_blobs import CountingBlobs
 
 
 class TestMemory(BlobSuite):
@@ -40,11 +40,16 @@ class TestLocalNotDurable(BlobSuite):
         return open_blobs(tmp_path.as_uri(), durable=False)
 
 
+@pytest.mark.everyday
 class TestS3(BlobSuite):
     @pytest.fixture
     def blobs(self, s3: Any) -> Blobs:
         bucket = s3.make_bucket(f"bucket-{uuid.uuid4().hex[:12]}")
         return open_blobs(f"s3://{bucket}/some name/é", s3.options)
+
+    @pytest.mark.ci
+    def test_lists_more_than_a_page(self, blobs: Blobs) -> None:
+        super().test_lists_more_than_a_page(blobs)
 
 
 class TestS3Bucket(BlobSuite):

@@ -1,4 +1,4 @@
-"""What a store across the network may answer, or not answer: a server that fails as it is told."""
+"""Tests of the responses of remote stores, and of missing responses, with a server that fails on request."""
 
 from __future__ import annotations
 

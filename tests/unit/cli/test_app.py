@@ -1,4 +1,4 @@
-"""How a run ends: the exit code, one line on stderr, never a traceback; and the options that all verbs share."""
+"""Tests of the end of a run: exit code, one line on stderr, no traceback. Also the options that all verbs share."""
 
 from __future__ import annotations
 
@@ -173,6 +173,8 @@ def test_a_reader_that_has_gone_is_no_error(store: Store, capfd: pytest.CaptureF
     store.raises = BrokenPipeError(errno.EPIPE, "Broken pipe")
     assert run(["repo", "list"]) == 141
     assert capfd.readouterr() == ("", "")
+    print("a replaced stream keeps its descriptor")
+    assert capfd.readouterr().out != ""
 
 
 def test_the_store_is_named_by_option_before_or_after_the_verb_or_by_the_environment(store: Store) -> None:
@@ -233,7 +235,7 @@ def test_a_user_without_a_name_is_asked_for_one(
     monkeypatch.setattr("getpass.getuser", nobody)
     assert run(["commit", "graveler://flights/main", "-m", "x"]) == 1
     assert capfd.readouterr().err == (
-        "error: committer: the operating system knows no name for this user; give --committer\n"
+        "error: committer: the operating system has no name for this user; give --committer\n"
     )
 
 

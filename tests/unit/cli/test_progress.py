@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable
 
-from graveler_core.cli.progress import Cancel, Progress, Work
+from graveler_core.cli.progress import Cancel, Progress, ProgressWork
 
 
 class Terminal(io.StringIO):
@@ -30,7 +30,7 @@ class Later:
 
 def test_shows_nothing_when_the_work_ends_before_the_delay() -> None:
     stream, later = Terminal(), Later()
-    with Progress(Work("uploading", 10), stream=stream, later=later) as progress:
+    with Progress(ProgressWork("uploading", 10), stream=stream, later=later) as progress:
         progress.advance(10)
     later.show()
     assert later.cancelled
@@ -39,7 +39,7 @@ def test_shows_nothing_when_the_work_ends_before_the_delay() -> None:
 
 def test_shows_what_was_done_before_and_after_it_appears() -> None:
     stream, later = Terminal(), Later()
-    with Progress(Work("uploading", 4_000, "bytes"), stream=stream, later=later) as progress:
+    with Progress(ProgressWork("uploading", 4_000, "bytes"), stream=stream, later=later) as progress:
         progress.advance(1_000)
         later.show()
         progress.advance(3_000)
@@ -52,7 +52,7 @@ def test_shows_what_was_done_before_and_after_it_appears() -> None:
 def test_learns_later_how_much_there_is() -> None:
     for early in (True, False):
         stream, later = Terminal(), Later()
-        with Progress(Work("dumping", 0, "steps"), stream=stream, later=later) as progress:
+        with Progress(ProgressWork("dumping", 0, "steps"), stream=stream, later=later) as progress:
             progress.reach(5, 0)
             if early:
                 later.show()
@@ -65,14 +65,14 @@ def test_learns_later_how_much_there_is() -> None:
 
 def test_shows_a_spinner_when_the_end_is_unknown() -> None:
     stream, later = Terminal(), Later()
-    with Progress(Work("committing"), stream=stream, later=later):
+    with Progress(ProgressWork("committing"), stream=stream, later=later):
         later.show()
     assert "committing" in stream.getvalue()
 
 
 def test_shows_how_much_is_done_when_the_end_is_unknown() -> None:
     stream, later = Terminal(), Later()
-    with Progress(Work("copying", unit="rows"), stream=stream, later=later) as progress:
+    with Progress(ProgressWork("copying", unit="rows"), stream=stream, later=later) as progress:
         later.show()
         progress.advance(12_345)
     assert "12,345 rows" in stream.getvalue()
@@ -80,7 +80,7 @@ def test_shows_how_much_is_done_when_the_end_is_unknown() -> None:
 
 def test_never_starts_in_a_pipe() -> None:
     stream, later = io.StringIO(), Later()
-    with Progress(Work("committing"), stream=stream, later=later) as progress:
+    with Progress(ProgressWork("committing"), stream=stream, later=later) as progress:
         later.show()
         progress.advance()
     assert progress.done == 1

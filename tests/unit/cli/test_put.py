@@ -1,4 +1,4 @@
-"""Which local files go where, and what is refused before anything is uploaded."""
+"""Tests of the destinations of local files, and of the errors before anything is uploaded."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from graveler_core.cli import put
-from graveler_core.cli.progress import Progress, Work
+from graveler_core.cli.progress import Progress, ProgressWork
 from graveler_core.errors import InvalidInput
 
 
@@ -51,14 +51,14 @@ def test_refuses_what_is_not_what_the_option_says(directory: Path) -> None:
         put.file_upload(directory, "x")
     with pytest.raises(InvalidInput, match="regular file"):
         put.file_upload(directory / "pipe", "x")
-    with pytest.raises(InvalidInput, match="must be a directory"):
+    with pytest.raises(InvalidInput, match="must be an existing directory"):
         put.directory_uploads(directory / "b.txt", "x")
     with pytest.raises(FileNotFoundError):
         put.file_upload(directory / "absent", "x")
 
 
 def test_refuses_an_empty_directory(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="holds no files"):
+    with pytest.raises(InvalidInput, match="contains no files"):
         put.directory_uploads(tmp_path, "x")
 
 
@@ -70,7 +70,7 @@ def test_checks_every_name_before_the_first_upload(directory: Path) -> None:
 
 def test_a_counted_file_reads_the_same_and_tells_how_far() -> None:
     content = bytes(range(256)) * 1_000
-    progress = Progress(Work("uploading", len(content)), stream=io.StringIO())
+    progress = Progress(ProgressWork("uploading", len(content)), stream=io.StringIO())
     file = io.BufferedReader(put.CountedFile(io.BytesIO(content), progress))
     assert file.read(10) == content[:10]
     assert file.read() == content[10:]

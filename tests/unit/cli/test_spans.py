@@ -1,4 +1,4 @@
-"""What a span of time looks like on the command line."""
+"""Tests of durations on the command line."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from datetime import timedelta
 
 import pytest
 
-from graveler_core.cli.spans import span, span_for_machines, span_for_people
+from graveler_core.cli.spans import span, span_for_people
+from graveler_core.documents.values import span_for_machines
 from graveler_core.errors import InvalidInput
 
 
@@ -34,7 +35,7 @@ def test_anything_else_is_refused_with_the_rule(text: str) -> None:
 
 def test_nothing_is_no_span_where_one_is_needed() -> None:
     assert span("--age", "1s", positive=True) == timedelta(seconds=1)
-    with pytest.raises(InvalidInput, match="--age '0h': must be more than nothing"):
+    with pytest.raises(InvalidInput, match="--age '0h': must be more than zero"):
         span("--age", "0h", positive=True)
 
 

@@ -7,9 +7,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from graveler_core.cli import staged_views as views
-from graveler_core.engine.compaction import Compacted
-from graveler_core.engine.pressure import BranchPressure
-from graveler_core.model.compaction import CompactionHistory, CompactionRun, Outcome, Thresholds
+from graveler_core.documents import staging
+from graveler_core.engine.compacting.compaction import Compacted
+from graveler_core.engine.staging.pressure import BranchPressure
+from graveler_core.model.compaction import CompactionHistory, CompactionOutcome, CompactionRun, Thresholds
 from graveler_core.model.entities import Branch, Repository, RepositoryState
 from graveler_core.model.ids import (
     BranchId,
@@ -46,10 +47,14 @@ HISTORY = CompactionHistory(uid=BranchUid("b"))
 for _number in range(4):
     HISTORY = HISTORY.with_run(
         CompactionRun(
-            began=MOMENT + timedelta(days=_number), seconds=0.5, outcome=Outcome.COMPACTED, layers=2, records=1_000
+            began=MOMENT + timedelta(days=_number),
+            seconds=0.5,
+            outcome=CompactionOutcome.COMPACTED,
+            layers=2,
+            records=1_000,
         )
     )
-HISTORY = HISTORY.with_run(CompactionRun(began=MOMENT, seconds=1.0, outcome=Outcome.LOST))
+HISTORY = HISTORY.with_run(CompactionRun(began=MOMENT, seconds=1.0, outcome=CompactionOutcome.LOST))
 
 
 @pytest.mark.parametrize(
@@ -68,7 +73,7 @@ def test_layer(layer: Layer, kind: str, identifier: str, prefix: str | None, cou
 
 
 def test_what_is_staged() -> None:
-    assert views.staged_document(MUCH) == {
+    assert staging.staged_document(MUCH) == {
         "type": "branch",
         "repository": "flights",
         "id": "main",
@@ -92,7 +97,7 @@ def test_what_is_staged() -> None:
 
 
 def test_what_compactions_did() -> None:
-    document = views.history_document(HISTORY)
+    document = staging.history_document(HISTORY)
     assert (document["outcomes"], document["seconds"]) == ({"compacted": 4, "lost": 1}, 3.0)
     assert len(document["recent"]) == 5
     assert document["recent"][:2] == [
@@ -117,7 +122,7 @@ def test_what_compactions_did() -> None:
 
 def test_what_a_compaction_did() -> None:
     made = Compacted(MetarangeId("m"), 2, 10, 3, 4, 2, 3, 100, 5_000)
-    assert views.compacted_document(made) == {
+    assert staging.compacted_document(made) == {
         "metarange_id": "m",
         "layers": 2,
         "records": 10,
@@ -138,11 +143,11 @@ def test_thresholds() -> None:
 
 
 def test_what_a_person_is_told() -> None:
-    first, staged, why, *runs = views.told_of(MUCH, HISTORY)
+    first, staged, why, *runs = views.branch_lines(MUCH, HISTORY)
     assert first == "branch main at cccccccccccc"
     assert staged == "staged 13,000 records, 12,000 of them tombstones, in 3 sealed layers, for 1:00:01: pressure 1.20"
     assert why == "to be compacted: 12,000 tombstones of 10,000"
     assert len(runs) == 3, "the last three"
     assert runs[0].endswith(": lost in 1.00 s")
     assert runs[1].endswith(": compacted, 1,000 records of 2 layers in 0.50 s")
-    assert list(views.told_of(NOTHING, CompactionHistory(uid=BranchUid("b")))) == [first]
+    assert list(views.branch_lines(NOTHING, CompactionHistory(uid=BranchUid("b")))) == [first]

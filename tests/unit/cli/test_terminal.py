@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graveler_core.cli.terminal import bytes_for_people, first_line, time_for_machines, visible
+from graveler_core.cli.terminal import bytes_for_people, first_line
+from graveler_core.documents.text import visible
+from graveler_core.documents.values import time_for_machines
 
 
 @pytest.mark.parametrize(

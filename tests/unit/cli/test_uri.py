@@ -44,9 +44,9 @@ def test_takes_any_path_as_it_is_written(path: str) -> None:
         ("graveler://", "must name a repository"),
         ("graveler:///main", "must name a repository"),
         ("graveler://flights//a", "must name a ref before the path"),
-        ("graveler://Flights/main", "must be 3 to 63"),
+        ("graveler://Flights/main", "must have 3 to 63"),
         ("graveler://flights/main/a\0b", "must not contain NUL"),
-        ("graveler://flights/main/" + "x" * 1001, "may be at most 1,000"),
+        ("graveler://flights/main/" + "x" * 1001, "the maximum is 1,000"),
     ],
 )
 def test_refuses_with_the_value_and_the_rule(text: str, rule: str) -> None:
@@ -63,7 +63,7 @@ def test_refusal_names_the_uri(text: str) -> None:
 
 
 def test_each_narrower_form_refuses_what_it_does_not_name() -> None:
-    with pytest.raises(InvalidInput, match="repository alone"):
+    with pytest.raises(InvalidInput, match="only a repository"):
         uri.repository_uri("graveler://flights/main")
     with pytest.raises(InvalidInput, match="without a path"):
         uri.ref_uri("graveler://flights/main/a")

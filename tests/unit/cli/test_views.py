@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from graveler_core.cli import views
+from graveler_core.documents import upkeep, versions
 from graveler_core.gc.findings import Finding, Thing, Trouble
 from graveler_core.gc.sweep import Swept
 from graveler_core.model.changes import Change, ChangeKind, ChangeSummary, MergeConflict
@@ -50,7 +51,7 @@ def test_listed() -> None:
 
 
 def test_an_entry_of_which_little_is_known() -> None:
-    document = views.entry_document(Entry(data=b"x", size=1, address_type=AddressType.INLINE), "p")
+    document = versions.entry_document(Entry(data=b"x", size=1, address_type=AddressType.INLINE), "p")
     assert document["path"] == "p"
     assert document["address_type"] == "inline"
     assert [document[field] for field in ("checksum", "mtime", "content_type", "address")] == [None] * 4
@@ -105,7 +106,7 @@ def test_commit() -> None:
         creation_date=MOMENT, token="t", summary=lambda: ChangeSummary(added=1, removed=2_000), **fields
     )
     document = {**fields, "creation_date": "2013-01-01T00:00:00.000000Z", "parents": ["p"]}
-    assert views.commit_document(commit) == document
+    assert versions.commit_document(commit) == document
     logged = {"type": "commit", **document, "token": "t"}
     assert views.LOG.document(commit) == logged
     counts = {"added": 1, "changed": 0, "removed": 2_000}
@@ -113,7 +114,7 @@ def test_commit() -> None:
     assert views.LOG_WITH_COUNTS.columns[3].people(views.LOG_WITH_COUNTS.cells(commit)[3]) == "+1 ~0 -2000"
     assert views.LOG_WITH_CHANGES.document((commit, None)) == logged
     change = Change(" a\nb", ChangeKind.ADDED, None, ENTRY)
-    assert views.LOG_WITH_CHANGES.document((commit, change)) == {**views.change_document(change), "commit": "c1"}
+    assert views.LOG_WITH_CHANGES.document((commit, change)) == {**versions.change_document(change), "commit": "c1"}
 
 
 def test_messages_and_paths_of_a_log_share_a_column() -> None:
@@ -166,7 +167,7 @@ def test_findings() -> None:
 
 
 def test_swept() -> None:
-    assert views.swept_document(Swept(dry_run=True, objects=1, blobs=2, size=3, young=4)) == {
+    assert upkeep.swept_document(Swept(dry_run=True, objects=1, blobs=2, size=3, young=4)) == {
         "dry_run": True,
         "objects": 1,
         "blobs": 2,

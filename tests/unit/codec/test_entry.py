@@ -192,7 +192,7 @@ def test_full_addresses_get_one_spelling(uris: list[str]) -> None:
         ({"payload": [1 << 15]}, "'payload'"),
         ({"address": ["../x"]}, "'../x'"),
         ({"address": [b"\xff"]}, "'address'"),
-        ({"address": [None]}, "'k'.*address, or data"),
+        ({"address": [None]}, "'k'.*address or data"),
         ({"address_type": [0]}, "'k'.*inline"),
         ({"address_type": [3]}, "'k'.*address_type"),
         ({"address": ["nowhere"], "address_type": [2]}, "'nowhere'"),
@@ -230,7 +230,7 @@ def test_refuses_missing_and_doubled_columns() -> None:
     with pytest.raises(InvalidInput, match="'key'"):
         normal(address=["x"])
     doubled = pa.Table.from_arrays([pa.array(["a"]), pa.array(["x"]), pa.array(["y"])], ["key", "address", "address"])
-    with pytest.raises(InvalidInput, match=r"'address'.*twice"):
+    with pytest.raises(InvalidInput, match=r"'address'.*duplicated"):
         normalise(doubled)
 
 

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from graveler_core.codec import records
 from graveler_core.codec.content_hash import hex_id
-from graveler_core.codec.elements import Action, Element, decode_elements, encode_elements, find_element
+from graveler_core.codec.elements import Element, ElementAction, decode_elements, encode_elements
 from graveler_core.codec.metadata_map import decode_map, decode_maps, encode_map
 from graveler_core.codec.record_format import TOMBSTONE_VALUE
 from graveler_core.codec.small_hash import rows_digest
@@ -29,6 +29,7 @@ from graveler_core.committed import node
 from graveler_core.errors import CorruptData
 from graveler_core.model.entry import ENTRY_SCHEMA, RECORD_SCHEMA, Entry
 from graveler_core.segments import format as segment
+from tests.examples import examples
 from tests.unit.codec.entry_examples import FULL, PLAIN, table_of
 from tests.unit.records.samples import RECORDS
 
@@ -40,10 +41,10 @@ MAP = encode_map({"a": "b", "colour": "räd", "é": ""}, "map") or b""
 ROWS = table_of([Entry(path=f"a/{n:03}", size=n, content_type="text/plain", metadata={"n": str(n)}) for n in range(30)])
 ENTRIES = ROWS.select(ENTRY_SCHEMA.names).cast(ENTRY_SCHEMA)
 ELEMENTS = [
-    encode_elements([Element(b"a/%d" % n, Action.ADD, record) for n, record in enumerate(STAGED[:2])]),
-    encode_elements([Element(b"key/%04d" % n, Action.REMOVE, TOMBSTONE_VALUE) for n in range(40)]),
+    encode_elements([Element(b"a/%d" % n, ElementAction.ADD, record) for n, record in enumerate(STAGED[:2])]),
+    encode_elements([Element(b"key/%04d" % n, ElementAction.REMOVE, TOMBSTONE_VALUE) for n in range(40)]),
 ]
-NODE = node.Node(1, tuple(node.Row(b"%02d" % n, b"%02dx" % n, hex_id(b"%d" % n), n + 1, n) for n in range(9)))
+NODE = node.Node(1, tuple(node.NodeRow(b"%02d" % n, b"%02dx" % n, hex_id(b"%d" % n), n + 1, n) for n in range(9)))
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,6 @@ def maps_of(data: bytes) -> pa.MapArray:
 
 DECODERS = [
     Decoder("elements", ELEMENTS, lambda data: decode_elements(data, "index")),
-    Decoder("element", ELEMENTS, lambda data: find_element(data, b"key/0017", "index")),
     Decoder("record", STAGED, lambda data: decode_record("a", data)),
     Decoder("records", STAGED, columns_of),
     Decoder("digest", STAGED, lambda data: rows_digest([(b"a", data)])),
@@ -77,7 +77,7 @@ DECODERS = [
     Decoder(
         "segment",
         [bytes(segment.encode(ROWS, row_group_rows=10))],
-        lambda data: list(segment.decode_batches(data, RECORD_SCHEMA, "segment", 7)),
+        lambda data: segment.decode(data, RECORD_SCHEMA, "segment"),
     ),
     *(
         Decoder(name, [records.encode(record)], partial(records.decode, type(record), name=name))
@@ -133,7 +133,7 @@ def test_sound_bytes_are_read(decoder: Decoder) -> None:
 
 
 @pytest.mark.parametrize("decoder", DECODERS, ids=lambda decoder: decoder.name)
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(data=st.data())
 def test_damage_gives_a_value_or_one_error(decoder: Decoder, data: st.DataObject) -> None:
     content = data.draw(damaged(decoder.samples))

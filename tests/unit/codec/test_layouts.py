@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from graveler_core.codec.layouts import decode_layout, encode_layout
 from graveler_core.errors import CorruptData
 from graveler_core.model.entities import Layout, Superseded
-from graveler_core.model.index import Index, Place, Run
+from graveler_core.model.index import Index, Run, RunLocation
 
 ids = st.binary(min_size=32, max_size=32).map(bytes.hex)
 numbers = st.integers(0, 2**35 - 1)
-run_lists = st.lists(st.builds(Run, ids, st.sampled_from(Place), numbers, numbers), max_size=4).map(tuple)
+run_lists = st.lists(st.builds(Run, ids, st.sampled_from(RunLocation), numbers, numbers), max_size=4).map(tuple)
 
 
 @st.composite
@@ -79,7 +79,7 @@ def test_a_flipped_bit_is_noticed(layout: Layout, data: st.DataObject) -> None:
 
 
 def test_a_run_in_no_known_place_is_refused() -> None:
-    data = bytearray(encode_layout(Layout(index=Index(EMPTY, (Run(EMPTY, Place.OBJECT, 1, 1),)))))
+    data = bytearray(encode_layout(Layout(index=Index(EMPTY, (Run(EMPTY, RunLocation.OBJECT, 1, 1),)))))
     data[67] = 2
-    with pytest.raises(CorruptData, match="2 is not a valid Place"):
+    with pytest.raises(CorruptData, match="2 is not a valid RunLocation"):
         decode_layout(checked(data), "the layout")

@@ -1,4 +1,4 @@
-"""What is read of a record without decoding it."""
+"""Tests of the reads of a record without decoding it."""
 
 from __future__ import annotations
 

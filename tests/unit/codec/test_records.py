@@ -19,5 +19,5 @@ def test_what_is_written_is_read_back() -> None:
 @pytest.mark.parametrize("message", [5, b"first", ["first"], object(), "\ud800"])
 def test_a_field_that_could_not_be_read_back_is_refused(message: object) -> None:
     """A copy takes any value for its fields, unchecked."""
-    with pytest.raises(InvalidInput, match="Tag: a field has the wrong type, or is no valid Unicode"):
+    with pytest.raises(InvalidInput, match="Tag: a field has the wrong type or is not valid Unicode"):
         encode(TAG.model_copy(update={"message": message}))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 from unittest.mock import patch
 
@@ -21,6 +22,8 @@ from graveler_core.segments.boundary import Cutting
 from tests.unit.segments.samples import Changes, State, records, state_of
 
 TINY = Cutting(mean_entries=4, max_bytes=1_500, fan_out=2)
+LARGE = 1_000
+"""Number of entries from which a tree is kept for other tests."""
 
 
 class CountingBlobs:
@@ -85,8 +88,20 @@ def counted(trees: Trees) -> CountingBlobs:
 
 
 def tree(trees: Trees, state: State) -> MetarangeId:
-    """A tree built from nothing."""
-    return apply(trees, None, records(state)).metarange_id
+    """Build a tree from nothing. Large trees are built once, and their objects are copied."""
+    if len(state) < LARGE:
+        return apply(trees, None, records(state)).metarange_id
+    root, objects = _built(trees.boundary_seed, trees.cutting, tuple(sorted(state.items())))
+    for address, data in objects.items():
+        trees.blobs.create(address, data)
+    return root
+
+
+@cache
+def _built(seed: int, cutting: Cutting, state: tuple[tuple[bytes, int], ...]) -> tuple[MetarangeId, dict[str, bytes]]:
+    blobs = CountingBlobs()
+    root = apply(tiny_trees(seed, cutting, blobs), None, records(dict(state))).metarange_id
+    return root, blobs.objects
 
 
 def changed(trees: Trees, base: MetarangeId, changes: Changes) -> MetarangeId:

@@ -9,10 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graveler_core.committed.apply import apply
-from graveler_core.committed.node import Row
+from graveler_core.committed.node import NodeRow
 from graveler_core.committed.trees import Trees, read_node, read_range
 from graveler_core.errors import InvalidInput
 from graveler_core.segments.boundary import Cutting, cut
+from tests.examples import examples
 from tests.unit.committed.samples import (
     TINY,
     batches,
@@ -32,7 +33,7 @@ GOLDEN_ROOT_AT_FULL_SIZE = "842c6c24beebfb4717008b620cb30fc4fa33ad29596299a4a5e4
 GOLDEN_OPERATIONS = "10e0a7d71a6311db70af44e2c520546223af36bcec7c3a86cd66095fa59d3014"
 
 
-def ranges_of(trees: Trees, root: str) -> list[Row]:
+def ranges_of(trees: Trees, root: str) -> list[NodeRow]:
     node = read_node(trees, root)
     if node.level == 0:
         return list(node.rows)
@@ -161,7 +162,7 @@ def test_ids_are_those_of_format_version_1() -> None:
     assert applied.operations == full.operations == GOLDEN_OPERATIONS
 
 
-@settings(max_examples=15)
+@settings(max_examples=examples(15))
 @given(base=st.dictionaries(st.integers(0, 900), st.integers(0, 3), min_size=150), data=st.data())
 def test_many_changes_over_many_levels(base: dict[int, int], data: st.DataObject) -> None:
     state = {b"%05d" % k: v for k, v in base.items()}

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graveler_core.codec.content_hash import hex_id
-from graveler_core.committed.node import EMPTY, MAX_SIZE, Node, Row, decode, encode
+from graveler_core.committed.node import EMPTY, MAX_SIZE, Node, NodeRow, decode, encode
 from graveler_core.errors import CorruptData, Kind
 
 KEYS = st.lists(st.binary(min_size=1, max_size=40), unique=True, max_size=12)
@@ -16,7 +16,9 @@ KEYS = st.lists(st.binary(min_size=1, max_size=40), unique=True, max_size=12)
 def made(keys: list[bytes], level: int = 0) -> Node:
     ordered = sorted(keys)
     pairs = zip(ordered[::2], ordered[1::2], strict=False)
-    return Node(level, tuple(Row(low, high, hex_id(low), n + 1, MAX_SIZE - n) for n, (low, high) in enumerate(pairs)))
+    return Node(
+        level, tuple(NodeRow(low, high, hex_id(low), n + 1, MAX_SIZE - n) for n, (low, high) in enumerate(pairs))
+    )
 
 
 @given(keys=KEYS, level=st.integers(0, 60))
@@ -58,7 +60,7 @@ def test_another_version_is_named() -> None:
 
 
 def test_the_bytes_are_those_of_format_version_1() -> None:
-    row = Row(b"a", b"bc", "11" * 32, 3, 4)
+    row = NodeRow(b"a", b"bc", "11" * 32, 3, 4)
     assert encode(Node(2, (row,))) == bytes.fromhex(
         "010201000000010000000200000003000000000000000400000000000000" + "11" * 32 + "616263"
     )
@@ -66,8 +68,8 @@ def test_the_bytes_are_those_of_format_version_1() -> None:
 
 
 def test_sums_of_sizes_stop_at_what_64_bits_hold() -> None:
-    row = Row(b"a", b"a", "11" * 32, 1, MAX_SIZE)
-    other = Row(b"b", b"b", "22" * 32, 1, MAX_SIZE)
+    row = NodeRow(b"a", b"a", "11" * 32, 1, MAX_SIZE)
+    other = NodeRow(b"b", b"b", "22" * 32, 1, MAX_SIZE)
     assert Node(0, (row, other)).as_row("33" * 32).size == MAX_SIZE
 
 
@@ -75,8 +77,8 @@ def test_sums_of_sizes_stop_at_what_64_bits_hold() -> None:
     "node",
     [
         Node(1, ()),
-        Node(0, (Row(b"a", b"b", "00" * 32, 0, 1),)),
-        Node(0, (Row(b"a", b"b", "00" * 32, 1, MAX_SIZE + 1),)),
+        Node(0, (NodeRow(b"a", b"b", "00" * 32, 0, 1),)),
+        Node(0, (NodeRow(b"a", b"b", "00" * 32, 1, MAX_SIZE + 1),)),
     ],
     ids=["nothing above level 0", "a row without entries", "too large a size"],
 )

@@ -17,6 +17,7 @@ from graveler_core.committed.scan import scan
 from graveler_core.committed.trees import address, count_entries, range_row, read_node, read_range, write_range
 from graveler_core.errors import CorruptData, Kind
 from graveler_core.segments import format as segment_format
+from tests.examples import examples
 from tests.unit.committed.samples import counted, tiny_trees, tree, uncached
 from tests.unit.segments.samples import STATES, State, entries
 
@@ -37,7 +38,7 @@ def test_the_root_counts_the_entries(state: State) -> None:
     assert count_entries(trees, tree(trees, state)) == len(state)
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(position=st.floats(0, 1, exclude_max=True), flip=st.integers(1, 255), cut=st.booleans())
 def test_a_damaged_range_is_found_and_named(position: float, flip: int, cut: bool) -> None:
     trees = tiny_trees()

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TypeVar
 
 from graveler_core.blobs.passing import PassingBlobs
 from graveler_core.blobs.port import Blobs, BlobStores, Data, Foreign
-from graveler_core.kv.wrappers.passing import Call, Passing
+from graveler_core.kv.wrappers.passing import Passing, StoreCall
 from graveler_core.model.address import Namespace
 from graveler_core.stores import Stores
 
@@ -23,7 +23,7 @@ class ReadOnly(Passing):
         super().__init__(inner)
         self.counts: Counter[str] = Counter()
 
-    def step(self, call: Call, work: Callable[[], T]) -> T:
+    def step(self, call: StoreCall, work: Callable[[], T]) -> T:
         assert not call.writes, call
         self.counts[call.verb] += 1
         return work()
@@ -34,6 +34,9 @@ class ReadOnlyBlobs(PassingBlobs):
 
     def create(self, address: str, data: Data) -> bool:
         raise AssertionError(f"{address} was written, {len(data)} bytes")
+
+    def upload(self, address: str, parts: Iterable[Data]) -> None:
+        raise AssertionError(f"{address} was written")
 
     def delete(self, address: str) -> None:
         raise AssertionError(f"{address} was deleted")

@@ -1,4 +1,4 @@
-"""What is collected: without a write, in bounded time and number, past whatever is damaged."""
+"""Tests of collecting diagnostics: without writes, in bounded time and number, and despite damaged records."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import pytest
 from graveler_core.diagnostics.collecting import collect
 from graveler_core.diagnostics.plan import DiagnosticsPlan
 from graveler_core.diagnostics.section import Section, plain
-from graveler_core.engine.reference_events import fold
+from graveler_core.engine.references.events import fold
 from graveler_core.errors import InvalidInput, Kind, Unavailable
-from graveler_core.kv.wrappers.faults import Faulty, Refuse
 from graveler_core.model.ids import BranchId
 from graveler_core.records import layout as keys
+from graveler_core.testing.faulty_store import Faulty, Refuse
 from tests.unit.diagnostics.readonly import ReadOnly, read_only
 from tests.unit.engine.flows import table
 from tests.unit.engine.world import World, entry

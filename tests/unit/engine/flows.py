@@ -9,7 +9,7 @@ from functools import cache
 import pyarrow as pa
 
 from graveler_core.blobs.open import OpenedBlobs
-from graveler_core.engine import compaction
+from graveler_core.engine.compacting import compaction
 from graveler_core.facade.graveler import Graveler
 from graveler_core.kv.store import Store
 from graveler_core.model.ids import BranchId, RepositoryId

@@ -34,7 +34,7 @@ class Scattered:
     before: Callable[[], None] = lambda: None
     """Called before the items of a call are worked on."""
 
-    def pieces(self, rows: int) -> int:
+    def tasks(self, rows: int) -> int:
         return self.into if rows >= self.least else 1
 
     def map(self, work: Callable[[Stores, T], U], items: Sequence[T]) -> Iterator[U]:

@@ -9,9 +9,8 @@ import pyarrow as pa
 
 from graveler_core.errors import OutcomeUnknown, Unavailable
 from graveler_core.kv import bulk
-from graveler_core.kv.abilities import Expected, Item
-from graveler_core.kv.paging import Interval
-from graveler_core.kv.store import KeyValue, Predicate, Store, Stored
+from graveler_core.kv.paging import KeyBounds
+from graveler_core.kv.store import Expected, Item, KeyValue, Predicate, Store, Stored
 
 T = TypeVar("T")
 WRITES = ("set", "set_if", "delete", "delete_if", "set_many", "delete_together", "load", "drop_partition")
@@ -22,8 +21,8 @@ class Crash(BaseException):
     """The process dies here. No error of ours, so that nothing handles it."""
 
 
-class Interposed:
-    """Passes every call on, numbered from 0; has every ability of the memory store.
+class Interposed(Store):
+    """Passes every call on, numbered from 0.
 
     `before[n]` runs before call n; `lose[n]` loses the reply of call n if it writes, having done it (True) or not
     (False); `fail[n]` is raised instead of call n. While a hook runs, calls are not counted and not interposed.
@@ -82,18 +81,18 @@ class Interposed:
         self._step("set_many", lambda: bulk.set_many(self.inner, items))
 
     def sets_atomically(self) -> bool:
-        return bulk.sets_atomically(self.inner)
+        return self.inner.sets_atomically()
 
     def delete_together(self, rows: Sequence[Expected], unchanged: Sequence[Expected]) -> None:
         self._step("delete_together", lambda: bulk.delete_together(self.inner, rows, unchanged))
 
     def deletes_together(self) -> bool:
-        return bulk.deletes_together(self.inner)
+        return self.inner.deletes_together()
 
     def load(self, partition: bytes, keys: pa.BinaryArray, values: pa.BinaryArray) -> None:
         self._step("load", lambda: bulk.load(self.inner, partition, keys, values))
 
-    def scan_arrow(self, partition: bytes, keys: Interval) -> Iterator[pa.RecordBatch]:
+    def scan_arrow(self, partition: bytes, keys: KeyBounds) -> Iterator[pa.RecordBatch]:
         self._step("scan_arrow", lambda: None)
         yield from bulk.scan_arrow(self.inner, partition, start=keys.lower, end=keys.upper)
 

@@ -1,4 +1,4 @@
-"""What other people do, and what the store does to them, at one moment inside a flow."""
+"""Interference at one moment inside a flow: calls of other processes, and failures of the store."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from graveler_core.blobs.counting import CountingBlobs
 from graveler_core.blobs.port import BlobStores, Foreign
 from graveler_core.kv.store import Store
-from graveler_core.kv.wrappers.faults import Fault, Faulty
-from graveler_core.kv.wrappers.passing import Call, Passing
+from graveler_core.kv.wrappers.passing import Passing, StoreCall
 from graveler_core.model.address import Namespace
 from graveler_core.records.access import LOST_ANSWERS
+from graveler_core.testing.counting_blobs import CountingBlobs
+from graveler_core.testing.faulty_store import Fault, Faulty
 
 T = TypeVar("T")
 
 
-def swaps_branch(call: Call) -> bool:
+def swaps_branch(call: StoreCall) -> bool:
     """Whether a call is the swap of a branch record."""
     return call.verb == "set_if" and call.key.startswith(b"branches/")
 
@@ -26,7 +26,7 @@ class Interrupted(Passing):
     """Lets others work just before calls of a kind: the first piece of work before the first, and so on."""
 
     def __init__(
-        self, inner: Store, *work: Callable[[], object], before: Callable[[Call], bool] = swaps_branch
+        self, inner: Store, *work: Callable[[], object], before: Callable[[StoreCall], bool] = swaps_branch
     ) -> None:
         super().__init__(inner)
         self._work = list(work)
@@ -34,7 +34,7 @@ class Interrupted(Passing):
         self.met = 0
         """Calls of that kind so far."""
 
-    def step(self, call: Call, work: Callable[[], T]) -> T:
+    def step(self, call: StoreCall, work: Callable[[], T]) -> T:
         if self._before(call):
             self.met += 1
             if self._work:

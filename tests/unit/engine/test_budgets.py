@@ -1,4 +1,4 @@
-"""What operations cost, counted on a store that takes many keys at once and on one that does not: `docs/scale.md`."""
+"""Tests of the costs of operations, on a store with batched reads and on one without: `docs/scale.md`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many rows of a large partition a call reads: never all of them at once, and none of them again and again."""
+"""Tests of the number of rows of a large partition that a call reads: never all at once, and none repeatedly."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from graveler_core.facade.graveler import Graveler
 from graveler_core.facade.repository import Repository
 from graveler_core.kv.backends.memory import MemoryStore
 from graveler_core.kv.bulk import set_many
-from graveler_core.kv.paging import FIRST_PAGE_ROWS, PAGE_ROWS, Interval, Page
+from graveler_core.kv.paging import FIRST_PAGE_ROWS, PAGE_ROWS, KeyBounds, RowPage
 from graveler_core.model.ids import BranchId
 from graveler_core.records import layout as keys
 from graveler_core.segments.boundary import Cutting
@@ -36,7 +36,7 @@ class RowsRead(MemoryStore):
         super().__init__(inner._memory)
         self.pages: list[int] = []
 
-    def _page(self, partition: bytes, keys: Interval, rows: int) -> Page:
+    def _page(self, partition: bytes, keys: KeyBounds, rows: int) -> RowPage:
         page = super()._page(partition, keys, rows)
         self.pages.append(len(page.keys))
         return page

@@ -1,4 +1,4 @@
-"""Which columns of ranges a call decodes in a new process: those that decide, where no more is shown."""
+"""Tests of the columns of ranges that a call decodes in a new process: only those that it needs."""
 
 from __future__ import annotations
 

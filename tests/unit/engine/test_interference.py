@@ -9,11 +9,12 @@ from itertools import product
 import pytest
 from _pytest.mark import ParameterSet
 
-from graveler_core.engine import bulk
+from graveler_core.engine.staging import bulk
 from graveler_core.errors import Conflict, GravelerError, NoChanges, NotFound, NotUnique
 from graveler_core.facade.branch import Branch
 from graveler_core.facade.graveler import Graveler
 from graveler_core.facade.repository import Repository
+from tests.examples import places
 from tests.unit.engine.flows import FLOWS, prepared, raw, table
 from tests.unit.engine.interposed import Interposed
 from tests.unit.engine.world import World, entry
@@ -144,7 +145,7 @@ def test_as_if_one_after_the_other(flow: str, name: str, other: str) -> None:
     if name == "main" and other == "branch again":
         name = "dev"
     alone, first, then, succeeds = ends_of(flow, name, other)
-    for number in range(50):
+    for number in places(50):
         world = prepared()
         kv = Interposed(world.kv)
         between: list[State] = []

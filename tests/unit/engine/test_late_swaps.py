@@ -29,7 +29,9 @@ class Recording(MemoryStore):
         return super().set_if(partition, key, value, predicate)
 
 
-@pytest.mark.parametrize("layer", ["files", "rows", "removal"])
+@pytest.mark.parametrize(
+    "layer", ["files", *(pytest.param(layer, marks=pytest.mark.ci) for layer in ("rows", "removal"))]
+)
 def test_it_never_lists_a_layer_that_is_gone(world: World, layer: str) -> None:
     """The layer changed nothing, and left; the head, the staging token and all else are as before."""
     world.branch().stage_many(table(MANY))

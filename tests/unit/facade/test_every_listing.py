@@ -13,9 +13,10 @@ import pytest
 
 import graveler_core.facade
 from graveler_core.codec.records import encode
-from graveler_core.engine import counting
-from graveler_core.engine.pressure import BranchPressure
-from graveler_core.engine.registers import fresh
+from graveler_core.engine.protocol import write_counters as counting
+from graveler_core.engine.protocol.registers import fresh
+from graveler_core.engine.staging.pressure import BranchPressure
+from graveler_core.facade.access import Access
 from graveler_core.facade.branch import Branch
 from graveler_core.facade.graveler import Graveler
 from graveler_core.facade.listing import Listing
@@ -23,7 +24,7 @@ from graveler_core.facade.repository import Repository
 from graveler_core.model.ids import BranchId, CommitId, RepositoryId
 from graveler_core.model.migration import MigratedCommit
 from graveler_core.records import layout as keys
-from graveler_core.staging.write_counts import Due, Place
+from graveler_core.staging.write_counts import BranchLayer, Due
 from tests.unit.engine.world import World, entry
 
 NAMES = [f"n{number}" for number in range(9)]
@@ -106,7 +107,7 @@ def counted(world: World) -> None:
     stores = world.stores()
     for name in ("main", *NAMES[1:]):
         now = fresh(stores, RepositoryId("repo"), BranchId(name))
-        place = Place(now.repository, BranchId(name), now.branch.staging_token)
+        place = BranchLayer(now.repository, BranchId(name), now.branch.staging_token)
         counting.write_down(stores, [Due(place, 0.0, 2_000, 1_000)])
 
 
@@ -374,8 +375,8 @@ def gives_a_listing(method: Callable[..., Any]) -> bool:
     return str(method.__annotations__.get("return")).startswith("Listing[")
 
 
-PARTS = {base.__name__ for kind in (Repository, Graveler) for base in kind.__mro__[1:]}
-"""Of which a repository and a store are put together."""
+PARTS = {base.__name__ for kind in (Repository, Graveler, Branch, Access) for base in kind.__mro__[1:]}
+"""Base classes of the handles."""
 
 
 @pytest.mark.parametrize("size", [1, 2, 7])

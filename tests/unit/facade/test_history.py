@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from graveler_core import ChangeSummary
-from graveler_core.engine import snapshot
+from graveler_core.engine.reading import snapshot
 from graveler_core.errors import InvalidInput, Kind, NotFound
 from graveler_core.facade.branch import Branch
 from graveler_core.facade.history import LogEntry

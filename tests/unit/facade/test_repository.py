@@ -167,6 +167,16 @@ def test_unknown_paths(repo: Repository, path: str) -> None:
             assert (caught.value.kind, caught.value.details["path"]) == (Kind.PathNotFound, path)
 
 
+def test_listings_of_a_branch_that_was_deleted_are_refused_even_if_no_path_can_be_listed(repo: Repository) -> None:
+    gone = repo.create_branch("gone", "main")
+    repo.delete_branch("gone")
+    for listing in (gone.list, gone.uncommitted, gone.staged):
+        for after in ("", "b"):
+            with pytest.raises(NotFound) as caught:
+                list(listing("a", after))
+            assert caught.value.kind is Kind.BranchNotFound
+
+
 def test_unknown_branches(repo: Repository) -> None:
     for call in (repo.branch, repo.delete_branch, lambda name: repo.merge("dev", into=name)):
         with pytest.raises(NotFound) as caught:

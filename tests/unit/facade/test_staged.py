@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from graveler_core.engine.listing import PAGE_ROWS
+from graveler_core.engine.reading.listing import PAGE_ROWS
 from graveler_core.errors import InvalidInput
 from graveler_core.facade.branch import Branch
-from graveler_core.kv.wrappers.counting import Counting
+from graveler_core.testing.counting_store import Counting
 from tests.unit.engine.flows import table
 from tests.unit.engine.world import World, entry
 

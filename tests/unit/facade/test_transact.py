@@ -182,6 +182,6 @@ def test_a_conflict_crosses_processes(branch: Branch) -> None:
 def test_a_bad_entry_changes_nothing(repo: Repository, branch: Branch) -> None:
     with pytest.raises(InvalidInput, match="duplicate key 'n'"):
         branch.transact([Put("n", entry(1)), Put("n", entry(2))], message="m")
-    with pytest.raises(InvalidInput, match="an entry has an address, or data"):
+    with pytest.raises(InvalidInput, match="an entry must have an address or data"):
         branch.transact([Remove("a"), Put("n", graveler.Entry())], message="m")
     assert [item.path for item in repo.at("main").list()] == ["a"]

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
+from io import BytesIO
 from typing import Any
 from uuid import uuid4
 
@@ -22,7 +23,7 @@ from graveler_core.facade.graveler import Graveler
 from graveler_core.facade.repository import Repository
 from graveler_core.model.compaction import Thresholds
 from graveler_core.model.operations import Put
-from graveler_core.model.protection import Action
+from graveler_core.model.protection import BranchAction
 from tests.unit.engine.flows import table
 from tests.unit.engine.importing.sources import lake
 from tests.unit.engine.sorted_rows import PartedRows
@@ -37,7 +38,7 @@ class Verb:
     """A call, and what may forbid it."""
 
     call: Callable[[Any], object]
-    action: Action | None = None
+    action: BranchAction | None = None
     """What a rule must block to forbid it."""
     changes: bool = False
     """Whether a read-only repository forbids it; so it does whatever is an action."""
@@ -53,6 +54,11 @@ def _read(call: Callable[[Any], object]) -> Verb:
 
 def _all(listing: Any) -> list[object]:
     return list(listing)
+
+
+def _unsigned(branch: Branch) -> None:
+    with suppress(InvalidInput):  # a store in memory signs no URLs
+        branch.presign("content")
 
 
 def _restored(repository: Repository) -> None:
@@ -83,58 +89,75 @@ def _verified(repository: Repository) -> None:
 
 
 BRANCH: dict[str, Verb] = {
-    "put": Verb(lambda b: b.put("n", b"new"), Action.WRITE, single=True),
-    "stage": Verb(lambda b: b.stage("n", NEW), Action.WRITE, single=True),
-    "remove": Verb(lambda b: b.remove("p/1"), Action.WRITE, single=True),
-    "stage_many": Verb(lambda b: b.stage_many(table({"n": 9, "m": 9})), Action.WRITE),
-    "stage_sorted": Verb(lambda b: b.stage_sorted(PartedRows(lambda: b._stores, [table({"n": 9})])), Action.WRITE),
-    "remove_many": Verb(lambda b: b.remove_many(["p/1", "p/2"]), Action.WRITE),
-    "remove_prefix": Verb(lambda b: b.remove_prefix("p/"), Action.WRITE),
-    "reset": Verb(lambda b: b.reset(), Action.WRITE, staged=True),
-    "commit": Verb(lambda b: b.commit("staged"), Action.COMMIT, staged=True),
-    "transact": Verb(lambda b: b.transact([Put("n", NEW)], message="put"), Action.COMMIT),
-    "hard_reset": Verb(lambda b: b.hard_reset("main~1"), Action.FORCE),
+    "put": Verb(lambda b: b.put("n", b"new"), BranchAction.WRITE, single=True),
+    "put_many": Verb(lambda b: b.put_many({"n": b"new", "o": b"new"}, remove=["p/1"]), BranchAction.WRITE, single=True),
+    "stage": Verb(lambda b: b.stage("n", NEW), BranchAction.WRITE, single=True),
+    "remove": Verb(lambda b: b.remove("p/1"), BranchAction.WRITE, single=True),
+    "stage_many": Verb(lambda b: b.stage_many(table({"n": 9, "m": 9})), BranchAction.WRITE),
+    "stage_sorted": Verb(
+        lambda b: b.stage_sorted(PartedRows(lambda: b._stores, [table({"n": 9})])), BranchAction.WRITE
+    ),
+    "remove_many": Verb(lambda b: b.remove_many(["p/1", "p/2"]), BranchAction.WRITE),
+    "remove_prefix": Verb(lambda b: b.remove_prefix("p/"), BranchAction.WRITE),
+    "reset": Verb(lambda b: b.reset(), BranchAction.WRITE, staged=True),
+    "commit": Verb(lambda b: b.commit("staged"), BranchAction.COMMIT, staged=True),
+    "transact": Verb(lambda b: b.transact([Put("n", NEW)], message="put"), BranchAction.COMMIT),
+    "hard_reset": Verb(lambda b: b.hard_reset("main~1"), BranchAction.FORCE),
     "compact": Verb(lambda b: b.compact(every=timedelta(0)), staged=True),
     "id": _read(lambda b: b.id),
     "record": _read(lambda b: b.record()),
     "get": _read(lambda b: b.get("p/1")),
     "read": _read(lambda b: b.read("content")),
+    "download": _read(lambda b: b.download("content", BytesIO())),
+    "upload": _read(lambda b: b.upload("n", b"x")),
+    "open": _read(lambda b: b.open("content").read()),
+    "uri": _read(lambda b: b.uri("content")),
+    "presign": _read(_unsigned),
     "list": _read(lambda b: _all(b.list())),
+    "scan": _read(lambda b: b.scan()),
     "staged": _read(lambda b: _all(b.staged())),
     "uncommitted": _read(lambda b: _all(b.uncommitted())),
     "pressure": _read(lambda b: b.pressure(exact=True)),
     "compactions": _read(lambda b: b.compactions()),
 }
 VARIANTS: dict[str, Verb] = {
-    "reset of a prefix": Verb(lambda b: b.reset("s"), Action.WRITE, staged=True),
-    "removal of what is staged": Verb(lambda b: b.remove("s"), Action.WRITE, staged=True, single=True),
-    "removal of many that are staged": Verb(lambda b: b.remove_many(["s"]), Action.WRITE, staged=True),
-    "bulk write of nothing": Verb(lambda b: b.stage_many(table({})), Action.WRITE),
-    "empty commit": Verb(lambda b: b.commit("nothing", allow_empty=True), Action.COMMIT),
-    "commit under a key": Verb(lambda b: b.commit("staged", idempotency_key="k"), Action.COMMIT, staged=True),
+    "reset of a prefix": Verb(lambda b: b.reset("s"), BranchAction.WRITE, staged=True),
+    "removal of what is staged": Verb(lambda b: b.remove("s"), BranchAction.WRITE, staged=True, single=True),
+    "removal of many that are staged": Verb(lambda b: b.remove_many(["s"]), BranchAction.WRITE, staged=True),
+    "bulk write of nothing": Verb(lambda b: b.stage_many(table({})), BranchAction.WRITE),
+    "empty commit": Verb(lambda b: b.commit("nothing", allow_empty=True), BranchAction.COMMIT),
+    "commit under a key": Verb(lambda b: b.commit("staged", idempotency_key="k"), BranchAction.COMMIT, staged=True),
 }
 """Other calls of the verbs of a branch, which take other ways."""
 REPOSITORY: dict[str, Verb] = {
-    "import_prefix": Verb(lambda r: r.import_prefix(_lake(), "work"), Action.COMMIT),
-    "import_inventory": Verb(_import_from_inventory, Action.COMMIT),
-    "import_objects": Verb(lambda r: r.import_objects([f"{_lake()}/object"], "work"), Action.COMMIT),
-    "merge": Verb(lambda r: r.merge("dev", into="work"), Action.MERGE),
-    "cherry_pick": Verb(lambda r: r.cherry_pick("dev", onto="work"), Action.COMMIT),
-    "transplant": Verb(lambda r: r.transplant(["dev"], onto="work"), Action.COMMIT),
-    "revert": Verb(lambda r: r.revert("work", onto="work"), Action.COMMIT),
-    "delete_branch": Verb(lambda r: r.delete_branch("work"), Action.FORCE),
+    "import_prefix": Verb(lambda r: r.import_prefix(_lake(), "work"), BranchAction.COMMIT),
+    "import_inventory": Verb(_import_from_inventory, BranchAction.COMMIT),
+    "import_objects": Verb(lambda r: r.import_objects([f"{_lake()}/object"], "work"), BranchAction.COMMIT),
+    "merge": Verb(lambda r: r.merge("dev", into="work"), BranchAction.MERGE),
+    "cherry_pick": Verb(lambda r: r.cherry_pick("dev", onto="work"), BranchAction.COMMIT),
+    "transplant": Verb(lambda r: r.transplant(["dev"], onto="work"), BranchAction.COMMIT),
+    "revert": Verb(lambda r: r.revert("work", onto="work"), BranchAction.COMMIT),
+    "delete_branch": Verb(lambda r: r.delete_branch("work"), BranchAction.FORCE),
     "create_branch": Verb(lambda r: r.create_branch("new", "work"), changes=True),
     "undelete_branch": Verb(lambda r: r.undelete_branch("gone"), changes=True),
     "restore_refs": _read(_restored),
     "create_tag": Verb(lambda r: r.create_tag("v2", "work"), changes=True),
     "delete_tag": Verb(lambda r: r.delete_tag("v1"), changes=True),
+    "scan_diff": _read(lambda r: r.scan_diff("main", "work")),
+    "open_scan": _read(lambda r: r.open_scan(r.at("main").scan().plan)),
+    "next_offset": _read(lambda r: r.next_offset("work")),
     "protection": _read(lambda r: r.protection()),
     "protect": _read(lambda r: r.protect("other")),
     "unprotect": _read(lambda r: r.unprotect("work")),
     "set_protection": _read(lambda r: r.set_protection({})),
+    "report_check": Verb(lambda r: r.report_check("rows", True, commit="work"), changes=True),
+    "checks": _read(lambda r: r.checks("work")),
+    "required_checks": _read(lambda r: r.required_checks()),
+    "require_checks": _read(lambda r: r.require_checks("other", ["rows"])),
     "read_only": _read(lambda r: r.read_only),
     "set_read_only": _read(lambda r: r.set_read_only(False)),
     "set_thresholds": _read(lambda r: r.set_thresholds(Thresholds(layers=5))),
+    "repair_indexes": _read(lambda r: r.repair_indexes()),
     "sweep": _read(lambda r: r.sweep()),
     "id": _read(lambda r: r.id),
     "uid": _read(lambda r: r.uid),
@@ -158,6 +181,7 @@ REPOSITORY: dict[str, Verb] = {
     "diff_summary": _read(lambda r: r.diff_summary("main", "work")),
     "merge_base": _read(lambda r: r.merge_base("main", "work")),
     "conflicts": _read(lambda r: _all(r.conflicts("dev", "work"))),
+    "check_merge": Verb(lambda r: r.check_merge("dev", into="work"), BranchAction.MERGE),
     "fsck": _read(lambda r: _all(r.fsck())),
     "thresholds": _read(lambda r: r.thresholds()),
     "compactions": _read(lambda r: _all(r.compactions())),

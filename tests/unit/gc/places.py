@@ -10,7 +10,7 @@ import pyarrow as pa
 from graveler_core.blobs.open import OpenedBlobs
 from graveler_core.codec.entry import record_table
 from graveler_core.codec.records import encode
-from graveler_core.engine import bulk
+from graveler_core.engine.staging import bulk
 from graveler_core.facade.branch import Branch
 from graveler_core.facade.repository import Repository
 from graveler_core.gc.findings import Finding

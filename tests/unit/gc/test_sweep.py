@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from graveler_core.errors import CorruptData, InvalidInput, Kind, NotFound
-from graveler_core.gc.sweep import GRACE, Plan, Swept, sweep
+from graveler_core.gc.sweep import GRACE, SweepPlan, Swept, sweep
 from graveler_core.model.ids import ObjectId
 from graveler_core.objects.objects import decode_object
 from graveler_core.objects.sweep_register import HOLD_TIME, SweepRegister
@@ -47,7 +47,7 @@ def restore(place: Place, files: dict[Path, bytes]) -> None:
     age(place, LATER)
 
 
-def swept(place: Place, plan: Plan | None = None) -> Swept:
+def swept(place: Place, plan: SweepPlan | None = None) -> Swept:
     return sweep(place.stores, place.repo, plan)
 
 
@@ -72,7 +72,7 @@ def test_what_nothing_names_goes(aged: Place) -> None:
 
 def test_a_dry_run_changes_nothing(aged: Place) -> None:
     before = [(file, file.stat().st_mtime) for file in aged.files], rows(aged, b"")
-    would = swept(aged, Plan(dry_run=True))
+    would = swept(aged, SweepPlan(dry_run=True))
     assert ([(file, file.stat().st_mtime) for file in aged.files], rows(aged, b"")) == before
     assert swept(aged) == replace(would, dry_run=False)
 
@@ -93,8 +93,8 @@ def test_what_layouts_named_stays_for_the_grace(place: Place) -> None:
 
 
 def test_a_limit(aged: Place) -> None:
-    total = swept(aged, Plan(dry_run=True))
-    first = swept(aged, Plan(limit=2))
+    total = swept(aged, SweepPlan(dry_run=True))
+    first = swept(aged, SweepPlan(limit=2))
     assert first.objects + first.blobs == 2
     assert first.rest == total.objects + total.blobs - 2
     again = swept(aged)
@@ -161,17 +161,17 @@ def calls_of_marks(place: Place) -> int:
     """How many calls of the store a sweep makes before it deletes anything."""
     world = place.world.fork()
     kv = Interposed(world.kv)
-    sweep(replace(Place(place.root, world).stores, kv=kv), place.repo, Plan(dry_run=True))
+    sweep(replace(Place(place.root, world).stores, kv=kv), place.repo, SweepPlan(dry_run=True))
     return len(kv.verbs)
 
 
 def test_a_short_grace_is_for_who_is_alone(aged: Place) -> None:
     with pytest.raises(InvalidInput, match="1 day"):
-        Plan(timedelta(hours=23))
+        SweepPlan(timedelta(hours=23))
     with pytest.raises(InvalidInput, match="negative"):
-        Plan(timedelta(days=-1), alone=True)
+        SweepPlan(timedelta(days=-1), alone=True)
     age(aged, timedelta(seconds=1))
-    assert swept(aged, Plan(timedelta(0), alone=True)).blobs == LEFT_BY_THE_MERGE
+    assert swept(aged, SweepPlan(timedelta(0), alone=True)).blobs == LEFT_BY_THE_MERGE
 
 
 def garbage(place: Place) -> list[ObjectId]:
@@ -257,7 +257,7 @@ def test_a_compacted_tree_that_a_commit_takes_while_it_marks(aged: Place) -> Non
         place = Place(aged.root, world)
         kv = Interposed(world.kv)
         kv.before[at] = take(place)
-        sweep(replace(place.stores, kv=kv), place.repo, Plan(dry_run=False))
+        sweep(replace(place.stores, kv=kv), place.repo, SweepPlan(dry_run=False))
         assert not [f for f in place.found() if f.damage], at
 
 

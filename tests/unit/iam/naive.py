@@ -1,4 +1,4 @@
-"""What wildcards and policies mean, said as simply as can be: by trying everything."""
+"""Reference implementation of wildcards and policies, which tries everything."""
 
 from __future__ import annotations
 

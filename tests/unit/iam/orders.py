@@ -18,7 +18,7 @@ import greenlet
 from graveler_core.errors import GravelerError, Kind, OutcomeUnknown
 from graveler_core.kv.backends.memory import MemoryStore
 from graveler_core.kv.store import Store
-from graveler_core.kv.wrappers.passing import Call, Passing
+from graveler_core.kv.wrappers.passing import Passing, StoreCall
 from tests.unit.engine.world import CountedIds, FakeClock, World
 
 T = TypeVar("T")
@@ -60,11 +60,11 @@ class GivingWay(Passing):
     def __init__(self, inner: Store, hub: greenlet.greenlet) -> None:
         super().__init__(inner)
         self.answers: list[object] = []
-        self.next: Call | None = None
+        self.next: StoreCall | None = None
         self.late: list[Callable[[], object]] = []
         self._hub = hub
 
-    def step(self, call: Call, work: Callable[[], T]) -> T:
+    def step(self, call: StoreCall, work: Callable[[], T]) -> T:
         self.next = call
         fate = self._hub.switch()
         self.next = None

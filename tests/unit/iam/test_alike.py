@@ -1,4 +1,4 @@
-"""Whether two contexts are told apart: said only where no request can be answered differently, now or later."""
+"""Tests of equal contexts: two contexts count as equal only if no request can get different answers, now or later."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from itertools import product
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graveler_core.iam.evaluation import Rules
+from graveler_core.iam.evaluation import CompiledPolicies
 from graveler_core.model.iam import Effect, Policy, Statement
 from graveler_core.model.permission import Action, Request
 from tests.unit.iam import naive
@@ -47,7 +47,7 @@ CONTEXTS = st.sampled_from(
 def test_what_is_alike_has_one_answer(
     statements: list[Statement], prefix: str, one: dict[str, str], other: dict[str, str]
 ) -> None:
-    rules = Rules([policy("p", *statements)], None)
+    rules = CompiledPolicies([policy("p", *statements)], None)
     asked = [Request(READ, prefix, {**context, "graveler:time": EARLY}, prefix=True) for context in (one, other)]
     if rules.alike(asked[0], asked[1]):
         for rest, time in product(naive.texts("ab", 3), (EARLY, LATE)):
@@ -63,7 +63,7 @@ def test_what_speaks_of_something_else_does_not_matter() -> None:
     one, other = (Request(READ, "lake/", {"graveler:branch": name}, prefix=True) for name in ("main", "dev"))
 
     def alike(*said: Policy) -> bool:
-        return Rules(said, None).alike(one, other)
+        return CompiledPolicies(said, None).alike(one, other)
 
     assert alike()
     assert alike(policy("p", allow("*", "*"), deny("fs:ReadObject", "lake/secret/*")))

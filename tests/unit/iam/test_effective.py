@@ -1,4 +1,4 @@
-"""Which policies hold for a user: all that are attached to it and its groups, as they stood at one moment."""
+"""Tests of the policies of a user: all that are attached to the user and its groups at one moment."""
 
 from __future__ import annotations
 

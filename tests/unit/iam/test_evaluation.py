@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graveler_core.errors import InvalidInput
-from graveler_core.iam.evaluation import Decision, Rules, evaluate
+from graveler_core.iam.evaluation import AccessDecision, CompiledPolicies, evaluate
 from graveler_core.model.iam import Effect, Policy, Statement
 from graveler_core.model.ids import EntityUid, Nonce, PolicyId
 from graveler_core.model.permission import Action, Request, object_resource, user_resource
@@ -79,12 +79,12 @@ def test_who_says_so() -> None:
         policy("writes", allow("fs:WriteObject", "*"), deny("fs:*", object_resource("flights", "secret/*"))),
         policy("reads", allow("auth:*", "*"), allow("fs:Read*", object_resource("flights", "*"))),
     ]
-    assert evaluate(policies, Request(READ, RAW)) == Decision(True, PolicyId("reads"), 2)
-    assert evaluate(policies, Request(WRITE, RAW)) == Decision(True, PolicyId("writes"), 1)
+    assert evaluate(policies, Request(READ, RAW)) == AccessDecision(True, PolicyId("reads"), 2)
+    assert evaluate(policies, Request(WRITE, RAW)) == AccessDecision(True, PolicyId("writes"), 1)
     secret = object_resource("flights", "secret/a")
-    assert evaluate(policies, Request(READ, secret)) == Decision(False, PolicyId("writes"), 2)
-    assert evaluate(policies, Request(READ, object_resource("weather", "a"))) == Decision(False)
-    assert evaluate([], Request(READ, RAW)) == Decision(False)
+    assert evaluate(policies, Request(READ, secret)) == AccessDecision(False, PolicyId("writes"), 2)
+    assert evaluate(policies, Request(READ, object_resource("weather", "a"))) == AccessDecision(False)
+    assert evaluate([], Request(READ, RAW)) == AccessDecision(False)
 
 
 def test_a_denial_in_a_prefix_denies_the_prefix() -> None:
@@ -104,16 +104,16 @@ def test_two_statements_do_not_cover_a_prefix_together() -> None:
 def test_the_user_in_a_resource() -> None:
     own = [policy("own", allow("auth:*", user_resource("${user}")))]
     request = Request(Action.CREATE_CREDENTIALS, user_resource("ada"))
-    assert Rules(own, "ada").decide(request).allowed
-    assert not Rules(own, "ad").decide(request).allowed
-    assert not Rules(own, None).decide(request).allowed
+    assert CompiledPolicies(own, "ada").decide(request).allowed
+    assert not CompiledPolicies(own, "ad").decide(request).allowed
+    assert not CompiledPolicies(own, None).decide(request).allowed
     assert evaluate(own, Request(request.action, request.resource, {"graveler:user": "ada"})).allowed
 
 
 def test_what_depends_on_a_user_who_is_not_known_is_denied() -> None:
     policies = [policy("p", allow("auth:*", "*"), deny("auth:*", user_resource("${user}")))]
     assert not evaluate(policies, Request(Action.READ_USER, user_resource("ada"))).allowed
-    assert Rules(policies, "bob").decide(Request(Action.READ_USER, user_resource("ada"))).allowed
+    assert CompiledPolicies(policies, "bob").decide(Request(Action.READ_USER, user_resource("ada"))).allowed
 
 
 @pytest.mark.parametrize("user", ["*", "a?", "a/b", "", "${user}"])
@@ -133,6 +133,6 @@ def test_conditions_are_asked_of_the_request() -> None:
 def test_a_statement_is_looked_at_only_for_its_actions() -> None:
     """Twenty policies on other actions add no rule to what a request looks at."""
     others = [policy(f"p{n}", allow("auth:*", "*"), deny("branches:*", "*")) for n in range(20)]
-    rules = Rules([*others, policy("mine", allow("fs:*", "*"))], "ada")
+    rules = CompiledPolicies([*others, policy("mine", allow("fs:*", "*"))], "ada")
     assert rules.decide(Request(READ, RAW)).by == "mine"
     assert len(rules._of[READ]) == 1

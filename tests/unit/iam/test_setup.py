@@ -6,8 +6,8 @@ import pytest
 
 from graveler_core.errors import Kind, NotUnique, OutcomeUnknown
 from graveler_core.facade.access import Access
-from graveler_core.iam.presets import PRESET_GROUPS, PRESET_POLICIES
 from graveler_core.iam.principal import authenticate
+from graveler_core.iam.setup import PRESET_GROUPS, PRESET_POLICIES
 from graveler_core.model.iam import NewCredential
 from graveler_core.model.permission import Action, Request, repository_resource, user_resource
 from graveler_core.model.policy_document import parse_statements

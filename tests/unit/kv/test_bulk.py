@@ -1,4 +1,4 @@
-"""The bulk verbs use an ability where there is one; what they do is in `StoreSuite`."""
+"""The functions of `bulk` call the methods of the store once; what these do is tested by `StoreSuite`."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import pyarrow as pa
 
 from graveler_core.kv import bulk
 from graveler_core.kv.backends.memory import open_memory
-from graveler_core.kv.wrappers.counting import Counting
+from graveler_core.testing.counting_store import Counting
 from graveler_core.testing.plain_store import PlainStore
 
 
-def test_abilities_are_used() -> None:
+def test_overrides_are_used() -> None:
     store = Counting(open_memory("memory://"))
     bulk.set_many(store, [(b"p", b"a", b"1"), (b"q", b"b", b"2")])
     bulk.get_many(store, [(b"p", b"a"), (b"q", b"b")])
@@ -34,10 +34,10 @@ def test_nothing_asked_costs_nothing() -> None:
 
 def test_only_declared_atomicity_counts() -> None:
     store = open_memory("memory://")
-    assert bulk.sets_atomically(store)
-    assert bulk.sets_atomically(Counting(store))
-    assert not bulk.sets_atomically(PlainStore(store))
-    assert not bulk.sets_atomically(Counting(PlainStore(store)))
+    assert store.sets_atomically()
+    assert Counting(store).sets_atomically()
+    assert not PlainStore(store).sets_atomically()
+    assert not Counting(PlainStore(store)).sets_atomically()
 
 
 def test_a_page_of_large_values_ends_early() -> None:

@@ -1,4 +1,4 @@
-"""Which statements lead a store from one version of its schema to another."""
+"""Tests of the statements that lead a store from one version of its schema to the next."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_statements_that_are_left(found: int, expected: list[str]) -> None:
 
 
 def test_a_newer_version() -> None:
-    with pytest.raises(Unavailable, match=r"here has schema version 4.* none above 3") as caught:
+    with pytest.raises(Unavailable, match=r"here has schema version 4.* supports at most 3") as caught:
         pending(4, STEPS, "here")
     assert caught.value.kind is Kind.NewerSchema
     assert caught.value.details == {"store": "here", "version": 4}

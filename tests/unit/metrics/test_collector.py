@@ -1,4 +1,4 @@
-"""What a scrape tells of branches and their compactions, how many it tells of, and what it says of a broken store."""
+"""Tests of a scrape: branches and their compactions, the maximum number of branches, and broken stores."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
-from graveler_core.engine.compaction_history import BranchCompactions
+from graveler_core.engine.compacting.history import BranchCompactions
 from graveler_core.errors import NoChanges, SlowDown, Unavailable
 from graveler_core.facade.graveler import Graveler
-from graveler_core.kv.wrappers.counting import Counting
-from graveler_core.kv.wrappers.faults import Faulty, Refuse
-from graveler_core.kv.wrappers.passing import Call
+from graveler_core.kv.wrappers.passing import StoreCall
 from graveler_core.metrics.collector import StoreCollector
-from graveler_core.model.compaction import SECONDS, CompactionHistory, CompactionRun, Outcome
+from graveler_core.model.compaction import SECONDS, CompactionHistory, CompactionOutcome, CompactionRun
 from graveler_core.model.ids import BranchId, BranchUid
+from graveler_core.testing.counting_store import Counting
+from graveler_core.testing.faulty_store import Faulty, Refuse
 from tests.unit.engine.world import World
 
 Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
@@ -102,7 +102,9 @@ def test_what_compactions_did_stays_when_nothing_is_staged_any_more(scraped: Scr
     with pytest.raises(NoChanges):
         scraped.compact("flights", "main")
     assert scraped.branches("graveler_branch_pressure") == []
-    found = {outcome.value: scraped.of("graveler_compactions_total", outcome=outcome.value) for outcome in Outcome}
+    found = {
+        outcome.value: scraped.of("graveler_compactions_total", outcome=outcome.value) for outcome in CompactionOutcome
+    }
     assert found == {"compacted": 1, "nothing": 1, "busy": 0, "lost": 0, "failed": 0}
 
 
@@ -111,11 +113,11 @@ def test_durations_are_a_histogram_of_those_that_found_something_to_do(
 ) -> None:
     history = CompactionHistory(uid=BranchUid("b"))
     for seconds, outcome in [
-        (0.02, Outcome.COMPACTED),
-        (2.0, Outcome.LOST),
-        (1_000.0, Outcome.FAILED),
-        (5.0, Outcome.NOTHING),
-        (5.0, Outcome.BUSY),
+        (0.02, CompactionOutcome.COMPACTED),
+        (2.0, CompactionOutcome.LOST),
+        (1_000.0, CompactionOutcome.FAILED),
+        (5.0, CompactionOutcome.NOTHING),
+        (5.0, CompactionOutcome.BUSY),
     ]:
         history = history.with_run(
             CompactionRun(began=datetime(2026, 1, 1, tzinfo=UTC), seconds=seconds, outcome=outcome)
@@ -167,7 +169,7 @@ def test_a_store_that_fails_half_way_is_down(scraped: Scraped) -> None:
     scraped.compact("flights", "main")
     scraped.remove("flights", "dev", 12_000)
 
-    def only_histories(call: Call, number: int) -> Refuse | None:
+    def only_histories(call: StoreCall, number: int) -> Refuse | None:
         return Refuse(lambda: Unavailable("gone")) if call.key.startswith(b"compactions/") else None
 
     scraped.kv.plan = only_histories

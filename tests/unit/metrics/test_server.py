@@ -57,7 +57,7 @@ def test_a_port_that_is_taken_is_refused_and_leaves_the_registry_as_it_was(store
     registry = CollectorRegistry()
     with MetricsServer(store, port=0) as first:
         port = int(first.url.rpartition(":")[2].partition("/")[0])
-        with pytest.raises(InvalidInput, match=f"address '127.0.0.1', port {port}: cannot be listened at"):
+        with pytest.raises(InvalidInput, match=f"address '127.0.0.1', port {port}: cannot listen"):
             MetricsServer(store, port=port, registry=registry)
     assert list(registry.collect()) == []
     for _ in range(2):

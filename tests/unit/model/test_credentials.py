@@ -33,7 +33,7 @@ def test_text_and_hidden_text_are_the_same() -> None:
 
 @pytest.mark.parametrize(("key", "secret"), [("", SECRET), ("KEY", ""), (None, SECRET), ("KEY", None), ("KEY", b"x")])
 def test_a_part_that_is_missing_is_named(key: Any, secret: Any) -> None:
-    with pytest.raises(InvalidInput, match="must be text, and not empty") as refused:
+    with pytest.raises(InvalidInput, match="must be text and must not be empty") as refused:
         Credentials(key, secret)
     assert SECRET not in str(refused.value)
 

@@ -8,13 +8,13 @@ from datetime import timedelta
 
 import pytest
 
-from graveler_core.blobs.counting import CountingBlobs
 from graveler_core.blobs.open import open_blobs
 from graveler_core.errors import OutcomeUnknown
 from graveler_core.kv.backends.memory import open_memory
 from graveler_core.objects.kept_blobs import FRESH, KeptBlobs
 from graveler_core.objects.sweep_register import HOLD_TIME, SweepRegister
 from graveler_core.records import layout as keys
+from graveler_core.testing.counting_blobs import CountingBlobs
 from tests.unit.engine.interposed import Interposed
 from tests.unit.engine.world import CountedIds, FakeClock
 from tests.unit.records.samples import REPOSITORY

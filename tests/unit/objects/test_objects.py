@@ -44,12 +44,12 @@ def test_a_missing_object(objects: Objects) -> None:
 @pytest.mark.parametrize(
     ("value", "why"),
     [
-        (encode_object(b"other", START), "not what its id says"),
-        (encode_object(b"whole", START)[:-1], "not what its id says"),
-        (b"\x01\0\0", "not what its id says"),
+        (encode_object(b"other", START), "does not match its id"),
+        (encode_object(b"whole", START)[:-1], "does not match its id"),
+        (b"\x01\0\0", "does not match its id"),
         (b"\x02" + encode_object(b"whole", START)[1:], "format version 02"),
         (b"", "format version none"),
-        (b"\x01" + b"\x7f" * 8 + b"whole", "at no time"),
+        (b"\x01" + b"\x7f" * 8 + b"whole", "invalid time"),
     ],
 )
 def test_a_damaged_object(objects: Objects, value: bytes, why: str) -> None:

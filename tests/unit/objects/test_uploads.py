@@ -12,15 +12,15 @@ from typing import TypeVar
 import pytest
 
 from graveler_core.errors import Conflict, Kind, OutcomeUnknown
-from graveler_core.gc.sweep import GRACE, Plan, Swept, sweep
+from graveler_core.gc.sweep import GRACE, SweepPlan, Swept, sweep
 from graveler_core.gc.uploads import purge
 from graveler_core.kv.store import Store
-from graveler_core.kv.wrappers.faults import Faulty, Late, LoseAnswer, LoseRequest
-from graveler_core.kv.wrappers.passing import Call, Passing
+from graveler_core.kv.wrappers.passing import Passing, StoreCall
 from graveler_core.model.entities import UploadState
 from graveler_core.objects.uploads import Uploads, prefix
 from graveler_core.records import access
 from graveler_core.records import layout as keys
+from graveler_core.testing.faulty_store import Faulty, Late, LoseAnswer, LoseRequest
 from tests.unit.engine.world import World
 
 T = TypeVar("T")
@@ -40,7 +40,7 @@ class At(Passing):
         self._what = what
         self.reached = False
 
-    def step(self, call: Call, work: Callable[[], T]) -> T:
+    def step(self, call: StoreCall, work: Callable[[], T]) -> T:
         if b"uploads/" in call.key:
             if not self._left:
                 self.reached = True
@@ -115,7 +115,7 @@ def test_an_upload_is_announced_once(world: World) -> None:
     id = stored(world)
     uploads(world).name([id])
     for gone in (id, "0" * 32):
-        with pytest.raises(Conflict, match="took longer than the grace of a sweep") as raised:
+        with pytest.raises(Conflict, match="took longer than the grace period of a sweep") as raised:
             uploads(world).name([gone])
         assert raised.value.kind is Kind.Discarded
     assert objects(world, id) == 2
@@ -234,7 +234,7 @@ class TestSweep:
     """By the public verb: the grace, dry runs, limits."""
 
     def swept(self, world: World, **plan: object) -> Swept:
-        return sweep(world.stores(), uploads(world).repository, Plan(**plan))  # type: ignore[arg-type]
+        return sweep(world.stores(), uploads(world).repository, SweepPlan(**plan))  # type: ignore[arg-type]
 
     def test_only_where_it_is_asked_for_and_old(self, world: World) -> None:
         id = stored(world)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
+from graveler_core.model.checks import CheckReport
 from graveler_core.model.compaction import (
     CompactionHistory,
+    CompactionOutcome,
     CompactionRun,
     CompactionSettings,
     Counted,
-    Outcome,
     StagedCounts,
     Thresholds,
 )
@@ -46,7 +47,7 @@ from graveler_core.model.ids import (
     StagingToken,
     TagId,
 )
-from graveler_core.model.index import Index, Place, Run
+from graveler_core.model.index import Index, Run, RunLocation
 from graveler_core.model.layers import PrefixRemoval, PrefixRestoration, SealedToken, SegmentLayer
 from graveler_core.model.migration import MigratedCommit, Migration
 from graveler_core.model.references import EventKind, InternalReference, ReferenceEvent, ReferenceType
@@ -123,8 +124,8 @@ RECORDS: dict[str, Record] = {
         index=Index(
             metarange_id=MetarangeId("11" * 32),
             runs=(
-                Run(id=ObjectId("22" * 32), place=Place.OBJECT, elements=3, size=400),
-                Run(id=ObjectId("33" * 32), place=Place.BLOB, elements=70_000, size=9_000_000),
+                Run(id=ObjectId("22" * 32), place=RunLocation.OBJECT, elements=3, size=400),
+                Run(id=ObjectId("33" * 32), place=RunLocation.BLOB, elements=70_000, size=9_000_000),
             ),
             inline=b"\x00\xff",
             own_run=True,
@@ -154,8 +155,10 @@ RECORDS: dict[str, Record] = {
         branches={BranchId("main"): Thresholds()},
     ),
     "compaction history": CompactionHistory(uid=BranchUid("b1"))
-    .with_run(CompactionRun(began=SINCE, seconds=0.25, outcome=Outcome.COMPACTED, layers=2, records=9, tombstones=4))
-    .with_run(CompactionRun(began=SINCE, seconds=0.0, outcome=Outcome.BUSY)),
+    .with_run(
+        CompactionRun(began=SINCE, seconds=0.25, outcome=CompactionOutcome.COMPACTED, layers=2, records=9, tombstones=4)
+    )
+    .with_run(CompactionRun(began=SINCE, seconds=0.0, outcome=CompactionOutcome.BUSY)),
     "restoration": Restoration(digest="0a" * 32, since=SINCE),
     "migration": Migration(digest="0b" * 32, since=SINCE),
     "migrated commit": MigratedCommit(commit_id=CommitId("0c" * 32)),
@@ -168,5 +171,6 @@ RECORDS: dict[str, Record] = {
         compared=True,
     ),
     "operation": Operation(branch_uid=BranchUid("b1"), base=CommitId("c1"), since=SINCE),
+    "check report": CheckReport(name="rows", passed=True, since=SINCE, url="https://ci/1", message="é", by="ada"),
     **IAM_RECORDS,
 }

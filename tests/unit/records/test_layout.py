@@ -10,6 +10,7 @@ from graveler_core.model.ids import (
     BranchId,
     CommitId,
     GroupId,
+    MetarangeId,
     PolicyId,
     RepositoryId,
     RepositoryUid,
@@ -49,6 +50,18 @@ LOCATIONS: list[tuple[Location[Any], bytes, bytes, str]] = [
     (keys.internal_history(REPOSITORY).layouts.at("c1"), b"repo-u1", b"refs/int/layouts/c1", "layout"),
     (keys.COUNTS.at("repo/main:t1/w1"), b"graveler_stats", b"repo/main:t1/w1", "staged counts"),
     (keys.compaction_settings(REPOSITORY), b"repo-u1", b"settings/compaction", "compaction settings"),
+    (
+        keys.commit_checks(REPOSITORY, CommitId("c1")).at("rows"),
+        b"repo-u1",
+        b"checks/commits/c1/rows",
+        "check report",
+    ),
+    (
+        keys.tree_checks(REPOSITORY, MetarangeId("m1")).at("rows"),
+        b"repo-u1",
+        b"checks/trees/m1/rows",
+        "check report",
+    ),
     (keys.copying(), b"graveler_copy", b"into", "copying"),
     (
         keys.compaction_history(REPOSITORY, BranchId("main")),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unittest.mock import patch
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,13 +12,13 @@ from graveler_core.codec.records import encode, identify
 from graveler_core.errors import CorruptData
 from graveler_core.kv.backends.memory import open_memory
 from graveler_core.kv.store import Store
-from graveler_core.kv.wrappers.counting import Counting
 from graveler_core.model.entities import Commit
 from graveler_core.model.ids import CommitId, Nonce
 from graveler_core.objects.commits import scan_headers
 from graveler_core.records import layout as keys
 from graveler_core.refs import childless
 from graveler_core.refs.childless import not_first_parents
+from graveler_core.testing.counting_store import Counting
 from tests.unit.records.samples import REPOSITORY, SINCE
 
 
@@ -49,14 +51,16 @@ def history(kv: Store, parents: list[list[int]]) -> tuple[list[CommitId], set[Co
 HISTORIES = st.lists(st.lists(st.integers(0, 100), max_size=3), max_size=30)
 
 
-@given(HISTORIES, st.integers(1, 40), st.integers(0, 30))
-def test_as_sets_say(parents: list[list[int]], held: int, start: int) -> None:
+@given(HISTORIES, st.integers(1, 40), st.integers(0, 30), st.sampled_from([1, 3, 1_000]))
+def test_as_sets_say(parents: list[list[int]], held: int, start: int, at_once: int) -> None:
     kv = open_memory("memory://")
     ids, first = history(kv, parents)
     after = sorted(ids)[start] if start < len(ids) else ""
     for begin in ("", after):
         wanted = sorted(id for id in ids if id not in first and id > begin)
-        assert [id for id, _ in not_first_parents(kv, REPOSITORY, after=begin, held=held)] == wanted
+        with patch.object(childless, "_AT_ONCE", at_once):
+            found = [id for id, _ in not_first_parents(kv, REPOSITORY, after=begin, held=held)]
+        assert found == wanted
         assert [id for id, _ in scan_headers(kv, REPOSITORY, after=begin)] == sorted(id for id in ids if id > begin)
 
 

@@ -13,16 +13,16 @@ from hypothesis import strategies as st
 from graveler_core.errors import CorruptData, NotFound
 from graveler_core.model.ids import CommitId
 from graveler_core.objects.commits import StoredCommit
-from graveler_core.refs.log import WIDEST, Place, Step, log
+from graveler_core.refs.log import WIDEST, LogPosition, LogStep, log
 from tests.unit.refs.graphs import History, name, names, picked
 
 
-def ids(steps: Iterator[Step]) -> list[CommitId]:
+def ids(steps: Iterator[LogStep]) -> list[CommitId]:
     return [step.commit.id for step in steps]
 
 
-def place(start: int, since: int | None = None) -> Place:
-    return Place((name(start),), () if since is None else (name(since),))
+def place(start: int, since: int | None = None) -> LogPosition:
+    return LogPosition((name(start),), () if since is None else (name(since),))
 
 
 @given(picked())
@@ -62,7 +62,7 @@ def test_resuming_behind_any_commit_goes_on_as_if_never_stopped(
 ) -> None:
     history, start, since = drawn
 
-    def walk(begin: Place) -> list[Step]:
+    def walk(begin: LogPosition) -> list[LogStep]:
         return list(log(history.read, begin, first_parent=first_parent, widest=widest))
 
     whole = walk(place(start, since if bounded else None))

@@ -10,23 +10,23 @@ from hypothesis import strategies as st
 
 from graveler_core.errors import InvalidInput
 from graveler_core.model.ids import CommitId
-from graveler_core.refs.log import WIDEST, Place
+from graveler_core.refs.log import WIDEST, LogPosition
 from graveler_core.refs.log_token import MAX_TOKEN_CHARS, decode, encode
 from tests.unit.refs.graphs import name, names
 
-LINE = Place((name(1),))
+LINE = LogPosition((name(1),))
 
 
 @st.composite
-def places(draw: st.DrawFn) -> Place:
+def places(draw: st.DrawFn) -> LogPosition:
     commits = st.binary(min_size=32, max_size=32).map(lambda data: CommitId(data.hex()))
     found = draw(st.lists(commits, max_size=WIDEST))
     split = draw(st.integers(0, len(found)))
-    return Place(tuple(found[:split]), tuple(found[split:]), draw(st.none() | commits))
+    return LogPosition(tuple(found[:split]), tuple(found[split:]), draw(st.none() | commits))
 
 
 @given(places(), st.binary(max_size=50))
-def test_every_place_comes_back(place: Place, question: bytes) -> None:
+def test_every_place_comes_back(place: LogPosition, question: bytes) -> None:
     token = encode(place, question)
     assert decode(token, question) == place
     assert len(token) <= MAX_TOKEN_CHARS
@@ -35,7 +35,7 @@ def test_every_place_comes_back(place: Place, question: bytes) -> None:
 def test_the_token_of_one_line_is_short_and_stays_as_it_is() -> None:
     token = encode(LINE, b"main")
     assert token == "AQEAAJLN9XjEcIWlmSJW8Nz5fQsZ8fHJ3k1f4ww6zmGRtuXbT0ji58CoY34"
-    widest = Place(tuple(names(range(WIDEST))), (), name(0))
+    widest = LogPosition(tuple(names(range(WIDEST))), (), name(0))
     assert len(encode(widest, b"")) == MAX_TOKEN_CHARS
 
 
@@ -46,7 +46,7 @@ def test_any_text_is_refused(text: str) -> None:
 
 
 @given(places(), st.data())
-def test_a_changed_character_is_refused(place: Place, data: st.DataObject) -> None:
+def test_a_changed_character_is_refused(place: LogPosition, data: st.DataObject) -> None:
     token = encode(place, b"main")
     at = data.draw(st.integers(0, len(token) - 1))
     other = data.draw(st.sampled_from("AZaz09-_=. é\n").filter(lambda c: c != token[at]))
@@ -84,7 +84,7 @@ def test_a_token_is_good_for_its_own_question_only() -> None:
 def test_a_body_that_does_not_add_up_is_refused_also_with_a_right_check(
     body: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    right = urlsafe_b64decode(encode(Place(()), b"") + "=")
+    right = urlsafe_b64decode(encode(LogPosition(()), b"") + "=")
     assert right[:4] == bytes([1, 0, 0, 0])
     monkeypatch.setattr("graveler_core.refs.log_token._check", lambda body, question: bytes(8))
     with pytest.raises(InvalidInput):

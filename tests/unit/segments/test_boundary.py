@@ -1,4 +1,4 @@
-"""Where sorted entries are cut: by the entries alone, within the bounds."""
+"""Tests of the boundaries of sorted entries: they depend on the entries alone and keep the limits."""
 
 from __future__ import annotations
 

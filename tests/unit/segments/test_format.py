@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from graveler_core.errors import CorruptData, Kind
 from graveler_core.model.entry import ENTRY_SCHEMA, RECORD_SCHEMA
-from graveler_core.segments.format import decode, decode_batches, encode
+from graveler_core.segments.format import decode, encode
 from tests.unit.segments.samples import CHANGES, STATES, Changes, State, entries, records
 
 SAMPLE = bytes(encode(entries({b"%03d" % n: n for n in range(50)})))
@@ -28,13 +28,10 @@ def test_entries_read_as_they_were_written(state: State, offset: int) -> None:
 
 
 @given(changes=CHANGES, rows=st.integers(1, 20))
-def test_records_with_tombstones_read_as_they_were_written_whole_and_in_batches(changes: Changes, rows: int) -> None:
+def test_records_with_tombstones_read_as_they_were_written(changes: Changes, rows: int) -> None:
     table = records(changes)
     data = encode(table, row_group_rows=rows)
     assert decode(data, RECORD_SCHEMA, "here").equals(table)
-    parts = list(decode_batches(data, RECORD_SCHEMA, "here", rows))
-    assert pa.concat_tables([RECORD_SCHEMA.empty_table(), *parts]).equals(table)
-    assert all(part.num_rows <= rows for part in parts)
 
 
 def test_whole_tables_come_in_one_chunk() -> None:
@@ -103,8 +100,6 @@ def test_damage_is_named_or_harmless(position: float, junk: bytes) -> None:
 def test_what_is_no_segment_of_entries_is_corrupt(data: bytes) -> None:
     with pytest.raises(CorruptData, match="a/segment"):
         decode(data, ENTRY_SCHEMA, "a/segment")
-    with pytest.raises(CorruptData, match="a/segment"):
-        list(decode_batches(data, ENTRY_SCHEMA, "a/segment"))
 
 
 def test_a_damaged_page_is_found_by_its_checksum() -> None:

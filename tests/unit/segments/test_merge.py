@@ -6,14 +6,14 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graveler_core.model.entry import ENTRY_SCHEMA, RECORD_SCHEMA
+from graveler_core.model.entry import ENTRY_SCHEMA
 from graveler_core.segments.merge import apply_changes, as_entries, as_records, identities, newest_wins, paired
 from tests.unit.segments.samples import CHANGES, STATES, Changes, State, after, entries, records
 
 
-@given(layers=st.lists(CHANGES, min_size=1, max_size=6))
-def test_the_newest_record_of_a_key_wins(layers: list[Changes]) -> None:
-    merged = newest_wins([records(layer) for layer in layers])
+@given(layers=st.lists(CHANGES, min_size=1, max_size=6), cuts=st.integers(1, 50))
+def test_the_newest_record_of_a_key_wins(layers: list[Changes], cuts: int) -> None:
+    merged = newest_wins([_chunked(records(layer), cuts) for layer in layers])
     expected: dict[bytes, int | None] = {}
     for layer in reversed(layers):
         expected.update(layer)
@@ -22,9 +22,7 @@ def test_the_newest_record_of_a_key_wins(layers: list[Changes]) -> None:
 
 @given(base=STATES, changes=CHANGES, cuts=st.integers(1, 50))
 def test_changes_apply_like_a_dict_however_the_tables_are_chunked(base: State, changes: Changes, cuts: int) -> None:
-    old = pa.Table.from_batches(entries(base).to_batches(max_chunksize=cuts), ENTRY_SCHEMA)
-    new = pa.Table.from_batches(records(changes).to_batches(max_chunksize=cuts), RECORD_SCHEMA)
-    applied = apply_changes(old, new)
+    applied = apply_changes(_chunked(entries(base), cuts), _chunked(records(changes), cuts))
     assert applied.entries.equals(entries(after(base, changes)))
     assert applied.entries.schema.equals(ENTRY_SCHEMA)
     real = {k: n for k, n in changes.items() if base.get(k) != n}
@@ -42,10 +40,10 @@ def test_the_same_content_again_leaves_the_old_entry_with_its_time_and_address()
     assert applied.effective.num_rows == 0
 
 
-@given(left=STATES, right=STATES)
-def test_pairs_are_the_union_of_the_keys(left: State, right: State) -> None:
+@given(left=STATES, right=STATES, cuts=st.integers(1, 60))
+def test_pairs_are_the_union_of_the_keys(left: State, right: State, cuts: int) -> None:
     mine, others = sorted(left), sorted(right)
-    pairs = paired(entries(left), entries(right))
+    pairs = paired(_chunked(entries(left), cuts), _chunked(entries(right), cuts))
     keys = sorted(left.keys() | right.keys())
     assert pairs.left.tolist() == [mine.index(k) if k in left else -1 for k in keys]
     assert pairs.right.tolist() == [others.index(k) if k in right else -1 for k in keys]
@@ -65,3 +63,7 @@ def test_identities_of_tombstones_are_zeros() -> None:
 def test_entries_become_records_and_back(state: State) -> None:
     assert as_records(entries(state)).equals(records(state))
     assert as_entries(records(state)).equals(entries(state))
+
+
+def _chunked(table: pa.Table, rows: int) -> pa.Table:
+    return pa.Table.from_batches(table.to_batches(max_chunksize=rows), table.schema)

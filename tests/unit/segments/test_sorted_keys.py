@@ -5,7 +5,8 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from unittest.mock import patch
 
-import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,10 +16,8 @@ from graveler_core.segments import sorted_keys
 from graveler_core.segments.sorted_keys import (
     between,
     found_at,
-    key_series,
     lower_bound,
     positions,
-    prefix_end,
     require_increasing,
     upper_bound,
 )
@@ -38,13 +37,20 @@ def test_between_includes_its_start_and_not_its_end(state: State, start: bytes, 
     assert list(state_of(between(entries(state), start, end))) == inside
 
 
-@given(state=STATES, probes=st.sets(SHORT_KEYS))
-def test_positions_of_many_are_those_of_bisect(state: State, probes: set[bytes]) -> None:
+@pytest.mark.parametrize("search_sorted", [hasattr(pc, "search_sorted"), False])
+@given(state=STATES, probes=st.sets(SHORT_KEYS), cuts=st.integers(1, 60))
+def test_positions_of_many_are_those_of_bisect(
+    search_sorted: bool, state: State, probes: set[bytes], cuts: int
+) -> None:
     wanted = sorted(probes | set(list(state)[::2]))
-    at, found = positions(key_series(entries(state)), pl.Series(wanted, dtype=pl.Binary))
-    assert found.tolist() == [key in state for key in wanted]
-    if state:
-        assert at.tolist() == [bisect_left(sorted(state), key) for key in wanted]
+    chunks = [pa.array(wanted[i : i + cuts], pa.binary()) for i in range(0, len(wanted), cuts)]
+    for keys in (entries(state)["key"].combine_chunks(), _chunked(entries(state), cuts)["key"]):
+        for sought in (pa.array(wanted, pa.binary()), pa.chunked_array(chunks, pa.binary())):
+            with patch.object(sorted_keys, "_HAS_SEARCH_SORTED", search_sorted):
+                at, found = positions(keys, sought)
+            assert found.tolist() == [key in state for key in wanted]
+            if state:
+                assert at.tolist() == [bisect_left(sorted(state), key) for key in wanted]
 
 
 @pytest.mark.parametrize("one_by_one", [0, 1_000])
@@ -57,15 +63,13 @@ def test_what_is_there_is_found_one_by_one_or_at_once(one_by_one: int, state: St
     assert found.tolist() == [sorted(state).index(key) for key in wanted if key in state]
 
 
-@given(prefix=st.binary(max_size=3), key=st.binary(max_size=4))
-def test_a_prefix_ends_where_keys_stop_to_begin_with_it(prefix: bytes, key: bytes) -> None:
-    end = prefix_end(prefix)
-    assert key.startswith(prefix) == (prefix <= key and (end is None or key < end))
-
-
 def test_a_key_twice_or_out_of_order_is_refused() -> None:
     rising = entries({b"a": 1, b"b": 1, b"\xff": 1})
     require_increasing(rising)
     for rows in ([0, 0], [1, 0], [0, 2, 1]):
         with pytest.raises(InvalidInput, match="sorted"):
             require_increasing(rising.take(rows))
+
+
+def _chunked(table: pa.Table, rows: int) -> pa.Table:
+    return pa.Table.from_batches(table.to_batches(max_chunksize=rows), table.schema)

@@ -1,4 +1,4 @@
-"""Whether a branch should be compacted: a pure function."""
+"""Tests of the pure function that decides if a branch should be compacted."""
 
 from __future__ import annotations
 

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from graveler_core.committed.cache import TreeCache
 from graveler_core.kv.backends.memory import open_memory
-from graveler_core.kv.wrappers.counting import Counting
 from graveler_core.model.ids import StagingToken
 from graveler_core.model.layers import SealedToken
 from graveler_core.segments.sorted_keys import KEY
 from graveler_core.staging import area
 from graveler_core.staging.sealed_pages import SealedPages
 from graveler_core.staging.stack import Stack, scan
+from graveler_core.testing.counting_store import Counting
 from tests.unit.staging.test_stack import PATHS, table
 
 TOKEN, OPEN = StagingToken("repo/main:sealed"), StagingToken("repo/main:open")

@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 import pytest
 
-from graveler_core.blobs.counting import CountingBlobs
 from graveler_core.blobs.open import open_blobs
 from graveler_core.blobs.port import Blobs
 from graveler_core.codec.records import encode
@@ -16,6 +15,7 @@ from graveler_core.model.ids import LayerId
 from graveler_core.segments.sorted_keys import KEY
 from graveler_core.staging import segment_layer
 from graveler_core.staging.segment_layer import Manifest, Piece
+from graveler_core.testing.counting_blobs import CountingBlobs
 from tests.unit.staging.test_stack import table
 
 HERE = "_graveler/staging/l1"

@@ -10,19 +10,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graveler_core.blobs.counting import CountingBlobs
 from graveler_core.blobs.open import open_blobs
 from graveler_core.codec.entry import normalise_entry, record_table
 from graveler_core.committed.cache import TreeCache
 from graveler_core.kv.backends.memory import open_memory
-from graveler_core.kv.wrappers.counting import Counting
 from graveler_core.model.entry import TOMBSTONE, Entry
 from graveler_core.model.ids import LayerId, StagingToken
 from graveler_core.model.layers import Layer, PrefixRemoval, PrefixRestoration, SealedToken, SegmentLayer
 from graveler_core.segments.sorted_keys import KEY
 from graveler_core.staging import area, segment_layer
-from graveler_core.staging.prefixes import Source, hidden, spans, within
+from graveler_core.staging.prefixes import LookupSource, hidden, spans
 from graveler_core.staging.stack import Stack, Staged, drop, has_records, is_dirty, lookup, lookup_many, scan
+from graveler_core.testing.counting_blobs import CountingBlobs
+from graveler_core.testing.counting_store import Counting
 from tests.unit.engine.world import entry
 
 PATHS = ["a", "a/", "a/1", "a/1/x", "a/2", "b", "b/1", "é/1", "\U0010ffff", "\x01", "zz"]
@@ -65,15 +65,15 @@ def stack_of(words: list[tuple[str, Records | str]]) -> Stack:
     return Stack(kv, blobs, tuple(layers))
 
 
-def wanted(words: list[tuple[str, Records | str]], path: str) -> Staged | Source:
+def wanted(words: list[tuple[str, Records | str]], path: str) -> Staged | LookupSource:
     """The newest word on a path."""
     for word, said in words:
         if isinstance(said, str):
             if path.startswith(said):
-                return Source.NOTHING if word == "removal" else Source.HEAD
+                return LookupSource.NOTHING if word == "removal" else LookupSource.HEAD
         elif path in said:
             return Staged(staged(path, said[path]))
-    return Source.BASE
+    return LookupSource.BASE
 
 
 def test_many_keys_take_several_round_trips(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,10 +130,9 @@ def test_spans_cover_all_keys_once(words: list[tuple[str, Records | str]], low: 
         (span,) = [s for s in cut if s.start <= key and (s.end is None or key < s.end)]
         answer = wanted(masks, path)
         assert span.source == answer
-        assert any(a <= key and (b is None or key < b) for a, b in hidden(layers)) == (answer is not Source.BASE)
-        part = within(span, low.encode(), high.encode())
-        inside = part is not None and part.start <= key and (part.end is None or key < part.end)
-        assert inside == (low.encode() <= key < high.encode())
+        assert any(a <= key and (b is None or key < b) for a, b in hidden(layers)) == (answer is not LookupSource.BASE)
+        inside = [s for s in spans(layers, low.encode(), high.encode()) if s.start <= key < (s.end or b"")]
+        assert [s.source for s in inside] == ([answer] if low.encode() <= key < high.encode() else [])
 
 
 @given(st.lists(WORDS, max_size=4))

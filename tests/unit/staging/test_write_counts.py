@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graveler_core.model.ids import BranchId, RepositoryUid
-from graveler_core.staging.write_counts import LOOK, Due, Place, WriteCounts
+from graveler_core.staging.write_counts import LOOK, BranchLayer, Due, WriteCounts
 from tests.unit.records.samples import REPOSITORY
 
-MAIN = Place(REPOSITORY, BranchId("main"), "t1")
-DEV = Place(REPOSITORY, BranchId("dev"), "d1")
-OTHER = Place(REPOSITORY.model_copy(update={"uid": RepositoryUid("u2")}), BranchId("main"), "o1")
+MAIN = BranchLayer(REPOSITORY, BranchId("main"), "t1")
+DEV = BranchLayer(REPOSITORY, BranchId("dev"), "d1")
+OTHER = BranchLayer(REPOSITORY.model_copy(update={"uid": RepositoryUid("u2")}), BranchId("main"), "o1")
 
 
 def counts(every: int = 10, seconds: float = 30.0, branches: int = 9) -> WriteCounts:
@@ -24,11 +24,11 @@ def counts(every: int = 10, seconds: float = 30.0, branches: int = 9) -> WriteCo
     return WriteCounts(every, seconds, branches, names=lambda: f"w{next(numbers)}")
 
 
-def add(to: WriteCounts, times: int, place: Place = MAIN, at: float = 0.0) -> list[Due]:
+def add(to: WriteCounts, times: int, place: BranchLayer = MAIN, at: float = 0.0) -> list[Due]:
     return [due for _ in range(times) for due in one(to, place, 1, 0, at)]
 
 
-def one(to: WriteCounts, place: Place, writes: int, tombstones: int, at: float) -> list[Due]:
+def one(to: WriteCounts, place: BranchLayer, writes: int, tombstones: int, at: float) -> list[Due]:
     """As the engine does it."""
     return [] if to.counted(place.layer, writes, tombstones) else to.add(place, writes, tombstones, at)
 
@@ -89,7 +89,7 @@ def test_a_token_that_has_left_its_branch_is_forgotten() -> None:
 
 
 @given(st.lists(st.tuples(st.sampled_from([MAIN, DEV, OTHER]), st.integers(1, 25), st.integers(0, 20)), max_size=60))
-def test_what_is_kept_back_is_bounded(writes: list[tuple[Place, int, int]]) -> None:
+def test_what_is_kept_back_is_bounded(writes: list[tuple[BranchLayer, int, int]]) -> None:
     found, at = counts(), 0.0
     written, handed = {}, {}
     for place, rows, seconds in writes:

@@ -1,4 +1,4 @@
-"""What a flow tells: one event at its end and one span around it, by what became of it."""
+"""Tests of the telemetry of a flow: one event at its end and one span around it, by outcome."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from opentelemetry import trace
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import StatusCode
 
-from graveler_core.engine.retry import attempts
+from graveler_core.engine.protocol.retry import retry
 from graveler_core.errors import CorruptData, Kind, NoChanges, NotFound, OutcomeUnknown, SlowDown, Unavailable
 from graveler_core.stores import Aside, RetryBudget
 from graveler_core.telemetry import events, flow, flows, spans, traced
@@ -104,9 +104,8 @@ def test_an_error_is_told_by_its_kind_never_by_its_message(  # noqa: PLR0917
 def test_attempts_are_counted_and_told(log: Log, exported: InMemorySpanExporter) -> None:
     stores = World().stores()
     with flow("commit", repository="flights", branch="main", changes=True):
-        for number in attempts(stores, "commit on flights/main"):
-            if number == 3:
-                break
+        tries = iter([None, None, None, "done"])
+        retry(stores, "commit on flights/main", lambda: next(tries))
     assert log.told == [("DEBUG", "retry"), ("INFO", "retry"), ("INFO", "retry"), ("INFO", "commit ok")]
     assert [(r.attempt, r.flow, r.branch) for r in log.records[:3]] == [  # type: ignore[attr-defined]
         (number, "commit", "main") for number in (2, 3, 4)
@@ -118,9 +117,8 @@ def test_attempts_are_counted_and_told(log: Log, exported: InMemorySpanExporter)
 
 
 def test_attempts_of_no_flow_are_told_by_what_they_are_for(log: Log) -> None:
-    for number in attempts(World().stores(), "log of references of flights"):
-        if number:
-            break
+    tries = iter([None, "done"])
+    retry(World().stores(), "log of references of flights", lambda: next(tries))
     (record,) = log.records
     assert (record.getMessage(), record.flow) == ("retry", "log of references of flights")  # type: ignore[attr-defined]
 
@@ -130,8 +128,7 @@ def test_a_spent_budget_says_how_often_it_tried_to_who_listens_to_warnings_alone
     stores = World().stores()
 
     def call() -> None:
-        for _ in attempts(stores, "commit", RetryBudget(total=1)):
-            stores.clock.sleep(2)
+        retry(stores, "commit", lambda: stores.clock.sleep(2), RetryBudget(total=1))
 
     with pytest.raises(SlowDown):
         told("commit", "flights", "main", call, changes=True)

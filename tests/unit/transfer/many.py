@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
-from graveler_core.codec.elements import Action, Element, encode_elements
+from graveler_core.codec.elements import Element, ElementAction, encode_elements
 from graveler_core.codec.staged_record import encode_entry
 from graveler_core.facade.repository import Repository
 from graveler_core.kv.bulk import set_many
@@ -21,7 +21,7 @@ from graveler_core.refs import repositories
 from tests.unit.codec.entry_examples import FULL
 from tests.unit.engine.world import START, World
 
-INLINE = encode_elements([Element(b"a/path", Action.ADD, encode_entry(FULL))])
+INLINE = encode_elements([Element(b"a/path", ElementAction.ADD, encode_entry(FULL))])
 
 
 def fill(world: World, repo: Repository, count: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from itertools import count
 
-from graveler_core.engine.reference_events import fold
+from graveler_core.engine.references.events import fold
 from graveler_core.facade.repository import Repository
 from graveler_core.kv.store import Store
 from graveler_core.model.compaction import Thresholds

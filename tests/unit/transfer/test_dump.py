@@ -13,17 +13,18 @@ import pytest
 from graveler_core.codec.records import encode
 from graveler_core.errors import Conflict, CorruptData, InvalidInput, Kind, NotFound, NotUnique, Unavailable
 from graveler_core.facade.repository import Repository
-from graveler_core.kv.wrappers.counting import Counting
 from graveler_core.model.entities import Commit, Layout
 from graveler_core.model.entities import Repository as RepositoryRecord
 from graveler_core.model.ids import Nonce, ObjectId
-from graveler_core.model.index import Index, Place, Run
+from graveler_core.model.index import Index, Run, RunLocation
 from graveler_core.objects.commits import prepare
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.records.location import Folder
 from graveler_core.refs import repositories
+from graveler_core.testing.counting_store import Counting
 from graveler_core.transfer.files import dump_file
+from tests.examples import places
 from tests.golden.history import NAME
 from tests.unit.engine.interposed import Interposed
 from tests.unit.engine.world import START, World, entry
@@ -62,7 +63,7 @@ class TestWhileOthersWrite:
         """Whatever is committed meanwhile: the dump can be restored, and has what was there before it began."""
         heads = {branch.id: branch.commit_id for branch in made.repo.branches()}
         calls = 0
-        for number in range(60):
+        for number in places(60):
             world = elsewhere(made, made.world.fork().kv)
             kv = Interposed(world.kv)
 
@@ -89,7 +90,7 @@ class TestWhileOthersWrite:
 
     def test_layouts_replaced_meanwhile(self, made: Original) -> None:
         """Between reading layouts and what they name: the former runs are there for the grace."""
-        for number in range(60):
+        for number in places(60):
             world = elsewhere(made, made.world.fork().kv)
             kv = Interposed(world.kv)
             kv.before[number] = partial(fold_everything, world)
@@ -125,7 +126,7 @@ class TestWhileOthersWrite:
 
     def test_the_repository_is_deleted(self, made: Original) -> None:
         """And emptied: what is missing then is no damage."""
-        for number in range(60):
+        for number in places(60):
             world = elsewhere(made, made.world.fork().kv)
             kv = Interposed(world.kv)
 
@@ -175,7 +176,9 @@ class TestUnfinished:
             nonce=Nonce("n"),
             operations="0" * 64,
         )
-        layout = next(layout for _, layout in layouts(world) if any(r.place is Place.OBJECT for r in layout.index.runs))
+        layout = next(
+            layout for _, layout in layouts(world) if any(r.place is RunLocation.OBJECT for r in layout.index.runs)
+        )
         return header, prepare(record(world), header, layout)[1]
 
     def test_it_is_dumped_as_it_stands(self, made: Original, world: World) -> None:
@@ -202,7 +205,7 @@ class TestUnfinished:
 
 
 def some_run(id: str) -> Run:
-    return Run(id=ObjectId(id), place=Place.OBJECT, elements=1, size=1)
+    return Run(id=ObjectId(id), place=RunLocation.OBJECT, elements=1, size=1)
 
 
 class TestDamage:
@@ -229,7 +232,7 @@ class TestDamage:
     def test_a_run_is_missing_or_damaged(self, made: Original) -> None:
         log = access.scan(made.world.kv, keys.internal_history(record(made.world)).layouts)
         found = [*(layout for _, layout in layouts(made.world)), *(held.value for _, held in log)]
-        named = {run.id for layout in found for run in layout.index.runs if run.place is Place.OBJECT}
+        named = {run.id for layout in found for run in layout.index.runs if run.place is RunLocation.OBJECT}
         assert len(named) == made.dumped.objects > 3
         for run in named:
             for damage in (None, b"\1" + b"\0" * 20, b""):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from graveler_core.engine.reference_events import fold
+from graveler_core.engine.references.events import fold
 from graveler_core.errors import CorruptData, Kind, PermissionDenied
 from graveler_core.facade.repository import Repository
 from graveler_core.kv.store import Store
 from graveler_core.records import access
 from graveler_core.records import layout as keys
-from graveler_core.transfer.format import Kind as Rows
+from graveler_core.transfer.format import RowKind as Rows
+from tests.examples import places
 from tests.golden.history import NAME
 from tests.unit.engine.interposed import Crash, Interposed
 from tests.unit.engine.world import World, entry
@@ -89,7 +90,7 @@ class TestMeanwhile:
     def test_references_come_and_go(self, made: Original) -> None:
         """At any moment of a dump: what it calls deleted does not stand, and deletions there are logged once."""
         calls = 0
-        for number in range(80):
+        for number in places(80):
             world = elsewhere(made, made.world.fork().kv)
             kv = Interposed(world.kv)
 
@@ -149,7 +150,7 @@ class TestDamagedLog:
         commit = keys.internal_history(repo_of(world)._record).headers.at(held.value.commit_id)
         world.kv.delete(commit.partition, commit.key)
         uri = fresh_uri()
-        with pytest.raises(CorruptData, match="named by the log of references") as caught:
+        with pytest.raises(CorruptData, match="the log of references refers to it") as caught:
             repo_of(world).dump_refs(uri)
         assert caught.value.kind is Kind.CorruptCommit
         assert repo_of(world).mend_reflog()

@@ -12,7 +12,7 @@ from graveler_core.facade.repository import Repository
 from graveler_core.model.dump import DumpedBranch, DumpedRepository, ForeignCommit
 from graveler_core.model.entities import Tag
 from graveler_core.model.ids import BranchId, CommitId, MetarangeId, RepositoryId, TagId
-from graveler_core.transfer.format import Kind as Rows
+from graveler_core.transfer.format import RowKind as Rows
 from tests.golden.history import NAME
 from tests.unit.engine.world import START, World
 from tests.unit.segments.blocks import small_blocks
@@ -119,11 +119,11 @@ def test_beside_commits_of_ours(made: Original) -> None:
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        (lambda found: found[::-1], "before a parent"),
-        (lambda found: [*found, found[0]], "stands twice"),
-        (lambda found: found[1:], "before a parent"),
-        (lambda found: found[:-1], "is named by a branch or tag"),
-        (lambda found: [found[0].model_copy(update={"metarange_id": "no tree"}), *found[1:]], "names no tree"),
+        (lambda found: found[::-1], "precedes one of its parents"),
+        (lambda found: [*found, found[0]], "is duplicated"),
+        (lambda found: found[1:], "precedes one of its parents"),
+        (lambda found: found[:-1], "is missing, but a branch or tag refers to it"),
+        (lambda found: [found[0].model_copy(update={"metarange_id": "no tree"}), *found[1:]], "refers to no tree"),
         (lambda found: [found[0].model_copy(update={"id": ""}), *found[1:]], "at least 1 character"),
     ],
 )

@@ -8,6 +8,8 @@ import sys
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+
 from graveler_core.kv.registry import open_store
 from graveler_core.records import access
 from graveler_core.records import layout as keys
@@ -15,10 +17,12 @@ from graveler_core.transfer.kv_copy import copy_store
 from graveler_core.transfer.kv_copy_compare import compare_stores
 from tests.unit.transfer.stores import lived_in
 
+pytestmark = pytest.mark.ci
+
 PROGRAM = """
 import os, signal, sys
 from graveler_core.kv.registry import open_store
-from graveler_core.kv.wrappers.faults import Faulty
+from graveler_core.testing.faulty_store import Faulty
 from graveler_core.transfer import kv_copy_loading
 from graveler_core.transfer.kv_copy import copy_store
 

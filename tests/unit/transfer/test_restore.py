@@ -11,12 +11,13 @@ import pytest
 
 from graveler_core.errors import Conflict, CorruptData, GravelerError, InvalidInput, Kind, NotFound
 from graveler_core.facade.repository import Repository
-from graveler_core.gc.sweep import Plan, sweep
+from graveler_core.gc.sweep import SweepPlan, sweep
 from graveler_core.model.ids import RepositoryId
 from graveler_core.records import layout as keys
 from graveler_core.refs import repositories
 from graveler_core.transfer import restore as restoring
 from graveler_core.transfer.files import dump_file
+from tests.examples import places
 from tests.golden.history import NAME
 from tests.unit.engine.interposed import WRITES, Crash, Interposed
 from tests.unit.engine.world import World, entry
@@ -101,7 +102,7 @@ class TestRefused:
     def test_a_sweep_while_it_is_bare(self, made: Original, world: World) -> None:
         repo = repositories.get(world.kv, world.clock, world.ids, REPO)
         with pytest.raises(InvalidInput, match="is bare"):
-            sweep(world.stores(), repo, Plan(timedelta(0), alone=True))
+            sweep(world.stores(), repo, SweepPlan(timedelta(0), alone=True))
 
     def test_a_dump_of_it(self, world: World) -> None:
         with pytest.raises(InvalidInput, match="nothing to dump"):
@@ -114,14 +115,14 @@ def crash_at(kv: Interposed, number: int) -> None:
 
 
 def each_call(made: Original, act: Callable[[World, Interposed, int], None]) -> None:
-    """Act at each call of a restoration."""
+    """Act at each call of a restoration, every day at some of them."""
     whole = elsewhere(made)
     bare(whole)
     counted = Interposed(whole.kv)
     repo_of(whole, counted).restore_refs(made.dumped.uri)
     calls = len(counted.verbs)
     assert calls > 15
-    for number in range(calls):
+    for number in places(calls):
         world = elsewhere(made)
         bare(world)
         act(world, Interposed(world.kv), number)
@@ -219,7 +220,7 @@ class TestConcurrent:
             assert not [finding for finding in repo_of(world).fsck() if finding.damage]
 
         each_call(made, act)
-        assert kept > 10
+        assert kept > 5
 
     def test_another_dump(self, made: Original) -> None:
         """One of the two is restored, and nothing of the other."""
@@ -279,7 +280,7 @@ def test_a_dump_that_is_exchanged_meanwhile(made: Original, world: World) -> Non
     kv = Interposed(world.kv)
     kv.before[first_write] = exchange
     try:
-        with pytest.raises(CorruptData, match="was exchanged"):
+        with pytest.raises(CorruptData, match="was replaced"):
             repo_of(world, kv).restore_refs(uri)
     finally:
         file.blobs.delete(file.address)

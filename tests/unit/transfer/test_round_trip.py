@@ -1,4 +1,4 @@
-"""What is dumped and restored is the same, in every store, byte for byte when it is dumped again."""
+"""Tests of dump and restore: equal content in every store, and an equal file when it is dumped again."""
 
 from __future__ import annotations
 

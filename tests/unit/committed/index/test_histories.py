@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest.mock import patch
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from graveler_core.committed.index import layer
 from graveler_core.committed.index.fold import fold
 from graveler_core.committed.index.indexes import Sizes
+from graveler_core.committed.index.layers import own_changes
 from graveler_core.committed.index.lookup import identities_of_few, lookup, lookup_many
-from graveler_core.committed.index.resolutions import Rules
+from graveler_core.committed.index.resolutions import MergeRules
 from graveler_core.committed.index.successor import successor
 from graveler_core.committed.index.three_way import MergeInputs, three_way, verdict
 from graveler_core.model.changes import MergeStrategy
 from graveler_core.model.index import Index
+from tests.examples import examples
 from tests.unit.committed.index.samples import CHANGES, HISTORIES, KEYS, STATES, TINY, World, tree_digest
 from tests.unit.committed.index.test_three_way import STRATEGIES, oracle
-from tests.unit.segments.samples import Changes, State, after, entries
+from tests.unit.segments.samples import Changes, State, after, entries, records
 
 SIZES = st.sampled_from(
     [
@@ -50,11 +54,18 @@ def run(world: World, state: State, history: list[Changes], *, small: bool) -> l
         counts = made.operations, made.added, made.changed, made.removed
         assert counts == tree_digest(world, before, changes)
         assert made.given == len(changes)
+        own = own_changes(world.indexes, made.index)
+        assert own is None or own.table.equals(records(effective(before, changes)))
         states.append((made.index, after(before, changes)))
     return states
 
 
-@settings(max_examples=40)
+def effective(state: State, changes: Changes) -> Changes:
+    """The changes that change something."""
+    return {key: number for key, number in changes.items() if number != state.get(key)}
+
+
+@settings(max_examples=examples(40))
 @given(**COMMITS)
 def test_every_commit_holds_what_it_should(state: State, history: list[Changes], sizes: Sizes, small: bool) -> None:
     world = World(sizes)
@@ -63,7 +74,18 @@ def test_every_commit_holds_what_it_should(state: State, history: list[Changes],
         assert fold(world.indexes, index) == world.root(expected).metarange_id
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
+@given(**COMMITS)
+def test_commits_whose_layers_are_always_merged_as_tables(
+    state: State, history: list[Changes], sizes: Sizes, small: bool
+) -> None:
+    """The same commits in every respect, the bytes of their inline indexes included."""
+    by_element = run(World(sizes), state, history, small=small)
+    with patch.object(layer, "_IN_PYTHON", -1):
+        assert run(World(sizes), state, history, small=small) == by_element
+
+
+@settings(max_examples=examples(40))
 @given(**LOOKUPS)
 def test_lookups(state: State, history: list[Changes], sizes: Sizes, keys: set[bytes]) -> None:
     world = World(sizes)
@@ -77,7 +99,7 @@ def test_lookups(state: State, history: list[Changes], sizes: Sizes, keys: set[b
         assert identity == (b"" if entry is None else entry.identity)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(**PAIRS)
 def test_differences_of_any_two_commits(state: State, history: list[Changes], sizes: Sizes, at: st.DataObject) -> None:
     world = World(sizes)
@@ -95,7 +117,7 @@ def test_differences_of_any_two_commits(state: State, history: list[Changes], si
     assert list(part) == [key for key in expected if b"p/010" <= key < b"p/040"]
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(state=STATES, history=HISTORIES, ours=CHANGES, theirs=CHANGES, strategy=STRATEGIES)
 def test_merges_of_commits_on_a_history(
     state: State, history: list[Changes], ours: Changes, theirs: Changes, strategy: MergeStrategy | None
@@ -103,7 +125,7 @@ def test_merges_of_commits_on_a_history(
     world = World()
     base, below = run(world, state, history, small=False)[-1]
     source, destination = (world.commit(base, changes).index for changes in (ours, theirs))
-    found = verdict(three_way(world.indexes, MergeInputs(base, source, destination), Rules(strategy)))
+    found = verdict(three_way(world.indexes, MergeInputs(base, source, destination), MergeRules(strategy)))
     result, conflicts = oracle(below, after(below, ours), after(below, theirs), strategy)
     assert found.conflicts.keys.to_pylist() == conflicts
     assert found.conflict_count == len(conflicts)

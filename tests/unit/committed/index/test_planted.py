@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
-from graveler_core.codec.elements import Action
+from graveler_core.codec.elements import ElementAction
 from graveler_core.committed.index import diff, fold, layers, lookup, scan, successor
 from graveler_core.committed.index.indexes import Indexes
 from graveler_core.committed.index.layer import Layer, overlaid
@@ -26,7 +26,7 @@ def removals_look_at_the_metarange_only(indexes: Indexes, base: Index) -> Layer:
     kept = []
     for element in EARLIER(indexes, base).elements:
         below = tree_lookup(indexes.trees, base.metarange_id, element.key)
-        if element.action is not Action.INCREMENTAL_REMOVE or below is not None:
+        if element.action is not ElementAction.INCREMENTAL_REMOVE or below is not None:
             kept.append(element)
     return Layer(elements=kept)
 
@@ -62,6 +62,7 @@ PLANTED: dict[str, tuple[Any, Planted]] = {
     "removals look at the metarange only": (COMMITS, (successor, "_earlier", removals_look_at_the_metarange_only)),
     "what spills is lost": (COMMITS, (successor, "_spilled", earlier_changes_are_lost)),
     "merged runs keep the oldest word": (COMMITS, (successor, "overlaid", the_oldest_word_stays)),
+    "inline indexes forget what is the commit's own": (COMMITS, (successor, "combined", overlaid)),
     "runs are not compared": (PAIRS, (diff, "_runs_apart", runs_are_not_compared)),
     "a fold forgets the inline index": (COMMITS, (fold, "layers", the_inline_index_is_not_read)),
     "a scan forgets the oldest run": (COMMITS, (scan, "layers", the_last_run_is_not_read)),
@@ -69,6 +70,7 @@ PLANTED: dict[str, tuple[Any, Planted]] = {
 }
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("bug", PLANTED)
 def test_a_planted_bug_is_found(bug: str, monkeypatch: pytest.MonkeyPatch) -> None:
     (test, strategies), (module, name, planted) = PLANTED[bug]

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graveler_core.committed.index.replay import replayed, rest
-from graveler_core.committed.index.resolutions import Rules, resolutions
+from graveler_core.committed.index.resolutions import MergeRules, resolutions
 from graveler_core.committed.index.successor import successor
 from graveler_core.committed.index.three_way import MergeInputs, three_way, verdict
 from graveler_core.model.changes import MergeStrategy, Resolved
@@ -28,7 +28,7 @@ def line(world: World, root: Index, steps: list[Changes]) -> list[Index]:
     return states
 
 
-def repeat(world: World, merge: MergeInputs, rules: Rules, states: list[Index]) -> list[Index]:
+def repeat(world: World, merge: MergeInputs, rules: MergeRules, states: list[Index]) -> list[Index]:
     """The destination, and what each repeated step makes of it; last, with the rest."""
     at = [merge.destination]
     for before, behind in pairwise(states):
@@ -52,7 +52,7 @@ def test_the_last_holds_what_one_commit_would(
     for step in steps:
         source = after(source, step)
     result, _, _ = oracle((base, source, after(base, theirs)), strategy, chosen)
-    rules = Rules(strategy, resolutions(chosen))
+    rules = MergeRules(strategy, resolutions(chosen))
     made = repeat(world, merge, rules, states)
     assert world.content(made[-1]) == result
     values = {path.encode() for path, choice in chosen.items() if not isinstance(choice, str)}
@@ -68,7 +68,7 @@ def test_each_holds_its_own_step_where_the_destination_changed_other_keys(
     elsewhere = {key: number for key, number in theirs.items() if key not in touched}
     root = world.root(base)
     states = line(world, root, steps)
-    made = repeat(world, MergeInputs(root, states[-1], world.commit(root, elsewhere).index), Rules(), states)
+    made = repeat(world, MergeInputs(root, states[-1], world.commit(root, elsewhere).index), MergeRules(), states)
     expected = after(base, elsewhere)
     for step, index in zip(steps, made[1:], strict=False):
         expected = after(expected, step)
@@ -81,7 +81,7 @@ def test_a_change_taken_back_is_repeated_and_taken_back() -> None:
     root = world.root({b"a": 1, b"b": 1})
     states = line(world, root, [{b"a": 2, b"b": 2}, {b"a": 1, b"b": 1}])
     merge = MergeInputs(root, states[-1], world.commit(root, {b"b": 5}).index)
-    made = repeat(world, merge, Rules(MergeStrategy.SOURCE), states)
+    made = repeat(world, merge, MergeRules(MergeStrategy.SOURCE), states)
     assert [world.content(index) for index in made] == [
         {b"a": 1, b"b": 5},
         {b"a": 2, b"b": 5},
@@ -98,6 +98,6 @@ def test_what_the_source_s_line_never_changed_is_the_rest() -> None:
     states = line(world, begin, [{b"b": 3}])
     merge = MergeInputs(base, states[-1], world.commit(base, {b"a": 2}).index)
     assert verdict(three_way(world.indexes, merge)).conflict_count == 1
-    made = repeat(world, merge, Rules(MergeStrategy.SOURCE), states)
+    made = repeat(world, merge, MergeRules(MergeStrategy.SOURCE), states)
     assert world.content(made[-2]) == {b"a": 2, b"b": 3}
     assert world.content(made[-1]) == {b"a": 0, b"b": 3}

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graveler_core.committed.index.resolutions import Rules, resolutions
+from graveler_core.committed.index.resolutions import MergeRules, resolutions
 from graveler_core.committed.index.successor import successor
 from graveler_core.committed.index.three_way import MergeInputs, three_way, verdict
 from graveler_core.errors import InvalidInput
@@ -60,7 +60,7 @@ def test_decides_like_three_dicts_and_one_of_decisions(
     merge = MergeInputs(root, world.commit(root, ours).index, world.commit(root, theirs).index)
     states = (base, after(base, ours), after(base, theirs))
     result, conflicts, vain = oracle(states, strategy, chosen)
-    rules = Rules(strategy, resolutions(chosen))
+    rules = MergeRules(strategy, resolutions(chosen))
     found = verdict(three_way(world.indexes, merge, rules))
     assert found.changes is not None
     made = world.written(successor(world.indexes, merge.destination, found.changes))
@@ -96,7 +96,7 @@ def test_both_sides_alike_may_still_be_decided_otherwise() -> None:
     world = World()
     root = world.root({b"a": 1})
     side = world.commit(root, {b"a": 2}).index
-    rules = Rules(None, resolutions({"a": None}))
+    rules = MergeRules(None, resolutions({"a": None}))
     found = verdict(three_way(world.indexes, MergeInputs(root, side, side), rules))
     assert found.changes is not None
     assert found.changes["tombstone"].to_pylist() == [True]

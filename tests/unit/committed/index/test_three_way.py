@@ -1,11 +1,11 @@
-"""What a merge takes, leaves and cannot decide, against dictionaries."""
+"""Tests of three-way merges against dictionaries: changes that are taken, left out, or in conflict."""
 
 from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graveler_core.committed.index.resolutions import Rules
+from graveler_core.committed.index.resolutions import MergeRules
 from graveler_core.committed.index.successor import successor
 from graveler_core.committed.index.three_way import MergeInputs, three_way, verdict
 from graveler_core.committed.trees import read_node
@@ -43,7 +43,7 @@ def inputs(world: World, base: State, ours: Changes, theirs: Changes) -> MergeIn
 def test_merges_like_three_dicts(base: State, ours: Changes, theirs: Changes, strategy: MergeStrategy | None) -> None:
     world = World()
     merge = inputs(world, base, ours, theirs)
-    found = verdict(three_way(world.indexes, merge, Rules(strategy)))
+    found = verdict(three_way(world.indexes, merge, MergeRules(strategy)))
     source, destination = after(base, ours), after(base, theirs)
     result, conflicts = oracle(base, source, destination, strategy)
     made = world.written(successor(world.indexes, merge.destination, found.changes))
@@ -58,9 +58,9 @@ def test_merges_like_three_dicts(base: State, ours: Changes, theirs: Changes, st
 def test_decisions_stream_into_a_successor(base: State, ours: Changes, theirs: Changes) -> None:
     world = World()
     merge = inputs(world, base, ours, theirs)
-    decisions = three_way(world.indexes, merge, Rules(MergeStrategy.SOURCE))
+    decisions = three_way(world.indexes, merge, MergeRules(MergeStrategy.SOURCE))
     streamed = successor(world.indexes, merge.destination, (decision.changes for decision in decisions))
-    whole = verdict(three_way(world.indexes, merge, Rules(MergeStrategy.SOURCE))).changes
+    whole = verdict(three_way(world.indexes, merge, MergeRules(MergeStrategy.SOURCE))).changes
     assert streamed == successor(world.indexes, merge.destination, whole)
 
 
@@ -82,10 +82,10 @@ def test_a_source_without_changes_decides_nothing_and_reads_nothing() -> None:
 
 
 def test_what_all_share_is_not_read() -> None:
-    state = {b"%05d" % n: n % 4 for n in range(3_000)}
+    state = {b"%05d" % n: n % 4 for n in range(1_500)}
     world = World()
     root = world.root(state)
-    sides = [world.root(after(state, {key: 9})) for key in (b"00100", b"02900")]
+    sides = [world.root(after(state, {key: 9})) for key in (b"00100", b"01400")]
     levels = read_node(world.indexes.trees, root.metarange_id).level + 1
     world.blobs.reads.clear()
     found = verdict(three_way(world.indexes, MergeInputs(root, *sides)))
@@ -94,10 +94,10 @@ def test_what_all_share_is_not_read() -> None:
 
 
 def test_what_layers_share_is_not_read() -> None:
-    state = {b"%05d" % n: n % 4 for n in range(3_000)}
+    state = {b"%05d" % n: n % 4 for n in range(1_500)}
     world = World()
     root = world.root(state)
-    merge = MergeInputs(root, *(world.commit(root, {key: 9}).index for key in (b"00100", b"02900")))
+    merge = MergeInputs(root, *(world.commit(root, {key: 9}).index for key in (b"00100", b"01400")))
     levels = read_node(world.indexes.trees, root.metarange_id).level + 1
     world.blobs.reads.clear()
     found = verdict(three_way(world.indexes, merge))

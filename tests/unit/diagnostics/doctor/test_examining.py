@@ -17,13 +17,13 @@ from graveler_core.diagnostics.doctor.examination import Examination
 from graveler_core.diagnostics.doctor.examining import examine
 from graveler_core.diagnostics.doctor.of_store import judge
 from graveler_core.diagnostics.plan import DoctorPlan
-from graveler_core.engine.reference_events import fold
+from graveler_core.engine.references.events import fold
 from graveler_core.errors import GravelerError, InvalidInput, NotFound, Unavailable
-from graveler_core.kv.wrappers.faults import Faulty, Refuse
-from graveler_core.kv.wrappers.passing import Call
+from graveler_core.kv.wrappers.passing import StoreCall
 from graveler_core.model.compaction import Thresholds
 from graveler_core.model.ids import BranchId
 from graveler_core.records import layout as keys
+from graveler_core.testing.faulty_store import Faulty, Refuse
 from tests.unit.diagnostics.readonly import read_only
 from tests.unit.engine.flows import table
 from tests.unit.engine.world import World
@@ -83,7 +83,9 @@ def test_one_repository_alone(world: World) -> None:
         DoctorPlan(repository="No/Name")
 
 
-def refusing(error: Callable[[], GravelerError], when: Callable[[Call], bool]) -> Callable[[Call, int], Refuse | None]:
+def refusing(
+    error: Callable[[], GravelerError], when: Callable[[StoreCall], bool]
+) -> Callable[[StoreCall, int], Refuse | None]:
     return lambda call, number: Refuse(error) if when(call) else None
 
 
@@ -105,8 +107,8 @@ def test_the_time_is_bounded(world: World) -> None:
     began = world.clock.monotonic()
     examined = examine(replace(world.stores(), kv=Faulty(world.kv, slow)), DoctorPlan(budget=10, deep=True))
     assert world.clock.monotonic() - began < 10 + 10
-    assert ("graveler://repo: fsck", "no time was left") in examined.unseen
-    assert ("the repositories", "no time was left") not in examined.unseen
+    assert ("graveler://repo: fsck", "the time limit was reached") in examined.unseen
+    assert ("the repositories", "the time limit was reached") not in examined.unseen
 
 
 def test_the_number_of_findings_is_bounded(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

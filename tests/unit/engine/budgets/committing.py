@@ -11,11 +11,12 @@ from graveler_core.facade.repository import Repository
 from graveler_core.model.operations import Put
 from tests.unit.engine.budgets.costs import Act, Cost, costs
 from tests.unit.engine.budgets.measured import Measured, path
+from tests.unit.engine.flows import table
 from tests.unit.engine.races import Interrupted
 from tests.unit.engine.world import entry
 
 SOME = path(150)
-ONE = "1 range, 1 node a level"
+ONE = "1 range, 1 node per level"
 
 
 def committed(repo: Repository, branch: str, number: int) -> None:
@@ -62,12 +63,12 @@ def commit_nothing(m: Measured) -> Act:
     return in_vain(lambda: m.main.commit("m"))
 
 
-@costs("commit, nothing staged, allowed", Cost((3, 1), (5, 1), "1 node"))
+@costs("commit, nothing staged, `allow_empty`", Cost((3, 1), (5, 1), "1 node"))
 def commit_empty(m: Measured) -> Act:
     return lambda: m.main.commit("m", allow_empty=True)
 
 
-@costs("commit, what is staged is there already", Cost((5, 2), (6, 3), ONE))
+@costs("commit, staged entries already committed", Cost((5, 2), (6, 3), ONE))
 def commit_no_change(m: Measured) -> Act:
     m.main.stage(SOME, entry(150))
     return in_vain(lambda: m.main.commit("m"))
@@ -76,7 +77,7 @@ def commit_no_change(m: Measured) -> Act:
 @costs("commit, absorbed by another process", Cost((6, 2), (11, 2), ONE))
 def commit_absorbed(m: Measured) -> Act:
     m.main.stage(SOME, entry(999))
-    kv = Interrupted(m.kv, lambda: None, lambda: m.other().branch("main").commit("other"))
+    kv = Interrupted(m.stores.kv, lambda: None, lambda: m.other().branch("main").commit("other"))
     branch = Branch(replace(m.stores, kv=kv), m.repo._record, m.main.name)
     return in_vain(lambda: branch.commit("m"))
 
@@ -87,7 +88,7 @@ def commit_keyed(m: Measured) -> Act:
     return lambda: m.main.commit("m", idempotency_key="run 1")
 
 
-@costs("commit of a compacted branch", Cost((3, 1), (5, 1), "2 ranges, 2 nodes a level", "1 node"))
+@costs("commit of a compacted branch", Cost((3, 1), (5, 1), "2 ranges, 2 nodes per level", "1 node"))
 def commit_compacted(m: Measured) -> Act:
     m.unseen.branch("main").stage(SOME, entry(999))
     m.unseen.branch("main").compact()
@@ -106,12 +107,35 @@ def merge(m: Measured) -> Act:
     return lambda: m.repo.merge("dev", into="main")
 
 
+@costs("merge with `unchanged`, one change on either side", Cost((4, 1), (7, 1), ONE))
+def merge_unchanged(m: Measured) -> Act:
+    committed(m.unseen, "dev", 150)
+    committed(m.unseen, "main", 20)
+    return lambda: m.repo.merge("dev", into="main", unchanged=["k/01", "absent/"])
+
+
+@costs("merge with `unchanged`, 100 changes elsewhere", Cost((4, 1), (7, 1), "3 ranges, 14 nodes"))
+def merge_unchanged_elsewhere(m: Measured) -> Act:
+    committed(m.unseen, "dev", 150)
+    work = m.unseen.branch("main")
+    work.stage_many(table({path(number): number + 1 for number in range(200, 300)}))
+    work.commit("many")
+    return lambda: m.repo.merge("dev", into="main", unchanged=["k/01"])
+
+
+@costs("check of a merge, one change on either side", Cost((2, 1), (4, 1), ONE))
+def check_merge(m: Measured) -> Act:
+    committed(m.unseen, "dev", 150)
+    committed(m.unseen, "main", 20)
+    return lambda: m.repo.check_merge("dev", into="main")
+
+
 @costs("merge, nothing new", Cost((3, 1), (6, 1)))
 def merge_nothing(m: Measured) -> Act:
     return in_vain(lambda: m.repo.merge("dev", into="main"))
 
 
-@costs("merge, the source's 3 commits repeated", Cost((6, 1), (11, 1), "3 ranges, 11 nodes"))
+@costs("merge with `squash=False`, 3 commits", Cost((6, 1), (11, 1), "3 ranges, 11 nodes"))
 def merge_repeated(m: Measured) -> Act:
     for number in (50, 150, 250):
         committed(m.unseen, "dev", number)

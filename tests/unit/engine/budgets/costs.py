@@ -1,4 +1,4 @@
-"""What operations may cost, in one place: the tests measure it, and the page on scale shows it."""
+"""Limits of the costs of operations. The tests measure them, and the page on scale shows them."""
 
 from __future__ import annotations
 
@@ -67,9 +67,9 @@ def writes(spent: Spent, levels: int) -> str:
 def _objects(spent: Spent, levels: int, verb: str) -> list[str]:
     found = []
     for kind in KINDS:
-        count, a_level = spent.objects.get(f"{kind} {verb}", 0), ""
+        count, per_level = spent.objects.get(f"{kind} {verb}", 0), ""
         if kind == "node" and count and count % levels == 0:
-            count, a_level = count // levels, " a level"
+            count, per_level = count // levels, " per level"
         if count:
-            found.append(f"{count} {kind}{'s' if count > 1 and kind != 'content' else ''}{a_level}")
+            found.append(f"{count} {kind}{'s' if count > 1 and kind != 'content' else ''}{per_level}")
     return found

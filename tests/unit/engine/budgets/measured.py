@@ -12,19 +12,19 @@ from dataclasses import replace
 from functools import cache, partial
 from typing import NamedTuple
 
-from graveler_core.blobs.counting import CountingBlobs
 from graveler_core.blobs.port import Blobs, Foreign
 from graveler_core.committed.cache import TreeCache
 from graveler_core.committed.index.indexes import Sizes
 from graveler_core.committed.trees import read_node
-from graveler_core.engine.view import commit_of
+from graveler_core.engine.reading.view import commit_of
 from graveler_core.facade.graveler import Graveler
 from graveler_core.facade.repository import Repository
 from graveler_core.kv.store import Store
-from graveler_core.kv.wrappers.counting import Counting
 from graveler_core.model.address import Namespace
 from graveler_core.segments.boundary import Cutting
 from graveler_core.stores import Stores
+from graveler_core.testing.counting_blobs import CountingBlobs
+from graveler_core.testing.counting_store import Counting
 from graveler_core.testing.plain_store import PlainStore
 from tests.unit.engine.flows import table
 from tests.unit.engine.world import World
@@ -94,10 +94,11 @@ class Measured:
 
     def __init__(self, *, plain: bool = False) -> None:
         self.world = _prepared().fork()
-        self.kv = Counting(PlainStore(self.world.kv) if plain else self.world.kv)
+        self.kv = Counting(self.world.kv)
+        store = PlainStore(self.kv) if plain else self.kv
         self.places = CountedPlaces(self.world)
         self._trees = Trees()
-        self.stores = replace(_stores(self.world, self.kv), blobs=self.places, ranges=self._trees)
+        self.stores = replace(_stores(self.world, store), blobs=self.places, ranges=self._trees)
         self.graveler = Graveler(self.stores)
         self.repo = self.graveler.repository("repo")
         self.main, self.dev = self.repo.branch("main"), self.repo.branch("dev")
@@ -115,7 +116,7 @@ class Measured:
 
     def newcomer(self) -> Repository:
         """The repository, seen by a process that is counted and knows nothing yet."""
-        return Repository(replace(_stores(self.world, self.kv), blobs=self.places), self.repo._record)
+        return Repository(replace(_stores(self.world, self.stores.kv), blobs=self.places), self.repo._record)
 
     def spent(self, act: Callable[[], object]) -> Spent:
         """What a call asks for, of a process that has no tree in memory."""

@@ -23,7 +23,7 @@ def branch(m: Measured) -> Act:
     return lambda: m.repo.branch("main")
 
 
-@costs("page of branches, or of tags", Cost((1, 1), (1, 1)))
+@costs("page of branches or tags", Cost((1, 1), (1, 1)))
 def branches(m: Measured) -> Act:
     return lambda: list(m.repo.branches())
 

@@ -20,7 +20,7 @@ def get_staged(m: Measured) -> Act:
     return lambda: m.main.get("a")
 
 
-@costs("get, committed", Cost((2, 0), (3, 0), reads="1 range, 1 node a level"))
+@costs("get, committed", Cost((2, 0), (3, 0), reads="1 range, 1 node per level"))
 def get_committed(m: Measured) -> Act:
     return lambda: m.main.get(SOME)
 
@@ -34,7 +34,7 @@ def get_absent(m: Measured) -> Act:
     return act
 
 
-@costs("get below 5 sealed tokens", Cost((2, 0), (8, 0), reads="1 range, 1 node a level"))
+@costs("get below 5 sealed tokens", Cost((2, 0), (8, 0), reads="1 range, 1 node per level"))
 def get_below_sealed_tokens(m: Measured) -> Act:
     for number in range(5):
         m.main.stage("a", entry(number))
@@ -49,25 +49,25 @@ def get_from_files(m: Measured) -> Act:
     return lambda: m.main.get("m/00700")
 
 
-@costs("get, first use of a branch", Cost((5, 0), (7, 0), reads="1 range, 1 node a level"))
+@costs("get, first use of a branch", Cost((5, 0), (7, 0), reads="1 range, 1 node per level"))
 def get_first(m: Measured) -> Act:
     main = Branch(m.newcomer()._stores, m.repo._record, m.main.name)
     return lambda: main.get(SOME)
 
 
-@costs("get at a commit", Cost((1, 0), (1, 0), reads="1 range, 1 node a level"))
+@costs("get at a commit", Cost((1, 0), (1, 0), reads="1 range, 1 node per level"))
 def get_at_a_commit(m: Measured) -> Act:
     at = m.repo.at("main@")
     return lambda: at.get(SOME)
 
 
-@costs("page of a listing", Cost((1, 1), (2, 1), reads="1 range, 1 node a level"))
+@costs("page of a listing", Cost((1, 1), (2, 1), reads="1 range, 1 node per level"))
 def page(m: Measured) -> Act:
     m.main.stage(SOME + "x", entry(1))
     return lambda: list(m.main.list(after=SOME, limit=2))
 
 
-@costs("page of a listing, 5 sealed tokens", Cost((1, 6), (2, 6), reads="1 range, 1 node a level"))
+@costs("page of a listing, 5 sealed tokens", Cost((1, 6), (2, 6), reads="1 range, 1 node per level"))
 def page_of_sealed_tokens(m: Measured) -> Act:
     for number in range(5):
         m.main.stage("a", entry(number))
@@ -75,26 +75,26 @@ def page_of_sealed_tokens(m: Measured) -> Act:
     return lambda: list(m.main.list(after=SOME, limit=2))
 
 
-@costs("page of a listing at a commit", Cost((1, 0), (1, 0), reads="1 range, 1 node a level"))
+@costs("page of a listing at a commit", Cost((1, 0), (1, 0), reads="1 range, 1 node per level"))
 def page_at_a_commit(m: Measured) -> Act:
     at = m.repo.at("main@")
     return lambda: list(at.list(after=SOME, limit=2))
 
 
-@costs("page of uncommitted changes", Cost((1, 1), (2, 1), reads="1 range, 1 node a level"))
+@costs("page of uncommitted changes", Cost((1, 1), (2, 1), reads="1 range, 1 node per level"))
 def uncommitted(m: Measured) -> Act:
     m.main.stage(SOME, entry(999))
     return lambda: list(m.main.uncommitted())
 
 
-@costs("page of uncommitted changes, compacted", Cost((1, 1), (2, 1), reads="2 ranges, 2 nodes a level"))
+@costs("page of uncommitted changes, compacted", Cost((1, 1), (2, 1), reads="2 ranges, 2 nodes per level"))
 def uncommitted_compacted(m: Measured) -> Act:
     m.unseen.branch("main").stage(SOME, entry(999))
     m.unseen.branch("main").compact()
     return lambda: list(m.main.uncommitted())
 
 
-@costs("page of uncommitted changes, compacted, once more", Cost((1, 1), (2, 1)))
+@costs("page of uncommitted changes, compacted, second read", Cost((1, 1), (2, 1)))
 def uncommitted_again(m: Measured) -> Act:
     act = uncommitted_compacted(m)
     act()
@@ -118,7 +118,7 @@ def diff_equal(m: Measured) -> Act:
     return lambda: list(m.repo.diff("main", "dev"))
 
 
-@costs("diff, one path", Cost((3, 0), (5, 0), reads="1 range, 1 node a level"))
+@costs("diff, one path", Cost((3, 0), (5, 0), reads="1 range, 1 node per level"))
 def diff_one(m: Measured) -> Act:
     dev = m.unseen.branch("dev")
     dev.stage(SOME, entry(999))
@@ -131,7 +131,7 @@ def all_commits(m: Measured) -> Act:
     return lambda: list(m.repo.commits())
 
 
-@costs("commits that are no first parent", Cost((1, 2), (1, 2)))
+@costs("commits that are not a first parent", Cost((1, 2), (1, 2)))
 def ends(m: Measured) -> Act:
     return lambda: list(m.repo.commits(not_first_parent=True))
 
@@ -166,7 +166,7 @@ def resolve_name(m: Measured) -> Act:
     return lambda: m.repo.at("main")
 
 
-@costs("commit id, or the beginning of one", Cost((2, 1), (3, 1)))
+@costs("commit id or its beginning", Cost((2, 1), (3, 1)))
 def resolve_commit(m: Measured) -> Act:
     wanted = m.main.record().commit_id[:12]
     return lambda: m.repo.at(wanted)

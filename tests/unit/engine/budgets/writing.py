@@ -23,7 +23,7 @@ def remove(m: Measured) -> Act:
     return lambda: m.main.remove(path(150))
 
 
-@costs("remove, staged and never committed", Cost((2, 0), (3, 0), reads="1 node a level", plain_reads="–"))
+@costs("remove, staged and never committed", Cost((2, 0), (3, 0), reads="1 node per level", plain_reads="–"))
 def remove_staged(m: Measured) -> Act:
     m.main.stage("a", entry(1))
     return lambda: m.main.remove("a")
@@ -52,7 +52,8 @@ def remove_many(m: Measured) -> Act:
 
 
 @costs(
-    "remove_many, 10 paths, staged and never committed", Cost((2, 0), (14, 1), reads="1 node a level", plain_reads="–")
+    "remove_many, 10 paths, staged and never committed",
+    Cost((2, 0), (14, 1), reads="1 node per level", plain_reads="–"),
 )
 def remove_many_staged(m: Measured) -> Act:
     paths = [f"a{number}" for number in range(10)]
@@ -90,7 +91,7 @@ def hard_reset(m: Measured) -> Act:
     return lambda: m.main.hard_reset("main~1")
 
 
-@costs("compact, one change", Cost((8, 3), (10, 4), "1 range, 1 node a level", "1 range, 1 node a level"))
+@costs("compact, one change", Cost((8, 3), (10, 4), "1 range, 1 node per level", "1 range, 1 node per level"))
 def compact(m: Measured) -> Act:
     m.main.stage(path(150), entry(999))
     return m.main.compact

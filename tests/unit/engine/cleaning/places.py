@@ -1,4 +1,4 @@
-"""What tests of the cleaner look at: rows and files that are left, and records as they stand."""
+"""Views for the tests of the cleaner: remaining rows and files, and current records."""
 
 from __future__ import annotations
 

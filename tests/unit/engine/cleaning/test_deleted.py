@@ -6,8 +6,9 @@ from datetime import timedelta
 
 import pytest
 
-from graveler_core.engine import bulk, deletion
 from graveler_core.engine.cleaning import CleaningPlan, clean
+from graveler_core.engine.repositories import deletion
+from graveler_core.engine.staging import bulk
 from graveler_core.errors import NotFound
 from graveler_core.model.entities import DeletedRepository, DeletedState, Repository, RepositoryState
 from graveler_core.model.ids import Nonce, RepositoryId

@@ -7,11 +7,10 @@ from datetime import timedelta
 import pytest
 
 from graveler_core.codec.entry import record_table
-from graveler_core.engine import bulk
 from graveler_core.engine.cleaning import CleaningPlan, clean
+from graveler_core.engine.staging import bulk
 from graveler_core.errors import InvalidInput, NotFound
 from graveler_core.facade.branch import Branch
-from graveler_core.kv.wrappers.counting import Counting
 from graveler_core.model.entities import Cleanup, NamespaceClaim, Repository
 from graveler_core.model.ids import BranchId, Nonce, RepositoryId, RepositoryUid, StagingToken
 from graveler_core.model.layers import SealedToken
@@ -19,6 +18,7 @@ from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.records.location import Location
 from graveler_core.staging import area
+from graveler_core.testing.counting_store import Counting
 from graveler_core.testing.plain_store import PlainStore
 from tests.unit.engine.cleaning.places import cleaned, deleted, fill, listed, partitions, recorded, staged_files
 from tests.unit.engine.flows import table
@@ -330,8 +330,8 @@ def test_a_record_costs_a_read_of_its_partition(world: World, plain: bool) -> No
         main.stage("a", entry(number))
         main.commit("one more")
     world.clock.sleep(601)
-    kv = Counting(PlainStore(world.kv) if plain else world.kv)
-    done = clean(world.stores(kv), PLAN)
+    kv = Counting(world.kv)
+    done = clean(world.stores(PlainStore(kv) if plain else kv), PLAN)
     assert done.records == 30
     assert kv.counts.total() <= (2 if plain else 1) * 30 + 20
 
@@ -376,7 +376,7 @@ def test_plans_and_tokens_are_checked(world: World) -> None:
         with pytest.raises(InvalidInput):
             world.graveler().clean(**wrong)  # type: ignore[arg-type]
     for token in ("", "deleted", "[]", '["deleted"]', '["other",""]', '["deleted",1]', "{}", "3"):
-        with pytest.raises(InvalidInput, match="cannot go on"):
+        with pytest.raises(InvalidInput, match="cannot continue"):
             world.graveler().clean(after=token)
     assert world.graveler().clean(limit=0, after='["live",""]').next == '["live",""]'
     assert world.graveler().clean(limit=0).rest

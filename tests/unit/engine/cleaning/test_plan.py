@@ -42,7 +42,7 @@ def test_the_calls_for_one_deletion_go_on(world: World, limit: int) -> None:
     done = done.plus(g.clean(uid=uid, after=done.next, **NOW))
     assert (done.repositories, done.next) == (1, None)
     token = '["live",""]'
-    with pytest.raises(InvalidInput, match="no call gave that"):
+    with pytest.raises(InvalidInput, match="must be a token of an earlier call"):
         g.clean(uid=uid, after=token)
     g.clean(after=token)
 

@@ -55,7 +55,7 @@ class Listing:
     """Keys that only mark directories."""
     asked: list[str] = field(default_factory=list)
 
-    def cuts(self, most: int) -> list[str]:
+    def split_points(self, most: int) -> list[str]:
         return []
 
     def pages(self, after: str = "", through: str | None = None) -> Iterator[pa.Table]:

@@ -12,6 +12,7 @@ from graveler_core.errors import DirtyBranch, InvalidInput, Kind, NoChanges, Not
 from graveler_core.facade.repository import Repository
 from graveler_core.model.entry import AddressType
 from graveler_core.testing.invariants import check_history
+from tests.examples import examples
 from tests.unit.engine.flows import table
 from tests.unit.engine.importing.sources import lake, shown, written
 from tests.unit.engine.world import World, entry
@@ -125,7 +126,7 @@ def test_single_objects(world: World) -> None:
     with pytest.raises(NotFound, match=r"2 objects do not exist") as missing:
         repo(world).import_objects([f"{uri}/no", f"{uri}/nor", f"{uri}/b"], "main")
     assert missing.value.details["uris"] == [f"{uri}/no", f"{uri}/nor"]
-    with pytest.raises(InvalidInput, match="have one name"):
+    with pytest.raises(InvalidInput, match="have the same name"):
         repo(world).import_objects([f"{uri}/a/1", f"{uri}/1"], "main")
     with pytest.raises(NotFound, match="no objects"):
         repo(world).import_objects([], "main")
@@ -194,7 +195,7 @@ NAMES = st.dictionaries(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(NAMES, st.lists(st.tuples(NAMES, st.sampled_from(["", "d", "d/e"]), st.booleans()), max_size=4))
 def test_as_a_dictionary(before: dict[str, int], imports: list[tuple[dict[str, int], str, bool]]) -> None:
     world = World()

@@ -1,4 +1,4 @@
-"""What imports write: counted in objects, not in time."""
+"""Tests of the objects that imports write, counted."""
 
 from __future__ import annotations
 

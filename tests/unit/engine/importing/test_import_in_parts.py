@@ -34,8 +34,14 @@ def ends(mode: str, *, few: bool, cluster: Scattered | None) -> tuple[Repository
     return world.graveler().repository("repo"), world
 
 
-@pytest.mark.parametrize("few", [True, False])
-@pytest.mark.parametrize("mode", ["add", "replace"])
+@pytest.mark.parametrize(
+    ("mode", "few"),
+    [
+        ("add", False),
+        ("replace", True),
+        *(pytest.param(mode, few, marks=pytest.mark.ci) for mode, few in (("add", True), ("replace", False))),
+    ],
+)
 def test_the_same_as_here(mode: str, few: bool) -> None:
     cluster = Scattered(World().stores, seed=few + 2 * (mode == "add"))
     here, world = ends(mode, few=few, cluster=None)

@@ -1,4 +1,4 @@
-"""What was imported lives on: collections, checks, dumps, deletion of the repository leave the objects alone."""
+"""Tests that imported objects survive collections, checks, dumps and the deletion of the repository."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which objects are taken, and what is refused: keys that are no paths, places that repositories own."""
+"""Tests of the selection of objects, and of refused imports: keys that are no paths, and places of repositories."""
 
 from __future__ import annotations
 

@@ -13,9 +13,10 @@ from graveler_core.facade.branch import Branch
 from graveler_core.facade.graveler import Graveler
 from graveler_core.facade.repository import Repository
 from graveler_core.kv.store import Store
-from graveler_core.kv.wrappers.faults import Fault, LoseAnswer, LoseRequest
 from graveler_core.model.operations import Put
+from graveler_core.testing.faulty_store import Fault, LoseAnswer, LoseRequest
 from graveler_core.testing.invariants import check_history, check_layers
+from tests.examples import places
 from tests.unit.engine.flows import table
 from tests.unit.engine.importing.sources import lake, shown
 from tests.unit.engine.interposed import Crash, Interposed
@@ -124,7 +125,7 @@ class TestOthersBetween:
             world.graveler().delete_repository("repo")
             world.graveler().create_repository("repo", world.namespace("elsewhere"))
 
-        with pytest.raises(NotFound, match="another bears its name"):
+        with pytest.raises(NotFound, match="another repository has its name"):
             repo(world).import_prefix(lake(FILES), "main", progress=anew)
         assert shown(world) == {}
 
@@ -246,9 +247,9 @@ def test_a_crash_at_each_call_and_again(world: World, mode: str) -> None:
     world.branch().stage_many(table({"e/1": 1}))
     world.branch().compact()
     world.branch().stage("d-", entry(2))
-    uri, number = lake(FILES), 0
+    uri = lake(FILES)
     before = shown(world)
-    while True:
+    for number in places(1_000):
         part = world.fork()
         kv = Interposed(part.kv)
         kv.before[number] = lambda: (_ for _ in ()).throw(Crash)
@@ -264,14 +265,14 @@ def test_a_crash_at_each_call_and_again(world: World, mode: str) -> None:
         else:
             assert number > 10
             return
-        number += 1
+    pytest.fail("the flow makes more calls")
 
 
 def test_a_store_that_fails_at_each_call(world: World) -> None:
     """Refused whole, or done, or unknown: never half."""
-    uri, number = lake(FILES), 0
+    uri = lake(FILES)
     before = shown(world)
-    while True:
+    for number in places(1_000):
         part = world.fork()
         kv = Interposed(part.kv)
         kv.lose[number] = number % 2 == 0
@@ -284,4 +285,4 @@ def test_a_store_that_fails_at_each_call(world: World) -> None:
         sound(part)
         if number > len(kv.verbs):
             return
-        number += 1
+    pytest.fail("the flow makes more calls")

@@ -112,7 +112,7 @@ def test_what_is_wrong_with_them(world: World, monkeypatch: pytest.MonkeyPatch) 
         repo(world).import_inventory(inventory({"key": ["other/a"], "size": [1]}), SOURCE, "main")
     with pytest.raises(InvalidInput, match=r"'data/0.parquet' lacks the column 'size'; it has key, bytes"):
         repo(world).import_inventory(inventory({"key": ["raw/a"], "bytes": [1]}), SOURCE, "main")
-    with pytest.raises(InvalidInput, match=r"'x.parquet' is no Parquet"):
+    with pytest.raises(InvalidInput, match=r"'x.parquet' is not a readable Parquet"):
         repo(world).import_inventory(lake({"x.parquet": b"PAR1 no"}), SOURCE, "main")
     with pytest.raises(InvalidInput, match="more than once"):
         repo(world).import_inventory(inventory({"key": ["raw/a"] * 2, "size": [1, 2]}), SOURCE, "main")

@@ -1,4 +1,4 @@
-"""How many rows one transaction of a bulk verb writes or removes, and one statement of a scan reads: bounded."""
+"""Tests of the number of rows in one transaction of a bulk verb and in one statement of a scan: bounded."""
 
 from __future__ import annotations
 

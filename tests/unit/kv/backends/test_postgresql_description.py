@@ -1,4 +1,4 @@
-"""What a PostgreSQL server tells of itself, and what the doctor says of one that would lose writes."""
+"""Tests of the description of a PostgreSQL server, and of the doctor's findings for a server that may lose writes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from graveler_core.diagnostics.doctor.diagnosis import Ailment, Diagnosis
 from graveler_core.facade.graveler import Graveler
 from graveler_core.kv import open_store
 from graveler_core.kv.backends.postgresql_description import described
-from graveler_core.kv.bulk import describe
 
 ROW = ("17.1", "on", "on", "on", False, 100, 3, 1, 8_192)
 
@@ -35,7 +34,7 @@ def settings(postgresql_server: str) -> Iterator[str]:
 
 def test_a_server(postgresql_url: str) -> None:
     with closing(open_store(postgresql_url)) as kv:
-        told = describe(kv)
+        told = kv.describe()
     assert (told["backend"], told["schema_version"], told["in_recovery"]) == ("postgresql", 1, False)
     assert str(told["version"])[0].isdigit()
     assert isinstance(told["fsync"], bool)

@@ -30,8 +30,8 @@ def test_many_open_an_empty_database_at_once(postgresql_url: str) -> None:
 @pytest.mark.parametrize(
     ("spoil", "shown"),
     [
-        ("DROP TABLE graveler_meta", "only graveler_kv is there"),
-        ("DROP TABLE graveler_kv", "only graveler_meta is there"),
+        ("DROP TABLE graveler_meta", "only the table graveler_kv exists"),
+        ("DROP TABLE graveler_kv", "only the table graveler_meta exists"),
         ("UPDATE graveler_meta SET schema_version = 0", r"version is \[0\]"),
         ("DELETE FROM graveler_meta", r"version is \[\]"),
         ("ALTER TABLE graveler_meta RENAME schema_version TO version", "schema_version"),
@@ -115,7 +115,7 @@ def test_a_migration_that_fails_leaves_the_store_as_it_was(engine: Engine) -> No
 
 def test_a_newer_store_is_refused(engine: Engine, postgresql_url: str) -> None:
     prepare(engine, "here", (TO_2, TO_3))
-    with pytest.raises(Unavailable, match=r"has schema version 3, .* none above 1") as caught:
+    with pytest.raises(Unavailable, match=r"has schema version 3, .* supports at most 1") as caught:
         open_postgresql(postgresql_url)
     assert caught.value.kind is Kind.NewerSchema
     assert versions(engine)[0] == [3]

@@ -104,6 +104,7 @@ def test_a_store_is_used_on_both_sides_of_a_fork(postgresql_url: str) -> None:
     assert ran.returncode == 0, ran.stderr
 
 
+@pytest.mark.ci
 def test_a_server_in_recovery_is_refused(tmp_path_factory: pytest.TempPathFactory) -> None:
     with standby_server(tmp_path_factory) as url, pytest.raises(Unavailable, match="in recovery") as caught:
         open_postgresql(url)

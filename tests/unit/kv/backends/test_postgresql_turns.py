@@ -11,7 +11,7 @@ import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 
-from graveler_core.kv.backends.postgresql_sessions import Target, parse_url
+from graveler_core.kv.backends.postgresql_sessions import ConnectionTarget, parse_url
 from graveler_core.kv.backends.postgresql_turns import AdvisoryTurns
 
 NAME = "repo/main"
@@ -23,13 +23,13 @@ LOCKS = (
 
 
 @pytest.fixture
-def target(postgresql_url: str) -> Target:
+def target(postgresql_url: str) -> ConnectionTarget:
     """With a name of its own: other tests take turns on the same server."""
     return parse_url(f"{postgresql_url}&application_name=turns-{uuid4().hex}")
 
 
 @pytest.fixture
-def handles(target: Target) -> Iterator[list[AdvisoryTurns]]:
+def handles(target: ConnectionTarget) -> Iterator[list[AdvisoryTurns]]:
     """As many as processes would have."""
     opened = [AdvisoryTurns(target) for _ in range(3)]
     yield opened
@@ -55,19 +55,19 @@ class Other:
         self.thread.join()
 
 
-def sessions(target: Target, *, granted: bool) -> list[int]:
+def sessions(target: ConnectionTarget, *, granted: bool) -> list[int]:
     """The sessions of a target that have a turn, or wait for one."""
     name = conninfo_to_dict(target.conninfo)["application_name"]
     with target.connect(autocommit=True) as connection:
         return [pid for [pid] in connection.execute(LOCKS, (name, granted)).fetchall()]
 
 
-def until_waiting(target: Target, count: int) -> None:
+def until_waiting(target: ConnectionTarget, count: int) -> None:
     while len(sessions(target, granted=False)) < count:
         Event().wait(0.005)
 
 
-def test_first_come_first_served(target: Target, handles: list[AdvisoryTurns]) -> None:
+def test_first_come_first_served(target: ConnectionTarget, handles: list[AdvisoryTurns]) -> None:
     order: list[str] = []
     with handles[0].turn(NAME, PATIENCE):
         second = Other(handles[1], order, "second")
@@ -97,7 +97,7 @@ def test_one_that_stands_still_is_waited_for_no_longer_than_patience_lasts(handl
         pass
 
 
-def test_a_session_that_ends_leaves_its_turn(target: Target, handles: list[AdvisoryTurns]) -> None:
+def test_a_session_that_ends_leaves_its_turn(target: ConnectionTarget, handles: list[AdvisoryTurns]) -> None:
     order: list[str] = []
     with handles[0].turn(NAME, PATIENCE):
         other = Other(handles[1], order, "other")
@@ -112,7 +112,7 @@ def test_a_session_that_ends_leaves_its_turn(target: Target, handles: list[Advis
         assert len(sessions(target, granted=True)) == 1
 
 
-def test_turns_take_few_sessions(target: Target, handles: list[AdvisoryTurns]) -> None:
+def test_turns_take_few_sessions(target: ConnectionTarget, handles: list[AdvisoryTurns]) -> None:
     """Whoever finds none left goes on without a turn."""
     with ExitStack() as stack:
         for number in range(20):
@@ -120,8 +120,8 @@ def test_turns_take_few_sessions(target: Target, handles: list[AdvisoryTurns]) -
         assert len(sessions(target, granted=True)) == 8
 
 
-def test_without_the_server_everybody_goes_on(target: Target) -> None:
-    gone = AdvisoryTurns(Target("host=127.0.0.1 port=1 connect_timeout=1", "postgresql://gone"))
+def test_without_the_server_everybody_goes_on(target: ConnectionTarget) -> None:
+    gone = AdvisoryTurns(ConnectionTarget("host=127.0.0.1 port=1 connect_timeout=1", "postgresql://gone"))
     closed = AdvisoryTurns(target)
     closed.close()
     with gone.turn(NAME, PATIENCE), closed.turn(NAME, PATIENCE):

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pyarrow as pa
@@ -42,6 +43,45 @@ def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert [row.key for row in store.scan(b"p")] == written
     store.delete(b"p", b"00")
     store.set(b"p", b"small", b"v")
+    store.close()
+
+
+def test_another_process_creates_the_store_while_its_version_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file is never taken for one of another application because a store appeared between two statements."""
+    path = str(tmp_path / "kv.db")
+    connect = SQLiteFile.connect
+
+    class Interrupted:
+        """Connection that lets another process create the store before the version is read."""
+
+        def __init__(self, connection: sqlite3.Connection) -> None:
+            self.connection = connection
+
+        def execute(self, statement: str) -> sqlite3.Cursor:
+            if statement == "PRAGMA user_version" and not seen:
+                seen.append(statement)
+                monkeypatch.setattr(SQLiteFile, "connect", at_once)
+                with suppress(Unavailable, SlowDown):
+                    open_sqlite(f"sqlite:///{path}").close()
+                monkeypatch.setattr(SQLiteFile, "connect", connect)
+            return self.connection.execute(statement)
+
+        def close(self) -> None:
+            self.connection.close()
+
+    def at_once(file: SQLiteFile, mode: str = "rw") -> sqlite3.Connection:
+        connection = connect(file, mode)
+        connection.execute("PRAGMA busy_timeout = 0")
+        return connection
+
+    seen: list[str] = []
+    monkeypatch.setattr(sqlite_file, "BUSY_SECONDS", 0)
+    monkeypatch.setattr(SQLiteFile, "connect", lambda file, mode="rw": Interrupted(connect(file, mode)))
+    store = open_sqlite(f"sqlite:///{path}")
+    assert seen
+    store.set(b"p", b"k", b"v")
     store.close()
 
 

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from graveler_core.errors import CorruptData
 from graveler_core.kv.backends import sqlite_columns
 from graveler_core.kv.backends.sqlite_columns import read_columns
-from graveler_core.kv.paging import Interval
+from graveler_core.kv.paging import KeyBounds
+from tests.examples import examples
 
 ANY_BYTES = st.binary(max_size=40) | st.lists(st.sampled_from([b"\0", b",", b"\xff", b"\xc3", b"'", b"1"])).map(
     b"".join
@@ -32,12 +33,12 @@ def file(rows: dict[bytes, bytes], encoding: str = "UTF-8") -> sqlite3.Connectio
 
 
 @given(rows=ROWS, lower=ANY_BYTES, upper=st.none() | ANY_BYTES, first=st.integers(1, 8), wanted=st.integers(1, 70))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_any_bytes(rows: dict[bytes, bytes], lower: bytes, upper: bytes | None, first: int, wanted: int) -> None:
     with pytest.MonkeyPatch.context() as patch, closing(file(rows)) as connection:
         patch.setattr(sqlite_columns, "_FIRST_ROWS", first)
         patch.setattr(sqlite_columns, "_JOINED_ROWS", 2 * first)
-        page = read_columns(connection, b"p", Interval(lower, upper), wanted)
+        page = read_columns(connection, b"p", KeyBounds(lower, upper), wanted)
     inside = [row for row in sorted(rows.items()) if lower <= row[0] and (upper is None or row[0] < upper)]
     assert list(zip(*(column.to_pylist() for column in page.batch.columns), strict=True)) == inside[:wanted]
     assert page.last_key == (inside[:wanted][-1][0] if inside else b"")
@@ -48,4 +49,4 @@ def test_any_bytes(rows: dict[bytes, bytes], lower: bytes, upper: bytes | None, 
 def test_bytes_that_are_joined_otherwise_are_refused() -> None:
     rows = {b"one": b"odd", b"two": b"\xd8\x00\xd8"}
     with closing(file(rows, encoding="UTF-16")) as connection, pytest.raises(CorruptData, match="joined"):
-        read_columns(connection, b"p", Interval(b"", None), 10)
+        read_columns(connection, b"p", KeyBounds(b"", None), 10)

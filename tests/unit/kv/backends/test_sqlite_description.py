@@ -1,4 +1,4 @@
-"""What a SQLite file tells of itself, and on which file system it is by the table of mounts."""
+"""Tests of the description of a SQLite file, with its file system from the table of mounts."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import pytest
 
 from graveler_core.kv import open_store
 from graveler_core.kv.backends.sqlite_description import NETWORK, file_system
-from graveler_core.kv.bulk import describe
-from graveler_core.kv.wrappers.counting import Counting
+from graveler_core.testing.counting_store import Counting
 
 MOUNTS = """overlay / overlay rw 0 0
 server:/export /place/share nfs4 rw 0 0
@@ -27,8 +26,8 @@ nonsense
 def test_a_file(tmp_path: Path, query: str, durability: str) -> None:
     with closing(open_store(f"sqlite:///{tmp_path}/meta.db{query}")) as kv:
         kv.set(b"p", b"k", b"v")
-        told = describe(kv)
-        assert describe(Counting(kv)) == told
+        told = kv.describe()
+        assert Counting(kv).describe() == told
     assert (told["backend"], told["durability"], told["journal_mode"]) == ("sqlite", durability, "wal")
     assert (told["schema_version"], told["network"]) == (1, False)
     assert told["path"] == str(tmp_path / "meta.db")

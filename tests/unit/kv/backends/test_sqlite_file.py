@@ -1,4 +1,4 @@
-"""Which file a URL names, whose it is, and that a foreign one is left as it was."""
+"""Tests of the file that a URL names, its owner, and foreign files, which stay unchanged."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ def test_a_migration_that_fails_leaves_the_store_as_it_was(old: SQLiteFile) -> N
 def test_a_newer_store_is_refused_and_left_alone(old: SQLiteFile) -> None:
     old.prepare((TO_2, TO_3))
     before = Path(old.path).read_bytes()
-    with pytest.raises(Unavailable, match=r"kv.db has schema version 3, .* none above 2") as caught:
+    with pytest.raises(Unavailable, match=r"kv.db has schema version 3, .* supports at most 2") as caught:
         old.prepare((TO_2,))
     assert caught.value.kind is Kind.NewerSchema
     assert Path(old.path).read_bytes() == before

@@ -1,4 +1,4 @@
-"""What Prometheus is told of a store."""
+"""Tests of the Prometheus metrics of a store."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from graveler_core.errors import PredicateFailed, SlowDown
 from graveler_core.kv import bulk
 from graveler_core.kv.backends.memory import open_memory
 from graveler_core.kv.store import EXISTS
-from graveler_core.kv.wrappers.faults import Delay, Faulty, Refuse
 from graveler_core.kv.wrappers.metrics import Metered
+from graveler_core.testing.faulty_store import Delay, Faulty, Refuse
 from tests.unit.kv.wrappers.still_clock import StillClock
 
 

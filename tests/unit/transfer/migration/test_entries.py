@@ -79,7 +79,7 @@ def test_times_that_are_none() -> None:
     message.last_modified.seconds = 1 << 60
     tables, broken = taken([(b"k", b"i", message.SerializeToString())])
     assert not tables
-    assert "is no time of the years 1 to 9999" in broken[0][1]
+    assert "outside the years 1 to 9999" in broken[0][1]
 
 
 @given(st.dictionaries(st.binary(max_size=3), st.integers(-1, 3), max_size=30), st.integers(1, 7))

@@ -30,7 +30,7 @@ def test_a_parent_that_is_not_there() -> None:
     """Descendants are left out, and not told."""
     found, broken = told({"a": ["x"], "b": ["a"], "c": []})
     assert found == ["c"]
-    assert broken == {"a": "its parent x is not there"}
+    assert broken == {"a": "its parent x is missing"}
 
 
 def test_a_parent_that_is_broken_is_told_elsewhere() -> None:
@@ -42,7 +42,7 @@ def test_circles() -> None:
     assert found == ["e"]
     assert broken.keys() == {"a", "b", "c", "d"}
     found, broken = told({"a": ["b", "x"], "b": ["a"]})
-    assert broken == {"a": "its parent x is not there"}
+    assert broken == {"a": "its parent x is missing"}
 
 
 @given(st.lists(st.lists(st.integers(0, 12), max_size=3), max_size=10))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from graveler_core.blobs.counting import CountingBlobs
 from graveler_core.codec.entry import normalise
 from graveler_core.committed.apply import apply
 from graveler_core.committed.cache import TreeCache
 from graveler_core.committed.trees import Trees, address, read_node
 from graveler_core.model.ids import MetarangeId
+from graveler_core.testing.counting_blobs import CountingBlobs
 from graveler_core.transfer.migration.metaranges import EMPTY_ID, Metaranges, Readable, metarange_of
 from graveler_core.transfer.migration.rows import BrokenValueError
 from graveler_core.transfer.named_files import first_missing
@@ -76,7 +76,7 @@ def test_another_seed() -> None:
     large, small = tree(world, 200), tree(world, 3)
     assert read_node(trees(world), small).level == 0
     Metaranges(trees(world, 6)).check(small)
-    assert "was not cut by boundary seed 6" in refused(trees(world, 6), large)
+    assert "was not split with boundary seed 6" in refused(trees(world, 6), large)
 
 
 def test_the_empty_tree_is_there() -> None:

@@ -1,0 +1,1 @@
+"""Factories for assets: the branches of a repository, their pressure, and leftovers of deletions."""

@@ -1,0 +1,1 @@
+"""Values for display in the Dagster UI: markdown, tables, schemas."""

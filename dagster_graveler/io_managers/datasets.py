@@ -1,0 +1,87 @@
+"""Parquet files of a snapshot as an Arrow dataset, which reads them when they are needed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import dagster as dg
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+from pyarrow.fs import FileInfo, FileSystemHandler, FileType, PyFileSystem
+
+if TYPE_CHECKING:
+    from graveler_core.facade.content_file import ContentFile
+    from graveler_core.facade.readable_ref import ReadableRef
+
+
+def open_dataset(at: ReadableRef, paths: Sequence[str], columns: Sequence[str] | None, asset: str) -> ds.Dataset:
+    """Return the rows of Parquet files, in the order of the paths.
+
+    If some files have fewer columns or narrower types, all rows are read with the columns and types of all files.
+
+    Args:
+        at: State to read.
+        paths: Paths of the files, at least one.
+        columns: Columns to read. `None` means all.
+        asset: Asset key for error messages.
+
+    Raises:
+        DagsterInvariantViolationError: The files have columns of different types, or a column does not exist.
+    """
+    files, parquet = PyFileSystem(_Files({path: at.open(path) for path in paths})), ds.ParquetFileFormat()
+    fragments = [parquet.make_fragment(path, files) for path in paths]
+    try:
+        schema = pa.unify_schemas([each.physical_schema for each in fragments], promote_options="permissive")
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as e:
+        raise dg.DagsterInvariantViolationError(f"asset {asset}: files have columns of different types: {e}") from e
+    return ds.FileSystemDataset(fragments, _selected(schema, columns, asset), parquet, files)
+
+
+def row_count(at: ReadableRef, paths: Sequence[str]) -> int:
+    """Return the number of rows of Parquet files, from their footers."""
+    return sum(pq.read_metadata(at.open(path)).num_rows for path in paths)
+
+
+def _selected(schema: pa.Schema, columns: Sequence[str] | None, asset: str) -> pa.Schema:
+    if columns is None:
+        return schema
+    for column in columns:
+        if column not in schema.names:
+            raise unknown_column(asset, column, schema.names)
+    return pa.schema([schema.field(column) for column in columns], schema.metadata)
+
+
+def unknown_column(asset: str, column: str, names: Sequence[str]) -> dg.DagsterInvariantViolationError:
+    """Return the error for a requested column that does not exist."""
+    known = ", ".join(map(repr, names))
+    return dg.DagsterInvariantViolationError(f"asset {asset}: has no column {column!r}; columns are {known}")
+
+
+class _Files(FileSystemHandler):  # type: ignore[misc]
+    """File system of Arrow with the files of a snapshot, whose entries stay the same. It only reads."""
+
+    def __init__(self, files: Mapping[str, ContentFile]) -> None:
+        self._files = files
+
+    def get_type_name(self) -> str:
+        return "graveler"
+
+    def normalize_path(self, path: str) -> str:
+        return path
+
+    def get_file_info(self, paths: list[str]) -> list[FileInfo]:
+        return [FileInfo(path, FileType.File, size=self._files[path].size) for path in paths]
+
+    def open_input_file(self, path: str) -> pa.NativeFile:
+        return pa.PythonFile(self._files[path].reopened(), mode="r")
+
+    def open_input_stream(self, path: str) -> pa.NativeFile:
+        return self.open_input_file(path)
+
+    def _refuse(self, *args: Any) -> Any:
+        raise NotImplementedError("this file system only reads files")
+
+    get_file_info_selector = create_dir = delete_dir = delete_dir_contents = delete_root_dir_contents = _refuse
+    delete_file = move = copy_file = open_output_stream = open_append_stream = _refuse

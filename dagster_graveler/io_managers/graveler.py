@@ -1,0 +1,187 @@
+"""`GravelerIOManager`: stores the values of assets in a repository, on the branch of the run.
+
+It commits nothing. Publication commits and merges the branch after the checks.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, get_args, get_origin
+
+import dagster as dg
+from pydantic import ConfigDict, Field
+
+from dagster_graveler.io_managers.handlers.port import Read, Write
+from dagster_graveler.io_managers.handlers.registry import handler_for
+from dagster_graveler.io_managers.output_metadata import output_metadata
+from dagster_graveler.io_managers.states import state_to_read
+from dagster_graveler.io_managers.storage import table_files
+from dagster_graveler.io_managers.table_path import TablePath, escaped, input_path, output_path
+from dagster_graveler.resources.graveler_branch import GravelerBranch
+
+MODE = "mode"
+"""Metadata of an asset: `replace` (the default) or `append`."""
+FILE = "graveler/file"
+"""Metadata of an asset: name of the file of bytes or text. Default: `content`."""
+COLUMNS = "columns"
+"""Metadata of an input: columns to load."""
+ALLOW_MISSING = "allow_missing_partitions"
+"""Metadata of an input: if true, partitions that are not stored are left out."""
+_LABEL_DIGITS = 13
+
+
+class GravelerIOManager(dg.ConfigurableIOManager):
+    """IO manager that stores the asset `["a", "b"]` at the path `a/b` of a repository.
+
+    The type of a value chooses its format. DataFrames and other tables are stored as Parquet files, bytes and text as
+    one file of any format. An input is loaded as the type of its annotation, whatever type was stored.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    branch: dg.ResourceDependency[GravelerBranch]
+    pyspark: dg.ResourceDependency[Any] = None  # type: ignore[assignment]
+    default_load_type: str = Field(
+        default="", description="Type of inputs without annotation, such as polars.DataFrame. Default: an error."
+    )
+
+    def handle_output(self, context: dg.OutputContext, obj: Any) -> None:
+        """Stage a value on the branch of the run, in place of the former files of the table or of the partitions."""
+        table = output_path(context)
+        if obj is None:
+            raise dg.DagsterInvariantViolationError(
+                f"asset {table.asset}: the value is None. If the asset stores nothing here, annotate it with -> None"
+            )
+        handler = handler_for(type(obj), table.asset)
+        append = _append_label(context, table)
+        branch = self.branch.open_for_writing()
+        options = {**self.branch.graveler.place(self.branch.repository), "branch": self.branch.name}
+        stored = handler.write(obj, Write(table, branch, append, _file_name(context, table), options))
+        given = {**(context.definition_metadata or {}), **(context.output_metadata or {})}
+        made = output_metadata(self.branch, table, stored, replaced=not append)
+        context.add_output_metadata({key: value for key, value in made.items() if key not in given})
+
+    def load_input(self, context: dg.InputContext) -> Any:
+        """Return an input as the type of its annotation; `dict[str, …]` is loaded partition by partition."""
+        table, wanted = input_path(context), context.dagster_type.typing_type
+        each_alone = get_origin(wanted) is dict
+        if wanted is Any:
+            each_alone = len(table.keys) > 1 and not table.is_split
+        handler = handler_for(self._value_type(wanted, table), table.asset)
+        at = state_to_read(context, self.branch)
+        files = _requested(table, table_files(at, table), context, at.ref)
+        metadata = context.definition_metadata or {}
+        columns = _columns(table, metadata)
+
+        def read(paths: Sequence[str]) -> Any:
+            repository = self.branch.open_repository()
+            return handler.read(Read(table, repository, at, paths, columns, self._session))
+
+        _record(context, table, at)
+        if each_alone:
+            return {key: read(paths) for key, paths in files.items()}
+        return read([path for paths in files.values() for path in paths])
+
+    def load_table(self, path: str, as_type: Any, columns: Sequence[str] | None = None) -> Any:
+        """Return a whole table as the run sees it, with its staged changes. For asset checks and ops.
+
+        Args:
+            path: Path of the table in the repository.
+            as_type: Type of the result, such as `polars.DataFrame`.
+            columns: Columns to load. `None` means all.
+
+        Raises:
+            DagsterInvariantViolationError: The table or a column does not exist.
+            DagsterInvalidDefinitionError: The type is not supported.
+        """
+        table, at = TablePath(path, path), self.branch.open_for_reading()
+        files = [each for paths in table_files(at, table).values() for each in paths]
+        if not files:
+            raise dg.DagsterInvariantViolationError(f"table {path!r}: is not stored at {at.ref!r}")
+        read = Read(table, self.branch.open_repository(), at, files, columns, self._session)
+        return handler_for(as_type, path).read(read)
+
+    def _value_type(self, wanted: Any, table: TablePath) -> Any:
+        if get_origin(wanted) is dict:
+            key, value = get_args(wanted)
+            if key is not str or not table.keys:
+                raise dg.DagsterInvalidDefinitionError(
+                    f"asset {table.asset}: type {wanted} is not supported; dict[str, …] loads the partitions of a "
+                    "partitioned asset by key"
+                )
+            return value
+        if wanted is not Any:
+            return wanted
+        if not self.default_load_type:
+            raise dg.DagsterInvalidDefinitionError(
+                f"asset {table.asset}: the input has no type; annotate it, or set default_load_type of the IO manager"
+            )
+        return self.default_load_type
+
+    def _session(self) -> Any:
+        from dagster_graveler.resources.spark import session
+
+        if self.pyspark is None:
+            raise dg.DagsterInvalidDefinitionError(
+                "GravelerIOManager: loading a Spark DataFrame needs the resource `pyspark`"
+            )
+        return session(self.pyspark)
+
+
+def _append_label(context: dg.OutputContext, table: TablePath) -> str:
+    """Return the beginning of the names of appended files, or "". It is the same for each attempt of a step."""
+    mode = (context.definition_metadata or {}).get(MODE, "replace")
+    if mode not in ("replace", "append"):
+        raise dg.DagsterInvalidDefinitionError(
+            f"asset {table.asset}: metadata {MODE!r} must be 'replace' or 'append', but is {mode!r}"
+        )
+    return f"run-{context.run_id[:_LABEL_DIGITS]}-" if mode == "append" else ""
+
+
+def _file_name(context: dg.OutputContext, table: TablePath) -> str:
+    name = (context.definition_metadata or {}).get(FILE, "content")
+    if not isinstance(name, str) or not name or "/" in name or name.startswith(("_", ".")):
+        raise dg.DagsterInvalidDefinitionError(
+            f"asset {table.asset}: metadata {FILE!r} must be the name of a file, without / and not hidden, but is "
+            f"{name!r}"
+        )
+    return name
+
+
+def _columns(table: TablePath, metadata: Mapping[str, Any]) -> list[str] | None:
+    columns = metadata.get(COLUMNS)
+    if columns is None:
+        return None
+    if isinstance(columns, str) or not columns or not all(isinstance(column, str) for column in columns):
+        raise dg.DagsterInvalidDefinitionError(
+            f"asset {table.asset}: metadata {COLUMNS!r} must be a list of columns, but is {columns!r}"
+        )
+    return list(columns)
+
+
+def _requested(
+    table: TablePath, stored: Mapping[tuple[str, ...], list[str]], context: dg.InputContext, ref: str
+) -> dict[str, list[str]]:
+    """Return the files of the requested partitions by key, or those of the whole table.
+
+    Raises:
+        DagsterInvariantViolationError: A partition, or the table, is not stored.
+    """
+    if not table.keys:
+        found = {"": [path for paths in stored.values() for path in paths]}
+    else:
+        places = {key: tuple(map(escaped, values)) for key, values in zip(table.keys, table.values, strict=True)}
+        found = {str(key): stored[place] for key, place in places.items() if place in stored}
+    missing = [key for key in table.keys if key not in found]
+    allowed = (context.definition_metadata or {}).get(ALLOW_MISSING)
+    if (missing and not allowed) or not any(found.values()):
+        what = f"partition {str(missing[0])!r} of {table.path!r}" if missing else f"path {table.path!r}"
+        raise dg.DagsterInvariantViolationError(f"asset {table.asset}: {what} is not stored at {ref!r}")
+    return found
+
+
+def _record(context: dg.InputContext, table: TablePath, at: Any) -> None:
+    """Record the commit that is read. Dagster records it for inputs of at most one partition."""
+    metadata = {"commit": str(at.commit_id), "ref": at.ref}
+    if len(table.keys) <= 1:
+        context.add_input_metadata(metadata)
+    else:
+        context.log.info("asset %s: read at %s", table.asset, metadata)

@@ -1,0 +1,1 @@
+"""Handlers of `GravelerIOManager`: each stores and loads the values of one library."""

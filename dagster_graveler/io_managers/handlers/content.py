@@ -1,0 +1,70 @@
+"""Values that are files of any format: bytes, and text in UTF-8."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+import dagster as dg
+
+from dagster_graveler.io_managers.handlers.port import Handler, Read, StoredValue, T, Write
+from dagster_graveler.io_managers.storage import own_files, require_layout
+
+
+class ContentHandler(Handler[T]):
+    """Handler of values that are stored as one file in the directory of the asset or of the partition."""
+
+    @abstractmethod
+    def encoded(self, value: T) -> bytes:
+        """Return a value as bytes."""
+
+    @abstractmethod
+    def decoded(self, content: bytes) -> T:
+        """Return the value of bytes."""
+
+    def write(self, value: T, write: Write) -> StoredValue:
+        """Stage a value as one file."""
+        if write.append:
+            raise dg.DagsterInvalidDefinitionError(
+                f"asset {write.table.asset}: rows can be appended to tables only, not to {type(value).__name__}"
+            )
+        require_layout(write.branch, write.table)
+        (directory,) = write.table.directories
+        path = f"{directory}{write.file_name}"
+        former = list(own_files(write.branch, write.table, directory))
+        (entry,) = write.branch.put_many({path: self.encoded(value)}, remove=former)
+        return StoredValue([path], entry.size)
+
+    def read(self, read: Read) -> T:
+        """Return the content of the file."""
+        if len(read.paths) > 1:
+            raise dg.DagsterInvariantViolationError(
+                f"asset {read.table.asset}: {len(read.paths)} files cannot be loaded as one value of bytes or text; if "
+                "they are partitions, annotate the input as dict[str, …]"
+            )
+        if read.columns is not None:
+            raise dg.DagsterInvalidDefinitionError(f"asset {read.table.asset}: bytes and text have no columns")
+        return self.decoded(read.at.read(read.paths[0]))
+
+
+class BytesHandler(ContentHandler[bytes]):
+    """`bytes`."""
+
+    def encoded(self, value: bytes) -> bytes:
+        """Return the value."""
+        return bytes(value)
+
+    def decoded(self, content: bytes) -> bytes:
+        """Return the content."""
+        return content
+
+
+class TextHandler(ContentHandler[str]):
+    """`str`."""
+
+    def encoded(self, value: str) -> bytes:
+        """Return text in UTF-8."""
+        return value.encode()
+
+    def decoded(self, content: bytes) -> str:
+        """Return the text."""
+        return content.decode()

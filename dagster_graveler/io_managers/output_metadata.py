@@ -1,0 +1,53 @@
+"""Metadata of stored values, with the keys that the Dagster UI knows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dagster_graveler.io_managers.handlers.port import StoredValue
+from dagster_graveler.io_managers.storage import table_files
+from dagster_graveler.io_managers.table_path import TablePath
+from dagster_graveler.publishing.written import written
+from dagster_graveler.resources.graveler_branch import GravelerBranch
+
+STORAGE_KIND = "graveler"
+FOOTERS = 64
+"""Maximum number of files whose rows are counted to show the number of rows of a partitioned table."""
+
+
+def output_metadata(branch: GravelerBranch, table: TablePath, stored: StoredValue, *, replaced: bool) -> dict[str, Any]:
+    """Return the metadata of a write.
+
+    Args:
+        branch: Branch of the run.
+        table: Place of the value.
+        stored: Result of the write.
+        replaced: True if the former files were replaced, false if files were added.
+    """
+    metadata: dict[str, Any] = {
+        "dagster/table_name": ".".join([branch.repository, *table.path.split("/")]),
+        "dagster/storage_kind": STORAGE_KIND,
+        "dagster/uri": f"graveler://{branch.repository}/{branch.name}/{table.path}",
+        **written(branch.open_for_reading(), table.path, table.directories if replaced else ()),
+        "files": len(stored.paths),
+        "bytes": stored.size,
+    }
+    if stored.rows is None:
+        return metadata
+    metadata["dagster/column_schema"] = stored.schema
+    if table.keys:
+        metadata["dagster/partition_row_count"] = stored.rows
+    total = _table_rows(branch, table, stored, replaced=replaced)
+    return metadata if total is None else {**metadata, "dagster/row_count": total}
+
+
+def _table_rows(branch: GravelerBranch, table: TablePath, stored: StoredValue, *, replaced: bool) -> int | None:
+    """Return the number of rows of the whole table, or `None` if that would take too many reads."""
+    from dagster_graveler.io_managers.datasets import row_count
+
+    if replaced and not table.keys:
+        return stored.rows
+    at = branch.open_for_reading()
+    whole = TablePath(table.asset, table.path)
+    others = {path for paths in table_files(at, whole).values() for path in paths} - set(stored.paths)
+    return None if len(others) > FOOTERS else (stored.rows or 0) + row_count(at, sorted(others))

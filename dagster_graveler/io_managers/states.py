@@ -1,0 +1,57 @@
+"""State of the repository that an input is read from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import dagster as dg
+
+from dagster_graveler.data_version import published_commit
+from dagster_graveler.resources.graveler_branch import GravelerBranch
+from dagster_graveler.run_tags import READ_COMMIT_TAG
+
+if TYPE_CHECKING:
+    from graveler_core.facade.snapshot import Snapshot
+
+REF = "ref"
+"""Metadata of an input: ref to read from, such as a tag, a commit id or `main~2`."""
+
+
+def state_to_read(context: dg.InputContext, branch: GravelerBranch) -> Snapshot:
+    """Return the state of the repository that an input is read from.
+
+    In this order: the ref in the metadata of the input; the branch of the run with its staged changes, if the branch
+    exists; the commit that was last reported for the upstream asset; the head of the published branch when the run
+    read it for the first time.
+
+    Args:
+        context: Context of the input.
+        branch: Branch of the run.
+
+    Raises:
+        NotFound: The ref does not exist.
+    """
+    repository = branch.open_repository()
+    ref = (context.definition_metadata or {}).get(REF)
+    if ref is not None:
+        if not isinstance(ref, str):
+            raise dg.DagsterInvalidDefinitionError(
+                f"asset {context.asset_key.to_user_string()}: metadata {REF!r} must be a ref, but is {ref!r}"
+            )
+        return repository.at(ref)
+    if branch.run_id is not None and branch.exists():
+        return repository.at(branch.name)
+    commit = published_commit(context.instance, context.asset_key, repository)
+    return repository.at(commit or _head_of_run(context, branch))
+
+
+def _head_of_run(context: dg.InputContext, branch: GravelerBranch) -> str:
+    """Return the head of the published branch. All steps of a run get the same one, which a run tag keeps."""
+    run_id = branch.run_id
+    run = context.instance.get_run_by_id(run_id) if run_id is not None else None
+    if run is not None and (known := run.tags.get(READ_COMMIT_TAG)):
+        return known
+    commit = str(branch.open_repository().at(f"{branch.into}@").commit_id)
+    if run is not None:
+        context.instance.add_run_tags(run.run_id, {READ_COMMIT_TAG: commit})
+    return commit

@@ -1,0 +1,1 @@
+"""Factories for jobs and schedules."""

@@ -1,0 +1,1 @@
+"""Ops: commit, merge, diff, import, compaction, cleaning."""

@@ -1,0 +1,102 @@
+"""Merge a ref into a branch, in this process or on Spark, depending on the size. Idempotent, as `commit` is."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+import dagster as dg
+from pydantic import Field
+
+from dagster_graveler.display.diff import summarise
+from dagster_graveler.ops.commit import COMMITTER
+from dagster_graveler.ops.failures import RETRIES, retries, told_to_dagster
+from dagster_graveler.resources.graveler import GravelerResource
+from dagster_graveler.runs import run_metadata, step_key
+
+if TYPE_CHECKING:
+    from graveler_core.facade.history import CommitRecord
+    from graveler_core.facade.repository import Repository
+
+
+class MergeConfig(dg.Config):
+    """Configuration of a merge."""
+
+    repository: str
+    source: str
+    into: str
+    message: str = ""
+    committer: str = COMMITTER
+    strategy: Literal["none", "source", "destination"] = "none"
+    """The side that wins if both changed a path; "none" makes it a conflict."""
+    squash: bool = True
+    unchanged: list[str] = Field(default_factory=list)
+    """Prefixes below which the destination must not have changed since the merge base."""
+
+
+@dg.op(
+    description="Merge a ref into a branch of the same repository.",
+    out=dg.Out(str, description="Id of the merge commit, or of the branch's head if there was nothing to merge."),
+    retry_policy=RETRIES,
+)
+def merge(context: dg.OpExecutionContext, config: MergeConfig, graveler: GravelerResource) -> dg.Output[str]:
+    """Merge a ref into a branch and show the changes."""
+    return merged(context, config, graveler)
+
+
+def merged(
+    context: dg.OpExecutionContext,
+    what: MergeConfig,
+    graveler: GravelerResource,
+    metadata: Mapping[str, str] | None = None,
+) -> dg.Output[str]:
+    """Merge, and return the output of the op. For ops that determine the refs themselves.
+
+    Args:
+        context: Context of the op.
+        what: The merge.
+        graveler: Connection to the store.
+        metadata: Metadata of the merge commit, in addition to those of the run.
+    """
+    report = graveler.report(context.log.info, "merge")
+    with told_to_dagster(context.retry_number):
+        repository = graveler.graveler().repository(what.repository)
+        source = repository.commit(what.source).id
+        made = _merge(context, what, repository, source, metadata or {})
+        brought = source in made.parents  # otherwise there was nothing to merge, and this commit was the head already
+        diff = summarise(repository.diff(made.parents[0], made.id) if brought else ())
+    shown: dict[str, Any] = {
+        "commit": made.id,
+        "branch": what.into,
+        "merged": what.source,
+        "dagster/uri": f"graveler://{what.repository}/{what.into}",
+        **report.facts(),
+        **retries(context),
+        "changes": diff.total,
+        "diff summary": dg.MetadataValue.md(diff.markdown()),
+        "diff": diff.table(),
+    }
+    return dg.Output(made.id, metadata=shown)
+
+
+def _merge(
+    context: dg.OpExecutionContext,
+    what: MergeConfig,
+    repository: "Repository",
+    source: str,
+    metadata: Mapping[str, str],
+) -> "CommitRecord":
+    from graveler_core.errors import NoChanges
+
+    try:
+        return repository.merge(
+            source,
+            what.into,
+            message=what.message or f"Merge {what.source} into {what.into}",
+            committer=what.committer,
+            metadata={**run_metadata(context), **metadata},
+            strategy=None if what.strategy == "none" else what.strategy,
+            squash=what.squash,
+            unchanged=what.unchanged,
+            idempotency_key=f"{step_key(context)}/{source}",
+        )
+    except NoChanges as nothing:
+        return repository.commit(nothing.details["commit"])

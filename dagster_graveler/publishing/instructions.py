@@ -1,0 +1,58 @@
+"""Sentences that tell a user about a branch that is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import dagster as dg
+
+from dagster_graveler.publishing.evidence import Place
+from dagster_graveler.publishing.groups import TableGroup
+from dagster_graveler.run_tags import BRANCH_TAG
+from dagster_graveler.runs import partition_label
+
+
+def what_to_do(group: TableGroup, place: Place, run: dg.DagsterRun | None) -> str:
+    """Return the ways to repair, publish or delete a kept branch.
+
+    Args:
+        group: The group of the branch.
+        place: The branch.
+        run: A run on the branch, for its partitions.
+    """
+    label = partition_label(run) if run is not None else ""
+    of = f" for partition {label}" if label else ""
+    return (
+        f"To repair it, materialize the tables named above with their checks{of}, and then {group.name}. New runs over "
+        f"a part of the group find this branch; in other cases set the run tag {BRANCH_TAG}={place.branch}. "
+        "Re-executing only a check cannot help if the data is wrong: re-execute from the step that writes the table. "
+        f"To discard it: graveler branch delete graveler://{place.repository}/{place.branch}"
+    )
+
+
+def run_again(group: TableGroup, place: Place, run: dg.DagsterRun | None) -> str:
+    """Return what to do about a branch that lost against another publication.
+
+    Args:
+        group: The group of the branch.
+        place: The branch.
+        run: A run on the branch, for its partitions.
+    """
+    label = partition_label(run) if run is not None else ""
+    of = f" for partition {label}" if label else ""
+    return (
+        f"To publish, run again: materialize all tables and {group.name}{of} in one run, which begins a new branch. "
+        f"To discard this branch: graveler branch delete graveler://{place.repository}/{place.branch}"
+    )
+
+
+def kept(place: Place, reasons: Sequence[str], advice: str) -> str:
+    """Return the description of a branch that is kept.
+
+    Args:
+        place: The branch.
+        reasons: Reasons why it is not published.
+        advice: What to do.
+    """
+    because = "\n".join(f"- {reason}" for reason in reasons)
+    return f"kept: branch {place.branch!r} is not published.\n{because}\n{advice}"

@@ -1,0 +1,199 @@
+"""Verdict: the decision if the commit of a branch may be published, taken from the evidence in Dagster's event log."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+import dagster as dg
+
+from dagster_graveler.display.diff import escaped
+from dagster_graveler.publishing.evidence import Evidence
+from dagster_graveler.publishing.groups import GroupTable, TableGroup
+from dagster_graveler.publishing.written import content_digest
+
+if TYPE_CHECKING:
+    from graveler_core.facade.repository import Repository
+    from graveler_core.facade.snapshot import Snapshot
+    from graveler_core.model.changes import Change
+
+_FOREIGN_SHOWN = 5
+_AFTER_ALL = "\U0010ffff"
+"""Sorts after every character of a path."""
+
+
+class Outcome(StrEnum):
+    """Result of a check, as it counts for a publication."""
+
+    PASSED = "passed"
+    WARNED = "failed with severity WARN"
+    FAILED = "failed"
+    OUTDATED = "evaluated before the last write of the table"
+    MISSING = "not evaluated"
+
+
+@dataclass(frozen=True, slots=True)
+class CheckFinding:
+    """Outcome of a blocking check of a changed table."""
+
+    table: GroupTable
+    check: str
+    outcome: Outcome
+    run_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """Tables that a merge would change, and changed paths that belong to no table."""
+
+    tables: tuple[GroupTable, ...]
+    foreign: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Decision about a commit."""
+
+    changes: Changes
+    findings: tuple[CheckFinding, ...]
+    reasons: tuple[str, ...]
+    """Reasons to keep the branch; none if the commit may be published."""
+
+    @property
+    def good(self) -> bool:
+        """True if the commit may be published."""
+        return not self.reasons
+
+    @property
+    def runs(self) -> list[str]:
+        """Ids of the runs that evaluated the checks."""
+        return sorted({finding.run_id for finding in self.findings if finding.run_id})
+
+    def table(self) -> dg.TableMetadataValue:
+        """Return the findings as a Dagster table."""
+        columns = [dg.TableColumn(name) for name in ("table", "check", "result", "run")]
+        records = [
+            dg.TableRecord({"table": f.table.name, "check": f.check, "result": str(f.outcome), "run": f.run_id})
+            for f in self.findings
+        ]
+        return dg.MetadataValue.table(records, dg.TableSchema(columns=columns))
+
+    def markdown(self) -> str:
+        """Return the decision in words."""
+        if self.reasons:
+            return "\n".join(f"- {escaped(reason)}" for reason in self.reasons)
+        tables = ", ".join(escaped(table.name) for table in self.changes.tables) or "none"
+        return f"All {len(self.findings)} blocking checks passed. Changed tables: {tables}."
+
+
+def committed_changes(repository: Repository, group: TableGroup, commit: str, into: str) -> Changes:
+    """Return the changes that a merge would bring, with one small query for each table.
+
+    Args:
+        repository: The repository.
+        group: The tables to look for.
+        commit: Id of the commit to merge.
+        into: Name of the branch to merge into.
+    """
+    return _changes(group, lambda after: repository.diff(into, commit, after=after, limit=1, since_merge_base=True))
+
+
+def kept_changes(repository: Repository, group: TableGroup, branch: str, into: str) -> Changes:
+    """Return the changes that a branch would bring after its staged changes are committed.
+
+    Args:
+        repository: The repository.
+        group: The tables to look for.
+        branch: Name of the branch.
+        into: Name of the branch to merge into.
+    """
+    head = repository.commit(branch).id
+    committed = committed_changes(repository, group, head, into)
+    staged = _changes(group, lambda after: repository.branch(branch).uncommitted(after=after, limit=1))
+    return Changes(
+        tuple(dict.fromkeys((*committed.tables, *staged.tables))),
+        tuple(dict.fromkeys((*committed.foreign, *staged.foreign))),
+    )
+
+
+def judge(at: Snapshot, group: TableGroup, evidence: Evidence, changes: Changes) -> Verdict:
+    """Decide if the content of a ref may be published.
+
+    Args:
+        at: The content: a commit, or a branch with what is staged on it.
+        group: Tables and checks of the publication.
+        evidence: Writes and checks on the branch.
+        changes: Tables and paths that the publication would change.
+    """
+    findings = tuple(_find(evidence, table, check) for table in changes.tables for check in table.checks)
+    reasons = [*_foreign(changes.foreign)]
+    for table in changes.tables:
+        reasons += _of_write(at, evidence, table)
+    reasons += _of_checks(findings, group)
+    return Verdict(changes, findings, tuple(reasons))
+
+
+def _changes(group: TableGroup, page: Callable[[str], Iterable[Change]]) -> Changes:
+    """Return the changed tables and other paths of a listing of changes.
+
+    Args:
+        group: The tables to look for.
+        page: Function that returns the first change after a path.
+    """
+    tables: list[GroupTable] = []
+    foreign: list[str] = []
+    after = ""
+    while len(foreign) < _FOREIGN_SHOWN:
+        change = next(iter(page(after)), None)
+        if change is None:
+            break
+        table = group.table_of(change.path)
+        if table is None:
+            foreign.append(change.path)
+            after = change.path
+        else:
+            tables.append(table)
+            after = f"{table.path}/{_AFTER_ALL}"
+    return Changes(tuple(dict.fromkeys(tables)), tuple(foreign))
+
+
+def _find(evidence: Evidence, table: GroupTable, check: str) -> CheckFinding:
+    write = evidence.writes.get(table.key)
+    evaluation = evidence.evaluations.get(dg.AssetCheckKey(table.key, check))
+    if evaluation is None or write is None:
+        return CheckFinding(table, check, Outcome.MISSING)
+    if not evaluation.covers(write):
+        outcome = Outcome.OUTDATED
+    elif evaluation.passed:
+        outcome = Outcome.PASSED
+    else:
+        outcome = Outcome.FAILED if evaluation.severe else Outcome.WARNED
+    return CheckFinding(table, check, outcome, evaluation.run_id)
+
+
+def _foreign(paths: Iterable[str]) -> Iterator[str]:
+    for path in paths:
+        yield f"path {path!r} was changed and belongs to no table of the group"
+
+
+def _of_write(at: Snapshot, evidence: Evidence, table: GroupTable) -> Iterator[str]:
+    write = evidence.writes.get(table.key)
+    if write is None:
+        yield f"table {table.name} was changed, but no run materialized it on this branch"
+    elif write.content is None:
+        yield (
+            f"table {table.name}: its materialization does not record the content; the IO manager must add the "
+            "metadata of dagster_graveler.publishing.written"
+        )
+    elif write.content != content_digest(at, table.path):
+        yield f"table {table.name} was changed outside Dagster after its last materialization"
+
+
+def _of_checks(findings: Iterable[CheckFinding], group: TableGroup) -> Iterator[str]:
+    for finding in findings:
+        allowed = finding.outcome is Outcome.WARNED and group.warn == "allow"
+        if finding.outcome is not Outcome.PASSED and not allowed:
+            where = f" (run {finding.run_id})" if finding.run_id else ""
+            yield f"check {finding.check} of {finding.table.name}: {finding.outcome}{where}"

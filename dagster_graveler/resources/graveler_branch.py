@@ -1,0 +1,234 @@
+"""`GravelerBranch`: the branch on which a run works, isolated from all others until it is merged.
+
+Assets (through the IO manager), checks and ops of a run all use this resource, so they use the same branch.
+"""
+
+import hashlib
+import re
+import time
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING
+
+import dagster as dg
+from pydantic import ConfigDict, Field, PrivateAttr
+
+from dagster_graveler.publishing.branch_choice import BranchChoice, choose, group_for, marks
+from dagster_graveler.resources.graveler import GravelerResource
+from dagster_graveler.run_tags import BRANCH_TAG
+from dagster_graveler.runs import origin_run_id, partition_label
+
+if TYPE_CHECKING:
+    from graveler_core.facade.branch import Branch
+    from graveler_core.facade.repository import Repository
+    from graveler_core.facade.snapshot import Snapshot
+
+_CREATION_POLL = 0.05
+"""Seconds between two looks at a repository that another process is creating."""
+_RUN_DIGITS = 13
+"""Digits of the run id in a branch name: 48 bits and one hyphen."""
+_BACKFILL_TAG = "dagster/backfill"
+_DEPLOYMENT_TAG = "dagster/deployment-name"
+
+
+class GravelerBranch(dg.ConfigurableResource):  # type: ignore[type-arg]
+    """Repository and branch of the current run."""
+
+    model_config = ConfigDict(extra="forbid")  # otherwise Dagster ignores unknown fields
+
+    graveler: dg.ResourceDependency[GravelerResource]
+    repository: str = Field(description="Name of the repository. It is created at first use.")
+    storage_root: str = Field(description="URI below which a new repository stores its objects.")
+    into: str = Field(default="main", description="Branch from which the run starts and into which it publishes.")
+    default_branch: str = Field(
+        default="",
+        description="Default branch of the repository. If `into` is another branch and does not exist, it is created "
+        "from this one at first use. Empty means `into`.",
+    )
+    branch: str = Field(
+        default="run-{run}",
+        description="Template for the name of the run's branch. {run} is the id of the run that began the publication; "
+        "{partition} is its partition key, or first_to_last for a range; {backfill} is the id of its backfill; "
+        "{deployment} is the name of its deployment. The run tag graveler/branch overrides the template.",
+    )
+    _run: dg.DagsterRun | None = PrivateAttr(default=None)
+    _instance: dg.DagsterInstance | None = PrivateAttr(default=None)
+    _choice: BranchChoice | None = PrivateAttr(default=None)
+    _marked: bool = PrivateAttr(default=False)
+
+    def setup_for_execution(self, context: dg.InitResourceContext) -> None:
+        """Determine the name of a branch of the run's own, without connecting.
+
+        Raises:
+            InvalidInput: The template uses a field that the run does not have.
+        """
+        run, instance = context.run, context.instance
+        if run is None or instance is None:
+            return
+        self._run, self._instance = run, instance
+        if BRANCH_TAG not in run.tags:
+            self._filled(instance, run)
+
+    @property
+    def name(self) -> str:
+        """Name of the branch; outside of a run, the branch to publish into."""
+        choice = self.choice()
+        return self.into if choice is None else choice.name
+
+    @property
+    def uid(self) -> str:
+        """Uid of the branch, once the run has used it; otherwise empty."""
+        choice = self.choice()
+        return "" if choice is None else choice.uid
+
+    def choice(self) -> BranchChoice | None:
+        """Return the branch of the run and how it was found; `None` outside of a run."""
+        run, instance = self._run, self._instance
+        if self._choice is None and run is not None and instance is not None:
+            template = partial(self._filled, instance, run)
+            self._choice = choose(instance, run, self.repository, template, self._has)
+        return self._choice
+
+    @property
+    def run_id(self) -> str | None:
+        """Id of the current run, or `None` outside of a run."""
+        return None if self._run is None else self._run.run_id
+
+    def open_repository(self) -> "Repository":
+        """Return the repository. It is created if it does not exist."""
+        from graveler_core.errors import NotFound
+
+        try:
+            repository = self.graveler.graveler().repository(self.repository)
+        except NotFound:
+            repository = self._create_repository()
+        if self.default_branch not in ("", self.into):
+            self._create_into(repository)
+        return repository
+
+    def open_for_writing(self) -> "Branch":
+        """Return the branch of the run. It is created from `into` if it does not exist.
+
+        Raises:
+            NotFound: The run continues with a branch that has been deleted.
+        """
+        from graveler_core.errors import NotUnique
+
+        repository = self.open_repository()
+        if self.exists():
+            return repository.branch(self.name)
+        self._refuse_lost_branch()
+        try:
+            made = repository.create_branch(self.name, source=self.into)
+        except NotUnique:
+            made = repository.branch(self.name)
+        self._mark(made)
+        return made
+
+    def open_for_reading(self) -> "Snapshot":
+        """Return the state that the run sees: its branch with staged changes, or the branch from which it would
+        start.
+        """
+        return self.open_repository().at(self.name if self.exists() else self.into)
+
+    def exists(self) -> bool:
+        """Return true if the branch of the run exists. From then on the tags of the run name it."""
+        choice = self.choice()
+        found = self._find(self.name)
+        if found is None or (choice is not None and choice.uid not in ("", str(found.record().uid))):
+            return False
+        self._mark(found)
+        return True
+
+    def _find(self, name: str) -> "Branch | None":
+        from graveler_core.errors import NotFound
+
+        try:
+            return self.open_repository().branch(name)
+        except NotFound:
+            return None
+
+    def _has(self, name: str, uid: str) -> bool:
+        found = self._find(name)
+        return found is not None and found.record().uid == uid
+
+    def _mark(self, branch: "Branch") -> None:
+        """Write the tags of the run, once in each process."""
+        run, instance, choice = self._run, self._instance, self._choice
+        if run is None or instance is None or choice is None or self._marked or branch.name == self.into:
+            return
+        uid = str(branch.record().uid)
+        instance.add_run_tags(run.run_id, marks(run, choice, self.repository, uid, group_for(instance, run)))
+        self._choice = BranchChoice(choice.name, choice.chosen, uid, choice.resumes)
+        self._marked = True
+
+    def _refuse_lost_branch(self) -> None:
+        """Refuse to begin a branch anew in the middle of a publication: earlier steps wrote on the one that is gone."""
+        from graveler_core.errors import Kind, NotFound
+
+        choice = self.choice()
+        if choice is not None and choice.uid:
+            raise NotFound(
+                f"branch {choice.name!r} of repository {self.repository!r}, on which this run or the run that it "
+                "continues has worked, does not exist any more: it was published or deleted. Start a new run.",
+                kind=Kind.BranchNotFound,
+            )
+
+    def _filled(self, instance: dg.DagsterInstance, run: dg.DagsterRun) -> str:
+        from graveler_core.errors import InvalidInput, Kind
+
+        given = {"run": origin_run_id(instance, run)[:_RUN_DIGITS]}
+        if partition := partition_label(run, to="_to_"):
+            given["partition"] = partition
+        for field, tag in {"backfill": _BACKFILL_TAG, "deployment": _DEPLOYMENT_TAG}.items():
+            if tag in run.tags:
+                given[field] = _slug(run.tags[tag])
+        try:
+            return self.branch.format_map(given)
+        except (AttributeError, LookupError, ValueError) as e:
+            fields = " and ".join(f"{{{name}}}" for name in given)
+            raise InvalidInput(
+                f"branch {self.branch!r}: the template may use only {fields} for this run", kind=Kind.InvalidName
+            ) from e
+
+    def _create_into(self, repository: "Repository") -> None:
+        from graveler_core.errors import NotFound, NotUnique
+
+        try:
+            repository.branch(self.into)
+        except NotFound:
+            with suppress(NotUnique):
+                repository.create_branch(self.into, source=self.default_branch)
+
+    def _create_repository(self) -> "Repository":
+        """Create the repository, or wait for the process that is creating it.
+
+        The steps of a run begin at the same time in processes of their own. A repository that is being created cannot
+        be opened yet. If its creator dies, another process can create it as soon as the creation counts as failed.
+        """
+        from graveler_core.errors import Kind, NotFound, NotUnique
+
+        graveler = self.graveler.graveler()
+        namespace = f"{self.storage_root.rstrip('/')}/{self.repository}"
+        while True:
+            try:
+                return graveler.create_repository(
+                    self.repository, namespace, default_branch=self.default_branch or self.into
+                )
+            except NotUnique as taken:
+                if taken.kind is not Kind.RepositoryExists:
+                    raise
+            try:
+                return graveler.repository(self.repository)
+            except NotFound as missing:
+                if missing.kind is not Kind.RepositoryNotFound:
+                    raise
+            time.sleep(_CREATION_POLL)
+
+
+def _slug(text: str) -> str:
+    """Return text in the characters of branch names. A text that had to be changed gets a hash, so that it stays
+    different from others.
+    """
+    slug = re.sub(r"[^A-Za-z0-9_-]+", "-", text)
+    return slug if slug == text else f"{slug}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"

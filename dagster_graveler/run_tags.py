@@ -1,0 +1,23 @@
+"""Tags of runs that name the branch of a run and the reason for it."""
+
+from __future__ import annotations
+
+REPOSITORY_TAG = "graveler/repository"
+BRANCH_TAG = "graveler/branch"
+"""Name of the branch to work on."""
+READ_COMMIT_TAG = "graveler/read_commit"
+"""Head of the published branch when the run read it for the first time."""
+BRANCH_UID_TAG = "graveler/branch-uid"
+"""Uid of the branch, so that a branch that later gets the same name is not taken for this one."""
+MARKED_TAG = "graveler/marked-by"
+"""Id of the run that wrote these tags about itself. Another id means that Dagster copied them from a parent run."""
+CHOSEN_TAG = "graveler/branch-chosen"
+"""Way in which the branch was found: `template`, `kept` (left by an earlier run) or `tag` (by the user)."""
+PUBLISH_TAG = "graveler/publish"
+"""Key of the publish asset of the group to which the run belongs."""
+UID_TAG = "graveler/uid"
+"""Uid of the branch. With a limit on this tag, Dagster compacts each branch once at a time."""
+COMPACTION_TAG = "graveler/compaction"
+"""Layers that are compacted: the run key without its epoch."""
+WHY_TAG = "graveler/why"
+PRIORITY_TAG = "dagster/priority"

@@ -1,0 +1,87 @@
+"""Identification of publications in Dagster's run records.
+
+A run that resumes another one (re-execution from failure or of selected steps) continues with what the first one wrote.
+A re-execution of everything is a publication of its own.
+"""
+
+from __future__ import annotations
+
+import dagster as dg
+
+PARTITION_TAG = "dagster/partition"
+RANGE_START_TAG = "dagster/asset_partition_range_start"
+RANGE_END_TAG = "dagster/asset_partition_range_end"
+MESSAGE_TAG = "graveler/message"
+"""Run tag with the commit message."""
+
+
+def is_resumption(run: dg.DagsterRun) -> bool:
+    """Return true if a run repeats some steps of another run."""
+    return bool(run.parent_run_id) and run.step_keys_to_execute is not None
+
+
+def origin_run(instance: dg.DagsterInstance, run: dg.DagsterRun) -> dg.DagsterRun | None:
+    """Return the run that began the publication: this run, or the one that it resumes, directly or indirectly. `None`
+    if a run of the chain was deleted.
+    """
+    while is_resumption(run):
+        parent = instance.get_run_by_id(run.parent_run_id or "")
+        if parent is None:
+            return None
+        run = parent
+    return run
+
+
+def origin_run_id(instance: dg.DagsterInstance, run: dg.DagsterRun) -> str:
+    """Return the id of the run that began the publication, or the oldest known id of the chain."""
+    while is_resumption(run):
+        parent = instance.get_run_by_id(run.parent_run_id or "")
+        if parent is None:
+            return run.parent_run_id or run.run_id
+        run = parent
+    return run.run_id
+
+
+def planned_assets(instance: dg.DagsterInstance, run_id: str) -> frozenset[dg.AssetKey]:
+    """Return the assets that a run was created to materialize."""
+    events = instance.all_logs(run_id, of_type=dg.DagsterEventType.ASSET_MATERIALIZATION_PLANNED)
+    found = (event.dagster_event.asset_key for event in events if event.dagster_event)
+    return frozenset(key for key in found if key is not None)
+
+
+def planned_checks(instance: dg.DagsterInstance, run_id: str) -> frozenset[dg.AssetCheckKey]:
+    """Return the checks that a run was created to evaluate."""
+    events = instance.all_logs(run_id, of_type=dg.DagsterEventType.ASSET_CHECK_EVALUATION_PLANNED)
+    planned = (event.dagster_event.asset_check_planned_data for event in events if event.dagster_event)
+    return frozenset(dg.AssetCheckKey(each.asset_key, each.check_name) for each in planned)
+
+
+def partition_label(run: dg.DagsterRun, to: str = " to ") -> str:
+    """Return `2013-01`, `2013-01 to 2013-11`, or an empty text for a run without partitions.
+
+    Args:
+        run: The run.
+        to: Text between the first and the last partition.
+    """
+    first, last = run.tags.get(RANGE_START_TAG), run.tags.get(RANGE_END_TAG)
+    if first and last:
+        return first if first == last else f"{first}{to}{last}"
+    return run.tags.get(PARTITION_TAG, "")
+
+
+def step_name(context: dg.OpExecutionContext) -> str:
+    """Return the key of the step, as in Dagster's events."""
+    mapped = context.get_mapping_key()
+    return str(context.op_handle) if mapped is None else f"{context.op_handle}[{mapped}]"
+
+
+def step_key(context: dg.OpExecutionContext) -> str:
+    """Return the key of an op's work over all attempts and resumed runs: the first run and the step."""
+    return f"{origin_run_id(context.instance, context.run)}/{step_name(context)}"
+
+
+def run_metadata(context: dg.OpExecutionContext) -> dict[str, str]:
+    """Return commit metadata that leads back to the run."""
+    leads = {"run": context.run_id, "job": context.job_name, "step": step_name(context)}
+    label = partition_label(context.run)
+    return {**leads, "partition": label} if label else leads

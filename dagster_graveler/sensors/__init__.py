@@ -1,0 +1,1 @@
+"""Factories for sensors. Each sensor starts the job that it is given."""

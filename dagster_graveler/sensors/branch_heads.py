@@ -1,0 +1,175 @@
+"""Sensor that reports to Dagster when branches of a repository move, independent of who moved them.
+
+Each branch is a partition of one asset. Its data version is the head commit, reported by an observation. Partitions are
+added and removed with the branches. A branch that a pipeline publishes also has an asset of its own. Runs report their
+own merges. A commit from the command line or another program is reported here, so that assets which depend on it become
+stale.
+
+Reported commits are read from Dagster's event log. The cursor only says where the listing continues. The name of a
+branch is its partition key; the rules for branch names allow no character that Dagster refuses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import dagster as dg
+
+from dagster_graveler.data_version import DATA_VERSION_TAG, observed_commits, reported_commit
+from dagster_graveler.sensors import cursors
+
+if TYPE_CHECKING:
+    from graveler_core.facade.graveler import Graveler
+    from graveler_core.facade.repository import Repository
+    from graveler_core.model.entities import Branch
+
+PAGE = 1_000
+"""Number of branches that a tick examines."""
+
+
+class _Cursor(cursors.Cursor):
+    version: Literal[2] = 2
+    after: cursors.Place = ""
+    """Last listed branch; empty for the start."""
+
+
+@dataclass(frozen=True)
+class _Assets:
+    """Assets to which the sensor reports."""
+
+    all_branches: dg.AssetKey
+    partitions: dg.DynamicPartitionsDefinition
+    """Partitions of the asset of all branches."""
+    published: Mapping[str, dg.AssetKey]
+    """Assets of branches that runs materialize, by branch name."""
+
+
+def make_branch_heads_sensor(
+    asset: dg.AssetSpec,
+    *,
+    repository: str,
+    published: Mapping[str, dg.AssetKey] | None = None,
+    resource_key: str = "graveler",
+    interval_seconds: int = 30,
+) -> dg.SensorDefinition:
+    """Return a sensor for the branches of one repository.
+
+    A tick reads the records of up to `PAGE` branches, and a commit for each head that was not reported yet.
+
+    Args:
+        asset: Asset of all branches; its partitions are a `DynamicPartitionsDefinition`.
+        repository: Name of the repository. A repository that does not exist has no branches.
+        published: Assets of branches that runs materialize, by branch name.
+        resource_key: Key of a resource with a method `graveler()`.
+        interval_seconds: Minimum time between two ticks.
+    """
+    partitions, own = asset.partitions_def, published or {}
+    if not isinstance(partitions, dg.DynamicPartitionsDefinition):
+        raise ValueError(f"asset {asset.key.to_user_string()}: needs dynamic partitions, one for each branch")
+
+    @dg.sensor(
+        name=f"{repository}_branches_moved".replace("-", "_"),
+        minimum_interval_seconds=interval_seconds,
+        required_resource_keys={resource_key},
+        default_status=dg.DefaultSensorStatus.RUNNING,
+        description=f"Reports new, moved and deleted branches of repository {repository} to Dagster.",
+    )
+    def moved(context: dg.SensorEvaluationContext) -> dg.SensorResult:
+        graveler = getattr(context.resources, resource_key).graveler()
+        return _tick(context, graveler, repository, _Assets(asset.key, partitions, own))
+
+    return moved
+
+
+def _tick(context: dg.SensorEvaluationContext, graveler: Graveler, repository: str, assets: _Assets) -> dg.SensorResult:
+    """Report the next `PAGE` branches."""
+    from graveler_core.errors import NotFound
+
+    after = cursors.read(_Cursor, context.cursor).after
+    of, branches = _page(graveler, repository, after)
+    last = branches[-1].id if len(branches) == PAGE else ""
+    try:
+        events = [] if of is None else _events(context.instance, of, assets, branches)
+    except NotFound:
+        return dg.SensorResult(
+            skip_reason=f"repository {repository} was deleted during the tick", cursor=context.cursor
+        )
+    requests = _in_step(context.instance, assets.partitions, branches, (after, last))
+    quiet = (
+        f"none of {len(branches):,} branches of {repository} has changed"
+        if of
+        else f"repository {repository} does not exist yet"
+    )
+    return dg.SensorResult(
+        asset_events=events,
+        dynamic_partitions_requests=requests,
+        cursor=_Cursor(after=last).text(),
+        skip_reason=None if events or requests else quiet,
+    )
+
+
+def _events(instance: dg.DagsterInstance, of: Repository, assets: _Assets, branches: list[Branch]) -> list[Any]:
+    """Return the events to report: for the asset of all branches, and for the assets of published branches."""
+    events: list[Any] = [*_observations(instance, of, assets.all_branches, branches)]
+    for branch in branches:
+        key = assets.published.get(branch.id)
+        if key is not None and reported_commit(instance, key) != branch.commit_id:
+            events.append(_materialization(of, key, branch))
+    return events
+
+
+def _page(graveler: Graveler, repository: str, after: str) -> tuple[Repository | None, list[Branch]]:
+    """Return a repository and its next branches; `None` if the repository does not exist."""
+    from graveler_core.errors import NotFound
+
+    try:
+        found = graveler.repository(repository)
+        return found, list(found.branches(after=after, limit=PAGE))
+    except NotFound:
+        return None, []
+
+
+def _observations(
+    instance: dg.DagsterInstance, of: Repository, key: dg.AssetKey, branches: Sequence[Branch]
+) -> Iterator[dg.AssetObservation]:
+    observed = observed_commits(instance, key, [branch.id for branch in branches])
+    for branch in branches:
+        if observed.get(branch.id) != branch.commit_id:
+            yield dg.AssetObservation(key, partition=branch.id, **_of_head(of, branch))
+
+
+def _materialization(of: Repository, key: dg.AssetKey, branch: Branch) -> dg.AssetMaterialization:
+    return dg.AssetMaterialization(key, **_of_head(of, branch))
+
+
+def _of_head(of: Repository, branch: Branch) -> dict[str, Any]:
+    """Return the content of an event about the head of a branch."""
+    head = of.commit(branch.commit_id)
+    uri = f"graveler://{of.id}/{branch.id}"
+    return {
+        "description": head.message,
+        "metadata": {"commit": str(head.id), "committer": head.committer, "dagster/uri": uri},
+        "tags": {DATA_VERSION_TAG: str(head.id)},
+    }
+
+
+def _in_step(
+    instance: dg.DagsterInstance,
+    partitions: dg.DynamicPartitionsDefinition,
+    branches: Sequence[Branch],
+    between: tuple[str, str],
+) -> list[dg.AddDynamicPartitionsRequest | dg.DeleteDynamicPartitionsRequest]:
+    """Return the requests that make the partitions after one branch and up to another ("" for the end) equal to the
+    branches.
+    """
+    after, last = between
+    there = {branch.id for branch in branches}
+    known = {key for key in instance.get_dynamic_partitions(partitions.name or "") if after < key <= (last or key)}
+    requests: list[dg.AddDynamicPartitionsRequest | dg.DeleteDynamicPartitionsRequest] = []
+    if there - known:
+        requests.append(partitions.build_add_request(sorted(there - known)))
+    if known - there:
+        requests.append(partitions.build_delete_request(sorted(known - there)))
+    return requests

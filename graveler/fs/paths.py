@@ -1,0 +1,40 @@
+"""Paths of the file system: repository, ref and path of an object. Pure functions from text to values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+PROTOCOL = "graveler"
+
+
+@dataclass(frozen=True, slots=True)
+class FsPath:
+    """A parsed path. `ref` and `path` are empty if the text does not have them."""
+
+    repository: str = ""
+    ref: str = ""
+    path: str = ""
+
+    def __str__(self) -> str:
+        return "/".join(part for part in (self.repository, self.ref, self.path) if part)
+
+    @property
+    def prefix(self) -> str:
+        """Beginning of the paths of everything below this path as a directory."""
+        return f"{self.path}/" if self.path else ""
+
+    def below(self, path: str) -> str:
+        """Return the whole path of a path of the same ref."""
+        return str(FsPath(self.repository, self.ref, path))
+
+
+def stripped(text: str) -> str:
+    """Return a path without protocol and outer slashes."""
+    return text.removeprefix(f"{PROTOCOL}://").removeprefix(f"{PROTOCOL}:").strip("/")
+
+
+def parse(text: str) -> FsPath:
+    """Split a path, with or without protocol. Nothing is percent-decoded."""
+    repository, _, rest = stripped(text).partition("/")
+    ref, _, path = rest.partition("/")
+    return FsPath(repository, ref, path)

@@ -1,0 +1,127 @@
+"""Publish a write in one commit, made by the driver when all tasks are done: new files appear and old ones disappear in
+one step.
+
+The commit is a transaction. Nothing is staged, so changes that others have staged on the branch are neither
+committed nor lost, and no reader sees an intermediate state. (A separate branch and a merge would not work: a merge
+refuses a branch with staged changes, and two overwrites could both succeed.) A transaction detects conflicts by
+path, but two writers of one table have no path in common. So each write also replaces the marker `_SUCCESS`, which
+Spark skips, and requires that it is unchanged. The second writer conflicts there, reads the content of the table
+again, and retries.
+
+An overwrite also depends on the absence of files: writers that do not use the marker may add files to the directory.
+So it states the commit that it has read (`Basis`), and conflicts if the replaced directory has other content at the
+swap. Staged changes in it belong to a user who has not published them: then the overwrite is refused, and nothing is
+lost.
+
+Exactly once: a transaction has an idempotency key. If a commit with the key exists, it is returned, and the files of
+the repetition, to which it does not refer, are deleted. They are also deleted if the transaction is refused. The
+uploads are announced before. So a sweep that considers a task dead and a transaction that refers to its files
+exclude each other, and files that remain after a crash are found (`graveler_core.objects.uploads`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from graveler.spark.source.target import Target
+from graveler.spark.source.upload import Uploaded, ids_of, upload_columns, uploads_of
+from graveler_core.errors import Conflict, GravelerError, Kind, NotFound
+from graveler_core.facade.history import CommitRecord
+from graveler_core.facade.repository import Repository
+from graveler_core.facade.snapshot import Snapshot
+from graveler_core.model.entry import AddressType, Entry
+from graveler_core.model.operations import Basis, Operation, Put, Remove
+
+MARKER = "_SUCCESS"
+_ATTEMPTS = 20
+"""Maximum number of attempts, when other writers of the table commit in between."""
+_ANOTHER_CAME_FIRST = (Kind.TransactionConflict, Kind.LostRace)
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Files to commit, idempotency key, and metadata in addition to the target's."""
+
+    uploaded: Sequence[Uploaded]
+    key: str
+    metadata: dict[str, str]
+
+
+def publish(target: Target, job: Job) -> CommitRecord | None:
+    """Commit the files of a write, and return the commit, or `None` if there is nothing to append.
+
+    Raises:
+        DirtyBranch: Changes are staged where the write would take effect: commit or reset them first.
+        Conflict: (`TransactionConflict`, `LostRace`) Others wrote into the directory during every attempt;
+            (`Discarded`) the job took so long that a sweep considered it dead.
+        PermissionDenied: The branch is protected, or the repository is read-only.
+    """
+    if not any(each.files for each in job.uploaded):
+        if not target.overwrite:
+            return None
+        job = Job([upload_columns(target)] if not target.folders else [], job.key, job.metadata)
+    with target.connection.connect() as graveler:
+        repository, uploads = graveler.repository(target.repository), uploads_of(target)
+        with uploads.naming(ids_of(job.uploaded)) as named:
+            commit = _commit(repository, target, job)
+        first = next((file for each in job.uploaded for file in each.files), None)
+        held = first is None or _holds(repository.at(commit.id), target.path_of(first.name))
+        with suppress(GravelerError):  # the commit is made; a sweep finds the rest
+            if held:
+                uploads.settle(named)
+            else:
+                uploads.give_up(named, named)
+    return commit
+
+
+def _commit(repository: Repository, target: Target, job: Job) -> CommitRecord:
+    branch = repository.branch(target.branch)
+    for attempt in range(_ATTEMPTS):
+        at = repository.at(f"{target.branch}@")
+        try:
+            return branch.transact(
+                _operations(at, target, job),
+                message=target.message,
+                committer=target.committer,
+                metadata={**target.metadata, **job.metadata},
+                on=Basis(at.commit_id, tuple(target.replaced())) if target.overwrite else None,
+                idempotency_key=job.key,
+            )
+        except Conflict as e:
+            if e.kind not in _ANOTHER_CAME_FIRST or attempt == _ATTEMPTS - 1:
+                raise
+    raise AssertionError("the last attempt raises")
+
+
+def _operations(at: Snapshot, target: Target, job: Job) -> list[Operation]:
+    marker = target.path_of(MARKER)
+    former = _entry(at, marker)
+    files = [file for each in job.uploaded for file in each.files]
+    gone = [entry.path for each in target.replaced() for entry in at.list(each)] if target.overwrite else []
+    return [
+        *(Remove(path) for path in gone if path != marker),
+        *(Put(target.path_of(file.name), file.entry()) for file in files),
+        Put(marker, _marker(job, former), former),
+    ]
+
+
+def _marker(job: Job, former: Entry | None) -> Entry:
+    data = json.dumps({"job": job.key}).encode()
+    marker = Entry(data=data, size=len(data), address_type=AddressType.INLINE, content_type="application/json")
+    return marker if former is None else replace(marker, content_id=former.content_id, payload=former.payload)
+
+
+def _holds(at: Snapshot, path: str) -> bool:
+    return _entry(at, path) is not None
+
+
+def _entry(at: Snapshot, path: str) -> Entry | None:
+    try:
+        return at.get(path)
+    except NotFound as e:
+        if e.kind is not Kind.PathNotFound:
+            raise
+        return None

@@ -1,0 +1,78 @@
+"""Spark's side of a write. State travels in the pickled writer and in the tasks' messages, as `commit` runs
+elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowWriter, WriterCommitMessage
+
+from graveler.spark.source.publishing import Job, publish
+from graveler.spark.source.staging import stage
+from graveler.spark.source.target import Target
+from graveler.spark.source.upload import Uploaded, discard, upload
+from graveler_core.errors import InvalidInput
+
+
+class Writer(DataSourceArrowWriter):
+    """Writer of a DataFrame into a directory: in one commit, or staged for a later commit of the branch."""
+
+    def __init__(self, target: Target) -> None:
+        self.target = target
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> Uploaded:
+        """Store a task's rows. Called in a worker, perhaps several times for one task."""
+        return upload(self.target, iterator)
+
+    def commit(self, messages: list[WriterCommitMessage | None]) -> None:
+        """Commit or stage the files of the tasks."""
+        if self.target.staged:
+            stage(self.target, told(messages))
+        else:
+            publish(self.target, Job(told(messages), self.target.key, {}))
+
+    def abort(self, messages: list[WriterCommitMessage | None]) -> None:
+        """Delete the files of the tasks after one of them failed; nothing was committed then.
+
+        If all tasks succeeded, the commit failed, and perhaps only its response was lost.
+        """
+        if any(message is None for message in messages):
+            discard(self.target, told(messages))
+
+
+class StreamWriter(DataSourceStreamArrowWriter):
+    """Writer of each batch of a stream into a directory, in one commit identified by the query and the batch.
+
+    Spark repeats a batch if it cannot know that it was committed. The id of a query stays the same when it is
+    restarted from its checkpoint. Spark passes the id only to tasks, which send it to the driver.
+    """
+
+    def __init__(self, target: Target) -> None:
+        self.target = target
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> Uploaded:
+        """Store a task's rows as `Writer.write` does."""
+        return upload(self.target, iterator)
+
+    def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
+        """Commit the files of a batch; nothing for an empty batch that is appended."""
+        uploaded = told(messages)
+        query = self.target.query or next((each.query for each in uploaded if each.query), "")
+        if not query:
+            raise InvalidInput(
+                "option 'query': is required, because Spark does not report the id of the query", option="query"
+            )
+        said = {"spark.query": query, "spark.batch": str(batchId)}
+        publish(self.target, Job(uploaded, f"spark/{query}/{batchId}", said))
+
+    def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
+        """Delete the files of the tasks as `Writer.abort` does."""
+        if any(message is None for message in messages):
+            discard(self.target, told(messages))
+
+
+def told(messages: list[WriterCommitMessage | None]) -> list[Uploaded]:
+    """Return the messages of the tasks."""
+    return [message for message in messages if isinstance(message, Uploaded)]

@@ -1,0 +1,100 @@
+"""`graveler check …`: report the results of checks, and require checks of what is merged into a branch."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from graveler_core.cli.branch import PatternUri
+from graveler_core.cli.output import Column, View
+from graveler_core.cli.repo import RepositoryUri
+from graveler_core.cli.session import Session, verb
+from graveler_core.cli.uri import ref_uri, repository_uri
+from graveler_core.documents.values import Document
+from graveler_core.documents.versions import check_document
+from graveler_core.model.checks import CheckReport
+
+app = typer.Typer(name="check", help="Report the results of checks, and require checks before a merge.")
+CheckRule = tuple[str, tuple[str, ...]]
+CommitUri = Annotated[str, typer.Argument(metavar="URI", help="graveler://repository/ref: the commit.")]
+Names = Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="Names of the checks.")]
+
+
+@verb(app, "report")
+def report(  # noqa: PLR0913, PLR0917 - one verb, most of it options
+    session: Session,
+    uri: CommitUri,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the check.")],
+    passed: Annotated[bool, typer.Option("--passed/--failed", help="Result of the check.", show_default=False)],
+    url: Annotated[str, typer.Option("--url", metavar="URL", help="Page with the details.")] = "",
+    message: Annotated[str, typer.Option("--message", "-m", metavar="TEXT", help="Short explanation.")] = "",
+) -> None:
+    """Report that a commit passed or failed a check. The report replaces an earlier report of the same check.
+
+    JSON: one document with name, passed, since, url, message, by.
+    """
+    target = ref_uri(uri)
+    with session.working("reporting the check"):
+        made = session.repository(target).report_check(name, passed, commit=target.ref, url=url, message=message)
+    session.out.result(check_document(made), f"check {name} {'passed' if passed else 'failed'} on {target.ref}")
+
+
+@verb(app, "list")
+def list_(session: Session, uri: CommitUri) -> None:
+    """List the newest report of each check on a commit, by name.
+
+    JSON: a line for each with name, passed, since, url, message, by.
+    """
+    target = ref_uri(uri)
+    session.out.rows(session.repository(target).checks(target.ref).values(), REPORTS)
+
+
+@verb(app, "require")
+def require(session: Session, uri: PatternUri, names: Names = None) -> None:
+    """Require that a commit has passed checks before it is merged into the branches that a pattern matches.
+
+    Direct changes of such a branch are refused. A rule with the same pattern is replaced. Without names, the rule is
+    removed.
+
+    JSON: a line for each rule of the repository with type ("required checks"), pattern, checks.
+    """
+    target = ref_uri(uri)
+    with session.working("changing the required checks"):
+        rules = session.repository(target).require_checks(target.ref, names or [])
+    session.out.rows(rules.items(), CHECK_RULES)
+
+
+@verb(app, "required")
+def required(session: Session, uri: RepositoryUri) -> None:
+    """List the checks that branches of a repository require, by pattern.
+
+    JSON: a line for each rule with type ("required checks"), pattern, checks.
+    """
+    session.out.rows(session.repository(repository_uri(uri)).required_checks().items(), CHECK_RULES)
+
+
+def check_rule_document(rule: CheckRule) -> Document:
+    """`type` ("required checks"), `pattern`, `checks`."""
+    pattern, checks = rule
+    return {"type": "required checks", "pattern": pattern, "checks": list(checks)}
+
+
+REPORTS: View[CheckReport] = View(
+    columns=(
+        Column("check", style="bold", folds=True),
+        Column("result"),
+        Column("by"),
+        Column("message", folds=True),
+        Column("url", folds=True),
+    ),
+    cells=lambda made: (made.name, "passed" if made.passed else "failed", made.by, made.message, made.url),
+    document=check_document,
+    empty="no checks",
+)
+CHECK_RULES: View[CheckRule] = View(
+    columns=(Column("pattern", style="bold", folds=True), Column("checks", people=", ".join, machines=",".join)),
+    cells=lambda rule: rule,
+    document=check_rule_document,
+    empty="no required checks",
+)

@@ -1,0 +1,128 @@
+"""`graveler get`: download an object, or everything below a prefix, into local files."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from graveler_core.cli.concurrent import concurrently
+from graveler_core.cli.progress import Progress, ProgressWork
+from graveler_core.cli.session import Session, verb
+from graveler_core.cli.terminal import bytes_for_people
+from graveler_core.cli.uri import object_uri, prefix_uri
+from graveler_core.errors import InvalidInput, Kind, NotFound
+from graveler_core.model.entry import Entry
+
+if TYPE_CHECKING:
+    from graveler_core.facade.snapshot import Snapshot
+
+app = typer.Typer()
+
+
+@dataclass(frozen=True, slots=True)
+class FileDownload:
+    """A path and its local destination."""
+
+    path: str
+    destination: Path
+    size: int
+
+
+@verb(app, "get")
+def get(
+    session: Session,
+    uri: Annotated[str, typer.Argument(metavar="URI", help="graveler://repository/ref/path, with -r a prefix")],
+    destination: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A file or an existing directory; with -r a directory.")
+    ] = Path("."),
+    recursive: Annotated[
+        bool, typer.Option("--recursive", "-r", help='Download everything below a directory ("raw/").')
+    ] = False,
+) -> None:
+    """Download objects into local files, replacing files that exist. Each file appears complete or not at all.
+
+    The content is compared with the stored checksum. With -r, the part of the paths after the last "/" of the prefix is
+    kept.
+
+    JSON: a line for each file with path, file, size.
+    """
+    target = prefix_uri(uri) if recursive else object_uri(uri)
+    with session.working("listing"):
+        at = session.at(target)
+        downloads = _everything(at, target.path, destination) if recursive else [_one(at, target.path, destination)]
+    total = sum(download.size for download in downloads)
+    with Progress(ProgressWork("downloading", total)) as progress:
+        for done in concurrently(lambda each: _download(at, each, progress), downloads):
+            session.out.document({"path": done.path, "file": str(done.destination), "size": done.size})
+    files = "1 file" if len(downloads) == 1 else f"{len(downloads):,} files"
+    session.out.say(f"got {files}, {bytes_for_people(total)}, in {destination}")
+
+
+def _one(at: Snapshot, path: str, destination: Path) -> FileDownload:
+    entry = at.get(path)
+    if destination.is_dir():
+        destination = destination / local_path(path.rpartition("/")[2])
+    return _planned(entry, destination)
+
+
+def _everything(at: Snapshot, prefix: str, destination: Path) -> list[FileDownload]:
+    """Return the downloads of all paths below a prefix. All names are checked before any download."""
+    skip = prefix.rfind("/") + 1
+    found = [
+        _planned(entry, destination / local_path(entry.path[skip:]))
+        for entry in at.list(prefix)
+        if isinstance(entry, Entry)
+    ]
+    if not found:
+        raise NotFound(f"prefix {prefix!r} at {at.ref!r}: there are no paths below it", kind=Kind.PathNotFound)
+    files = {download.destination for download in found}
+    for download in found:
+        directory = next((above for above in download.destination.parents if above in files), None)
+        if directory is not None:
+            raise InvalidInput(
+                f"path {download.path!r}: {str(directory)!r} would be a file and a directory; get one of them alone",
+                kind=Kind.InvalidPath,
+            )
+    return found
+
+
+def _planned(entry: Entry, destination: Path) -> FileDownload:
+    return FileDownload(entry.path, destination, entry.size if entry.data is None else len(entry.data))
+
+
+def local_path(path: str) -> Path:
+    """Return the relative local path of a path.
+
+    Raises:
+        InvalidInput: The path would lead out of the directory, or has no name as a file.
+    """
+    names = path.split("/")
+    if "\0" in path or any(name in ("", ".", "..") for name in names) or (os.sep != "/" and os.sep in path):
+        raise InvalidInput(
+            f"path {path!r}: cannot be a local file, because a name is empty, '.' or '..', or contains NUL",
+            kind=Kind.InvalidPath,
+        )
+    return Path(*names)
+
+
+def _download(at: Snapshot, download: FileDownload, progress: Progress) -> FileDownload:
+    """Download into a temporary file beside the destination, and give it its name."""
+    directory = download.destination.parent
+    directory.mkdir(parents=True, exist_ok=True)
+    temporary = directory / f".graveler-{uuid.uuid4().hex}"
+    try:
+        with temporary.open("xb") as file:
+            at.download(download.path, file)
+        temporary.replace(download.destination)
+    except BaseException:
+        with suppress(OSError):
+            temporary.unlink()
+        raise
+    progress.advance(download.size)
+    return download

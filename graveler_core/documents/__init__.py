@@ -1,0 +1,1 @@
+"""JSON documents of results, for the command line, Spark programs and Dagster."""

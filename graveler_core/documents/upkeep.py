@@ -1,0 +1,48 @@
+"""Findings, sweeps, dumps and restorations as JSON documents."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from graveler_core.documents.values import Document
+
+if TYPE_CHECKING:
+    from graveler_core.gc.findings import Finding
+    from graveler_core.gc.sweep import Swept
+    from graveler_core.transfer.dump import Dumped
+    from graveler_core.transfer.restore import Restored
+
+
+def finding_document(finding: Finding) -> Document:
+    """Return the document of a finding: `type` ("finding"), `trouble` ("missing", "corrupt", "inconsistent" or
+    "unreachable"), `thing`, `id`, `why`, `named_by` (empty if nothing refers to it), `size`.
+    """
+    return {
+        "type": "finding",
+        "trouble": finding.trouble.value,
+        "thing": finding.thing.value,
+        "id": finding.id,
+        "why": finding.why,
+        "named_by": finding.named_by,
+        "size": finding.size,
+    }
+
+
+def swept_document(swept: Swept) -> Document:
+    """Return the document of a sweep: `dry_run`; the numbers of deleted `objects` and `blobs`, and their `size` in
+    bytes; the numbers of kept items: `young`, `renewed`, `rest`, `unreadable`; the number of deleted `uploads` of
+    failed jobs.
+    """
+    return asdict(swept)
+
+
+def dumped_document(dumped: Dumped) -> Document:
+    """Return the document of a dump: `uri`, `digest`, `branches`, `dirty`, `tags`, `commits`, `objects`, `size`."""
+    return asdict(dumped)
+
+
+def restored_document(restored: Restored) -> Document:
+    """Return the document of a restoration: `id`, `digest`, `branches`, `tags`, `commits`, `objects`, `renamed`."""
+    counts = {name: getattr(restored, name) for name in ("digest", "branches", "tags", "commits", "objects", "renamed")}
+    return {"id": restored.repository.id, **counts}

@@ -1,0 +1,130 @@
+"""Entries, changes, commits, branches, tags and repositories as JSON documents.
+
+Field names are stable: fields may be added, but not renamed or removed. Times are ISO 8601 in UTC, sizes are in bytes,
+ids and identities are hexadecimal digits. An unknown value is null.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from graveler_core.documents.values import Document, time_for_machines
+from graveler_core.model.changes import Change
+from graveler_core.model.entry import CommonPrefix
+
+if TYPE_CHECKING:
+    from graveler_core.facade.history import CommitRecord, LogEntry
+    from graveler_core.facade.repository import Repository
+    from graveler_core.model.changes import ChangeSummary, MergeConflict
+    from graveler_core.model.checks import CheckReport
+    from graveler_core.model.entities import Branch, Tag
+    from graveler_core.model.entry import Entry
+
+
+def entry_document(entry: Entry, path: str = "") -> Document:
+    """Return the document of an entry: `type` ("object"), `path`, `size`, `checksum`, `mtime`, `content_type`,
+    `metadata`, `address`,
+    `address_type` ("inline", "relative" or "full"), `identity`."""
+    return {
+        "type": "object",
+        "path": path or entry.path,
+        "size": entry.size,
+        "checksum": entry.checksum,
+        "mtime": time_for_machines(entry.mtime) if entry.mtime else None,
+        "content_type": entry.content_type,
+        "metadata": dict(entry.metadata),
+        "address": entry.address,
+        "address_type": entry.address_type.name.lower(),
+        "identity": entry.identity.hex(),
+    }
+
+
+def listed_document(item: Entry | CommonPrefix) -> Document:
+    """Return the document of an entry, or `type` ("prefix") and `path`."""
+    from graveler_core.model.entry import CommonPrefix
+
+    return {"type": "prefix", "path": item.path} if isinstance(item, CommonPrefix) else entry_document(item)
+
+
+def change_document(change: Change) -> Document:
+    """Return the document of a change: `type` ("change"), `path`, `kind` ("added", "changed" or "removed"), `before`
+    and `after` (entries or null).
+    """
+    return {
+        "type": "change",
+        "path": change.path,
+        "kind": change.kind.value,
+        "before": entry_document(change.before, change.path) if change.before else None,
+        "after": entry_document(change.after, change.path) if change.after else None,
+    }
+
+
+def conflict_document(conflict: MergeConflict) -> Document:
+    """Return the document of a conflict: `type` ("conflict"), `path`, `kind` ("added in both", "changed in both",
+    "removed in source", "removed in
+    destination"), `base`, `source` and `destination`: entries or null."""
+    sides = {"base": conflict.base, "source": conflict.source, "destination": conflict.destination}
+    documents = {side: entry_document(entry, conflict.path) if entry else None for side, entry in sides.items()}
+    return {"type": "conflict", "path": conflict.path, "kind": conflict.kind.value, **documents}
+
+
+def commit_document(commit: CommitRecord) -> Document:
+    """Return the document of a commit: `id`, `message`, `committer`, `creation_date`, `parents` (ids), `metadata`,
+    `generation`.
+    """
+    return {
+        "id": commit.id,
+        "message": commit.message,
+        "committer": commit.committer,
+        "creation_date": time_for_machines(commit.creation_date),
+        "parents": list(commit.parents),
+        "metadata": dict(commit.metadata),
+        "generation": commit.generation,
+    }
+
+
+def summary_document(summary: ChangeSummary) -> Document:
+    """Return the numbers of `added`, `changed` and `removed` paths."""
+    return {"added": summary.added, "changed": summary.changed, "removed": summary.removed}
+
+
+def log_document(entry: LogEntry) -> Document:
+    """Return the document of a commit with `type` ("commit") and `token`."""
+    return {"type": "commit", **commit_document(entry), "token": entry.token}
+
+
+def logged_change_document(entry: LogEntry, change: Change | None) -> Document:
+    """Return the document of a log entry, or of one of its changes with `commit`, the id of the entry."""
+    return log_document(entry) if change is None else {**change_document(change), "commit": entry.id}
+
+
+def branch_document(branch: Branch) -> Document:
+    """Return the document of a branch: `id`, `commit_id`."""
+    return {"id": branch.id, "commit_id": branch.commit_id}
+
+
+def check_document(report: CheckReport) -> Document:
+    """`name`, `passed`, `since`, `url`, `message`, `by` (user)."""
+    return {
+        "name": report.name,
+        "passed": report.passed,
+        "since": time_for_machines(report.since),
+        "url": report.url,
+        "message": report.message,
+        "by": report.by,
+    }
+
+
+def tag_document(tag: Tag) -> Document:
+    """Return the document of a tag: `id`, `commit_id`, `message`, `signature`."""
+    return {"id": tag.id, "commit_id": tag.commit_id, "message": tag.message, "signature": tag.signature}
+
+
+def repository_document(repository: Repository) -> Document:
+    """Return the document of a repository: `id`, `storage_namespace`, `default_branch`, `creation_date`."""
+    return {
+        "id": repository.id,
+        "storage_namespace": repository.storage_namespace,
+        "default_branch": repository.default_branch,
+        "creation_date": time_for_machines(repository.creation_date),
+    }

@@ -1,0 +1,255 @@
+"""Move the head of a branch. Merge, transact, replay and import share this module, and commit uses most of it.
+
+`move_head` repeats attempts. Each attempt takes these steps:
+
+1. Read repository and branch, bypassing every cache.
+2. Look for a commit of an earlier attempt: under the idempotency key, or one that this call tried. It is the result.
+3. Check in the repository record that the change is allowed.
+4. Prepare the commit. This step differs between flows. Everything is written here and nothing refers to it.
+5. ✓ Swap the branch record that was read in step 1. This makes the commit visible. If another swap came first, begin
+   again.
+
+Two rules handle a swap whose response was lost.
+
+* Other commits may follow the commit before its flow reads the branch again. The head alone therefore does not show
+  whether the commit was made, but the chain of first parents does. A commit on the chain was made. If the chain
+  reaches the base of the attempt without the commit, and there was no reset since, the commit has not been made so
+  far, and the next attempt swaps from a record that decides the outcome. In all other cases the outcome is unknown,
+  and the error names the commit.
+* The request of a swap without a response may still arrive. It is a compare-and-swap on the record from which the
+  next attempt swaps, so at most one of the two succeeds. The attempt that fails must recognize the commit of the
+  other as its own (step 2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+
+from graveler_core.engine.committing.draft import Draft, begin_operation
+from graveler_core.engine.compacting.index_maintenance import tend
+from graveler_core.engine.protocol.registers import fresh, same_content
+from graveler_core.engine.protocol.restrictions import require_permitted
+from graveler_core.engine.protocol.retry import retry
+from graveler_core.engine.protocol.swap import following, without_layer
+from graveler_core.engine.reading.view import commit_of
+from graveler_core.errors import (
+    Conflict,
+    CorruptData,
+    DirtyBranch,
+    GravelerError,
+    NoChanges,
+    OutcomeUnknown,
+    PredicateFailed,
+    SlowDown,
+    Unavailable,
+)
+from graveler_core.model.entities import Branch, Commit
+from graveler_core.model.ids import BranchId, CommitId, MetarangeId, RepositoryId
+from graveler_core.model.protection import BranchAction
+from graveler_core.objects.commits import StoredCommit
+from graveler_core.records import access
+from graveler_core.records import layout as keys
+from graveler_core.refs.ancestry import first_parents
+from graveler_core.stores import Registers, RetryBudget, Stores
+
+Refusals = tuple[type[GravelerError], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NewHead:
+    """A commit that is stored, and the compacted tree that the branch has once the commit is its head."""
+
+    commit: StoredCommit
+    compacted: MetarangeId | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HeadMove:
+    """Flow that makes one commit the head of a branch: the properties in which flows differ."""
+
+    name: str
+    """Name of the flow with its preposition, for messages: "merge into"."""
+    repository: RepositoryId
+    branch: BranchId
+    draft: Draft
+    prepare: Callable[[Registers], NewHead]
+    """Function that stores the new head for the registers of one attempt."""
+    action: BranchAction = BranchAction.COMMIT
+    """Action that the protection of the branch must allow."""
+    check: Callable[[Registers], None] | None = None
+    """Function that refuses registers before any other work."""
+    reread: Refusals = (Conflict, DirtyBranch, NoChanges)
+    """Errors of `prepare` that end the flow only if a closing re-read finds the content of the branch unchanged."""
+    budget: RetryBudget | None = None
+
+
+@dataclass
+class TriedCommits:
+    """Commits that one call tried to make the head of a branch."""
+
+    ids: set[CommitId] = field(default_factory=set)
+    began: CommitId | None = None
+    """Head when the call began."""
+    unanswered: CommitId | None = None
+    """Commit whose swap got no response and may still take effect."""
+
+    @contextmanager
+    def reported(self) -> Iterator[None]:
+        """Raise `OutcomeUnknown` instead of an error that denies any effect, if a swap may still take effect."""
+        try:
+            yield
+        except OutcomeUnknown:
+            raise
+        except GravelerError as e:
+            if self.unanswered is None:
+                raise
+            raise _unknown(self.unanswered) from e
+
+
+def move_head(stores: Stores, move: HeadMove) -> StoredCommit:
+    """Make the commit that a flow prepares the head of its branch.
+
+    Returns:
+        The new head, or the commit that an earlier attempt made.
+
+    Raises:
+        PermissionDenied: The branch is protected from the action, or the repository is read-only.
+        NotFound: The repository or the branch does not exist.
+        OutcomeUnknown: A response was lost, and the history does not show the outcome. `details["commit"]` names the
+            commit.
+        SlowDown: Other changes came first until the budget was spent (`RetriesExhausted`).
+        GravelerError: Any error of `check` and `prepare`.
+    """
+    repo, branch = move.repository, move.branch
+    tried = TriedCommits()
+
+    def attempt() -> StoredCommit | None:
+        now = fresh(stores, repo, branch)
+        tried.began = tried.began or now.branch.commit_id
+        if move.check is not None:
+            move.check(now)
+        found = find_by_key(stores, now, move.draft) or find_tried(stores, now, tried)
+        if found is not None:
+            return found
+        require_permitted(now, move.action)
+        head = _prepared(stores, now, move)
+        if head is None:
+            return None
+        record = now.branch.model_copy(update={"commit_id": head.commit.id, "compacted_metarange": head.compacted})
+        return head.commit if advance(stores, now, record, head.commit.id, tried) else None
+
+    with stores.turns.turn(repo, branch), tried.reported():
+        return retry(stores, f"{move.name} {repo}/{branch}", attempt, move.budget)
+
+
+def advance(stores: Stores, registers: Registers, record: Branch, commit: CommitId, tried: TriedCommits) -> bool:
+    """Swap the branch record for one whose head is `commit`. Return `False` if another swap came first.
+
+    Raises:
+        OutcomeUnknown: The response was lost, and the history does not show the outcome. `details["commit"]` names
+            the commit.
+    """
+    base = registers.branch
+    where = keys.branch(registers.repository, base.id)
+    tried.ids.add(commit)
+
+    def happened(current: Branch) -> bool:
+        return current.uid == base.uid and commit in _chain(stores, registers, current.commit_id)
+
+    try:
+        held = access.replace(stores.kv, where, registers.held, following(stores, base, record), mine=happened)
+    except PredicateFailed:
+        return False
+    except OutcomeUnknown as lost:
+        if _not_happened(stores, registers):
+            tried.unanswered = commit
+            return False
+        raise _unknown(commit) from lost
+    stores.registers.keep(registers.repository.id, base.id, Registers(registers.repository, held))
+    with suppress(GravelerError):  # the swap is done, and another commit can start the maintenance as well
+        tend(stores, registers.repository, base.id, commit_of(stores, registers.repository, commit))
+    return True
+
+
+def find_by_key(stores: Stores, registers: Registers, draft: Draft) -> StoredCommit | None:
+    """Return the commit of an earlier call under the draft's idempotency key, from the chain of the branch's head.
+
+    Raises:
+        InvalidInput: The key was used on another branch.
+    """
+    key = draft.idempotency_key
+    if not key:
+        return None
+    floor = begin_operation(stores, registers, key)
+    for commit in _first_parents(stores, registers, registers.branch.commit_id):
+        if commit.header.idempotency_key == key:
+            return commit
+        if commit.id == floor:
+            return None
+    return None
+
+
+def find_tried(stores: Stores, registers: Registers, tried: TriedCommits) -> StoredCommit | None:
+    """Return the newest commit that this call tried, between the branch's head and the head when the call began."""
+    if tried.began is None:
+        return None
+    floor = _header(stores, registers, tried.began).generation
+    for commit in _first_parents(stores, registers, registers.branch.commit_id):
+        if commit.header.generation <= floor:
+            return None
+        if commit.id in tried.ids:
+            return commit
+    return None
+
+
+def _prepared(stores: Stores, now: Registers, move: HeadMove) -> NewHead | None:
+    """Prepare the new head. Return `None` if the branch changed and the result is no longer valid."""
+    try:
+        return move.prepare(now)
+    except CorruptData as missing:
+        without_layer(stores, now, missing)
+    except move.reread:
+        if same_content(now, fresh(stores, move.repository, move.branch)):
+            raise
+    return None
+
+
+def _unknown(commit: CommitId) -> OutcomeUnknown:
+    return OutcomeUnknown(
+        f"commit {commit}: the store did not confirm that it is the new head, and the history of the branch does not "
+        "show it; look for this id in the log of the branch before you repeat the call",
+        commit=commit,
+    )
+
+
+def _not_happened(stores: Stores, registers: Registers) -> bool:
+    """Return `True` if the branch's chain reaches the base that was swapped from, without a reset since."""
+    base = registers.branch
+    try:
+        current = access.read(stores.kv, keys.branch(registers.repository, base.id))
+        if current is None or (current.value.uid, current.value.epoch) != (base.uid, base.epoch):
+            return False
+        return base.commit_id in _chain(stores, registers, current.value.commit_id)
+    except (SlowDown, Unavailable):
+        return False
+
+
+def _chain(stores: Stores, registers: Registers, head: CommitId) -> set[CommitId]:
+    """Return the first parents from a head down to the base from which this attempt swapped, both included."""
+    chain: set[CommitId] = set()
+    floor = _header(stores, registers, registers.branch.commit_id).generation
+    for commit in _first_parents(stores, registers, head):
+        chain.add(commit.id)
+        if commit.header.generation <= floor:
+            break
+    return chain
+
+
+def _first_parents(stores: Stores, registers: Registers, head: CommitId) -> Iterator[StoredCommit]:
+    return first_parents(lambda commit: commit_of(stores, registers.repository, commit), head)
+
+
+def _header(stores: Stores, registers: Registers, commit: CommitId) -> Commit:
+    return commit_of(stores, registers.repository, commit).header

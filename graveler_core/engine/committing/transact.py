@@ -1,0 +1,173 @@
+"""Transact: check operations against the head and commit them in one step, without staging. Source: seed 002.
+
+1. Read the records, bypassing the cache. If the caller states a basis, the branch must still have it
+   (`engine.committing.basis`). An operation on a staged path is refused. A path is staged if a layer above the newest
+   restoration that covers the path has a record of the path or a prefix removal that covers it, or if the compacted
+   tree differs from the head at the path.
+2. Look up the paths in the index of the head. If there are conflicts, the call fails and reports all of them.
+3. Apply the operations to the head and, if there is one, to the compacted tree. Otherwise the next commit would
+   revert them. Blobs are written first, then header and layout. Nothing refers to them until the swap. A crash
+   leaves only garbage.
+4. ✓ Swap from the same record that was checked: the head becomes the commit, the compacted tree becomes its new
+   version, and the layers stay. This makes the transaction visible. A failed swap means that another flow changed the
+   branch record: the paths are looked up again on the new head.
+
+A write to one of the paths that is acknowledged after the check is ordered after the transaction, and stays staged
+on top. A refusal ends with a closing re-read: staged changes of the paths may have been committed and dropped
+between the read of the records and the check, and then the paths have other content than the one that was checked.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TypeAlias
+
+from graveler_core.blobs.created_once import CreatedOnce
+from graveler_core.blobs.port import Blobs
+from graveler_core.codec.entry import entries, record_table
+from graveler_core.codec.staged_record import encode_entry, encode_tombstone
+from graveler_core.committed.index.lookup import lookup_few, lookup_many
+from graveler_core.committed.index.successor import Successor, on_metarange, small_successor, successor
+from graveler_core.engine.committing.basis import require_basis
+from graveler_core.engine.committing.draft import CommitContent, Draft, new_commit
+from graveler_core.engine.committing.head import HeadMove, NewHead, move_head
+from graveler_core.engine.committing.validation import Arbiter, fail, normalised, validate, with_content_ids
+from graveler_core.engine.protocol.swap import record_writes
+from graveler_core.engine.reading.view import BranchView, commit_of, view_of
+from graveler_core.errors import DirtyBranch, InvalidInput, NoChanges
+from graveler_core.model.entry import Entry
+from graveler_core.model.ids import BranchId, MetarangeId, Nonce, RepositoryId, RepositoryUid
+from graveler_core.model.index import Index
+from graveler_core.model.operations import Basis, Operation, Put
+from graveler_core.objects.commits import StoredCommit
+from graveler_core.staging import stack as staged
+from graveler_core.staging.prefixes import LookupSource
+from graveler_core.stores import Registers, Stores
+
+Outcome: TypeAlias = list[tuple[bytes, Entry | None]]
+"""Changes to write, sorted by key: an entry, or `None` for a removal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Transaction:
+    """Operations on distinct paths, and the function that decides about their conflicts."""
+
+    operations: Sequence[Operation]
+    arbiter: Arbiter = fail
+    basis: Basis | None = None
+    """State that the branch must still have."""
+
+    def __post_init__(self) -> None:
+        if self.basis is not None and not isinstance(self.basis, Basis):
+            raise InvalidInput(f"transaction: basis {self.basis!r} must be the id of a commit, a Basis or None")
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """Values that stay the same over all attempts."""
+
+    operations: Sequence[Operation]
+    paths: Sequence[str]
+    arbiter: Arbiter
+    drawn: Mapping[str, uuid.UUID]
+    """Fresh content ids for new entries, by path."""
+    nonce: Nonce
+    basis: Basis | None
+    created: dict[RepositoryUid, Blobs] = field(default_factory=dict)
+    """Object stores that skip repeated writes, by unique id of the repository."""
+
+
+def transact(
+    stores: Stores, repo: RepositoryId, branch: BranchId, transaction: Transaction, draft: Draft
+) -> StoredCommit:
+    """Execute all operations in one commit, or none.
+
+    Raises:
+        Conflict: Operations do not fit the current entries (`TransactionConflict`); `details["conflicts"]` lists all
+            of them. Or the branch no longer has the basis of the transaction (`LostRace`).
+        DirtyBranch: Some of the paths are staged on the branch. `details["paths"]` names them.
+        NoChanges: The operations change nothing.
+        PermissionDenied: The branch is protected from commits, or the repository is read-only.
+        InvalidInput: A path or a content id occurs twice, or an entry is invalid.
+    """
+    prepare = partial(_prepare, stores, _call(stores, transaction), draft)
+    return move_head(stores, HeadMove("transaction on", repo, branch, draft, prepare))
+
+
+def _call(stores: Stores, transaction: Transaction) -> _Call:
+    operations = normalised(transaction.operations)
+    new = [operation.path for operation in operations if isinstance(operation, Put) and operation.expected is None]
+    drawn = {path: uuid.UUID(stores.ids.fresh()) for path in new}
+    paths = sorted({operation.path for operation in operations})
+    return _Call(operations, paths, transaction.arbiter, drawn, Nonce(stores.ids.fresh()), transaction.basis)
+
+
+def _prepare(stores: Stores, call: _Call, draft: Draft, registers: Registers) -> NewHead:
+    """Check the operations against one branch record, and write everything that the swap makes visible."""
+    view = view_of(stores, registers)
+    trees = view.indexes.trees
+    created = call.created.setdefault(registers.repository.uid, CreatedOnce(trees.blobs))
+    view = replace(view, indexes=replace(view.indexes, trees=replace(trees, blobs=created)))
+    if call.basis is not None:
+        require_basis(stores, registers, view, call.basis)
+    existing = _held(view, view.head, call.paths)
+    _require_unstaged(view, call.paths, existing)
+    outcome = with_content_ids(validate(call.operations, existing, call.arbiter), call.drawn)
+    made = _successor(stores, view, existing, outcome)
+    if made.effective == 0 and not draft.allow_empty:
+        branch = registers.branch
+        raise NoChanges(f"branch {branch.id!r}: the transaction changes nothing", commit=branch.commit_id)
+    compacted = _compacted(stores, view, outcome)
+    head = commit_of(stores, registers.repository, registers.branch.commit_id)
+    commit, writes = new_commit(
+        stores, registers, draft, CommitContent(made.index, made.operations, (head,), call.nonce)
+    )
+    record_writes(stores, [*made.writes, *writes])
+    return NewHead(commit, compacted)
+
+
+def _held(view: BranchView, index: Index, paths: Sequence[str]) -> dict[str, Entry]:
+    keys = sorted(path.encode() for path in paths)
+    if len(keys) <= view.indexes.sizes.small_elements:
+        found = lookup_few(view.indexes, index, keys)
+        return {entry.path: entry for entry in found if entry is not None}
+    return {entry.path: entry for entry in entries(lookup_many(view.indexes, index, keys))}
+
+
+def _successor(stores: Stores, view: BranchView, existing: Mapping[str, Entry], outcome: Outcome) -> Successor:
+    if len(outcome) > view.indexes.sizes.small_elements:
+        return successor(view.indexes, view.head, record_table(outcome), mapper=stores.executor.map)
+    changes = [(key, encode_tombstone() if entry is None else encode_entry(entry)) for key, entry in outcome]
+    held = {key: _identity(existing.get(key.decode())) for key, _ in outcome}
+    return small_successor(view.indexes, view.head, changes, held, mapper=stores.executor.map)
+
+
+def _require_unstaged(view: BranchView, paths: Sequence[str], existing: dict[str, Entry]) -> None:
+    answers = staged.lookup_many(view.stack, paths)
+    compacted = existing if view.compacted is None else _held(view, view.compacted, paths)
+    dirty = [
+        path
+        for path, answer in zip(paths, answers, strict=True)
+        if answer not in (LookupSource.BASE, LookupSource.HEAD)
+        or (answer is LookupSource.BASE and _identity(existing.get(path)) != _identity(compacted.get(path)))
+    ]
+    if dirty:
+        raise DirtyBranch(
+            f"transaction: {len(dirty)} of its paths are staged on the branch, the first is {dirty[0]!r}; "
+            "commit or reset them first",
+            paths=dirty,
+        )
+
+
+def _identity(entry: Entry | None) -> bytes:
+    return b"" if entry is None else entry.identity
+
+
+def _compacted(stores: Stores, view: BranchView, outcome: Outcome) -> MetarangeId | None:
+    if view.compacted is None:
+        return None
+    changes = record_table(outcome)
+    return on_metarange(view.indexes, view.compacted, changes, mapper=stores.executor.map).index.metarange_id

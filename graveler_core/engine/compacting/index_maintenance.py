@@ -1,0 +1,105 @@
+"""Index maintenance: merge the runs of a head's index into its metarange, in the background and without delaying
+commits.
+
+Runs and metaranges are named by their content. Some runs over a metarange can therefore be replaced by the metarange
+that results from merging them, in every layout that contains them. Readers of either see the same entries.
+
+1. If the head's index contains many changes above its metarange, its runs, except the commit's own run, are merged
+   into new ranges and nodes. These are blobs to which nothing refers; a crash leaves garbage.
+2. ✓ The head's layout is swapped for one that names the new metarange. The parts that it named before stay in
+   `superseded`, because commits may be under construction on them. No branch record changes, and no flow waits. A
+   crash before the swap leaves the work to the next commit.
+3. A commit that was built on the old layout in the meantime contains the old parts again. Step 2 is then repeated
+   for the new head, a few times.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from itertools import dropwhile
+
+from graveler_core.committed.index.fold import fold
+from graveler_core.committed.trees import count_entries
+from graveler_core.engine.protocol.registers import fresh
+from graveler_core.errors import GravelerError
+from graveler_core.model.entities import Layout, Repository, Superseded
+from graveler_core.model.ids import BranchId, CommitId, MetarangeId
+from graveler_core.model.index import Index
+from graveler_core.objects.commits import StoredCommit, read_commit
+from graveler_core.records import access
+from graveler_core.records import layout as keys
+from graveler_core.stores import Stores
+
+_SMALL_SHARE = 16
+"""Divisor for small runs: a run is small if it has less than this fraction of all bytes."""
+_TRIES = 20
+"""Maximum number of heads that are tried when new commits repeat the old layout. Other processes' commits race with
+each try.
+"""
+
+
+def tend(stores: Stores, repo: Repository, branch: BranchId, head: StoredCommit) -> None:
+    """Start index maintenance of a new head in the background, if it is due and this process is not running it
+    already.
+    """
+    below = _foldable(stores, repo, head.layout.index)
+    if below is None or not stores.folding.begin(below.metarange_id):
+        return
+    stores.background.start(partial(_fold, stores, repo, branch, below))
+
+
+def _foldable(stores: Stores, repo: Repository, index: Index) -> Index | None:
+    """Return the runs to merge with the metarange below them, or `None` if they contain too few changes.
+
+    The newest small runs are left out: later commits would combine them before the maintenance ends, which would
+    then be useless.
+    """
+    runs = index.runs[1:] if index.own_run else index.runs
+    elements = sum(run.elements for run in runs)
+    if elements <= stores.sizes.fold_elements:
+        return None
+    if elements <= stores.sizes.fold_beyond(count_entries(stores.trees(repo), index.metarange_id)):
+        return None
+    large = sum(run.size for run in runs) // _SMALL_SHARE
+    return Index(metarange_id=index.metarange_id, runs=tuple(dropwhile(lambda run: run.size < large, runs)))
+
+
+def _fold(stores: Stores, repo: Repository, branch: BranchId, below: Index) -> None:
+    try:
+        with suppress(GravelerError):  # nothing depends on it, and the next commit starts again
+            folded = fold(stores.indexes(repo), below, mapper=stores.executor.map)
+            _put_in_place(stores, repo, branch, below, folded)
+    finally:
+        stores.folding.end(below.metarange_id)
+
+
+def _put_in_place(stores: Stores, repo: Repository, branch: BranchId, below: Index, folded: MetarangeId) -> None:
+    done: CommitId | None = None
+    for _ in range(_TRIES):
+        now = fresh(stores, repo.id, branch)
+        head = now.branch.commit_id
+        if now.repository.uid != repo.uid or head == done:
+            return
+        where = keys.commit_layout(repo, head)
+        held = access.read(stores.kv, where)
+        index = None if held is None else _folded(held.value.index, below, folded)
+        if held is None or index is None:
+            return
+        kept = (*held.value.superseded, Superseded(index=below, since=stores.clock.now()))
+        layout = Layout(index=index, superseded=kept)
+        access.replace(stores.kv, where, held, layout)
+        header = read_commit(stores.kv, stores.commits, repo, head).header
+        stores.commits.keep(keys.partition(repo), StoredCommit(head, header, layout))
+        done = head
+
+
+def _folded(index: Index, below: Index, metarange: MetarangeId) -> Index | None:
+    """Return the index with the new metarange in place of the merged parts, or `None` if the index does not contain
+    these parts.
+    """
+    newer = len(index.runs) - len(below.runs)
+    if index.metarange_id != below.metarange_id or newer < index.own_run or index.runs[newer:] != below.runs:
+        return None
+    return replace(index, metarange_id=metarange, runs=index.runs[:newer])

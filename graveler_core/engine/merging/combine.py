@@ -1,0 +1,93 @@
+"""Step that merge, cherry-pick, transplant and revert share: apply the difference of two trees to a third one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from graveler_core.committed.index.indexes import Indexes
+from graveler_core.committed.index.resolutions import MergeRules
+from graveler_core.committed.index.successor import Successor, successor
+from graveler_core.committed.index.three_way import MergeInputs, MergeVerdict, three_way
+from graveler_core.engine.building.changes import MergedChanges
+from graveler_core.engine.building.trees import build_index, merge_verdict
+from graveler_core.engine.reading.tables import conflicts_of
+from graveler_core.errors import Conflict, InvalidInput, Kind
+from graveler_core.model.entities import Repository
+from graveler_core.stores import Stores
+
+
+@dataclass(frozen=True, slots=True)
+class Combination:
+    """Merge of three trees in which every conflict is resolved."""
+
+    indexes: Indexes
+    inputs: MergeInputs
+    rules: MergeRules
+    held: pa.Table | None
+    """All changes, if there are few enough to keep them in memory."""
+
+    def changes(self) -> Iterator[pa.Table]:
+        """Yield the changes against the destination in `RECORD_SCHEMA`, in key order. May be called again."""
+        if self.held is not None:
+            yield self.held
+        else:
+            yield from (decision.changes for decision in three_way(self.indexes, self.inputs, self.rules))
+
+    def applied(self, stores: Stores) -> Successor:
+        """Return the destination's index with these changes."""
+
+        def here() -> Successor:
+            return successor(self.indexes, self.inputs.destination, self.changes(), mapper=stores.executor.map)
+
+        if self.held is not None:
+            return here()
+        merged = MergedChanges(self.indexes.objects.repository, self.inputs, self.rules)
+        return build_index(stores, merged, self.inputs.destination, here)
+
+
+def combine(stores: Stores, repo: Repository, inputs: MergeInputs, rules: MergeRules) -> Successor:
+    """Decide, then write: apply the changes from `base` to `source` to `destination`. Raises the same errors as
+    `decide`.
+    """
+    return decide(stores, repo, inputs, rules).applied(stores)
+
+
+def decide(stores: Stores, repo: Repository, inputs: MergeInputs, rules: MergeRules) -> Combination:
+    """Check that every conflict is resolved, and return the merge. Write nothing.
+
+    Raises:
+        Conflict: Both sides changed some paths (`MergeConflict`). `details["conflicts"]` lists the first thousand.
+        InvalidInput: The source did not change some of the resolved paths. `details["paths"]` names them.
+    """
+    indexes = stores.indexes(repo)
+    if rules.strategy is not None and rules.resolutions is None:
+        return Combination(indexes, inputs, rules, None)
+    found = merge_verdict(stores, MergedChanges(repo, inputs, rules))
+    _require_met(rules, found)
+    if found.conflict_count:
+        listed = conflicts_of(found.conflicts)
+        raise Conflict(
+            f"merge: both sides changed {found.conflict_count:,} paths, the first is {listed[0].path!r}; "
+            "choose a strategy, resolve the paths, or change one side",
+            kind=Kind.MergeConflict,
+            conflicts=listed,
+            count=found.conflict_count,
+        )
+    return Combination(indexes, inputs, rules, found.changes)
+
+
+def _require_met(rules: MergeRules, found: MergeVerdict) -> None:
+    if rules.resolutions is None:
+        return
+    strange = np.ones(len(rules.resolutions.choices), np.bool_)
+    strange[found.resolved] = False
+    if strange.any():
+        paths = [key.as_py().decode() for key in rules.resolutions.keys.filter(pa.array(strange)).column(0)]
+        raise InvalidInput(
+            f"merge: {len(paths):,} of the resolved paths were not changed by the source, the first is {paths[0]!r}",
+            paths=paths,
+        )

@@ -1,0 +1,73 @@
+"""Reads of a branch. Source: seed 003, reading and listing flow; seed 004, branch read flow.
+
+Every answer is computed from one branch record and checked by the closing re-read. If the record still lists the
+layers that were used, none of them had been dropped, and the answer was correct at some moment during the call. A
+listing is checked page by page: each page is a separate attempt that begins after the last key of the previous page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import pyarrow as pa
+
+from graveler_core.committed.diff import Differences
+from graveler_core.engine.protocol.registers import same_content, settled
+from graveler_core.engine.reading.pages import first_differences, first_rows
+from graveler_core.engine.reading.uncommitted import against_head
+from graveler_core.engine.reading.view import BranchView, lookup, scan, view_of
+from graveler_core.model.entry import RECORD_SCHEMA, Entry
+from graveler_core.model.ids import BranchId, RepositoryId
+from graveler_core.staging import stack
+from graveler_core.stores import Registers, Stores
+
+T = TypeVar("T")
+
+
+def get(stores: Stores, repo: RepositoryId, branch: BranchId, path: str) -> Entry | None:
+    """Return the entry of a path on a branch, including staged changes, or `None`."""
+    return _settled(stores, repo, branch, lambda view: lookup(view, path))
+
+
+def entries_page(
+    stores: Stores, repo: RepositoryId, branch: BranchId, span: tuple[bytes, bytes | None], rows: int
+) -> pa.Table:
+    """Return the first entries of a key interval, at most `rows`. There are fewer only at the end of the interval."""
+    start, end = span
+    return _settled(stores, repo, branch, lambda view: first_rows(scan(view, start=start, end=end, few=rows), rows))
+
+
+def staged_page(
+    stores: Stores, repo: RepositoryId, branch: BranchId, span: tuple[bytes, bytes | None], rows: int
+) -> pa.Table:
+    """Return the first staged records of a key interval in `RECORD_SCHEMA`, at most `rows`. There are fewer only at the
+    end of the interval.
+    """
+    start, end = span
+
+    def first(view: BranchView) -> pa.Table:
+        return first_rows(stack.scan(view.stack, start=start, end=end, few=rows), rows, RECORD_SCHEMA)
+
+    return _settled(stores, repo, branch, first)
+
+
+def changes_page(
+    stores: Stores, repo: RepositoryId, branch: BranchId, span: tuple[bytes, bytes | None], rows: int
+) -> Differences:
+    """Return the first uncommitted changes of a key interval, at most `rows`. There are fewer only at the end of the
+    interval.
+    """
+    start, end = span
+
+    def first(view: BranchView) -> Differences:
+        return first_differences(against_head(view, stores.uncommitted, start=start, end=end, few=rows), rows)
+
+    return _settled(stores, repo, branch, first)
+
+
+def _settled(stores: Stores, repo: RepositoryId, branch: BranchId, answer: Callable[[BranchView], T]) -> T:
+    def attempt(registers: Registers) -> T:
+        return answer(view_of(stores, registers))
+
+    return settled(stores, repo, branch, attempt, same=same_content)

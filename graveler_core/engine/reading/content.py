@@ -1,0 +1,152 @@
+"""Content of an entry, verified against the length and the checksum of the entry."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from graveler_core.blobs.port import Blobs, Foreign
+from graveler_core.errors import CorruptData, InvalidInput
+from graveler_core.model.address import parted
+from graveler_core.model.entities import Repository
+from graveler_core.model.entry import AddressType, Entry
+from graveler_core.stores import Stores
+
+CHUNK_BYTES: Final = 8 << 20
+"""Bytes that `chunks` reads at once."""
+_SHA256: Final = re.compile(r"sha256:([0-9a-f]{64})")
+
+
+@dataclass(frozen=True, slots=True)
+class StoredContent:
+    """Content of an entry of a repository. The entry is fixed, so the content never changes."""
+
+    stores: Stores
+    repository: Repository
+    entry: Entry
+
+    def read(self, *, verify: bool = True) -> bytes:
+        """Return the whole content.
+
+        Args:
+            verify: Compare length and checksum with those of the entry. Only checksums `sha256:<64 hex digits>` are
+            compared, which graveler computes for everything that it uploads.
+
+        Raises:
+            NotFound: The object is not in the object store (`ObjectNotFound`).
+            CorruptData: The content is not that of the entry, or the entry is inline and has no data, or no address.
+        """
+        content = self._inline()
+        if content is None:
+            store, key = self._located()
+            content = store.read(key)
+        if verify:
+            self._verify(content)
+        return content
+
+    def chunks(self, *, verify: bool = True) -> Iterator[bytes]:
+        """Yield the whole content in ranges of `CHUNK_BYTES`.
+
+        Args:
+            verify: As for `read`. The checksum is compared after the last range.
+
+        Raises:
+            NotFound: As for `read`.
+            CorruptData: As for `read`. Ranges that were yielded before are not to be used.
+        """
+        inline = self._inline()
+        if inline is not None:
+            yield inline
+            return
+        digest = hashlib.sha256()
+        for start in range(0, self.entry.size, CHUNK_BYTES):
+            chunk = self.read_range(start, CHUNK_BYTES)
+            digest.update(chunk)
+            yield chunk
+        if verify:
+            self._verify_digest(digest.hexdigest())
+
+    def read_range(self, start: int, length: int) -> bytes:
+        """Return at most `length` bytes from `start`: fewer if the content ends sooner.
+
+        Raises:
+            InvalidInput: A number is negative.
+            NotFound: As for `read`.
+            CorruptData: The object is shorter than the entry says, or as for `read`.
+        """
+        if start < 0 or length < 0:
+            raise InvalidInput(f"range of {self.entry.path!r}: start {start}, length {length} must not be negative")
+        inline = self._inline()
+        if inline is not None:
+            return inline[start : start + length]
+        expected = max(0, min(length, self.entry.size - start))
+        if not expected:
+            return b""
+        store, key = self._located()
+        content = store.read_range(key, start, expected)
+        if len(content) != expected:
+            raise self._damaged(f"ends after {start + len(content)} bytes, must have {self.entry.size}")
+        return content
+
+    def uri(self) -> str:
+        """Return the absolute URI of the object.
+
+        Raises:
+            InvalidInput: The entry is inline: it has no object.
+        """
+        if self.entry.address_type is AddressType.RELATIVE and self.entry.address is not None:
+            return self.stores.blobs.at(self.repository.storage_namespace).uri(self.entry.address)
+        if self._inline() is not None or self.entry.address is None:
+            raise self._no_object()
+        return self.entry.address
+
+    def presigned(self, seconds: int) -> str:
+        """Return a URL with which anybody can read the object for some time.
+
+        Raises:
+            InvalidInput: The store does not sign URLs, or the entry is inline.
+        """
+        if self._inline() is not None:
+            raise self._no_object()
+        store, key = self._located()
+        return store.presigned(key, seconds)
+
+    def _inline(self) -> bytes | None:
+        if self.entry.address_type is not AddressType.INLINE:
+            return None
+        if self.entry.data is None:
+            raise CorruptData(f"entry {self.entry.path!r}: inline entry has no data", path=self.entry.path)
+        return self.entry.data
+
+    def _located(self) -> tuple[Blobs | Foreign, str]:
+        address = self.entry.address
+        if address is None:
+            raise CorruptData(f"entry {self.entry.path!r}: has no address", path=self.entry.path)
+        if self.entry.address_type is AddressType.RELATIVE:
+            return self.stores.blobs.at(self.repository.storage_namespace), address
+        place, key = parted(address)
+        return self.stores.blobs.foreign(place), key
+
+    def _verify(self, content: bytes) -> None:
+        if self.entry.address_type is not AddressType.INLINE and len(content) != self.entry.size:
+            raise self._damaged(f"has {len(content)} bytes, must have {self.entry.size}")
+        if _SHA256.fullmatch(self.entry.checksum or ""):
+            self._verify_digest(hashlib.sha256(content).hexdigest())
+
+    def _verify_digest(self, digest: str) -> None:
+        expected = _SHA256.fullmatch(self.entry.checksum or "")
+        if expected is not None and digest != expected[1]:
+            raise self._damaged("differs from the checksum that was stored with the entry")
+
+    def _damaged(self, how: str) -> CorruptData:
+        where = self.entry.path if self.entry.address is None else f"{self.entry.path!r}: object {self.uri()}"
+        return CorruptData(f"content of {where} {how}", path=self.entry.path, address=self.entry.address)
+
+    def _no_object(self) -> InvalidInput:
+        return InvalidInput(
+            f"entry {self.entry.path!r}: its content is stored in the entry itself, so there is no object",
+            path=self.entry.path,
+        )

@@ -1,0 +1,160 @@
+"""History for users: logs by range and prefix, changes of each commit, differences and their counts.
+
+These functions only read commits, which never change, so there is no closing re-read. `refs` walks the history, and
+`engine.reading.snapshot` computes the differences.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+
+from graveler_core.committed.diff import Differences, differences
+from graveler_core.engine.reading import listing, snapshot
+from graveler_core.engine.reading.changed_keys import own_changes_of
+from graveler_core.engine.reading.resolve import resolve_commit
+from graveler_core.engine.reading.view import commit_of
+from graveler_core.errors import Kind, NotFound
+from graveler_core.model.changes import ChangeSummary
+from graveler_core.model.entities import Repository
+from graveler_core.model.entry import ENTRY_SCHEMA
+from graveler_core.model.ids import CommitId
+from graveler_core.model.key_intervals import key_interval
+from graveler_core.model.names import prefix_key
+from graveler_core.objects.commits import StoredCommit
+from graveler_core.refs import ancestry, log_token
+from graveler_core.refs.log import LogPosition, LogStep
+from graveler_core.refs.log import log as walk
+from graveler_core.segments.sorted_keys import KEY
+from graveler_core.stores import Stores
+
+
+@dataclass(frozen=True, slots=True)
+class LogQuery:
+    """Query for a log: the commits of `ref`, without those of `since`, that changed paths under `prefix`."""
+
+    ref: str
+    since: str | None = None
+    prefix: str = ""
+    first_parent: bool = False
+
+    def question(self, repo: Repository) -> bytes:
+        """Return the text to which tokens of this log are bound. It contains refs as they were written, because a token
+        contains the commits that they resolved to.
+        """
+        return repr((repo.uid, self.ref, self.since, self.prefix, self.first_parent)).encode()
+
+
+@dataclass(frozen=True, slots=True)
+class DiffQuery:
+    """Query for the changes from `left` (or from the merge base of both) to `right`: keys under `prefix`, greater than
+    `after`.
+    """
+
+    left: str
+    right: str
+    since_merge_base: bool = False
+    prefix: str = ""
+    after: str = ""
+
+    @property
+    def start(self) -> bytes:
+        """Smallest key of the result."""
+        return _behind(self.after)
+
+
+def log(stores: Stores, repo: Repository, query: LogQuery, after: str | None = None) -> Iterator[LogStep]:
+    """Yield the commits of a log lazily, from the start or after the commit of a token.
+
+    Refs are resolved now, unless a token contains the commits that they resolved to.
+
+    Raises:
+        InvalidInput: A ref is malformed, or the token is not from this log.
+        NotFound: A ref does not exist. While iterating: a commit is missing.
+    """
+    prefix_key(query.prefix)
+    if after is None:
+        start = LogPosition((resolve_commit(stores, repo, query.ref).id,), _left_out(stores, repo, query))
+    else:
+        start = log_token.decode(after, query.question(repo))
+    steps = walk(partial(commit_of, stores, repo), start, first_parent=query.first_parent)
+    return (step for step in steps if not query.prefix or touches(stores, repo, step.commit, query.prefix))
+
+
+def touches(stores: Stores, repo: Repository, commit: StoredCommit, prefix: str) -> bool:
+    """Return `True` if a commit's own changes contain a path under a prefix. Reads no content if its index contains the
+    changes.
+    """
+    own = own_changes_of(stores, repo, commit) if commit.header.parents else None
+    if own is None:
+        return next(changes(stores, repo, commit, prefix), None) is not None
+    wanted = prefix_key(prefix)
+    return any(key.startswith(wanted) for key in own.keys)
+
+
+def changes(
+    stores: Stores, repo: Repository, commit: StoredCommit, prefix: str = "", after: str = ""
+) -> Iterator[Differences]:
+    """Yield the changes of a commit against its first parent, lazily and in key order. A root commit added its whole
+    content.
+    """
+    if commit.header.parents:
+        own = (commit.header.parents[0], commit.id)
+        return snapshot.diff(stores, repo, own, key_interval(prefix_key(prefix), _behind(after)))
+    pages = listing.tables(
+        partial(snapshot.entries_page, stores, repo.id, commit.id), listing.Window(prefix=prefix, after=after)
+    )
+    return (differences(ENTRY_SCHEMA.empty_table(), page) for page in pages)
+
+
+def diff(stores: Stores, repo: Repository, query: DiffQuery) -> Iterator[Differences]:
+    """Yield the differences of two commits, lazily and in key order. Raises the same errors as `merge_base`."""
+    span = key_interval(prefix_key(query.prefix), query.start)
+    return snapshot.diff(stores, repo, sides(stores, repo, query), span)
+
+
+def sides(stores: Stores, repo: Repository, query: DiffQuery) -> tuple[CommitId, CommitId]:
+    """Return the two commits that a query compares. Raises the same errors as `merge_base`."""
+    left, right = (resolve_commit(stores, repo, side) for side in (query.left, query.right))
+    if query.since_merge_base:
+        left = base_of(stores, repo, left, right)
+    return left.id, right.id
+
+
+def count(found: Iterable[Differences]) -> ChangeSummary:
+    """Count the paths that differ. Counts columns: creates no entries, and holds one page of differences in memory at a
+    time.
+    """
+    added = changed = removed = 0
+    for page in found:
+        new, gone = page.before.column(KEY).null_count, page.after.column(KEY).null_count
+        added, changed, removed = added + new, changed + len(page) - new - gone, removed + gone
+    return ChangeSummary(added, changed, removed)
+
+
+def merge_base(stores: Stores, repo: Repository, left: str, right: str) -> StoredCommit:
+    """Return the best common ancestor of two refs. Raises `NotFound` (`NoMergeBase`) if the histories are unrelated."""
+    return base_of(stores, repo, *(resolve_commit(stores, repo, ref) for ref in (left, right)))
+
+
+def base_of(stores: Stores, repo: Repository, left: StoredCommit, right: StoredCommit) -> StoredCommit:
+    """Return the `merge_base` of two commits."""
+    read = partial(commit_of, stores, repo)
+    base = ancestry.merge_base(read, left.id, right.id)
+    if base is None:
+        raise NotFound(
+            f"commits {left.id[:12]} and {right.id[:12]} have no common ancestor",
+            kind=Kind.NoMergeBase,
+            left=left.id,
+            right=right.id,
+        )
+    return read(base)
+
+
+def _left_out(stores: Stores, repo: Repository, query: LogQuery) -> tuple[CommitId, ...]:
+    return () if query.since is None else (resolve_commit(stores, repo, query.since).id,)
+
+
+def _behind(after: str) -> bytes:
+    return prefix_key(after) + b"\0" if after else b""

@@ -1,0 +1,107 @@
+"""Listings as lazy items, from any source of pages: a branch, checked page by page, or the tree of a commit.
+
+With a delimiter, all paths that are equal up to the delimiter are one `CommonPrefix`, and the next page begins after
+it. The paths inside are skipped by seeking and are not read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from graveler_core.codec.entry import entries
+from graveler_core.errors import InvalidInput
+from graveler_core.model.entry import CommonPrefix, Entry
+from graveler_core.model.key_intervals import prefix_end
+from graveler_core.model.names import prefix_key
+from graveler_core.segments.sorted_keys import KEY, lower_bound
+
+PAGE_ROWS = 1_000
+PageSource = Callable[[tuple[bytes, bytes | None], int], pa.Table]
+"""Function that returns the first entries of a key interval, at most the given number. It returns fewer only at the end
+of the interval.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Query for a listing: paths that begin with `prefix`, items greater than `after`, grouped at `delimiter`."""
+
+    prefix: str = ""
+    after: str = ""
+    delimiter: str = ""
+    page: int = PAGE_ROWS
+
+    def group(self, path: bytes) -> bytes | None:
+        """Return the common prefix that a path belongs to, or `None`."""
+        prefix, delimiter = prefix_key(self.prefix), self.delimiter.encode()
+        at = path.find(delimiter, len(prefix)) if delimiter and path.startswith(prefix) else -1
+        return path[: at + len(delimiter)] if at >= 0 else None
+
+    def span(self) -> tuple[bytes, bytes | None]:
+        """Return the key interval to read: after `after`, or after all paths of the group that `after` names. It is
+        empty if `after` is greater than all paths with the prefix.
+        """
+        prefix, after = prefix_key(self.prefix), prefix_key(self.after)
+        group = self.group(after)
+        start = after + b"\0" if after and group is None else b"" if group is None else _behind(group)
+        start, end = max(prefix, start), prefix_end(prefix)
+        return start if end is None else min(start, end), end
+
+
+def items(source: PageSource, window: Window) -> Iterator[Entry | CommonPrefix]:
+    """Yield the entries and common prefixes of a window, in order of their paths. An empty window is read, too, because
+    the source may have to report that there is no such branch.
+    """
+    start, end = window.span()
+    while True:
+        page = source((start, end), window.page)
+        start = _behind_last(page)
+        if not window.delimiter:
+            yield from entries(page)
+        else:
+            for item, behind in _grouped(page, window):
+                yield item
+                start = max(start, behind)
+        if page.num_rows < window.page or (end is not None and start >= end):
+            return
+
+
+def tables(source: PageSource, window: Window) -> Iterator[pa.Table]:
+    """Yield the entries of a window without a delimiter, as tables in `ENTRY_SCHEMA`. An empty window is read, too."""
+    start, end = window.span()
+    while True:
+        page = source((start, end), window.page)
+        if page.num_rows:
+            yield page
+            start = _behind_last(page)
+        if page.num_rows < window.page or (end is not None and start >= end):
+            return
+
+
+def _grouped(page: pa.Table, window: Window) -> Iterator[tuple[Entry | CommonPrefix, bytes]]:
+    """Yield the items of a page, each with the first key after it."""
+    keys = page.column(KEY)
+    row = 0
+    while row < page.num_rows:
+        path: bytes = keys[row].as_py()
+        group = window.group(path)
+        if group is None:
+            yield next(entries(page.slice(row, 1))), path + b"\0"
+            row += 1
+        else:
+            yield CommonPrefix(group.decode()), _behind(group)
+            row = lower_bound(keys, _behind(group))
+
+
+def _behind(group: bytes) -> bytes:
+    end = prefix_end(group)
+    if end is None:
+        raise InvalidInput(f"delimiter: no path can follow {group!r}")
+    return end
+
+
+def _behind_last(page: pa.Table) -> bytes:
+    return page.column(KEY)[-1].as_py() + b"\0" if page.num_rows else b""

@@ -1,0 +1,25 @@
+"""Resolution of ref expressions in a repository, to a commit or to a branch with its staged changes."""
+
+from __future__ import annotations
+
+from graveler_core.engine.reading.view import commit_of
+from graveler_core.errors import InvalidInput, Kind
+from graveler_core.model.entities import Repository
+from graveler_core.objects.commits import StoredCommit
+from graveler_core.refs import expression
+from graveler_core.refs.expression import Resolved
+from graveler_core.stores import Stores
+
+
+def resolve(stores: Stores, repo: Repository, ref: str) -> Resolved:
+    """Resolve a ref expression. Raises `InvalidInput` or `NotFound`; see `refs.expression`."""
+    return expression.resolve(stores.kv, lambda c: commit_of(stores, repo, c).header.parents, repo, ref)
+
+
+def resolve_commit(stores: Stores, repo: Repository, ref: str) -> StoredCommit:
+    """Return the commit that a ref expression names. An expression with `$` is refused, because staged changes have no
+    commit.
+    """
+    if isinstance(ref, str) and ref.endswith("$"):
+        raise InvalidInput(f"ref {ref!r}: must name a commit, and staged changes have none", kind=Kind.InvalidRef)
+    return commit_of(stores, repo, resolve(stores, repo, ref).commit_id)

@@ -1,0 +1,94 @@
+"""Reads of a commit. A commit is immutable, so these functions only check that the repository is active."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+import pyarrow as pa
+
+from graveler_core.committed.diff import STATES, Differences, WantedColumns
+from graveler_core.committed.index.diff import diff as diff_indexes
+from graveler_core.committed.index.diff import diff_at
+from graveler_core.committed.index.fold import fold
+from graveler_core.committed.index.lookup import lookup
+from graveler_core.committed.index.scan import scan
+from graveler_core.committed.index.successor import on_metarange
+from graveler_core.engine.protocol.registers import same_content, settled
+from graveler_core.engine.reading.changed_keys import changed_keys
+from graveler_core.engine.reading.pages import first_rows
+from graveler_core.engine.reading.view import changes, commit_of, view_of
+from graveler_core.model.entities import Repository
+from graveler_core.model.entry import Entry
+from graveler_core.model.ids import BranchId, CommitId, MetarangeId, RepositoryId
+from graveler_core.refs import repositories
+from graveler_core.stores import Registers, Stores
+
+
+def readable(stores: Stores, repo: RepositoryId) -> Repository:
+    """Return the repository if it is active."""
+    return repositories.get(stores.kv, stores.clock, stores.ids, repo)
+
+
+def get(stores: Stores, repo: RepositoryId, commit: CommitId, path: str) -> Entry | None:
+    """Return the entry of a path at a commit, or `None`."""
+    repository = readable(stores, repo)
+    index = commit_of(stores, repository, commit).layout.index
+    return lookup(stores.indexes(repository), index, path.encode())
+
+
+def entries_page(
+    stores: Stores, repo: RepositoryId, commit: CommitId, span: tuple[bytes, bytes | None], rows: int
+) -> pa.Table:
+    """Return the first entries of a key interval at a commit, at most `rows`. There are fewer only at the end of the
+    interval.
+    """
+    repository = readable(stores, repo)
+    index = commit_of(stores, repository, commit).layout.index
+    start, end = span
+    return first_rows(scan(stores.indexes(repository), index, start=start, end=end), rows)
+
+
+def diff(
+    stores: Stores,
+    repo: Repository,
+    sides: tuple[CommitId, CommitId],
+    span: tuple[bytes, bytes | None],
+    wanted: WantedColumns = STATES,
+) -> Iterator[Differences]:
+    """Yield the differences from the first commit to the second one in a key interval, lazily and in key order."""
+    before, after = (commit_of(stores, repo, side) for side in sides)
+    indexes, left, right = stores.indexes(repo), before.layout.index, after.layout.index
+    start, end = span
+    changed = changed_keys(stores, repo, before, after)
+    if changed is not None:
+        return diff_at(indexes, left, right, [k for k in changed if start <= k and (end is None or k < end)], wanted)
+    return diff_indexes(indexes, left, right, start=start, end=end, wanted=wanted)
+
+
+def tree_id(stores: Stores, repo: RepositoryId, commit: CommitId) -> MetarangeId:
+    """Return the metarange id of a commit's whole content. Writes the ranges that it needs.
+
+    Entries that are equal in every field, including modification time and address, give equal ids.
+    """
+    repository = readable(stores, repo)
+    index = commit_of(stores, repository, commit).layout.index
+    return fold(stores.indexes(repository), index, mapper=stores.executor.map)
+
+
+def staged_tree_id(stores: Stores, repo: RepositoryId, branch: BranchId) -> MetarangeId:
+    """Return the metarange id of everything that a branch shows now, including staged changes. Writes the ranges that
+    it needs.
+    """
+
+    return settled(stores, repo, branch, partial(shown_tree_id, stores), same=same_content)
+
+
+def shown_tree_id(stores: Stores, registers: Registers) -> MetarangeId:
+    """Return the metarange id of everything that a branch shows in one state of its record. Writes the ranges that it
+    needs. Called as an attempt under `settled`.
+    """
+    view = view_of(stores, registers)
+    staged = stores.executor.ahead(changes(view))
+    made = on_metarange(view.indexes, view.base, staged, mapper=stores.executor.map, verbatim=True)
+    return made.index.metarange_id

@@ -1,0 +1,67 @@
+"""Repair of the log of references: go back to an intact commit.
+
+The references themselves do not depend on it: branches and tags are created, deleted and listed while the log is
+damaged, and their events wait. The log goes back to its newest commit whose index can be read completely, or starts
+empty. One swap ✓ does this. Waiting events are still in `pending/` and are logged by the next fold. Creations and
+assignments in the past of records are logged with them. A commit of a fold that lost its swap is also suitable,
+because all its events have happened.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from datetime import datetime
+
+from graveler_core.codec.records import decode
+from graveler_core.committed.index.scan import scan
+from graveler_core.engine.protocol.retry import retry
+from graveler_core.engine.references.log import ReferenceLog, point, read_internal
+from graveler_core.errors import CorruptData, NotFound
+from graveler_core.model.entities import Repository
+from graveler_core.model.ids import CommitId
+from graveler_core.objects.commits import StoredCommit
+from graveler_core.records import access
+from graveler_core.records import layout as keys
+from graveler_core.stores import Stores
+
+
+def mend(stores: Stores, repo: Repository) -> bool:
+    """Go back to the newest intact commit of the log. Return `True` if this was necessary."""
+    where = keys.reference_log(repo)
+
+    def attempt() -> bool | None:
+        held = access.read(stores.kv, where)
+        if held is None or _whole(stores, repo, held.value.commit_id) is not None:
+            return False
+        whole = next((found for at in _newest_first(stores, repo) if (found := _whole(stores, repo, at))), None)
+        if whole is None:
+            done = access.remove(stores.kv, where, held)
+        else:
+            done = point(ReferenceLog(stores, repo, held, whole), whole.id)
+        return done or None
+
+    return retry(stores, f"log of references of {repo.id}", attempt)
+
+
+def _newest_first(stores: Stores, repo: Repository) -> list[CommitId]:
+    """Return the commits of the log whose headers are readable, newest first. They are sorted by date, because a
+    rewrite keeps dates but not generations.
+    """
+    folder = keys.internal_history(repo).headers
+    found: list[tuple[datetime, int, CommitId]] = []
+    for row in stores.kv.scan(folder.partition, prefix=folder.prefix):
+        with suppress(CorruptData):
+            id = CommitId(row.key.removeprefix(folder.prefix).decode(errors="replace"))
+            header = decode(folder.model, row.value, f"commit {id}")
+            found.append((header.creation_date, header.generation, id))
+    return [id for _, _, id in sorted(found, reverse=True)]
+
+
+def _whole(stores: Stores, repo: Repository, at: CommitId) -> StoredCommit | None:
+    try:
+        commit = read_internal(stores, repo, at)
+        for _ in scan(stores.indexes(repo), commit.layout.index):
+            pass
+    except (CorruptData, NotFound):
+        return None
+    return commit

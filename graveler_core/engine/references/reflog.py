@@ -1,0 +1,154 @@
+"""Reflog: events of references, newest first, from the log, from pending events, and from the past in records.
+
+Reading has no visible effect. If there are many pending events, they are folded first, so that they need not be held
+in memory. An event moves from the memory of its process to the pending events, and from there to the log. The
+sources are read in this order, so an event that moves in the meantime is found at least once, and duplicates have
+the same id. A reflog shows the state of its first read. The current state of references is shown by a listing.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
+from graveler_core.codec.entry import entries
+from graveler_core.codec.records import decode
+from graveler_core.committed.index.scan import scan
+from graveler_core.engine.references.events import FoldDecision, decide, fold_quietly
+from graveler_core.engine.references.log import EVENTS, ReferenceLog, name_key
+from graveler_core.errors import InvalidInput
+from graveler_core.model.entities import Repository
+from graveler_core.model.entry import Entry
+from graveler_core.model.names import is_ref_name
+from graveler_core.model.references import (
+    ReferenceEvent,
+    ReferenceType,
+    is_event_id,
+    steps_of,
+)
+from graveler_core.records import access
+from graveler_core.records import layout as keys
+from graveler_core.refs.branches import reference
+from graveler_core.stores import Stores
+
+MANY = 256
+"""Number of pending events above which they are folded before they are read."""
+_PAGE = 64
+_BOTH = (ReferenceType.BRANCH, ReferenceType.TAG)
+
+
+def events(stores: Stores, repo: Repository, after: str = "") -> Iterator[ReferenceEvent]:
+    """Yield all known creations, deletions and assignments, lazily and newest first.
+
+    Creations and assignments that were made through these stores are never missing. Those of another process may be
+    missing until its background has written them. If the process died before that, they are missing until the next
+    event of the reference.
+
+    Args:
+        stores: Stores of the flow.
+        repo: The repository.
+        after: Id of an event. Only the events that follow it are yielded.
+
+    Raises:
+        CorruptData: The log is damaged. `details["commit"]` names its commit.
+    """
+    decision = _decided(stores, repo)
+    logged = _logged(decision.log, EVENTS, after)
+    return _behind(_once(heapq.merge(decision.happened, logged, key=_id)), after)
+
+
+def of_name(stores: Stores, repo: Repository, name: str, after: str = "") -> Iterator[ReferenceEvent]:
+    """Yield all known events of the references that have or had a name, including their newest moves. Otherwise as
+    `events`.
+    """
+    stands = access.read_many(stores.kv, [reference(repo, type, name) for type in _BOTH])
+    decision = _decided(stores, repo)
+    fresh = (event for event in decision.happened if event.name == name)
+    logged = (_named(decision.log, type, name) for type in _BOTH)
+    known = _once(heapq.merge(fresh, *logged, key=_id))
+    steps = [step for held in stands if held is not None for step in steps_of(held.value)]
+    return _behind(_once(_with_steps(known, steps)), after)
+
+
+def require_place(after: str) -> str:
+    """Check the token from which a listing resumes; "" is the beginning."""
+    if after and not is_event_id(after):
+        raise InvalidInput(f"after {after!r}: must be the token of an event of a reflog")
+    return after
+
+
+def require_name(name: str) -> str:
+    """Check the name of a branch or tag."""
+    if not isinstance(name, str) or not is_ref_name(name):
+        raise InvalidInput(f"reference {name!r}: must be a valid name of a branch or tag", name=name)
+    return name
+
+
+def _decided(stores: Stores, repo: Repository) -> FoldDecision:
+    folder = keys.pending_events(repo)
+    noted = stores.noted.of(repo)
+    waiting = list(islice(access.scan(stores.kv, folder), MANY + 1))
+    if len(waiting) > MANY:
+        fold_quietly(stores, repo)
+        waiting = list(access.scan(stores.kv, folder))
+    return decide(stores, repo, waiting, noted)
+
+
+def _logged(log: ReferenceLog, prefix: str, after: str = "") -> Iterator[ReferenceEvent]:
+    for entry in _scanned(log, prefix, after):
+        yield _event(entry)
+
+
+def _named(log: ReferenceLog, type: ReferenceType, name: str) -> Iterator[ReferenceEvent]:
+    """Yield the logged events of a name. The log stores only ids under a name, and the events are looked up page by
+    page.
+    """
+    prefix = name_key(type, name)
+    ids = (entry.path.removeprefix(prefix) for entry in _scanned(log, prefix))
+    while page := list(islice(ids, _PAGE)):
+        found = log.entries([EVENTS + id for id in page])
+        yield from (_event(found[EVENTS + id]) for id in page if EVENTS + id in found)
+
+
+def _scanned(log: ReferenceLog, prefix: str, after: str = "") -> Iterator[Entry]:
+    if log.head is None:
+        return
+    start = (prefix + after).encode()
+    for table in scan(log.stores.indexes(log.repository), log.head.layout.index, prefix=prefix.encode(), start=start):
+        yield from entries(table)
+
+
+def _event(entry: Entry) -> ReferenceEvent:
+    return decode(ReferenceEvent, entry.data or b"", f"event {entry.path} of the log of references")
+
+
+def _with_steps(found: Iterable[ReferenceEvent], steps: list[ReferenceEvent]) -> Iterator[ReferenceEvent]:
+    """Merge events in order with the earlier moves that they contain and with further moves."""
+    ahead = [(step.id, step) for step in steps]
+    heapq.heapify(ahead)
+    for event in found:
+        while ahead and ahead[0][0] < event.id:
+            yield heapq.heappop(ahead)[1]
+        yield event
+        for step in event.earlier():
+            if step.id > event.id:
+                heapq.heappush(ahead, (step.id, step))
+    while ahead:
+        yield heapq.heappop(ahead)[1]
+
+
+def _once(found: Iterable[ReferenceEvent]) -> Iterator[ReferenceEvent]:
+    last = ""
+    for event in found:
+        if event.id != last:
+            last = event.id
+            yield event
+
+
+def _behind(found: Iterable[ReferenceEvent], after: str) -> Iterator[ReferenceEvent]:
+    return (event for event in found if event.id > after)
+
+
+def _id(event: ReferenceEvent) -> str:
+    return event.id

@@ -1,0 +1,170 @@
+"""First steps of every new repository: its record in `initial`, the claim of its namespace, and the first file there.
+
+Two repositories that are created in overlapping namespaces both claim first and check afterwards, so at least one of
+them finds the other. The owner of the claim checks for files of an earlier repository: no other repository creates
+files there in the meantime. A new repository takes over such files only if the caller requests it. This check is a
+convenience and not a guarantee: files that are written later are not found. They are never overwritten, because
+blobs are named by their content, but a sweep would delete the files to which the new repository does not refer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from graveler_core.committed.apply import Applied, apply
+from graveler_core.committed.node import EMPTY
+from graveler_core.committed.trees import address, encoded
+from graveler_core.errors import GravelerError, Kind, NotUnique, PredicateFailed
+from graveler_core.kv.limits import check_key
+from graveler_core.model.address import Namespace
+from graveler_core.model.entities import NamespaceClaim, Repository, RepositoryState
+from graveler_core.model.entry import RECORD_SCHEMA
+from graveler_core.model.ids import BranchId, Nonce, RepositoryId, RepositoryUid
+from graveler_core.records import access
+from graveler_core.records import layout as keys
+from graveler_core.records.access import Held
+from graveler_core.refs import repositories
+from graveler_core.stores import Stores
+
+
+@dataclass(frozen=True, slots=True)
+class NewRepository:
+    """Properties of a repository to create. A bare repository gets no branch and no commit. With `adopt`, the
+    repository takes over files of an earlier repository in the namespace. For a migrated repository, date and seed
+    are given.
+    """
+
+    id: RepositoryId
+    storage_namespace: str
+    default_branch: BranchId
+    committer: str = ""
+    bare: bool = False
+    adopt: bool = False
+    creation_date: datetime | None = None
+    boundary_seed: int | None = None
+    migrating: str = ""
+
+
+def require_claimable(place: Namespace) -> None:
+    """Refuse a namespace whose claim is too long for a store. Raises `LimitExceeded`."""
+    where = keys.namespace_claim(place.uri)
+    check_key(where.partition, where.key)
+
+
+def begin(stores: Stores, wanted: NewRepository, place: Namespace) -> Held[Repository]:
+    """Create the record, in `initial`.
+
+    Raises:
+        NotUnique: The name is in use (`RepositoryExists`).
+        NotFound: The name is not free yet (`RepositoryDeleting`).
+    """
+    now = stores.clock.now()
+    record = Repository(
+        id=wanted.id,
+        uid=RepositoryUid(stores.ids.fresh()),
+        storage_namespace=place.uri,
+        creation_date=wanted.creation_date or now,
+        default_branch=wanted.default_branch,
+        state=RepositoryState.INITIAL,
+        bare=wanted.bare,
+        boundary_seed=stores.ids.seed() if wanted.boundary_seed is None else wanted.boundary_seed,
+        nonce=Nonce(stores.ids.fresh()),
+        since=now,
+        migrating=wanted.migrating,
+    )
+    try:
+        return access.create(stores.kv, keys.repository(wanted.id), record)
+    except PredicateFailed as e:
+        standing = repositories.find(stores.kv, wanted.id)
+        if standing is not None and standing.value.state is RepositoryState.INITIAL:
+            standing = repositories.expire(stores.kv, stores.clock, stores.ids, standing)
+        if standing is not None and standing.value.state is RepositoryState.DELETING:
+            repositories.usable(wanted.id, standing)
+        raise NotUnique(
+            f"repository {wanted.id!r} already exists", kind=Kind.RepositoryExists, repository=wanted.id
+        ) from e
+
+
+def claim(stores: Stores, repo: Repository, place: Namespace) -> Held[NamespaceClaim]:
+    """Claim the namespace, unless the repository has it already. Then look for other claims of it, above it and inside
+    it.
+
+    Raises:
+        NotUnique: There is another claim (`NamespaceInUse`). The creation is undone.
+    """
+    where = keys.namespace_claim(place.uri)
+    made = NamespaceClaim(owner=repo.uid, repository=repo.id, nonce=Nonce(stores.ids.fresh()), since=stores.clock.now())
+    try:
+        held = access.create(stores.kv, where, made)
+    except PredicateFailed as e:
+        standing = access.read(stores.kv, where)
+        if standing is None or standing.value.owner != repo.uid:
+            _withdraw(stores, repo)
+            raise _in_use(repo, place.uri) from e
+        # The claim is renewed, so that an earlier run that undoes its creation removes nothing of this run.
+        held = access.replace(stores.kv, where, standing, made)
+    other = _overlapping(stores, place)
+    if other is not None:
+        access.remove(stores.kv, where, held)
+        _withdraw(stores, repo)
+        raise _in_use(repo, other)
+    return held
+
+
+def _overlapping(stores: Stores, place: Namespace) -> str | None:
+    above = [ancestor.uri for ancestor in place.ancestors()]
+    for uri, found in zip(above, access.read_many(stores.kv, [keys.namespace_claim(u) for u in above]), strict=True):
+        if found is not None:
+            return uri
+    return next((uri for uri, _ in access.scan(stores.kv, keys.NAMESPACES, prefix=place.uri.rstrip("/") + "/")), None)
+
+
+def _withdraw(stores: Stores, repo: Repository) -> None:
+    """Undo a creation that was refused. It owns only its record. The record of a migration is removed only if it is
+    this run's.
+    """
+    standing = repositories.find(stores.kv, repo.id)
+    if standing is None or standing.value.uid != repo.uid:
+        return
+    if not repo.migrating or standing.value.nonce == repo.nonce:
+        access.remove(stores.kv, keys.repository(repo.id), standing)
+
+
+def _in_use(repo: Repository, uri: str) -> NotUnique:
+    return NotUnique(
+        f"storage namespace {repo.storage_namespace!r}: {uri!r} belongs to another repository",
+        kind=Kind.NamespaceInUse,
+        repository=repo.id,
+        namespace=uri,
+    )
+
+
+def first_tree(stores: Stores, repo: Repository, claimed: Held[NamespaceClaim], *, adopt: bool) -> Applied:
+    """Write the empty tree. It is the first file in the namespace, and proves that the namespace is writable.
+
+    Any error is raised after the creation is undone.
+    """
+    try:
+        if not adopt:
+            require_unused(stores, repo)
+        applied = apply(stores.trees(repo), None, RECORD_SCHEMA.empty_table())
+    except GravelerError:
+        access.remove(stores.kv, keys.namespace_claim(repo.storage_namespace), claimed)
+        _withdraw(stores, repo)
+        raise
+    return applied
+
+
+def require_unused(stores: Stores, repo: Repository) -> None:
+    """Refuse files of an earlier repository. This repository would not refer to them, and a sweep would delete them."""
+    mine = address(encoded(EMPTY)[0])
+    for blob in stores.blobs.at(repo.storage_namespace).list(address("")):
+        if blob.address != mine:
+            raise NotUnique(
+                f"storage namespace {repo.storage_namespace!r}: holds {blob.address} of an earlier repository, which a "
+                "restored one may need; adopt=True takes the namespace over, and collections delete what nothing names",
+                kind=Kind.NamespaceInUse,
+                repository=repo.id,
+                namespace=repo.storage_namespace,
+            )

@@ -1,0 +1,135 @@
+"""Deletion of repositories. Source: seed 001, step 2, made safe by the lifecycle records.
+
+active → deleting ✓, after which the repository cannot be used → the entry for the cleaner → the repository record is
+removed, conditionally ✓, after which the name is free. A crash in between leaves `deleting`, and another deletion
+completes it. Every record contains a fresh nonce, so no swap succeeds on an equal older state.
+
+A cleaner may have claimed the entry in the meantime and died since. Then the deletion continues the cleaner's work
+(`engine.cleaning.deleted`, step 3). The record was read after the claim and says `deleting`, so the repository is
+unreachable, and the entry may become `emptying` ✓. From then on the entry stays until everything is emptied,
+regardless of which process removes the record.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from graveler_core.engine.protocol.retry import retry
+from graveler_core.errors import OutcomeUnknown, PredicateFailed, SlowDown, Unavailable
+from graveler_core.model.entities import DeletedRepository, DeletedState, Repository, RepositoryState
+from graveler_core.model.ids import Nonce, RepositoryId
+from graveler_core.records import access
+from graveler_core.records import layout as keys
+from graveler_core.records.access import Held
+from graveler_core.refs import repositories
+from graveler_core.stores import Stores
+
+
+def delete_repository(stores: Stores, repo: RepositoryId) -> None:
+    """Delete a repository. It is unreachable at once and its name is free again; the cleaner empties it later.
+    Repeatable.
+
+    A repository that is being migrated is deleted too, although it is not visible yet.
+
+    Raises:
+        NotFound: The repository does not exist (`RepositoryNotFound`).
+        PermissionDenied: The repository is read-only.
+        OutcomeUnknown: The repository is unreachable, but its name is not free yet. Delete it again.
+    """
+    where = keys.repository(repo)
+    held = repositories.find(stores.kv, repo)
+    if held is not None and held.value.state is RepositoryState.INITIAL:
+        # A migration takes long, and a caller that gives it up need not wait for its end.
+        ended = repositories.give_up if held.value.migrating else repositories.expire
+        held = ended(stores.kv, stores.clock, stores.ids, held)
+    if held is None or held.value.state is RepositoryState.INITIAL:
+        repositories.usable(repo, held)
+        return
+    if held.value.state is RepositoryState.ACTIVE:
+        repositories.require_changeable(held.value)
+        deleting = repositories.enter(held.value, RepositoryState.DELETING, stores.clock, stores.ids)
+        try:
+            held = access.replace(stores.kv, where, held, deleting)
+        except PredicateFailed:
+            delete_repository(stores, repo)
+            return
+        try:
+            _hand_over(stores, held)
+        except (SlowDown, Unavailable) as e:
+            raise OutcomeUnknown(
+                f"repository {repo!r}: deleted, but its name is not free yet ({e.message}); delete it again",
+                repository=repo,
+            ) from e
+        return
+    _hand_over(stores, held)
+
+
+def complete_deletion(stores: Stores, held: Held[Repository]) -> bool:
+    """Delete a repository whose creation or deletion was interrupted, without waiting. Return `True` if the name is
+    free now.
+
+    This requires exactly the state that was read: a repository that has become active since is not changed.
+
+    Raises:
+        PredicateFailed: The entry changed in the meantime.
+    """
+    current: Held[Repository] | None = held
+    if held.value.state is RepositoryState.INITIAL:
+        current = repositories.expire(stores.kv, stores.clock, stores.ids, held)
+    if current is None or current.value.state is not RepositoryState.DELETING:
+        return False
+    # The cleaner that claimed the entry removes the record.
+    claimed = enter_for_cleaner(stores, current.value)
+    return claimed is None and access.remove(stores.kv, keys.repository(current.value.id), current)
+
+
+def enter_for_cleaner(stores: Stores, repo: Repository) -> Held[DeletedRepository] | None:
+    """Ensure that the entry exists as `deleted`. Otherwise return the entry that a cleaner has claimed.
+
+    Raises:
+        PredicateFailed: The entry changed in the meantime.
+    """
+    where = keys.deleted_repository(repo.id, repo.uid)
+    entry = DeletedRepository(
+        repository=repo, state=DeletedState.DELETED, nonce=Nonce(stores.ids.fresh()), since=stores.clock.now()
+    )
+    known = access.read(stores.kv, where)
+    if known is None or known.value.state is DeletedState.RESTORING:
+        access.replace(stores.kv, where, known, entry, mine=partial(_is_entry, entry.nonce))
+    return known if known is not None and known.value.state is DeletedState.PURGING else None
+
+
+def _hand_over(stores: Stores, held: Held[Repository]) -> None:
+    """Write the entry for the cleaner, then remove the record. In this order, the repository is never forgotten."""
+    where = keys.repository(held.value.id)
+
+    def attempt() -> bool | None:
+        try:
+            claimed = enter_for_cleaner(stores, held.value)
+            if claimed is not None:
+                if access.read(stores.kv, where) != held:
+                    return True
+                _say_emptying(stores, claimed)
+        except PredicateFailed:
+            return None
+        access.remove(stores.kv, where, held)
+        return True
+
+    retry(stores, f"deletion of repository {held.value.id}", attempt)
+
+
+def _say_emptying(stores: Stores, claimed: Held[DeletedRepository]) -> None:
+    """Take the step before which the claiming cleaner may have died. Raises `PredicateFailed` if another process took
+    it.
+
+    It is taken even if the entry is in this state already: the entry then stays until after the record is removed,
+    regardless of which process removes it.
+    """
+    repo, nonce = claimed.value.repository, Nonce(stores.ids.fresh())
+    entry = claimed.value.model_copy(update={"nonce": nonce, "since": stores.clock.now(), "emptying": True})
+    where = keys.deleted_repository(repo.id, repo.uid)
+    access.replace(stores.kv, where, claimed, entry, mine=partial(_is_entry, nonce))
+
+
+def _is_entry(nonce: Nonce, current: DeletedRepository) -> bool:
+    return current.nonce == nonce

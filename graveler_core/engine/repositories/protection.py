@@ -1,0 +1,92 @@
+"""Branch protection, required checks and read-only repositories: changes of the repository record.
+
+✓ One swap of the record that was read: the same state and state time, with a fresh nonce. A crash before the swap
+changes nothing, and after it there is nothing left to do. A call that loses the race against another change is
+evaluated again on the new record, so two rules that are added concurrently are both kept. Deletion swaps the same
+record; after it there is nothing left to protect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+
+from graveler_core.engine.protocol.retry import retry
+from graveler_core.errors import InvalidInput, PredicateFailed
+from graveler_core.model.entities import Repository
+from graveler_core.model.ids import Nonce, RepositoryId
+from graveler_core.model.protection import ProtectionRule, RequiredChecks, protection_rules, required_check_rules
+from graveler_core.records import access
+from graveler_core.records import layout as keys
+from graveler_core.refs import repositories
+from graveler_core.stores import Stores
+
+
+def set_protection(stores: Stores, repo: RepositoryId, rules: Iterable[ProtectionRule]) -> Repository:
+    """Replace all rules."""
+    checked = protection_rules(rules)
+    return _changed(stores, repo, lambda now: {"protection": checked})
+
+
+def protect(stores: Stores, repo: RepositoryId, rule: ProtectionRule) -> Repository:
+    """Add a rule, or replace the rule with the same pattern."""
+
+    def added(now: Repository) -> dict[str, object]:
+        kept = [known for known in now.protection if known.pattern != rule.pattern]
+        return {"protection": protection_rules([*kept, rule])}
+
+    return _changed(stores, repo, added)
+
+
+def unprotect(stores: Stores, repo: RepositoryId, pattern: str) -> Repository:
+    """Remove the rule with a pattern. Raises `InvalidInput` if there is none."""
+
+    def left(now: Repository) -> dict[str, object]:
+        kept = tuple(rule for rule in now.protection if rule.pattern != pattern)
+        if len(kept) == len(now.protection):
+            raise InvalidInput(f"pattern {pattern!r}: repository {repo!r} has no rule with it", pattern=pattern)
+        return {"protection": kept}
+
+    return _changed(stores, repo, left)
+
+
+def require_checks(stores: Stores, repo: RepositoryId, rule: RequiredChecks) -> Repository:
+    """Set the checks that a pattern of branches requires. A rule without checks removes the rule of the pattern."""
+
+    def changed(now: Repository) -> dict[str, object]:
+        kept = [known for known in now.required_checks if known.pattern != rule.pattern]
+        return {"required_checks": required_check_rules([*kept, rule])}
+
+    return _changed(stores, repo, changed)
+
+
+def set_read_only(stores: Stores, repo: RepositoryId, *, read_only: bool) -> Repository:
+    """Make a repository read-only for its users, or writable again. Raises `InvalidInput` if the value is not a
+    bool.
+    """
+    if not isinstance(read_only, bool):
+        raise InvalidInput(f"read_only {read_only!r}: must be True or False")
+    return _changed(stores, repo, lambda now: {"read_only": read_only})
+
+
+def _changed(stores: Stores, repo: RepositoryId, change: Callable[[Repository], dict[str, object]]) -> Repository:
+    where = keys.repository(repo)
+
+    def attempt() -> Repository | None:
+        held = repositories.find(stores.kv, repo)
+        now = repositories.usable(repo, held)
+        assert held is not None  # noqa: S101 - else it is not usable
+        nonce = Nonce(stores.ids.fresh())
+        record = now.model_copy(update={**change(now), "nonce": nonce})
+        try:
+            changed = access.replace(stores.kv, where, held, record, mine=partial(_bears, nonce)).value
+        except PredicateFailed:
+            return None
+        stores.registers.forget_all(repo)  # so that this process sees the change at once
+        return changed
+
+    return retry(stores, f"settings of repository {repo}", attempt)
+
+
+def _bears(nonce: Nonce, current: Repository) -> bool:
+    return current.nonce == nonce

@@ -1,0 +1,120 @@
+"""Content of new entries: bytes, files and iterators of bytes, uploaded in bounded memory.
+
+Content that fits in one part is created by one request, which the store repeats if its response is lost. Larger
+content is uploaded in parts. The checksum is computed on the way.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import BinaryIO, Final, TypeAlias, cast
+
+from graveler_core.blobs.port import Blobs, Data
+from graveler_core.errors import InvalidInput, Kind, OutcomeUnknown, Unavailable
+
+PART_BYTES: Final = 8 << 20
+"""Bytes of content that are read at once. Content of at most this size is created by one request."""
+ContentSource: TypeAlias = Data | BinaryIO | Iterable[bytes]
+"""Content to upload: bytes, a binary file that is read from its position to its end, or an iterable of bytes."""
+
+
+@dataclass(slots=True)
+class Content:
+    """Content to upload, with its content type and metadata.
+
+    Bytes can be uploaded several times, other sources once.
+    """
+
+    source: ContentSource
+    content_type: str | None = None
+    metadata: Mapping[str, str] | None = None
+    _begun: bool = field(default=False, init=False)
+
+    def __post_init__(self) -> None:
+        if isinstance(self.source, str) or not (hasattr(self.source, "read") or isinstance(self.source, Iterable)):
+            raise _wrong("content", self.source)
+
+    def repeatable(self) -> bool:
+        """Return true if the content can be uploaded now."""
+        return not self._begun or isinstance(self.source, bytes | bytearray | memoryview)
+
+    def parts(self) -> Iterator[Data]:
+        """Yield the content in parts of `PART_BYTES`; the last one may be shorter. Empty content has no part."""
+        self._begun = True
+        if isinstance(self.source, bytes | bytearray | memoryview):
+            yield from _slices(memoryview(self.source).cast("B"))
+        elif hasattr(self.source, "read"):
+            yield from _joined(iter(lambda: _checked(cast(BinaryIO, self.source).read(PART_BYTES)), b""))
+        else:
+            yield from _joined(map(_checked, self.source))
+
+
+@dataclass(frozen=True, slots=True)
+class UploadedContent:
+    """Result of an upload."""
+
+    address: str
+    size: int
+    checksum: str
+
+
+def upload(blobs: Blobs, address: str, content: Content) -> UploadedContent:
+    """Store content at an address that no other call uses.
+
+    Raises:
+        InvalidInput: The source returned something else than bytes. Nothing refers to what was stored.
+        Unavailable: The store did not acknowledge the upload.
+    """
+    digest, size = hashlib.sha256(), 0
+
+    def measured(parts: Iterable[Data]) -> Iterator[Data]:
+        nonlocal size
+        for part in parts:
+            digest.update(part)
+            size += len(part)
+            yield part
+
+    parts = measured(content.parts())
+    first = next(parts, b"")
+    try:
+        second = next(parts, None)
+        if second is None:
+            blobs.create(address, first)
+        else:
+            blobs.upload(address, chain((first, second), parts))
+    except OutcomeUnknown as e:
+        raise Unavailable(f"upload failed, nothing is staged: {e.message}", kind=Kind.StoreUnreachable) from e
+    return UploadedContent(address, size, f"sha256:{digest.hexdigest()}")
+
+
+def _slices(content: memoryview) -> Iterator[memoryview]:
+    for start in range(0, len(content), PART_BYTES):
+        yield content[start : start + PART_BYTES]
+
+
+def _joined(pieces: Iterable[bytes]) -> Iterator[Data]:
+    """Yield parts of `PART_BYTES` made from pieces of any size."""
+    waiting = bytearray()
+    for piece in pieces:
+        waiting += piece
+        if len(waiting) >= PART_BYTES:
+            whole = len(waiting) - len(waiting) % PART_BYTES
+            yield from _slices(memoryview(bytes(waiting[:whole])))
+            del waiting[:whole]
+    if waiting:
+        yield bytes(waiting)
+
+
+def _checked(piece: object) -> bytes:
+    if not isinstance(piece, bytes | bytearray | memoryview):
+        raise _wrong("part of content", piece)
+    return bytes(piece)
+
+
+def _wrong(what: str, value: object) -> InvalidInput:
+    return InvalidInput(
+        f"{what} of type {type(value).__name__}: must be bytes, a file opened in binary mode, or an iterable of bytes"
+    )

@@ -1,0 +1,281 @@
+"""Staged changes of branches according to their counters, for sensors, metrics and users.
+
+A survey reads only the counters and the branches that they name. Its cost depends on the number of branches that are
+written to, and not on their content. Branches with few staged records and few layers have no counters and are not
+found. Source: seed 004, `Sensor`.
+
+A survey removes counters of layers that are not listed by any branch, because no branch will list them again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import timedelta
+from itertools import groupby, islice
+
+import pyarrow.compute as pc
+
+from graveler_core.engine.protocol import write_counters as counting
+from graveler_core.engine.protocol.registers import fresh
+from graveler_core.engine.protocol.retry import retry
+from graveler_core.errors import InvalidInput, PredicateFailed
+from graveler_core.model.compaction import CompactionSettings, Counted, StagedCounts, Thresholds
+from graveler_core.model.entities import Branch, Repository, RepositoryState
+from graveler_core.model.entry import TOMBSTONE
+from graveler_core.model.ids import BranchId, RepositoryId
+from graveler_core.model.layers import SealedToken, SegmentLayer
+from graveler_core.records import access
+from graveler_core.records import layout as keys
+from graveler_core.records.access import Held
+from graveler_core.staging.pressure import Load, Pressure, pressure
+from graveler_core.staging.stack import layers_of, scan
+from graveler_core.stores import Registers, Stores
+
+AT_ONCE = 1_000
+"""Number of branch records that are read in one round trip."""
+SCAN = "scan"
+"""Writer id of the counters that a scan stores."""
+
+
+@dataclass(frozen=True, slots=True)
+class BranchPressure:
+    """Staged changes of a branch, and the resulting pressure."""
+
+    repository: Repository
+    branch: Branch
+    load: Load
+    thresholds: Thresholds
+    pressure: Pressure
+
+    @property
+    def token(self) -> str:
+        """Token from which a survey resumes after this branch."""
+        return f"{self.repository.id}/{self.branch.id}"
+
+
+@dataclass(slots=True)
+class _Counters:
+    """Counters of one branch, by name."""
+
+    repository: RepositoryId
+    branch: BranchId
+    found: dict[str, StagedCounts] = field(default_factory=dict)
+
+
+def survey(stores: Stores, *, prefix: str = "", after: str = "") -> Iterator[BranchPressure]:
+    """Yield the branches that counters name, lazily and in order of their tokens.
+
+    Args:
+        stores: Stores of the flow.
+        prefix: Limits the result to tokens with this prefix: `<repository>/` for one repository.
+        after: Token of a branch. Limits the result to later tokens.
+    """
+    settings: dict[str, CompactionSettings] = {}
+    for found, repository, branch in _looked_up(stores, prefix, after):
+        for name in _ended(found, repository, branch):
+            counting.remove(stores, name)
+        if repository is not None and branch is not None and found.found:
+            if repository.uid not in settings:
+                settings[repository.uid] = settings_of(stores, repository)
+            yield _pressure(stores, repository, branch, found, settings[repository.uid])
+
+
+def forget_ended(
+    stores: Stores, *, prefix: str = "", after: str = "", dry_run: bool = False
+) -> Iterator[tuple[str, int]]:
+    """Remove the counters of layers that no longer exist, as a survey does, without reading anything else.
+
+    Yields:
+        The token of each branch that counters name, even if the branch does not exist, and the number of counters
+        that were removed, lazily.
+    """
+    for found, repository, branch in _looked_up(stores, prefix, after):
+        ended = _ended(found, repository, branch)
+        for name in () if dry_run else ended:
+            counting.remove(stores, name)
+        yield f"{found.repository}/{found.branch}", len(ended)
+
+
+def of_branch(stores: Stores, repo: RepositoryId, branch: BranchId) -> BranchPressure:
+    """Return the pressure on one branch, from its counters."""
+    now = fresh(stores, repo, branch)
+    return of_record(stores, now.repository, now.branch, settings_of(stores, now.repository))
+
+
+def of_record(stores: Stores, repository: Repository, branch: Branch, settings: CompactionSettings) -> BranchPressure:
+    """Return the pressure on a branch whose record was read, from its counters. Unlike a survey, this changes
+    nothing.
+    """
+    found = _Counters(repository.id, branch.id)
+    for name, held in access.scan(stores.kv, keys.COUNTS, prefix=keys.counts_of_branch(repository.id, branch.id)):
+        found.found[name] = held.value
+    return _pressure(stores, repository, branch, found, settings)
+
+
+def recount(stores: Stores, repo: RepositoryId, branch: BranchId) -> BranchPressure:
+    """Count the records of a branch's layers by reading them, and correct its counters.
+
+    Writers continue from their own counts. Counts from before the scan are replaced by the result of the scan.
+    """
+    now = fresh(stores, repo, branch)
+    counting.write_down(stores, stores.counts.rest())
+    for layer in layers_of(now.branch):
+        if isinstance(layer, SealedToken | SegmentLayer):
+            _recount(stores, now, layer)
+    return of_branch(stores, repo, branch)
+
+
+def counted_in(stores: Stores, repository: Repository, branch: BranchId) -> dict[str, int]:
+    """Return the counted number of records in the layers of a branch, by layer id."""
+    found: dict[str, dict[str, StagedCounts]] = {}
+    for name, held in access.scan(stores.kv, keys.COUNTS, prefix=keys.counts_of_branch(repository.id, branch)):
+        if held.value.uid == repository.uid:
+            found.setdefault(held.value.layer, {})[name] = held.value
+    return {layer: _total(counters).writes for layer, counters in found.items()}
+
+
+def settings_of(stores: Stores, repository: Repository) -> CompactionSettings:
+    """Return the thresholds of a repository."""
+    held = access.read(stores.kv, keys.compaction_settings(repository))
+    return CompactionSettings(thresholds=Thresholds()) if held is None else held.value
+
+
+def set_thresholds(
+    stores: Stores, repository: Repository, thresholds: Thresholds | None, branch: BranchId | None = None
+) -> CompactionSettings:
+    """Set the thresholds of a repository or of one of its branches. `None` removes them.
+
+    Returns:
+        All thresholds of the repository.
+
+    Raises:
+        InvalidInput: The value is not a `Thresholds`.
+    """
+    if thresholds is not None and not isinstance(thresholds, Thresholds):
+        raise InvalidInput(f"thresholds {thresholds!r}: must be Thresholds or None")
+    where = keys.compaction_settings(repository)
+
+    def attempt() -> CompactionSettings | None:
+        held = access.read(stores.kv, where)
+        settings = CompactionSettings(thresholds=Thresholds()) if held is None else held.value
+        if branch is None:
+            settings = settings.model_copy(update={"thresholds": thresholds or Thresholds()})
+        else:
+            others = {name: own for name, own in settings.branches.items() if name != branch}
+            own = {} if thresholds is None else {branch: thresholds}
+            settings = settings.model_copy(update={"branches": dict(sorted((others | own).items()))})
+        with suppress(PredicateFailed):
+            return access.replace(stores.kv, where, held, settings).value
+        return None
+
+    return retry(stores, f"thresholds of {repository.id}", attempt)
+
+
+def _counters(repo: RepositoryId, branch: BranchId, rows: Iterator[tuple[str, Held[StagedCounts]]]) -> _Counters:
+    return _Counters(repo, branch, {name: held.value for name, held in rows})
+
+
+def _looked_up(stores: Stores, prefix: str, after: str) -> Iterator[tuple[_Counters, Repository | None, Branch | None]]:
+    """Yield the branches that counters name, with their repository and branch records. The records are read after the
+    counters.
+    """
+    # In the names of counters, a colon follows "<repository>/<branch>". No other branch sorts in between.
+    counters = access.scan(stores.kv, keys.COUNTS, prefix=prefix, after=f"{after}:\x7f" if after else "")
+    groups = groupby(counters, key=lambda row: (row[1].value.repository, row[1].value.branch))
+    while batch := [_counters(*named, rows) for named, rows in islice(groups, AT_ONCE)]:
+        repositories = _repositories(stores, {found.repository for found in batch})
+        known = [found for found in batch if found.repository in repositories]
+        branches = access.read_many(
+            stores.kv, [keys.branch(repositories[found.repository], found.branch) for found in known]
+        )
+        held = {(found.repository, found.branch): branch for found, branch in zip(known, branches, strict=True)}
+        for found in batch:
+            branch = held.get((found.repository, found.branch))
+            yield found, repositories.get(found.repository), None if branch is None else branch.value
+
+
+def _repositories(stores: Stores, names: set[RepositoryId]) -> dict[RepositoryId, Repository]:
+    found = access.read_many(stores.kv, [keys.repository(name) for name in sorted(names)])
+    held = [repository.value for repository in found if repository is not None]
+    return {repository.id: repository for repository in held if repository.state is RepositoryState.ACTIVE}
+
+
+def _ended(found: _Counters, repository: Repository | None, branch: Branch | None) -> list[str]:
+    """Remove the counters whose layer the branch no longer lists, and return their names. The branch was read after
+    them.
+    """
+    listed = set() if branch is None else {layer.id for layer in layers_of(branch)}
+    ended = [
+        name
+        for name, counts in found.found.items()
+        if repository is None or counts.uid != repository.uid or counts.layer not in listed
+    ]
+    for name in ended:
+        del found.found[name]
+    return ended
+
+
+def _pressure(
+    stores: Stores, repository: Repository, branch: Branch, found: _Counters, settings: CompactionSettings
+) -> BranchPressure:
+    layers = layers_of(branch)
+    counters = [
+        (name, counts)
+        for name, counts in found.found.items()
+        if counts.uid == repository.uid and counts.layer in {layer.id for layer in layers}
+    ]
+    writes = tombstones = 0
+    for layer in layers:
+        of_layer = {name: counts for name, counts in counters if counts.layer == layer.id}
+        counted = _total(of_layer)
+        writes += max(counted.writes, layer.count if isinstance(layer, SegmentLayer) else 0)
+        tombstones += counted.tombstones
+    now = stores.moment()
+    age = now - min((counts.since for _, counts in counters), default=now)
+    load = Load(tombstones, writes, len(branch.sealed_tokens), max(age, timedelta(0)))
+    thresholds = settings.of(branch.id)
+    return BranchPressure(repository, branch, load, thresholds, pressure(load, thresholds))
+
+
+def _total(counters: Mapping[str, StagedCounts]) -> Counted:
+    """Return the total of the writers' counts of one layer. For counts from before a scan, the result of the scan is
+    used.
+    """
+    scanned = next((counts for name, counts in counters.items() if _writer(name) == SCAN), None)
+    replaced = scanned.scanned_over if scanned is not None else {}
+    writes, tombstones = (scanned.counted.writes, scanned.counted.tombstones) if scanned is not None else (0, 0)
+    for name, counts in counters.items():
+        if _writer(name) != SCAN:
+            before = replaced.get(_writer(name), Counted())
+            writes += max(0, counts.counted.writes - before.writes)
+            tombstones += max(0, counts.counted.tombstones - before.tombstones)
+    return Counted(writes=writes, tombstones=tombstones)
+
+
+def _writer(name: str) -> str:
+    return name.rpartition("/")[2]
+
+
+def _recount(stores: Stores, now: Registers, layer: SealedToken | SegmentLayer) -> None:
+    repository, branch = now.repository, now.branch.id
+    start = keys.counts_of_layer(repository.id, branch, layer.id)
+    counters = {name: held.value for name, held in access.scan(stores.kv, keys.COUNTS, prefix=start)}
+    writers = {_writer(name): counts.counted for name, counts in counters.items() if _writer(name) != SCAN}
+    writes = tombstones = 0
+    for page in scan(stores.stack(repository, (layer,))):
+        writes += page.num_rows
+        tombstones += pc.sum(page[TOMBSTONE]).as_py() or 0
+    if writes or counters:
+        since = min((counts.since for counts in counters.values()), default=stores.moment())
+        record = StagedCounts(
+            repository=repository.id,
+            uid=repository.uid,
+            branch=branch,
+            layer=layer.id,
+            counted=Counted(writes=writes, tombstones=tombstones),
+            since=since,
+            scanned_over=writers,
+        )
+        access.write(stores.kv, keys.COUNTS.at(f"{start}{SCAN}"), record)

@@ -1,0 +1,186 @@
+"""Writes of single entries. Source: seed 003, writer flow.
+
+1. Read the repository record and the branch record, from the cache if they are cached.
+2. Set the record in the staging token. A crash after this step leaves a write that was not acknowledged and may be
+   visible.
+3. Run the closing re-read of both records, bypassing the cache. If repository, branch and staging token are the same,
+   no commit began in between, so the write is in a token that every later commit includes. Otherwise, write the record
+   again, into the new token. Writing the same entry twice changes nothing.
+
+Each attempt first checks whether the repository permits writes to the branch. The first attempt may check an outdated
+copy. If the re-read finds a rule that forbids the write, the next attempt refuses it. A record that an earlier
+attempt has set stays, and may be visible. Therefore every failure after a set is an unknown outcome. If nothing was
+set, the error is raised as it is.
+
+This includes a repository or branch that turns out to be deleted. A repository that is undeleted has its old staging
+tokens again, with the record. A commit may have included the record before the branch was deleted.
+
+There is no swap: the staged area is not linearizable (seed 003, non-guarantees), but the branch head is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from graveler_core.codec.entry import normalise_record
+from graveler_core.codec.staged_record import encode_tombstone
+from graveler_core.engine.protocol import write_counters as counting
+from graveler_core.engine.protocol.registers import fresh, same_token, settled
+from graveler_core.engine.protocol.restrictions import require_permitted
+from graveler_core.engine.staging.content import Content, upload
+from graveler_core.errors import GravelerError, Kind, NotFound, OutcomeUnknown, SlowDown, Unavailable
+from graveler_core.kv.bulk import set_many
+from graveler_core.model.entities import Repository
+from graveler_core.model.entry import AddressType, Entry
+from graveler_core.model.ids import BranchId, RepositoryId
+from graveler_core.model.names import path_key
+from graveler_core.model.protection import BranchAction
+from graveler_core.records import layout as keys
+from graveler_core.stores import Registers, Stores
+
+
+def stage(stores: Stores, repo: RepositoryId, branch: BranchId, path: str, entry: Entry) -> Entry:
+    """Stage an entry whose content is stored already. Return the entry as it was staged, with path and identity."""
+    staged, record = normalise_record(path, entry)
+    set_records(stores, repo, branch, lambda registers: [(path_key(path), record)])
+    return staged
+
+
+def put(stores: Stores, repo: RepositoryId, branch: BranchId, path: str, content: Content) -> Entry:
+    """Upload content below the repository's storage namespace, then stage its entry."""
+    (entry,) = put_many(stores, repo, branch, {path: content})
+    return entry
+
+
+def put_many(
+    stores: Stores, repo: RepositoryId, branch: BranchId, contents: Mapping[str, Content], removed: Sequence[str] = ()
+) -> list[Entry]:
+    """Upload contents, then stage their entries and tombstones of the removed paths together.
+
+    Args:
+        stores: Stores of the flow.
+        repo: The repository.
+        branch: The branch.
+        contents: Contents by path.
+        removed: Paths to remove, none of which is also a path of a content.
+
+    Returns:
+        The staged entries, in the order of the contents.
+    """
+    tombstones = [(path_key(path), encode_tombstone()) for path in removed]
+    for path in contents:
+        path_key(path)
+    uploaded: dict[str, list[tuple[Entry, bytes]]] = {}
+
+    def records(registers: Registers) -> list[tuple[bytes, bytes]]:
+        uid = registers.repository.uid
+        if uid not in uploaded:
+            made = [
+                normalise_record(path, _uploaded(stores, registers.repository, content))
+                for path, content in contents.items()
+            ]
+            uploaded.clear()
+            uploaded[uid] = made
+        staged = zip(map(path_key, contents), (record for _, record in uploaded[uid]), strict=True)
+        return [*staged, *tombstones]
+
+    set_records(stores, repo, branch, records, tombstones=len(tombstones))
+    return [entry for entry, _ in next(iter(uploaded.values()))]
+
+
+def upload_entry(stores: Stores, repo: RepositoryId, branch: BranchId, path: str, content: Content) -> Entry:
+    """Upload content below the repository's storage namespace. Return its entry, which is not staged."""
+    path_key(path)
+    return normalise_record(path, _uploaded(stores, fresh(stores, repo, branch).repository, content))[0]
+
+
+def _uploaded(stores: Stores, repository: Repository, content: Content) -> Entry:
+    """Upload content below the storage namespace of a repository. Return its entry."""
+    if not content.repeatable():
+        raise NotFound(
+            f"repository {repository.id!r} was deleted and created again during an upload, whose content cannot be "
+            "read again",
+            kind=Kind.RepositoryNotFound,
+        )
+    stored = upload(stores.blobs.at(repository.storage_namespace), f"data/{stores.ids.fresh()}", content)
+    return Entry(
+        address=stored.address,
+        address_type=AddressType.RELATIVE,
+        size=stored.size,
+        checksum=stored.checksum,
+        content_type=content.content_type,
+        metadata=content.metadata or {},
+        mtime=stores.clock.now(),
+    )
+
+
+def set_records(
+    stores: Stores,
+    repo: RepositoryId,
+    branch: BranchId,
+    records: Callable[[Registers], Sequence[tuple[bytes, bytes]]],
+    *,
+    tombstones: int = 0,
+) -> None:
+    """Set records by path in the current staging token, until a closing re-read finds the token still current.
+
+    Args:
+        stores: Stores of the flow.
+        repo: The repository.
+        branch: The branch.
+        records: Returns the records to set for the registers of an attempt.
+        tombstones: Number of tombstones among the records.
+
+    Raises:
+        PermissionDenied: The branch is protected from writes, or the repository is read-only. Nothing was set.
+        NotFound: The repository or the branch does not exist. Nothing was set.
+        OutcomeUnknown: Some records may have been set, and it is unknown if they take effect. The cause is the error
+            that ended the call, for example `NotFound` if the repository was deleted in the meantime.
+    """
+    maybe_written = False
+
+    def attempt(registers: Registers) -> tuple[Registers, int]:
+        nonlocal maybe_written
+        require_permitted(registers, BranchAction.WRITE)
+        partition = keys.staging(registers.branch.staging_token)
+        rows = [(partition, keys.staged(path), record) for path, record in records(registers)]
+        try:
+            set_many(stores.kv, rows)
+        except (SlowDown, Unavailable):
+            maybe_written |= len(rows) > 1 and not stores.kv.sets_atomically()
+            raise
+        except OutcomeUnknown:
+            maybe_written = True
+            raise
+        maybe_written = True
+        return registers, len(rows)
+
+    try:
+        used, written = settled(stores, repo, branch, attempt, same=same_token)
+    except OutcomeUnknown:
+        raise
+    except GravelerError as e:
+        if not maybe_written:
+            raise
+        raise OutcomeUnknown(_possible_outcome(repo, branch, e), repository=repo, branch=branch) from e
+    counting.count(stores, used, written, tombstones)
+
+
+def _possible_outcome(repo: RepositoryId, branch: BranchId, failure: GravelerError) -> str:
+    """Describe the possible state of records that were sent before a write failed."""
+    match failure.kind:
+        case Kind.RepositoryNotFound | Kind.RepositoryDeleting:
+            return (
+                f"repository {repo!r} was deleted while a write to its branch {branch!r} was under way; "
+                "the write may be visible if the repository is restored; read the paths before you repeat the write"
+            )
+        case Kind.BranchNotFound:
+            return (
+                f"branch {branch!r} was deleted while a write to it was under way; "
+                "a commit may contain the write; read the paths at the last head before you repeat the write"
+            )
+        case _:
+            return (
+                f"branch {branch!r}: the write was sent, but not confirmed ({failure.message}); "
+                "read the paths before you repeat the write"
+            )

@@ -1,0 +1,92 @@
+"""Content of an entry as a file of the standard library's `io`."""
+
+from __future__ import annotations
+
+import io
+import os
+from typing import TYPE_CHECKING
+
+from graveler_core.engine.reading.content import StoredContent
+from graveler_core.errors import InvalidInput
+from graveler_core.model.entry import Entry
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+
+class ContentFile(io.RawIOBase):
+    """Content of an entry, opened for reading. Each read transfers one range. Not thread-safe, except `read_range`."""
+
+    def __init__(self, stored: StoredContent) -> None:
+        self._stored = stored
+        self._position = 0
+        self.name = stored.entry.path
+
+    @property
+    def entry(self) -> Entry:
+        """The entry whose content this is."""
+        return self._stored.entry
+
+    @property
+    def size(self) -> int:
+        """Size of the content in bytes."""
+        data = self._stored.entry.data
+        return self._stored.entry.size if data is None else len(data)
+
+    def reopened(self) -> ContentFile:
+        """Return another file of the same content, at its beginning."""
+        return ContentFile(self._stored)
+
+    def read_range(self, start: int, length: int) -> bytes:
+        """Return at most `length` bytes from `start`, regardless of the position. Thread-safe.
+
+        Raises:
+            InvalidInput: A number is negative.
+            NotFound: (`ObjectNotFound`) the object does not exist.
+            CorruptData: the object is shorter than the entry says.
+        """
+        return self._stored.read_range(start, length)
+
+    def readable(self) -> bool:
+        """Return true."""
+        return True
+
+    def seekable(self) -> bool:
+        """Return true."""
+        return True
+
+    def tell(self) -> int:
+        """Return the position in bytes."""
+        self._require_open()
+        return self._position
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
+        """Set the position, and return it."""
+        self._require_open()
+        base = {os.SEEK_SET: 0, os.SEEK_CUR: self._position, os.SEEK_END: self.size}.get(whence)
+        if base is None:
+            raise InvalidInput(f"whence {whence!r}: must be 0, 1 or 2")
+        if base + offset < 0:
+            raise InvalidInput(f"offset {offset}: the position must not be negative")
+        self._position = base + offset
+        return self._position
+
+    def readinto(self, buffer: WriteableBuffer, /) -> int:
+        """Read into a buffer, and return the number of bytes; 0 at the end."""
+        self._require_open()
+        view = memoryview(buffer).cast("B")
+        content = self._stored.read_range(self._position, len(view))
+        view[: len(content)] = content
+        self._position += len(content)
+        return len(content)
+
+    def readall(self) -> bytes:
+        """Return everything from the position to the end, by one request."""
+        self._require_open()
+        content = self._stored.read_range(self._position, max(0, self.size - self._position))
+        self._position += len(content)
+        return content
+
+    def _require_open(self) -> None:
+        if self.closed:
+            raise ValueError("I/O operation on a closed file")

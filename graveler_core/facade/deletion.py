@@ -1,0 +1,135 @@
+"""Deletion of repositories, their restoration, and the removal of leftovers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Unpack
+
+from graveler_core.engine.cleaning import Cleaned, CleaningPlan, PlanOptions, Waiting, clean, waiting
+from graveler_core.engine.repositories import deletion
+from graveler_core.engine.repositories import undeletion as undelete
+from graveler_core.facade.listing import Listing, between
+from graveler_core.facade.repository import Repository
+from graveler_core.guard import needs
+from graveler_core.guard.operation import operation
+from graveler_core.guard.scope import Scope
+from graveler_core.model.entities import DeletedRepository
+from graveler_core.model.names import repository_id
+from graveler_core.model.permission import Action
+from graveler_core.stores import Stores
+from graveler_core.telemetry import FlowTarget
+
+
+class Deletion:
+    """Deleted repositories and what they left."""
+
+    _stores: Stores
+    _flow_target: FlowTarget
+
+    @operation("delete repository", needs.repository(Action.DELETE_REPOSITORY, named="name"), repository="name")
+    def delete_repository(self, name: str) -> None:
+        """Delete a repository. It becomes unreachable at once and its name is free again. `clean` later removes its
+        data.
+
+        Args:
+            name: Name of the repository.
+
+        Raises:
+            NotFound: (`RepositoryNotFound`) the repository does not exist.
+        """
+        deletion.delete_repository(self._stores, repository_id(name))
+
+    @operation(
+        "undelete repository",
+        needs.repository(Action.CREATE_REPOSITORY, Action.READ_REPOSITORY, named="name"),
+        repository="name",
+    )
+    def undelete_repository(self, name: str, *, uid: str | None = None) -> Repository:
+        """Restore a deleted repository under its name, with everything that was staged on it.
+
+        Args:
+            name: Name of the repository.
+            uid: Unique id of the repository, if several repositories of this name were deleted. By default the one
+            that was deleted last.
+
+        Returns:
+            The repository.
+
+        Raises:
+            NotFound: there is no such deleted repository, or it cannot be restored any more.
+            NotUnique: another repository has this name now.
+        """
+        return Repository(self._stores, undelete.undelete_repository(self._stores, repository_id(name), uid))
+
+    @operation("list deleted repositories", needs.repositories_by_prefix(Action.LIST_REPOSITORIES))
+    def deleted_repositories(
+        self, prefix: str = "", after: str = "", limit: int | None = None
+    ) -> Listing[DeletedRepository]:
+        """List deleted repositories whose data is not yet removed, in order of their names, lazily.
+
+        Items with `state` `deleted` and with `repository.was_active` can be restored.
+
+        Args:
+            prefix: List only repositories whose names begin with this.
+            after: Token `<name>/<uid>` of an item. List only later items.
+            limit: Maximum number of items. `None` means all.
+
+        Returns:
+            A listing of deleted repositories. The token of an item is `<name>/<uid>`.
+
+        Raises:
+            InvalidInput: an argument is not valid.
+        """
+        deleted = undelete.deleted_repositories(self._stores, **between(prefix, after))
+        found = (entry for entry in deleted if self._shows(Scope(entry.repository.id)))
+        return Listing(found, lambda entry: f"{entry.repository.id}/{entry.repository.uid}", limit)
+
+    @operation("clean", needs.optional_repository(Action.COLLECT_GARBAGE))
+    def clean(
+        self,
+        *,
+        after: str | None = None,
+        progress: Callable[[int], object] = lambda more: None,
+        **options: Unpack[PlanOptions],
+    ) -> Cleaned:
+        """Remove data of deleted repositories, of crashed processes and of dropped layers for good.
+
+        Reachable data is never touched. Several processes may clean at any time, also concurrently with other work.
+
+        Args:
+            after: `next` of an earlier result, to continue from there.
+            progress: Called with the number of items examined since the last call.
+            options: Options of `engine.cleaning.CleaningPlan`: grace periods, `limit`, `dry_run`, one `repository`
+            only.
+
+        Returns:
+            Numbers of the items that were removed, and the position to continue from.
+
+        Raises:
+            InvalidInput: an option is not valid.
+        """
+        return clean(self._stores, CleaningPlan(**options), after=after, progress=progress)
+
+    @operation("look at what waits", needs.optional_repository(Action.COLLECT_GARBAGE))
+    def waiting(self, **options: Unpack[PlanOptions]) -> Waiting:
+        """Return the deleted repositories that are not yet cleaned. This scans their entries once.
+
+        Args:
+            options: Options as for `clean`.
+
+        Returns:
+            Numbers and ages of the deleted repositories.
+
+        Raises:
+            InvalidInput: an option is not valid.
+        """
+        return waiting(self._stores, CleaningPlan(**options))
+
+    def _shows(self, scope: Scope) -> bool:
+        """Return `True` if the caller may see a repository or a branch in a listing."""
+        principal = self._stores.principal
+        if principal is None:
+            return True
+        return principal.allows(
+            scope.on_branch(Action.READ_BRANCH) if scope.branch else scope.on_repository(Action.READ_REPOSITORY)
+        )

@@ -1,0 +1,136 @@
+"""Checks, repairs, garbage collection, and compaction settings of a repository."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+from graveler_core.engine.compacting.history import BranchCompactions, histories
+from graveler_core.engine.staging import pressure
+from graveler_core.facade.handle import Handle
+from graveler_core.facade.listing import Listing, between
+from graveler_core.gc.findings import Finding
+from graveler_core.gc.fsck import fsck
+from graveler_core.gc.index_repair import IndexRepairs, repair_indexes
+from graveler_core.gc.stock import Progress
+from graveler_core.gc.sweep import GRACE, SweepPlan, Swept, sweep
+from graveler_core.guard import needs
+from graveler_core.guard.operation import operation
+from graveler_core.model.compaction import CompactionSettings, Thresholds
+from graveler_core.model.names import branch_id
+from graveler_core.model.permission import Action
+
+
+class Maintenance(Handle):
+    """Maintenance of one repository."""
+
+    @operation("fsck", needs.repository(Action.CHECK_REPOSITORY))
+    def fsck(self, *, deep: bool = False, progress: Progress = lambda more: None) -> Iterator[Finding]:
+        """Check all stored data of the repository, lazily: see `graveler_core.gc.fsck`. Change nothing.
+
+        Args:
+            deep: Also read every range, run and staged record, and compare each commit with its first parent.
+            progress: Called with the number of items examined since the last call.
+
+        Yields:
+            The problems that were found.
+
+        Raises:
+            NotFound: the repository has been deleted.
+        """
+        return fsck(self._stores, self._active(), deep=deep, progress=progress)
+
+    @operation("repair indexes", needs.repository(Action.CHECK_REPOSITORY, Action.UPDATE_REPOSITORY))
+    def repair_indexes(self, *, progress: Progress = lambda more: None) -> IndexRepairs:
+        """Mark the changes of each commit in its inline index, if `fsck` finds that the marks are missing.
+
+        Commit ids, tree ids and content do not change. Other work may continue: see `graveler_core.gc.index_repair`.
+
+        Args:
+            progress: Called with the number of records read since the last call.
+
+        Returns:
+            The commits that were repaired, and those that could not be.
+
+        Raises:
+            NotFound: the repository has been deleted.
+        """
+        return repair_indexes(self._stores, self._active(), progress)
+
+    @operation("show thresholds", needs.repository(Action.READ_REPOSITORY))
+    def thresholds(self) -> CompactionSettings:
+        """Return the thresholds above which branches should be compacted.
+
+        Returns:
+            The thresholds of all branches, and those of single branches.
+
+        Raises:
+            NotFound: the repository has been deleted.
+        """
+        return pressure.settings_of(self._stores, self._active())
+
+    @operation("set thresholds", needs.repository(Action.UPDATE_REPOSITORY))
+    def set_thresholds(self, thresholds: Thresholds | None, branch: str | None = None) -> CompactionSettings:
+        """Set the compaction thresholds of all branches or of one branch.
+
+        Args:
+            thresholds: The thresholds. `None` restores the default.
+            branch: Name of the branch. `None` means all branches.
+
+        Returns:
+            The thresholds of all branches, and those of single branches.
+
+        Raises:
+            InvalidInput: a threshold or the name is not valid.
+        """
+        name = None if branch is None else branch_id(branch)
+        return pressure.set_thresholds(self._stores, self._active(), thresholds, name)
+
+    @operation("list compactions", needs.repository(Action.LIST_BRANCHES))
+    def compactions(self, prefix: str = "", after: str = "", limit: int | None = None) -> Listing[BranchCompactions]:
+        """List the recorded compactions by branch, ordered by name, lazily. Branches that were never compacted are left
+        out.
+
+        Args:
+            prefix: List only branches whose names begin with this.
+            after: List only branches with a greater name.
+            limit: Maximum number of branches. `None` means all.
+
+        Returns:
+            A listing of branches. The token of an item is its name.
+
+        Raises:
+            InvalidInput: an argument is not valid.
+        """
+        names = between(prefix, after)
+        found = histories(self._stores, self._active(), **names)
+        return Listing(found, lambda item: item.branch, limit)
+
+    @operation("sweep", needs.repository(Action.COLLECT_GARBAGE))
+    def sweep(
+        self,
+        *,
+        grace: timedelta = GRACE,
+        dry_run: bool = False,
+        limit: int | None = None,
+        alone: bool = False,
+        uploads: bool = False,
+    ) -> Swept:
+        """Delete objects to which no commit and no branch refers and that are older than a grace period: see
+        `graveler_core.gc.sweep`.
+
+        Args:
+            grace: Minimum age of objects to delete. It must exceed the duration of any build, and be at least a day
+            unless `alone` is true.
+            dry_run: Only report the objects that would be deleted.
+            limit: Maximum number of objects to delete. `None` means all.
+            alone: Assert that no other process works on the repository.
+            uploads: Also delete files that jobs uploaded without committing them: see `graveler_core.gc.uploads`.
+
+        Returns:
+            Numbers and sizes of the deleted objects.
+
+        Raises:
+            InvalidInput: the grace period is too short.
+        """
+        return sweep(self._stores, self._active(), SweepPlan(grace, dry_run, limit, alone, uploads))

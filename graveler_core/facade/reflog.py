@@ -1,0 +1,130 @@
+"""The reflog of a repository, and its maintenance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from graveler_core.engine.references import mending as reference_mending
+from graveler_core.engine.references import reflog
+from graveler_core.engine.references import trimming as reference_trimming
+from graveler_core.engine.references.trimming import Trimmed
+from graveler_core.facade.handle import Handle
+from graveler_core.facade.listing import Listing
+from graveler_core.gc.heads import HeadCheck, check_heads
+from graveler_core.guard import needs
+from graveler_core.guard.operation import operation
+from graveler_core.model.ids import CommitId
+from graveler_core.model.permission import Action
+from graveler_core.model.references import EventKind, ReferenceEvent, ReferenceType
+
+
+@dataclass(frozen=True, slots=True)
+class ReflogEntry:
+    """An event of a branch or tag."""
+
+    time: datetime
+    kind: EventKind
+    """Kind of event: created, deleted, assigned (a hard reset) or moved."""
+    type: ReferenceType
+    """Type of the reference: branch or tag."""
+    name: str
+    before: CommitId | None
+    after: CommitId | None
+    by: str
+    """Name of the person who made the change; "" if it was not given, as for the message."""
+    message: str
+    token: str
+    """Token that resumes the reflog after this event: `reflog(after=…)`."""
+
+
+class Reflog(Handle):
+    """Events of branches and tags."""
+
+    @operation("reflog", needs.repository(Action.LIST_BRANCHES, Action.LIST_TAGS))
+    def reflog(self, name: str | None = None, after: str = "", limit: int | None = None) -> Listing[ReflogEntry]:
+        """List events of branches and tags, newest first, lazily: creations, deletions and hard resets.
+
+        With a name, also list the newest moves of the branches that have or had it: eight of each branch.
+
+        Without a name, events of this handle and deletions by any process are always included. A creation or a hard
+        reset by another process may be missing until that process has written its event in the background. This
+        usually takes milliseconds, and longer while the process drops a large layer or runs index maintenance. If
+        the process dies before, the event is missing until something else happens to the branch or tag.
+
+        Args:
+            name: List only events of branches and tags that have or had this name. `None` means all names.
+            after: Token of an event. List only older events.
+            limit: Maximum number of events. `None` means all.
+
+        Returns:
+            A listing of events.
+
+        Raises:
+            InvalidInput: an argument is not valid.
+            CorruptData: the log is damaged; `details["commit"]` names the damaged commit. Branches and tags remain
+            usable; `mend_reflog` repairs the log.
+        """
+        reflog.require_place(after)
+        if name is not None:
+            reflog.require_name(name)
+        return Listing(self._events(name, after), lambda entry: entry.token, limit)
+
+    @operation("check references", needs.repository(Action.CHECK_REPOSITORY))
+    def check_references(self) -> Iterator[HeadCheck]:
+        """Check that the heads of all branches, and their newest earlier heads, can be read. Lazy.
+
+        This lists the storage namespace and reads the nodes of each head. `fsck` checks all data.
+
+        Yields:
+            The result for each head.
+
+        Raises:
+            NotFound: the repository has been deleted.
+        """
+        return check_heads(self._stores, self._active())
+
+    @operation("mend reflog", needs.repository(Action.MAINTAIN_REPOSITORY))
+    def mend_reflog(self) -> bool:
+        """Reset the log of branches and tags to its newest commit that is not damaged.
+
+        Creations, deletions and hard resets since that commit are lost. The branches and tags themselves are not
+        changed. Events that their records remember are logged again at the next change of the branch or tag.
+
+        Returns:
+            True if the log was reset; false if it was not damaged.
+
+        Raises:
+            CorruptData: no commit of the log can be read.
+        """
+        return reference_mending.mend(self._stores, self._active())
+
+    @operation("trim reflog", needs.repository(Action.MAINTAIN_REPOSITORY))
+    def trim_reflog(self, keep: int = 100) -> Trimmed:
+        """Rewrite the log of branches and tags, so that it is stored in fewer commits. Its events do not change.
+
+        Args:
+            keep: Number of commits to keep, at least 1. Older commits are merged into the oldest of them.
+
+        Returns:
+            Numbers of the commits before and after.
+
+        Raises:
+            InvalidInput: `keep` is less than 1.
+            CorruptData: the log is damaged; `mend_reflog` repairs it.
+        """
+        return reference_trimming.trim(self._stores, self._active(), keep)
+
+    def _events(self, name: str | None, after: str) -> Iterator[ReflogEntry]:
+        repository = self._active()
+        if name is None:
+            found = reflog.events(self._stores, repository, after)
+        else:
+            found = reflog.of_name(self._stores, repository, name, after)
+        yield from map(_entry, found)
+
+
+def _entry(event: ReferenceEvent) -> ReflogEntry:
+    said = (event.time, event.kind, event.type, event.name, event.before, event.after, event.by, event.message)
+    return ReflogEntry(*said, token=event.id)

@@ -1,0 +1,213 @@
+"""Operations that stage entries and removals on a branch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import pyarrow as pa
+
+from graveler_core.codec.entry import normalise
+from graveler_core.engine.staging import bulk, remove, write
+from graveler_core.engine.staging.content import Content, ContentSource
+from graveler_core.facade.readable_ref import ReadableRef
+from graveler_core.guard import needs
+from graveler_core.guard.addresses import of_entry, of_table
+from graveler_core.guard.operation import operation
+from graveler_core.guard.scope import branch_scope
+from graveler_core.model.changes import Written
+from graveler_core.model.entities import Repository as RepositoryRecord
+from graveler_core.model.entry import Entry
+from graveler_core.model.ids import BranchId
+from graveler_core.model.names import many_paths, prefix_key
+from graveler_core.model.permission import Action
+from graveler_core.stores import SortedRows, Stores
+
+
+class Staging(ReadableRef):
+    """Writes to the staging area of a branch."""
+
+    def __init__(self, stores: Stores, record: RepositoryRecord, name: BranchId) -> None:
+        super().__init__(stores, record, branch_scope(record.id, name))
+        self._at = (stores, record.id, name)
+        self.name = name
+
+    @property
+    def id(self) -> BranchId:
+        """The branch's name."""
+        return self.name
+
+    @operation("put", needs.path(Action.WRITE_OBJECT))
+    def put(
+        self,
+        path: str,
+        data: ContentSource,
+        *,
+        content_type: str | None = None,
+        metadata: Mapping[str, str] | None = None,
+    ) -> Entry:
+        """Upload content and stage an entry for it.
+
+        Args:
+            path: Path of the entry.
+            data: Content as bytes, as a binary file that is read from its position to its end, or as an iterable of
+            bytes. Files and iterables of any size are uploaded in bounded memory.
+            content_type: Media type of the content, such as "text/csv".
+            metadata: Metadata of the entry, as text by key.
+
+        Returns:
+            The staged entry.
+
+        Raises:
+            InvalidInput: (`InvalidPath`) the path is not valid; or the data are neither bytes, nor a file opened in
+            binary mode, nor an iterable of bytes. Nothing is staged.
+        """
+        return write.put(*self._at, path, Content(data, content_type, metadata))
+
+    @operation(
+        "put many",
+        needs.paths(Action.WRITE_OBJECT, named="contents"),
+        needs.paths(Action.DELETE_OBJECT, named="remove"),
+    )
+    def put_many(
+        self,
+        contents: Mapping[str, ContentSource],
+        *,
+        remove: Iterable[str] = (),
+        content_type: str | None = None,
+        metadata: Mapping[str, str] | None = None,
+    ) -> list[Entry]:
+        """Upload contents, then stage their entries and remove other paths in one step.
+
+        The step is atomic on stores that set many records atomically, as SQLite and PostgreSQL do. The cost is one
+        record for each path, and no layer.
+
+        Args:
+            contents: Contents by path, each as for `put`.
+            remove: Paths to remove. Those that are also in `contents` are replaced, and those that do not exist are
+                ignored.
+            content_type: Media type of all contents.
+            metadata: Metadata of all entries, as text by key.
+
+        Returns:
+            The staged entries, in the order of `contents`.
+
+        Raises:
+            InvalidInput: (`InvalidPath`) a path is not valid; or contents are not valid, as for `put`. Nothing is
+                staged.
+        """
+        made = {path: Content(data, content_type, metadata) for path, data in contents.items()}
+        gone = sorted(set(many_paths(remove)) - made.keys())
+        return write.put_many(*self._at, made, gone)
+
+    @operation("upload", needs.path(Action.WRITE_OBJECT))
+    def upload(
+        self,
+        path: str,
+        data: ContentSource,
+        *,
+        content_type: str | None = None,
+        metadata: Mapping[str, str] | None = None,
+    ) -> Entry:
+        """Upload content without staging it, for an entry of a later `stage` or `transact`.
+
+        Args:
+            path: Path of the later entry.
+            data: Content, as for `put`.
+            content_type: Media type of the content.
+            metadata: Metadata of the entry, as text by key.
+
+        Returns:
+            The entry. Nothing refers to its content until it is staged.
+
+        Raises:
+            InvalidInput: as for `put`.
+        """
+        return write.upload_entry(*self._at, path, Content(data, content_type, metadata))
+
+    @operation("stage", needs.path(Action.WRITE_OBJECT), of_entry)
+    def stage(self, path: str, entry: Entry) -> Entry:
+        """Stage an entry whose content is already in an object store.
+
+        Args:
+            path: Path of the entry.
+            entry: The entry, with the address of the content or the content itself.
+
+        Returns:
+            The staged entry, with its path and its identity.
+
+        Raises:
+            InvalidInput: the path or the entry is not valid.
+        """
+        return write.stage(*self._at, path, entry)
+
+    @operation("stage many", of_table)
+    def stage_many(self, table: pa.Table) -> None:
+        """Stage many entries at once: readers see all of them, or none.
+
+        Args:
+            table: Column `key` (text or bytes) and any columns of the entry schema
+            (`graveler_core.model.entry.ENTRY_SCHEMA`). Rows with `removed` (bool) true remove their path.
+
+        Raises:
+            InvalidInput: a row is not valid, or a key occurs twice. Nothing is staged.
+            SlowDown: the branch has too many layers. Commit or compact it first.
+        """
+        bulk.stage_records(*self._at, normalise(table))
+
+    @operation("stage sorted", needs.prefix(Action.WRITE_OBJECT, Action.DELETE_OBJECT), needs.all_content)
+    def stage_sorted(self, rows: SortedRows) -> Written:
+        """Stage rows that are distributed over many machines, in one step: see `graveler.spark.staging`.
+
+        The machines write the rows as files.
+
+        Args:
+            rows: The rows, sorted and divided into partitions.
+
+        Returns:
+            Numbers of the rows and files that were written.
+
+        Raises:
+            InvalidInput: a row is not valid, or a key occurs twice. Nothing is staged.
+            SlowDown: the branch has too many layers. This is checked before any row is read, and again after all
+            rows are written.
+        """
+        return bulk.stage_sorted(*self._at, rows)
+
+    @operation("remove", needs.path(Action.DELETE_OBJECT))
+    def remove(self, path: str) -> None:
+        """Remove a path. Do nothing if it does not exist.
+
+        Args:
+            path: Path to remove.
+
+        Raises:
+            InvalidInput: (`InvalidPath`) the path is not valid.
+        """
+        remove.remove(*self._at, [path])
+
+    @operation("remove many", needs.paths(Action.DELETE_OBJECT))
+    def remove_many(self, paths: Iterable[str]) -> None:
+        """Remove many paths at once: readers see all of them removed, or none. Paths that do not exist are ignored.
+
+        Args:
+            paths: Paths to remove.
+
+        Raises:
+            InvalidInput: (`InvalidPath`) a path is not valid. Nothing is removed.
+            SlowDown: the branch has too many layers. Commit or compact it first.
+        """
+        remove.remove_many(*self._at, many_paths(paths))
+
+    @operation("remove prefix", needs.prefix(Action.DELETE_OBJECT))
+    def remove_prefix(self, prefix: str) -> None:
+        """Remove everything under a prefix, at the cost of one element in the branch record.
+
+        Args:
+            prefix: Beginning of the paths to remove. "" removes everything.
+
+        Raises:
+            InvalidInput: the prefix is not valid.
+            SlowDown: the branch has too many layers. Commit or compact it first.
+        """
+        prefix_key(prefix)
+        bulk.remove_prefix(*self._at, prefix)

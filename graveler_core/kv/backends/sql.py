@@ -1,0 +1,103 @@
+"""Base class of the stores in SQL databases: each method for one row is one statement."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, ClassVar, LiteralString, Protocol
+
+from graveler_core.kv.backends.paged import PagedStore
+from graveler_core.kv.limits import check_key, check_value
+from graveler_core.kv.store import EXISTS, Predicate, Stored, predicate_failed
+
+
+@dataclass(frozen=True, slots=True)
+class RowStatements:
+    """Statements of one database for single rows, and for the number of rows of a partition.
+
+    The order of parameters is: new value, partition, key, expected value. For `set` and `create`, it is partition, key,
+    value.
+    """
+
+    get: LiteralString
+    set: LiteralString
+    create: LiteralString
+    replace: LiteralString
+    swap: LiteralString
+    delete: LiteralString
+    delete_if: LiteralString
+    count: LiteralString
+
+
+class TurnKeeper(Protocol):
+    """Turns between the handles on one database."""
+
+    def turn(self, name: str, patience: float) -> AbstractContextManager[None]:
+        """Wait for a turn, as `Store.turn` specifies."""
+
+    def close(self) -> None:
+        """Close the files or sessions that turns use."""
+
+
+class SqlStore(PagedStore):
+    """Store in a SQL database."""
+
+    statements: ClassVar[RowStatements]
+    _turns: TurnKeeper
+
+    def get(self, partition: bytes, key: bytes) -> Stored | None:
+        check_key(partition, key)
+        return stored(self._read(self.statements.get, (partition, key)))
+
+    def set(self, partition: bytes, key: bytes, value: bytes) -> None:
+        check_key(partition, key)
+        check_value(key, value)
+        self._write(self.statements.set, (partition, key, value))
+
+    def set_if(self, partition: bytes, key: bytes, value: bytes, predicate: Predicate | None) -> Predicate:
+        check_key(partition, key)
+        check_value(key, value)
+        if predicate is None:
+            written = self._write(self.statements.create, (partition, key, value))
+        elif predicate == EXISTS:
+            written = self._write(self.statements.replace, (value, partition, key))
+        else:
+            written = self._write(self.statements.swap, (value, partition, key, predicate.token))
+        if not written:
+            raise predicate_failed(partition, key, predicate)
+        return Predicate(value)
+
+    def delete(self, partition: bytes, key: bytes) -> None:
+        check_key(partition, key)
+        self._write(self.statements.delete, (partition, key))
+
+    def delete_if(self, partition: bytes, key: bytes, predicate: Predicate) -> None:
+        check_key(partition, key)
+        if predicate == EXISTS:
+            removed = self._write(self.statements.delete, (partition, key))
+        else:
+            removed = self._write(self.statements.delete_if, (partition, key, predicate.token))
+        if not removed:
+            raise predicate_failed(partition, key, predicate)
+
+    def about_rows(self, partition: bytes) -> int:
+        [[rows]] = self._read(self.statements.count, (partition,))
+        return int(rows)
+
+    def turn(self, name: str, patience: float) -> AbstractContextManager[None]:
+        return self._turns.turn(name, patience)
+
+    @abstractmethod
+    def _read(self, statement: LiteralString, parameters: Sequence[Any]) -> list[Any]:
+        """Run a statement that only reads, and return its rows."""
+
+    @abstractmethod
+    def _write(self, statement: LiteralString, parameters: Sequence[Any]) -> int:
+        """Run a statement that writes, and return the number of written rows."""
+
+
+def stored(rows: list[Any]) -> Stored | None:
+    """Return the result of `get` for the rows of its statement."""
+    return Stored(rows[0][0], Predicate(rows[0][0])) if rows else None

@@ -1,1 +1,0 @@
-"""The jobs that people and schedules start."""

@@ -1,0 +1,98 @@
+"""The sensor over kept branches: what it publishes, reports and deletes."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import dagster as dg
+from dagster._core.definitions.sensor_definition import SensorExecutionData
+
+from tests.dagster_graveler.publishing.conftest import Lake
+from tests.dagster_graveler.publishing.small_lake import PUBLISHED, TABLES
+
+
+def tick(lake: Lake, cursor: str | None = None) -> SensorExecutionData:
+    """Run a tick, and store its events as the daemon does."""
+    (sensor,) = lake.definitions.sensors or ()
+    assert isinstance(sensor, dg.SensorDefinition)
+    branch = (lake.definitions.resources or {})["branch"]
+    with dg.build_sensor_context(lake.instance, cursor=cursor, resources={"branch": branch}) as context:
+        result = sensor.evaluate_tick(context)
+    for event in result.asset_events:
+        assert not isinstance(event, dg.AssetCheckEvaluation)
+        lake.instance.report_runless_asset_event(event)
+    return result
+
+
+def test_a_refused_branch_is_reported_once_with_the_reason_and_what_to_do(lake: Lake) -> None:
+    assert not lake.run(cleaned=["bad"]).success
+    (kept,) = lake.branches()
+    first = tick(lake)
+    assert not first.run_requests
+    (event,) = first.asset_events or ()
+    assert event.asset_key == PUBLISHED
+    shown = {name: value.value for name, value in event.metadata.items()}
+    assert shown["graveler/state"] == "kept"
+    assert shown["graveler/branch"] == kept
+    assert "check good of cleaned: failed" in str(shown["reason"])
+    assert "re-execute from the step that writes the table" in str(shown["what to do"])
+    again = tick(lake, first.cursor)
+    assert not again.asset_events
+    assert "1 kept branches of lake/main: 0 to publish, 0 newly reported" in str(again.skip_message)
+
+
+def test_a_complete_branch_is_published(lake: Lake) -> None:
+    assert lake.run("raw").success
+    assert "table cleaned was not materialized on this branch" in str((tick(lake).asset_events or ())[0].description)
+    assert lake.run("cleaned").success
+    assert lake.run("weather").success
+    (request,) = tick(lake).run_requests or ()
+    (same,) = tick(lake).run_requests or ()
+    assert request.run_key == same.run_key
+    assert request.asset_selection == [PUBLISHED]
+    assert lake.run(PUBLISHED, tags=request.tags).success
+    assert lake.published("weather") == ["weather row"]
+    assert lake.branches() == []
+    assert not tick(lake).run_requests
+
+
+def test_single_tables_are_published_if_the_group_allows_it(lake: Lake) -> None:
+    lake.use(publish="asset")
+    assert lake.run("raw").success
+    (request,) = tick(lake).run_requests or ()
+    assert lake.run(PUBLISHED, tags=request.tags).success
+    assert lake.published("raw") == ["raw row"]
+
+
+def test_a_branch_that_lost_is_reported_and_not_requested_again(lake: Lake) -> None:
+    for name in ("one", "two"):
+        assert lake.run(*TABLES, tags={"graveler/branch": name}, raw=[name]).success
+    assert lake.run(PUBLISHED, tags={"graveler/branch": "one"}).success
+    lost = lake.run(PUBLISHED, tags={"graveler/branch": "two"})
+    assert not lost.success
+    result = tick(lake)
+    assert not result.run_requests
+    (event,) = result.asset_events or ()
+    assert f"its publication failed: see run {lost.run_id}" in str(event.description)
+
+
+def test_an_old_branch_is_deleted_but_not_before_it_was_reported(lake: Lake) -> None:
+    lake.use(keep_for=timedelta(0))
+    assert not lake.run(cleaned=["bad"]).success
+    assert len(tick(lake).asset_events or ()) == 1
+    assert len(lake.branches()) == 1
+    assert "1 deleted" in str(tick(lake).skip_message)
+    assert lake.branches() == []
+
+
+def test_a_young_branch_and_branches_of_others_are_kept(lake: Lake) -> None:
+    assert not lake.run(cleaned=["bad"]).success
+    lake.repository.create_branch("by-hand", source="main")
+    before = lake.branches()
+    for _ in range(3):
+        tick(lake)
+    assert lake.branches() == before
+
+
+def test_without_a_repository_the_tick_says_so(lake: Lake) -> None:
+    assert tick(lake).skip_message == "repository lake does not exist yet"

@@ -1,0 +1,79 @@
+"""Metadata of written tables: the digest follows the content, and only the content."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from dagster_graveler.publishing.written import CONTENT, REPLACED, content_digest, written
+from graveler_core import connect
+from graveler_core.facade.branch import Branch
+from graveler_core.facade.repository import Repository
+
+
+@pytest.fixture
+def repository() -> Iterator[Repository]:
+    with connect("memory://") as graveler:
+        yield graveler.create_repository("lake", "memory://lake")
+
+
+@pytest.fixture
+def branch(repository: Repository) -> Branch:
+    branch = repository.create_branch("dev", source="main")
+    branch.put("t/a", b"1")
+    branch.put("t/b", b"2")
+    return branch
+
+
+def test_a_commit_does_not_change_the_digest(repository: Repository, branch: Branch) -> None:
+    staged = content_digest(repository.at("dev"), "t")
+    made = branch.commit("write")
+    assert content_digest(repository.at(made.id), "t") == staged
+    branch.put("t/a", b"1")  # equal by identity
+    assert content_digest(repository.at("dev"), "t") == staged
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda branch: branch.put("t/a", b"other"),
+        lambda branch: branch.remove("t/b"),
+        lambda branch: branch.put("t/c", b"3"),
+        lambda branch: [branch.remove("t/b"), branch.put("t/bb", b"2")],
+        lambda branch: [branch.put("t/a", b"2"), branch.put("t/b", b"1")],
+    ],
+    ids=["other content", "removed", "added", "renamed", "swapped"],
+)
+def test_a_change_of_the_table_changes_the_digest(
+    repository: Repository, branch: Branch, change: Callable[[Branch], None]
+) -> None:
+    before = content_digest(repository.at("dev"), "t")
+    change(branch)
+    assert content_digest(repository.at("dev"), "t") != before
+
+
+def test_other_tables_do_not_count(repository: Repository, branch: Branch) -> None:
+    before = content_digest(repository.at("dev"), "t")
+    branch.put("table/a", b"1")
+    branch.put("t2/a", b"1")
+    assert content_digest(repository.at("dev"), "t") == before
+
+
+def test_keys_are_not_joined_to_others(repository: Repository) -> None:
+    for name, paths in {"one": ("t/a", "t/bt/c"), "two": ("t/at/b", "t/c")}.items():
+        branch = repository.create_branch(name, source="main")
+        for path in paths:
+            branch.put(path, b"1")
+    assert content_digest(repository.at("one"), "t") != content_digest(repository.at("two"), "t")
+
+
+def test_the_metadata_names_the_branch_the_state_and_the_replaced_prefixes(
+    repository: Repository, branch: Branch
+) -> None:
+    found = written(repository.at("dev"), "t", ["t/2013-01/"])
+    assert found["graveler/branch"] == "dev"
+    assert found["graveler/state"] == "unpublished"
+    assert found[CONTENT] == content_digest(repository.at("dev"), "t")
+    assert found[REPLACED].value == ["t/2013-01/"]
+    assert written(repository.at("dev"), "t")[REPLACED].value == []

@@ -1,0 +1,57 @@
+"""Stores for tests of the file system: SQLite with a local directory, and PostgreSQL with S3."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import pytest
+
+from graveler.fs import GravelerFileSystem
+from graveler.fs.handles import close_all, handle
+from graveler_core.facade.repository import Repository
+from tests.postgresql_server import fresh_schema, running_server
+from tests.s3_server import S3Server, serving
+
+
+@dataclass(frozen=True)
+class Place:
+    """A key-value store, and a storage root with the options of its object store."""
+
+    store: str
+    root: str
+    storage: dict[str, str] = field(default_factory=dict)
+
+    def fs(self, **options: object) -> GravelerFileSystem:
+        return GravelerFileSystem(store=self.store, storage=self.storage, **options)
+
+    def repository(self) -> Repository:
+        """A new repository."""
+        name = f"repo-{uuid.uuid4().hex[:8]}"
+        return handle(self.store, self.storage).create_repository(name, f"{self.root}/{name}")
+
+
+@pytest.fixture(scope="module")
+def local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    directory = tmp_path_factory.mktemp("fs")
+    yield Place(f"sqlite:///{directory / 'meta.db'}?durability=process", (directory / "lake").as_uri())
+    close_all()
+
+
+@pytest.fixture(scope="session")
+def postgresql_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with running_server(tmp_path_factory) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def s3() -> Iterator[S3Server]:
+    yield from serving()
+
+
+@pytest.fixture(scope="module")
+def servers(postgresql_server: str, s3: S3Server) -> Iterator[Place]:
+    with fresh_schema(postgresql_server) as url:
+        yield Place(url, f"s3://{s3.make_bucket('file-system')}", s3.options)
+        close_all()

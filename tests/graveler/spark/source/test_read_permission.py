@@ -1,0 +1,150 @@
+"""The data source asks what the handle asks, before anything is planned."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pydantic import SecretStr
+from pyspark.sql.types import LongType, StructField, StructType
+
+from graveler.spark.connection import Connection, guarded, opened
+from graveler.spark.source.content import graveler_read
+from graveler.spark.source.datasource import GravelerDataSource
+from graveler.spark.source.options import place as place_of
+from graveler_core import Credentials
+from graveler_core.errors import Kind, PermissionDenied
+from graveler_core.iam import principal as iam
+from graveler_core.model.permission import Action
+from tests.graveler.spark.source.lakes import Lake
+from tests.unit.guard.principals import Says, Told, everything
+
+SECRET = "hunter2-canary"
+LET_IN = {"access_key_id": "KEY", "secret_access_key": SECRET}
+ROWS = StructType([StructField("n", LongType())])
+RELATIONS: Mapping[str, dict[str, str]] = {
+    "entries": {"ref": "main", "prefix": "t/"},
+    "diff": {"from": "main~1", "to": "main", "prefix": "t/"},
+    "log": {"ref": "main"},
+    "branches": {},
+    "tags": {},
+}
+NEEDED: Mapping[str, tuple[Action, ...]] = {
+    "entries": (Action.READ_REPOSITORY, Action.READ_COMMIT, Action.LIST_OBJECTS, Action.READ_OBJECT),
+    "diff": (Action.READ_REPOSITORY, Action.READ_COMMIT, Action.LIST_OBJECTS, Action.READ_OBJECT),
+    "log": (Action.READ_REPOSITORY, Action.LIST_COMMITS),
+    "branches": (Action.READ_REPOSITORY, Action.LIST_BRANCHES),
+    "tags": (Action.READ_REPOSITORY, Action.LIST_TAGS),
+}
+
+
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch) -> Callable[[Told], None]:
+    """Sets up access control, and says what `KEY` may."""
+
+    def let_in(who: Told) -> None:
+        def authenticate(kv: Any, clock: Any, id: str, secret: SecretStr) -> Told:
+            assert (id, secret.get_secret_value()) == ("KEY", SECRET)
+            return who
+
+        monkeypatch.setattr(iam, "is_set_up", lambda kv: True)
+        monkeypatch.setattr(iam, "authenticate", authenticate)
+
+    return let_in
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_a_relation_is_read_by_those_who_may(lake: Lake, told: Callable[[Told], None], relation: str) -> None:
+    options = lake.options(relation=relation, **RELATIONS[relation])
+    for missing in NEEDED[relation]:
+        told(everything(Says(missing, deny=True)))
+        with pytest.raises(PermissionDenied) as refused:
+            GravelerDataSource({**options, **LET_IN}).schema()
+        assert refused.value.details["action"] == str(missing)
+    told(Told(*(Says(action) for action in NEEDED[relation])))
+    source = GravelerDataSource({**options, **LET_IN})
+    reader = source.reader(source.schema())
+    assert reader.partitions()
+    assert SECRET.encode() not in pickle.dumps(reader)
+    with pytest.raises(PermissionDenied) as refused:
+        GravelerDataSource(options).schema()
+    assert refused.value.kind is Kind.CredentialsRequired
+
+
+def test_a_stream_is_read_by_those_who_may(lake: Lake, told: Callable[[Told], None]) -> None:
+    options = lake.options(relation="changes", prefix="t/") | LET_IN
+    for missing in (
+        Action.READ_BRANCH,
+        Action.LIST_COMMITS,
+        Action.READ_COMMIT,
+        Action.LIST_OBJECTS,
+        Action.READ_OBJECT,
+    ):
+        told(everything(Says(missing, deny=True)))
+        with pytest.raises(PermissionDenied):
+            _stream(options)
+    told(everything())
+    reader = _stream(options)
+    start, end = reader.initialOffset(), reader._head()
+    assert reader.partitions(start, {"commit": end})
+    told(everything(Says(Action.READ_OBJECT, deny=True)))
+    with pytest.raises(PermissionDenied):  # a stream runs for long; what was allowed may be taken back
+        reader.partitions(start, {"commit": end})
+
+
+def test_a_stream_begins_where_one_may_read(lake: Lake, told: Callable[[Told], None]) -> None:
+    others = [Says(action) for action in Action if action is not Action.READ_OBJECT]
+    told(Told(*others, Says(Action.READ_OBJECT, branch="main")))
+    options = lake.options(relation="changes", ref="main") | LET_IN
+    _stream({**options, "from": "main"})
+    with pytest.raises(PermissionDenied) as refused:
+        _stream({**options, "from": "v1"})
+    assert refused.value.details["action"] == str(Action.READ_OBJECT)
+
+
+def _stream(options: Mapping[str, str]) -> Any:
+    source = GravelerDataSource(options)  # type: ignore[arg-type]
+    return source.streamReader(source.schema())
+
+
+def test_a_stranger_writes_nothing(place: Lake, told: Callable[[Told], None]) -> None:
+    options = {**place.options(branch="main", path="t"), **LET_IN}
+    told(everything(Says(Action.READ_BRANCH, deny=True)))
+    with pytest.raises(PermissionDenied):
+        GravelerDataSource(options).writer(ROWS, overwrite=False)
+    told(everything(Says(Action.WRITE_OBJECT, deny=True)))
+    writer = GravelerDataSource(options).writer(ROWS, overwrite=False)
+    message = writer.write(iter([pa.record_batch({"n": [1]})]))
+    with pytest.raises(PermissionDenied):
+        writer.commit([message])
+    assert not list(place.repo.at("main").list("t/"))
+
+
+def test_content_is_read_by_those_who_may(lake: Lake, told: Callable[[Told], None], spark: Any) -> None:
+    told(everything(Says(Action.READ_OBJECT, deny=True)))
+    with pytest.raises(PermissionDenied):
+        graveler_read(spark, lake.options() | LET_IN, "main", "t")
+
+
+def test_the_environment_of_the_driver_has_credentials(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    options = {"store": f"sqlite:///{tmp_path / 'meta.db'}", "repository": "lake"}
+    assert place_of(options)[0].credentials is None
+    monkeypatch.setenv("GRAVELER_ACCESS_KEY_ID", "KEY")
+    monkeypatch.setenv("GRAVELER_SECRET_ACCESS_KEY", SECRET)
+    assert place_of(options)[0].credentials == Credentials("KEY", SECRET)
+    assert place_of({**options, "access_key_id": "OTHER", "secret_access_key": "x"})[0].credentials == Credentials(
+        "OTHER", "x"
+    )
+
+
+def test_workers_are_given_no_credentials(tmp_path: Path, told: Callable[[Told], None]) -> None:
+    told(everything())
+    made = Connection(f"sqlite:///{tmp_path / 'meta.db'}", credentials=Credentials("KEY", SECRET))
+    assert SECRET not in f"{made!r} {made}"
+    assert SECRET.encode() not in pickle.dumps(made.for_workers)
+    assert opened(made.for_workers).principal is None
+    assert guarded(made)._stores.principal is not None

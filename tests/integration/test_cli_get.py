@@ -1,0 +1,105 @@
+"""`graveler get`, and transfers of several files at once."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+
+import graveler
+from graveler_core.cli.concurrent import AT_ONCE, concurrently
+from graveler_core.cli.get import local_path
+from graveler_core.errors import InvalidInput
+from graveler_core.model.entry import Entry
+from tests.integration.command_line import Cli, refused
+
+
+def files(directory: Path) -> dict[str, bytes]:
+    return {str(file.relative_to(directory)): file.read_bytes() for file in directory.rglob("*") if file.is_file()}
+
+
+@pytest.mark.usefixtures("flights")
+def test_one_object(flights: Cli, here: Path) -> None:
+    ran = flights("get", "graveler://flights/main/raw/jan.csv", "copy.csv", "--json")
+    content = flights("cat", "graveler://flights/main/raw/jan.csv").out
+    assert (here / "copy.csv").read_text() == content
+    assert ran.documents == [{"path": "raw/jan.csv", "file": "copy.csv", "size": len(content)}]
+    (here / "copy.csv").write_text("old")
+    assert flights("get", "graveler://flights/main/raw/jan.csv", "copy.csv").code == 0
+    assert (here / "copy.csv").read_text() == content
+    (here / "into").mkdir()
+    assert flights("get", "graveler://flights/main/raw/jan.csv", "into").code == 0
+    assert files(here / "into") == {"jan.csv": content.encode()}
+
+
+def test_a_directory_comes_back_as_it_was_put(flights: Cli, here: Path) -> None:
+    for number in range(3 * AT_ONCE):
+        file = here / "many" / f"{number % 3}" / f"{number}.csv"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(b"x" * number)
+    ran = flights("put", "-r", "many", "graveler://flights/main/many", "--json")
+    names = [document["path"] for document in ran.documents]
+    assert names == sorted(names)
+    assert flights("get", "-r", "graveler://flights/main/many/", "back").code == 0
+    assert files(here / "back") == files(here / "many")
+    assert flights("get", "-r", "graveler://flights/main/many/1", "part").code == 0
+    assert {name.split("/")[0] for name in files(here / "part")} == {"1"}
+
+
+def test_what_cannot_be_got(flights: Cli, here: Path) -> None:
+    refused(flights("get", "graveler://flights/main/none", "x"), "none")
+    refused(flights("get", "-r", "graveler://flights/main/none/", "x"), "none/")
+    assert not (here / "x").exists()
+
+
+def test_damaged_content_replaces_nothing(flights: Cli, here: Path) -> None:
+    with graveler.connect("sqlite:///.graveler/meta.db") as g:
+        uri = g.repository("flights").branch("main").uri("raw/jan.csv")
+    Path(uri.removeprefix("file://")).write_bytes(b"damaged")
+    (here / "copy.csv").write_text("mine")
+    refused(flights("get", "graveler://flights/main/raw/jan.csv", "copy.csv"), "raw/jan.csv")
+    assert (here / "copy.csv").read_text() == "mine"
+    assert [file for file in here.iterdir() if file.name.startswith(".graveler-")] == []
+
+
+def test_paths_that_lead_elsewhere_are_refused_before_any_download(flights: Cli, here: Path) -> None:
+    with graveler.connect("sqlite:///.graveler/meta.db") as g:
+        main = g.repository("flights").branch("main")
+        for path in ("odd/a", "odd/../../escaped"):
+            main.stage(path, Entry(address="data/none", size=0))
+    refused(flights("get", "-r", "graveler://flights/main/odd/", "down"), "odd/../../escaped"[4:])
+    assert not (here / "down").exists()
+    assert not (here.parent / "escaped").exists()
+
+
+def test_a_file_cannot_be_a_directory_too(flights: Cli, here: Path) -> None:
+    (here / "local-file").write_text("x")
+    flights("put", "local-file", "graveler://flights/main/both/a")
+    flights("put", "local-file", "graveler://flights/main/both/a/b")
+    refused(flights("get", "-r", "graveler://flights/main/both/", "down"), "both/a/b")
+    assert not (here / "down").exists()
+
+
+@pytest.mark.parametrize("path", ["", "/a", "a//b", "..", "a/../b", ".", "a/", "a\0b"])
+def test_paths_without_a_local_name(path: str) -> None:
+    with pytest.raises(InvalidInput, match="cannot be a local file"):
+        local_path(path)
+
+
+def test_results_keep_their_order_and_the_first_error_ends_the_rest() -> None:
+    begun = []
+    lock = threading.Lock()
+
+    def work(number: int) -> int:
+        with lock:
+            begun.append(number)
+        if number == 40:
+            raise ValueError("forty")
+        return number
+
+    results = concurrently(work, range(10_000))
+    assert [next(results) for _ in range(40)] == list(range(40))
+    with pytest.raises(ValueError, match="forty"):
+        next(results)
+    assert len(begun) < 200

@@ -1,0 +1,112 @@
+"""All steps with their weights, and the public methods that none of them calls, with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+
+from tests.proofs.differential.steps import (
+    bringing,
+    checking,
+    committing,
+    history,
+    merging,
+    moving,
+    naming,
+    reading,
+    replaying,
+    upkeep,
+    writing,
+)
+from tests.proofs.differential.world import World
+
+Step = Callable[[World, Random], None]
+
+STEPS: dict[Step, float] = {
+    writing.put: 5,
+    writing.stage: 24,
+    writing.remove: 14,
+    writing.stage_many: 7,
+    writing.remove_many: 5,
+    writing.remove_prefix: 3,
+    writing.reset: 2,
+    writing.bad_paths: 0.5,
+    committing.commit: 10,
+    committing.compact: 1.5,
+    committing.hard_reset: 2,
+    committing.pressure: 0.5,
+    committing.thresholds: 0.2,
+    bringing.transact: 5,
+    bringing.take_over: 0.4,
+    merging.merge: 6,
+    merging.conflicts: 1,
+    replaying.cherry_pick: 3,
+    replaying.revert: 3,
+    replaying.transplant: 2,
+    naming.create_branch: 5,
+    naming.delete_branch: 1,
+    naming.undelete_branch: 0.6,
+    naming.tags: 1,
+    naming.verify_tag: 0.1,
+    naming.list_names: 0.3,
+    naming.reflog: 1,
+    naming.mend_reflog: 0.1,
+    naming.protect: 0.3,
+    naming.unprotect: 0.5,
+    naming.read_only: 0.2,
+    checking.report: 2,
+    checking.require: 0.4,
+    checking.approve: 0.6,
+    checking.merges_with_rules: 1.5,
+    checking.bad_reports: 0.2,
+    checking.look: 0.5,
+    reading.lookups: 5,
+    reading.listing: 3,
+    reading.snapshot: 2,
+    reading.uncommitted: 2,
+    reading.whole: 0.2,
+    history.log: 1.2,
+    history.diff: 2,
+    history.merge_base: 1,
+    history.commits: 0.4,
+    upkeep.fsck: 0.1,
+    upkeep.repair_indexes: 0.1,
+    upkeep.sweep: 0.2,
+    upkeep.clean: 0.15,
+    upkeep.time_passes: 0.5,
+    upkeep.doctor: 0.05,
+    upkeep.properties: 0.2,
+    moving.lifecycle: 0.1,
+    moving.dump: 0.06,
+}
+
+SQL = "reads a SQL database: tests/unit/transfer/migration"
+LEFT_OUT = {
+    "Graveler.compare_with": SQL,
+    "Graveler.migrate_from": SQL,
+    "Graveler.migrated_ids": SQL,
+    "Graveler.verify_against": SQL,
+    "Graveler.diagnostics": "writes an archive that depends on the machine: tests/unit/diagnostics",
+    "Graveler.iam": "users and policies are another subject: tests/unit/iam, tests/unit/facade",
+    "Branch.stage_sorted": "takes rows of a cluster: tests/unit/engine, tests/jobs",
+    **dict.fromkeys(
+        ("Branch.scan", "Snapshot.scan", "Repository.scan_diff", "Repository.open_scan", "Repository.next_offset"),
+        "partitions are compared with listings: tests/unit/facade/test_scan.py",
+    ),
+    **dict.fromkeys(
+        (
+            "Branch.download",
+            "Snapshot.download",
+            "Branch.upload",
+            "Branch.open",
+            "Snapshot.open",
+            "Branch.uri",
+            "Snapshot.uri",
+            "Branch.presign",
+            "Snapshot.presign",
+        ),
+        "the object of one entry: tests/unit/facade/test_content.py",
+    ),
+    "Repository.import_inventory": "differs from import_prefix in its listing alone: tests/unit/engine/importing",
+}
+"""Public methods of handles that no step calls."""

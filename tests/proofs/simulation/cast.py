@@ -1,0 +1,59 @@
+"""What all actors share, and the names they use."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+
+from graveler_core.model.entry import Entry
+from graveler_core.model.ids import BranchId, CommitId, MetarangeId, RepositoryId
+from graveler_core.stores import Stores
+from tests.proofs.simulation.history import History, Value
+from tests.proofs.simulation.observe import Observer
+from tests.proofs.simulation.schedule import Scheduler
+
+WORK = BranchId("work")
+SIDE = BranchId("side")
+PATHS = ("a/1", "a/2", "b/1")
+PREFIXES = ("a/", "b/")
+ASIDE = "side "
+"""How the messages of commits on the side branch begin."""
+MAIN = BranchId("main")
+OTHER = RepositoryId("other")
+SHARED_KEY = "the job"
+"""An idempotency key that several processes use at once, as a job does that was given up and runs on."""
+
+
+@dataclass
+class Cast:
+    """What all actors share: the history they write, chance, and numbers that were never used before."""
+
+    history: History
+    observer: Observer
+    scheduler: Scheduler
+    paths: Sequence[str] = PATHS
+    """What single calls are about."""
+    numbers: count[int] = field(default_factory=lambda: count(100))
+    side_values: set[tuple[str, Value]] = field(default_factory=set)
+    """All that anyone may have merged from the side branch."""
+
+    trees: dict[CommitId, MetarangeId] = field(default_factory=dict)
+    """Trees of commits on the side branch on which somebody reported. No two of these commits have the same content."""
+
+    @property
+    def chance(self) -> random.Random:
+        return self.scheduler.chance
+
+    def entry(self) -> Entry:
+        """An entry that no one has written before."""
+        number = next(self.numbers)
+        return Entry(address=f"data/{number}", size=number, checksum=str(number))
+
+    def mark(self) -> str:
+        """A text that no one has written before."""
+        return f"mark {next(self.numbers)}"
+
+
+Act = Callable[[Cast, Stores, str], None]

@@ -1,0 +1,77 @@
+"""The actors that merge: from the side branch, or from branches of their own that replace a prefix."""
+
+from __future__ import annotations
+
+from graveler_core.engine.committing import commit
+from graveler_core.engine.committing.draft import Draft
+from graveler_core.engine.merging import merge
+from graveler_core.engine.merging.sides import MergeRequest
+from graveler_core.engine.references.branching import create_branch
+from graveler_core.engine.staging import bulk, write
+from graveler_core.model.changes import MergeStrategy
+from graveler_core.model.ids import BranchId, CommitId
+from graveler_core.objects.commits import StoredCommit
+from graveler_core.stores import Stores
+from tests.proofs.simulation.cast import ASIDE, PATHS, PREFIXES, SIDE, WORK, Cast
+from tests.proofs.simulation.history import REPO, Operation
+from tests.proofs.simulation.observe import Observer
+
+
+def merge_side(cast: Cast, stores: Stores, name: str) -> None:
+    for _ in range(cast.chance.choice([1, 1, 2])):
+        on_the_side(cast, stores, name)
+    mark = cast.mark()
+    squash = cast.chance.random() < 0.5
+    with cast.history.operation("merge", name, mark=mark) as operation:
+        strategy = cast.chance.choice([None, MergeStrategy.SOURCE])
+        request = MergeRequest(SIDE, WORK, strategy, squash=squash)
+        changed(cast.observer, operation, merge.merge(stores, REPO, request, Draft(mark, name)))
+
+
+def on_the_side(cast: Cast, stores: Stores, name: str) -> None:
+    """A commit that can be merged or replayed."""
+    path, entry = cast.chance.choice(PATHS), cast.entry()
+    cast.side_values.add((path, entry.size))
+    with cast.history.operation("on the side", name):
+        write.stage(stores, REPO, SIDE, path, entry)
+        commit.commit(stores, REPO, SIDE, Draft(f"{ASIDE}{entry.size}", name))
+
+
+def publish(cast: Cast, stores: Stores, name: str) -> None:
+    """One file in the place of all that the head holds under a prefix, by a merge that depends on the prefix.
+
+    The source wins every conflict, so nothing but the prefix keeps two of these calls apart. `expected` is what the
+    merge base holds under the prefix.
+    """
+    prefix, run = PREFIXES[0], BranchId(f"run-{next(cast.numbers)}")
+    files = [path for path in PATHS if path.startswith(prefix)]
+    path, entry = cast.chance.choice(files), cast.entry()
+    squash = cast.chance.random() < 0.5
+    with cast.history.operation("on the side", name) as prepared:
+        base: CommitId = create_branch(stores, REPO, run, WORK).commit_id
+        bulk.remove_prefix(stores, REPO, run, prefix)
+        write.stage(stores, REPO, run, path, entry)
+        commit.commit(stores, REPO, run, Draft(f"{ASIDE}{entry.size}", name))
+    if prepared.error is not None:
+        return
+    held = dict(cast.observer.targets()).get(base, {})
+    may_set = frozenset((file, entry.size if file == path else None) for file in files)
+    expected = {file: held.get(file) for file in files}
+    with cast.history.operation("merge", name, mark=cast.mark(), may_set=may_set, expected=expected) as operation:
+        request = MergeRequest(run, WORK, MergeStrategy.SOURCE, squash=squash, unchanged=(prefix,))
+        made = merge.merge(stores, REPO, request, Draft(operation.mark, name))
+        changed(cast.observer, operation, made)
+        operation.may_set = frozenset()
+
+
+def changed(observer: Observer, operation: Operation, made: StoredCommit) -> None:
+    """What a commit changed, once it is made: before, nobody knows."""
+    operation.answer = made.id
+    # A head that nobody saw is that of a repository which was deleted meanwhile.
+    if made.id in observer.heads:
+        repo, _ = observer.heads[made.id]
+        replaced = made.header.parents[0]
+        while replaced not in observer.heads:
+            replaced = observer.header(repo, replaced).parents[0]
+        before, after = (observer.content(repo, c) for c in (replaced, made.id))
+        operation.sets = {path: after.get(path) for path in PATHS if before.get(path) != after.get(path)}

@@ -1,0 +1,43 @@
+"""All mutants. Importing this module registers them."""
+
+from __future__ import annotations
+
+from tests.proofs.simulation.mutants import (
+    answers,
+    checking,
+    cleaning,
+    collecting,
+    compacting,
+    indexing,
+    installing,
+    lifecycle,
+    naming,
+    protecting,
+    publishing,
+    reading,
+    removing,
+    retiring,
+    swapping,
+    writing,
+)
+from tests.proofs.simulation.mutants.plant import MUTANTS
+
+__all__ = [
+    "MUTANTS",
+    "answers",
+    "checking",
+    "cleaning",
+    "collecting",
+    "compacting",
+    "indexing",
+    "installing",
+    "lifecycle",
+    "naming",
+    "protecting",
+    "publishing",
+    "reading",
+    "removing",
+    "retiring",
+    "swapping",
+    "writing",
+]

@@ -1,0 +1,284 @@
+"""The truth, looked up beside the engine after every change of the stores: what the branch shows, what its head holds.
+
+A second reading of the layers, written straight from the design and sharing no code with `engine.reading.view`: the
+checker would otherwise believe a reader's bug.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TypeVar
+
+import pyarrow as pa
+
+from graveler_core.codec.elements import Element, decode_elements
+from graveler_core.codec.entry import entries
+from graveler_core.codec.records import decode
+from graveler_core.codec.staged_record import decode_record
+from graveler_core.committed.cache import TreeCache
+from graveler_core.committed.index.indexes import Indexes
+from graveler_core.committed.scan import scan
+from graveler_core.committed.trees import Trees
+from graveler_core.kv.store import Store
+from graveler_core.model.clock import SystemClock
+from graveler_core.model.entities import Branch, Commit, Layout, Record, Repository
+from graveler_core.model.ids import BranchId, CommitId, MetarangeId, RepositoryId
+from graveler_core.model.index import Run
+from graveler_core.model.layers import Layer, PrefixRemoval, PrefixRestoration, SealedToken, SegmentLayer
+from graveler_core.objects.objects import Objects, decode_object
+from graveler_core.records import layout as keys
+from graveler_core.records.location import Location
+from graveler_core.staging import segment_layer
+from tests.proofs.simulation.history import AGAIN, Value
+from tests.proofs.simulation.schedule import Fate
+from tests.proofs.simulation.world import TINY, TINY_SIZES, Held, SimBlobs
+
+R = TypeVar("R", bound=Record)
+Tree = dict[str, Value]
+Rows = list[tuple[bytes, bytes]]
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What stood from a step on, until the next state."""
+
+    step: int
+    actor: str
+    """Whose call brought it about."""
+    repository: Repository | None
+    record: Branch | None
+    shown: Tree | None
+    """What each path held, staged changes included; None while there was no branch."""
+    head: Tree | None
+
+
+@dataclass(frozen=True, slots=True)
+class Retired:
+    """A layer that a swap took out of the branch record."""
+
+    step: int
+    layer: Layer
+    named: bool
+    """Whether a cleanup record stood at that moment."""
+    rows: Rows
+    """What it held. Of a token only entries, whose values are never written again."""
+
+
+class Unscheduled:
+    """Lets the observer read without anyone else taking a step."""
+
+    def give_way(self, what: str, *, writes: bool) -> Fate:
+        return Fate.DONE
+
+    def answer(self) -> None:
+        """At once."""
+
+    def later(self, what: str, work: Callable[[], object]) -> None:
+        raise AssertionError(what)
+
+
+@dataclass
+class Observer:
+    """Watches one branch of one repository."""
+
+    kv: Store
+    held: Held
+    paths: Sequence[str]
+    repository: RepositoryId
+    branch: BranchId
+    states: list[State] = field(default_factory=list)
+    heads: dict[CommitId, tuple[Repository, Commit]] = field(default_factory=dict)
+    """Every commit that was the head, in the order in which they came."""
+    retired: list[Retired] = field(default_factory=list)
+    _trees: dict[str, Tree] = field(default_factory=dict)
+    _contents: dict[str, Tree] = field(default_factory=dict)
+    _segments: dict[str, Tree] = field(default_factory=dict)
+    _headers: dict[CommitId, Commit] = field(default_factory=dict)
+    _decoded: dict[bytes, Branch] = field(default_factory=dict)
+
+    def look(self, step: int, actor: str) -> None:
+        """Note what stands now, if it differs from what stood."""
+        state = self._state(step, actor)
+        last = self.states[-1] if self.states else None
+        if last is None or (last.record, last.shown, last.head) != (state.record, state.shown, state.head):
+            self.states.append(state)
+            if last is not None and last.record is not state.record:
+                self._note_retired(last, state)
+
+    def between(self, start: int, end: int) -> Iterator[State]:
+        """The states that stood at any time from `start` to `end`."""
+        first = max(0, bisect_right(self.states, start, key=lambda state: state.step) - 1)
+        for state in self.states[first:]:
+            if state.step > end:
+                return
+            yield state
+
+    def content(self, repo: Repository, commit: CommitId) -> Tree:
+        """What a commit holds."""
+        if commit not in self._contents:
+            index = self.layout(repo, commit).index
+            found = dict(self._tree(repo, index.metarange_id))
+            for run in reversed(index.runs):
+                found.update(self._run(repo, run))
+            if index.inline:
+                found.update(_values(decode_elements(index.inline, commit)))
+            self._contents[commit] = {path: size for path, size in found.items() if size is not None}
+        return self._contents[commit]
+
+    def header(self, repo: Repository, commit: CommitId) -> Commit:
+        """The header of a commit, also of one that was cleaned up since it was seen."""
+        if commit not in self._headers:
+            self._headers[commit] = self._stored(keys.commit(repo, commit))
+        return self._headers[commit]
+
+    def is_left(self, repo: Repository) -> bool:
+        """Whether a repository is there, or could be again: else a cleaner may have emptied it."""
+        now = self.read(keys.repository(repo.id))
+        return (now is not None and now.uid == repo.uid) or (
+            self.read(keys.deleted_repository(repo.id, repo.uid)) is not None
+        )
+
+    def layout(self, repo: Repository, commit: CommitId) -> Layout:
+        """The layout of a commit."""
+        return self._stored(keys.commit_layout(repo, commit))
+
+    def repo(self) -> Repository | None:
+        """The repository's record."""
+        return self.read(keys.repository(self.repository))
+
+    def targets(self) -> list[tuple[CommitId, Tree]]:
+        """Heads of the repository that stands now, oldest first, and what they hold."""
+        now = self.repo()
+        same = [c for c, (repo, _) in self.heads.items() if now is not None and repo.uid == now.uid]
+        return [] if now is None else [(c, self.content(now, c)) for c in same]
+
+    def rows_left(self, retired: Retired) -> Rows:
+        """What is still there of a retired layer."""
+        match retired.layer:
+            case SealedToken(token=token):
+                partition = keys.staging(token)
+                stored = [(key, self.kv.get(partition, key)) for key, _ in retired.rows]
+                now = [(key, found.value) for key, found in stored if found is not None]
+            case _:
+                now = [(at.encode(), b"") for at in self.held]
+        return [row for row in retired.rows if row in now]
+
+    def trees(self, repo: Repository) -> Trees:
+        """The committed trees of a repository, read beside the engine."""
+        blobs = SimBlobs(self.held, Unscheduled()).at(repo.storage_namespace)
+        return Trees(blobs, repo.boundary_seed, TINY, self._cache)
+
+    def indexes(self, repo: Repository) -> Indexes:
+        """The indexes of a repository, read beside the engine."""
+        return Indexes(self.trees(repo), Objects(self.kv, repo, SystemClock()), TINY_SIZES)
+
+    @cached_property
+    def _cache(self) -> TreeCache:
+        return TreeCache()
+
+    def read(self, where: Location[R]) -> R | None:
+        """A record, or None."""
+        stored = self.kv.get(where.partition, where.key)
+        return None if stored is None else decode(where.model, stored.value, where.name)
+
+    def _stored(self, where: Location[R]) -> R:
+        found = self.read(where)
+        assert found is not None, f"{where.name} is missing"
+        return found
+
+    def _state(self, step: int, actor: str) -> State:
+        repo = self.repo()
+        if repo is None or repo.state != "active":
+            return State(step, actor, None, None, None, None)
+        at = keys.branch(repo, self.branch)
+        stored = self.kv.get(at.partition, at.key)
+        if stored is None:
+            return State(step, actor, repo, None, None, None)
+        if stored.value not in self._decoded:
+            self._decoded[stored.value] = decode(Branch, stored.value, at.name)
+        record = self._decoded[stored.value]
+        if record.commit_id not in self.heads:
+            self.heads[record.commit_id] = (repo, self.header(repo, record.commit_id))
+        head = self.content(repo, record.commit_id)
+        base = head if record.compacted_metarange is None else self._tree(repo, record.compacted_metarange)
+        shown = {path: self._shown(repo, record, path, head, base) for path in self.paths}
+        return State(step, actor, repo, record, shown, {path: head.get(path) for path in self.paths})
+
+    def _shown(self, repo: Repository, record: Branch, path: str, head: Tree, base: Tree) -> Value:
+        for layer in (SealedToken(token=record.staging_token), *record.sealed_tokens):
+            match layer:
+                case SealedToken():
+                    found = self.kv.get(keys.staging(layer.token), keys.staged(path.encode()))
+                    if found is not None:
+                        return _size(found.value)
+                case SegmentLayer():
+                    segment = self._segment(repo, layer)
+                    if path in segment:
+                        return segment[path]
+                case PrefixRemoval() if path.startswith(layer.prefix):
+                    return None
+                case PrefixRestoration() if path.startswith(layer.prefix):
+                    return head.get(path)
+        return base.get(path)
+
+    def _note_retired(self, before: State, after: State) -> None:
+        repo = before.repository
+        if repo is None or before.record is None or after.repository is None or repo.uid != after.repository.uid:
+            return
+        listed = {layer.id for layer in layers(after.record)}
+        for layer in layers(before.record):
+            if layer.id not in listed and isinstance(layer, SealedToken | SegmentLayer):
+                named = self.read(keys.cleanup(repo, layer.id)) is not None
+                self.retired.append(Retired(after.step, layer, named, self._rows(repo, layer)))
+
+    def _rows(self, repo: Repository, layer: SealedToken | SegmentLayer) -> Rows:
+        if isinstance(layer, SegmentLayer):
+            place = f"{repo.storage_namespace.rstrip('/')}/_graveler/staging/{layer.id}/"
+            return [(at.encode(), b"") for at in self.held if at.startswith(place)]
+        found = self.kv.scan(keys.staging(layer.token))
+        # Tombstones, and what is staged time and again: one that came later looks like one that was not dropped.
+        told = {None, AGAIN.size}
+        return [(row.key, row.value) for row in found if _size(row.value) not in told]
+
+    def _segment(self, repo: Repository, layer: SegmentLayer) -> Tree:
+        if layer.id not in self._segments:
+            found: Tree = {}
+            blobs = SimBlobs(self.held, Unscheduled()).at(repo.storage_namespace)
+            for table in segment_layer.scan(blobs, layer.id)[1]:
+                for key, size, gone in zip(*(table[c].to_pylist() for c in ("key", "size", "tombstone")), strict=True):
+                    found[key.decode()] = None if gone else size
+            self._segments[layer.id] = found
+        return self._segments[layer.id]
+
+    def _run(self, repo: Repository, run: Run) -> Tree:
+        stored = self.kv.get(*keys.stored_object(repo, run.id))
+        if stored is not None:
+            return _values(decode_elements(decode_object(stored.value, run.id)[0], run.id))
+        file = self.trees(repo).blobs.read(f"_graveler/{run.id}")
+        table = pa.ipc.open_stream(pa.BufferReader(file)).read_all()
+        columns = (table[name].to_pylist() for name in ("key", "size", "tombstone"))
+        return {key.decode(): None if gone else size for key, size, gone in zip(*columns, strict=True)}
+
+    def _tree(self, repo: Repository, metarange: MetarangeId) -> Tree:
+        if metarange not in self._trees:
+            pages = scan(self.trees(repo), metarange)
+            self._trees[metarange] = {entry.path: entry.size for page in pages for entry in entries(page)}
+        return self._trees[metarange]
+
+
+def _size(record: bytes) -> Value:
+    entry = decode_record("", record)
+    return None if entry is None else entry.size
+
+
+def _values(elements: Sequence[Element]) -> Tree:
+    entries = {e.key.decode(): decode_record(e.key.decode(), e.record) for e in elements}
+    return {path: None if entry is None else entry.size for path, entry in entries.items()}
+
+
+def layers(record: Branch | None) -> tuple[Layer, ...]:
+    """All layers of a record, the staging token first."""
+    return () if record is None else (SealedToken(token=record.staging_token), *record.sealed_tokens)

@@ -1,0 +1,124 @@
+"""Looking for what earlier attempts made: on the branch's own chain, and no further back than they can be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import pytest
+
+from graveler_core.engine.committing.draft import Draft
+from graveler_core.engine.committing.head import TriedCommits, find_by_key, find_tried
+from graveler_core.engine.protocol.registers import fresh
+from graveler_core.errors import GravelerError, OutcomeUnknown, Unavailable
+from graveler_core.facade.repository import Repository
+from graveler_core.kv.store import Store
+from graveler_core.kv.wrappers.passing import Passing, StoreCall
+from graveler_core.model.ids import CommitId
+from graveler_core.model.operations import Put
+from graveler_core.records.access import LOST_ANSWERS
+from graveler_core.testing.counting_store import Counting
+from tests.unit.engine.flows import raw
+from tests.unit.engine.races import swaps_branch
+from tests.unit.engine.ten_keys import ten_keys
+from tests.unit.engine.world import World, entry
+
+T = TypeVar("T")
+
+
+class GoesDown(Passing):
+    """Loses the request of every swap of a branch record after the first few, and is away once it is given up."""
+
+    def __init__(self, inner: Store, swaps: int) -> None:
+        super().__init__(inner)
+        self.left = swaps + LOST_ANSWERS
+
+    def step(self, call: StoreCall, work: Callable[[], T]) -> T:
+        if swaps_branch(call):
+            self.left -= 1
+            if self.left < LOST_ANSWERS:
+                raise OutcomeUnknown("lost")
+        elif self.left == 0 and call.verb == "get_many":
+            raise Unavailable("away")
+        return work()
+
+
+FLOWS: dict[str, tuple[int, Callable[[Repository], object]]] = {
+    "commit": (1, lambda repo: repo.branch("main").commit("m")),
+    "transact": (0, lambda repo: repo.branch("main").transact([Put("new", entry(1))], message="m")),
+    "import": (0, lambda repo: repo.import_prefix(raw(), "main")),
+    "merge": (0, lambda repo: repo.merge("dev", into="main")),
+    "merge repeated": (0, lambda repo: repo.merge("dev", into="main", squash=False)),
+    "cherry-pick": (0, lambda repo: repo.cherry_pick("dev", onto="main")),
+}
+
+
+@pytest.fixture
+def world() -> World:
+    """A branch of ten entries."""
+    return ten_keys()
+
+
+def test_one_s_own_commit_below_others(world: World) -> None:
+    began = world.branch().record().commit_id
+    commits = [world.branch().transact([Put(name, entry(1))], message=name) for name in ("mine", "theirs")]
+    stores, repo, name = world.branch()._at
+    registers = fresh(stores, repo, name)
+    found = find_tried(stores, registers, TriedCommits({commits[0].id}, began))
+    assert found is not None
+    assert found.id == commits[0].id
+    assert find_tried(stores, registers, TriedCommits({CommitId("0" * 64)}, began)) is None
+
+
+def test_what_is_older_than_the_call_is_not_its_own(world: World) -> None:
+    """A fast-forward may try what stood there before; the head it began on is no success of its own."""
+    began = world.branch().record().commit_id
+    world.branch().transact([Put("theirs", entry(1))], message="theirs")
+    stores, repo, name = world.branch()._at
+    assert find_tried(stores, fresh(stores, repo, name), TriedCommits({began}, began)) is None
+
+
+def test_the_walk_ends_where_the_call_began(world: World) -> None:
+    """Else each retry would read the whole history."""
+    branch = world.branch()
+    for n in range(20):
+        branch.transact([Put(f"n{n}", entry(n))], message="m")
+    kv = Counting(world.kv)
+    stores, repo, name = world.branch(kv)._at
+    registers = fresh(stores, repo, name)
+    began = world.graveler().repository("repo").commit("main~2").id
+    kv.reset()
+    assert find_tried(stores, registers, TriedCommits(began=began)) is None
+    assert kv.counts == {"get_many": 3}
+
+
+def test_without_a_key_nothing_is_looked_for(world: World) -> None:
+    kv = Counting(world.kv)
+    stores, repo, name = world.branch(kv)._at
+    registers = fresh(stores, repo, name)
+    kv.reset()
+    assert find_by_key(stores, registers, Draft("m")) is None
+    assert kv.round_trips == 0
+
+
+@pytest.mark.parametrize("flow", FLOWS)
+def test_a_swap_without_an_answer_is_not_forgotten(world: World, flow: str) -> None:
+    """It is taken for lost, and then the store is away: the swap may still arrive, so nobody says that it did not."""
+    repo = world.graveler().repository("repo")
+    dev = repo.create_branch("dev", "main")
+    dev.stage("dev", entry(1))
+    dev.commit("on dev")
+    swaps, act = FLOWS[flow]
+    if flow == "commit":
+        world.branch().stage("new", entry(1))
+    mine = world.graveler(GoesDown(world.kv, swaps)).repository("repo")
+    with pytest.raises(OutcomeUnknown) as caught:
+        act(mine)
+    assert caught.value.details["commit"] not in {commit.id for commit in repo.log("main")}
+    assert isinstance(caught.value.__cause__, Unavailable)
+
+
+def test_without_such_a_swap_errors_are_what_they_are() -> None:
+    failure: GravelerError = Unavailable("away")
+    with pytest.raises(Unavailable), TriedCommits().reported():
+        raise failure

@@ -1,0 +1,293 @@
+"""Counters of what was staged: written down, ended with their layers, surveyed, corrected by a scan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from graveler_core.engine.protocol.write_counters import MANY_LAYERS
+from graveler_core.errors import Conflict, Kind, NoChanges, SlowDown
+from graveler_core.facade.branch import Branch
+from graveler_core.facade.graveler import Graveler
+from graveler_core.model.compaction import CompactionOutcome, Thresholds
+from graveler_core.model.layers import MAX_LAYERS
+from graveler_core.records import layout as keys
+from graveler_core.staging.pressure import Load
+from graveler_core.staging.write_counts import WriteCounts
+from graveler_core.testing.counting_store import Counting
+from tests.unit.engine.flows import table
+from tests.unit.engine.world import World, entry
+
+
+@pytest.fixture
+def world() -> World:
+    made = World()
+    made.repository()
+    return made
+
+
+class Process:
+    """A process with its own counts, on the world's data."""
+
+    def __init__(self, world: World, every: int = 10) -> None:
+        self.kv = Counting(world.kv)
+        self.time = 1_000.0
+        stores = replace(world.stores(self.kv), counts=WriteCounts(every), wall=lambda: self.time)
+        self.graveler = Graveler(stores)
+        self.main = self.graveler.repository("repo").branch("main")
+
+    def flush(self) -> None:
+        """What closing does, without closing the store that others use."""
+        self.kv.close = lambda: None  # type: ignore[method-assign]
+        self.graveler.close()
+
+
+@pytest.fixture
+def one(world: World) -> Process:
+    return Process(world)
+
+
+@pytest.fixture
+def two(world: World) -> Process:
+    return Process(world)
+
+
+def counters(world: World) -> list[str]:
+    return [row.key.decode() for row in world.kv.scan(keys.STATS)]
+
+
+def stage(branch: Branch, times: int, name: str = "a") -> None:
+    for number in range(times):
+        branch.stage(f"{name}/{number:03}", entry(number))
+
+
+def loads(graveler: Graveler) -> dict[str, Load]:
+    return {found.token: replace(found.load, age=timedelta(0)) for found in graveler.pressures()}
+
+
+def test_a_few_writes_are_not_written_down(world: World, one: Process) -> None:
+    one.kv.reset()
+    stage(one.main, 9)
+    assert counters(world) == []
+    assert one.kv.counts["set"] + one.kv.counts["set_many"] == 9
+
+
+def test_counts_of_all_processes_are_added(one: Process, two: Process) -> None:
+    stage(one.main, 25)
+    stage(two.main, 12)
+    two.main.remove("z")
+    assert loads(one.graveler) == {"repo/main": Load(staged=30)}
+    one.flush()
+    two.flush()
+    assert loads(two.graveler) == {"repo/main": Load(tombstones=1, staged=38)}
+
+
+def test_rewriting_counts_again_until_a_scan_corrects_it(one: Process, two: Process) -> None:
+    for _ in range(3):
+        stage(one.main, 10)
+    assert one.main.pressure().load.staged == 30
+    assert one.main.pressure(exact=True).load.staged == 10
+    assert two.main.pressure().load.staged == 10
+    stage(one.main, 10, "b")
+    stage(two.main, 10, "c")
+    assert two.main.pressure().load.staged == 30
+    assert two.main.pressure(exact=True).load.staged == 30
+
+
+def test_a_scan_counts_what_a_killed_process_had_not_written_down(world: World, one: Process) -> None:
+    stage(one.main, 19)
+    later = Process(world)
+    assert later.main.pressure().load.staged == 10
+    assert later.main.pressure(exact=True).load.staged == 19
+
+
+@pytest.mark.parametrize("end", ["commit", "compact", "reset", "delete"])
+def test_counters_end_with_their_layers(world: World, one: Process, end: str) -> None:
+    dev = one.graveler.repository("repo").create_branch("dev", "main")
+    stage(one.main, 15)
+    stage(dev, 15)
+    assert len(counters(world)) == 2
+    {
+        "commit": lambda: dev.commit("m"),
+        "compact": dev.compact,
+        "reset": dev.reset,
+        "delete": lambda: one.graveler.repository("repo").delete_branch("dev"),
+    }[end]()
+    assert [name.partition(":")[0] for name in counters(world)] == ["repo/main"]
+    one.flush()
+    assert [name.partition(":")[0] for name in counters(world)] == ["repo/main"]
+
+
+def test_a_small_commit_looks_for_no_counter(one: Process) -> None:
+    one.main.stage("a", entry(1))
+    one.kv.reset()
+    one.main.commit("m")
+    before = one.kv.counts["scan"]
+    stage(one.main, 12)
+    one.kv.reset()
+    one.main.commit("m")
+    assert one.kv.counts["scan"] == before + 1
+
+
+def test_bulk_layers_are_counted_by_what_they_hold(one: Process, two: Process) -> None:
+    one.main.stage_many(table({f"m/{number:04}": number for number in range(1_200)}))
+    one.main.remove_many([f"m/{number:04}" for number in range(40)])
+    assert loads(two.graveler) == {"repo/main": Load(tombstones=40, staged=1_240, layers=2)}
+    assert two.main.pressure(exact=True).load.tombstones == 40
+    one.main.commit("m")
+    assert loads(two.graveler) == {}
+
+
+def test_many_layers_name_their_branch(world: World, one: Process) -> None:
+    for _ in range(MANY_LAYERS - 1):
+        one.main.remove_prefix("x/")
+    assert loads(one.graveler) == {}
+    one.main.remove_prefix("x/")
+    assert loads(one.graveler) == {"repo/main": Load(layers=MANY_LAYERS)}
+    one.main.reset()
+    assert counters(world) == []
+
+
+def test_a_branch_that_takes_no_layer_any_more_is_named(world: World, one: Process) -> None:
+    while True:
+        try:
+            one.main.remove_prefix("x/")
+        except SlowDown:
+            break
+    for row in list(world.kv.scan(keys.STATS)):
+        world.kv.delete(keys.STATS, row.key)
+    with pytest.raises(SlowDown, match="commit or compact"):
+        one.main.remove_prefix("x/")
+    assert loads(one.graveler)["repo/main"].layers == MAX_LAYERS - 1
+
+
+def test_what_nobody_lists_is_removed_by_who_looks(world: World, one: Process, two: Process) -> None:
+    """A writer that comes late writes a counter of a token that has left; so does one whose repository is gone."""
+    stage(one.main, 5)
+    two.main.commit("m")
+    stage(two.main, 10)
+    one.flush()
+    repo = two.graveler.create_repository("gone", world.namespace("gone"))
+    stage(repo.branch("main"), 10)
+    two.graveler.delete_repository("gone")
+    two.graveler.create_repository("gone", world.namespace("again"))
+    assert len(counters(world)) == 3
+    assert loads(two.graveler) == {"repo/main": Load(staged=10)}
+    assert len(counters(world)) == 1
+
+
+@pytest.fixture
+def many(world: World) -> Iterator[Process]:
+    one = Process(world)
+    for name in ("a", "a-b", "a.b", "aa", "b"):
+        stage(one.graveler.repository("repo").create_branch(name, "main"), 10)
+    stage(one.graveler.create_repository("repo-b", world.namespace("b")).branch("main"), 10)
+    return one
+
+
+def test_a_survey_goes_on_behind_any_branch(many: Process) -> None:
+    every = [found.token for found in many.graveler.pressures()]
+    assert sorted(every) == ["repo-b/main", "repo/a", "repo/a-b", "repo/a.b", "repo/aa", "repo/b"]
+    for place, token in enumerate(every):
+        assert [found.token for found in many.graveler.pressures(after=token)] == every[place + 1 :]
+    pages = list(many.graveler.pressures().pages(4))
+    assert [found.token for page in pages for found in page.items] == every
+    assert [found.token for found in many.graveler.pressures(after=pages[0].next or "")] == every[4:]
+
+
+def test_a_survey_of_one_repository(many: Process) -> None:
+    assert [found.token for found in many.graveler.pressures("repo-b/")] == ["repo-b/main"]
+    assert len(list(many.graveler.pressures("repo/"))) == 5
+
+
+def test_a_survey_reads_counters_and_the_records_they_name(many: Process) -> None:
+    many.kv.reset()
+    assert len(list(many.graveler.pressures("repo/"))) == 5
+    assert many.kv.counts.total() <= 4
+    assert many.kv.counts["scan"] == 1
+
+
+def test_thresholds_of_a_repository_and_of_a_branch(one: Process, two: Process) -> None:
+    repo = one.graveler.repository("repo")
+    stage(one.main, 10)
+    assert not one.main.pressure().pressure.over
+    repo.set_thresholds(Thresholds(staged=10))
+    assert two.main.pressure().pressure.reasons == ("10 staged records of 10",)
+    repo.set_thresholds(Thresholds(staged=11), "main")
+    assert [found.pressure.over for found in two.graveler.pressures()] == [False]
+    assert repo.set_thresholds(None, "main") == repo.thresholds()
+    assert two.main.pressure().pressure.over
+    repo.set_thresholds(None)
+    assert not two.main.pressure().pressure.over
+
+
+def test_age_is_that_of_the_oldest_record(one: Process) -> None:
+    stage(one.main, 10)
+    one.time += 3_600
+    assert one.main.pressure().load.age == timedelta(hours=1)
+    one.main.commit("m")
+    stage(one.main, 10)
+    assert one.main.pressure().load.age == timedelta(0)
+
+
+def test_compactions_are_remembered(one: Process, two: Process) -> None:
+    assert one.main.compactions().outcomes == {}
+    with pytest.raises(NoChanges):
+        one.main.compact()
+    stage(one.main, 3)
+    one.main.remove_many(["a/001", "a/009"])
+    made = one.main.compact()
+    stage(one.main, 1, "b")
+    with pytest.raises(SlowDown) as busy:
+        two.main.compact(every=timedelta(minutes=5))
+    assert busy.value.kind is Kind.CompactionUnderWay
+    history = two.main.compactions()
+    assert history.outcomes == {CompactionOutcome.NOTHING: 1, CompactionOutcome.COMPACTED: 1, CompactionOutcome.BUSY: 1}
+    assert [(run.outcome, run.layers, run.records, run.tombstones) for run in history.recent] == [
+        (CompactionOutcome.COMPACTED, made.layers, 4, 2)
+    ]
+    assert (made.layers, made.records, made.tombstones, made.entries, made.size) == (2, 4, 2, 2, 2)
+    assert set(history.at_most) == {1}
+
+
+def test_a_lost_compaction_is_remembered(one: Process, monkeypatch: pytest.MonkeyPatch) -> None:
+    stage(one.main, 1)
+
+    def lose(*_: object) -> None:
+        raise Conflict("lost", kind=Kind.CompactionLost)
+
+    monkeypatch.setattr("graveler_core.engine.compacting.compaction._install", lose)
+    with pytest.raises(Conflict):
+        one.main.compact()
+    assert one.main.compactions().outcomes == {CompactionOutcome.LOST: 1}
+
+
+def test_a_branch_of_the_same_name_has_a_history_of_its_own(one: Process) -> None:
+    repo = one.graveler.repository("repo")
+    for expected in (1, 1):
+        dev = repo.create_branch("dev", "main")
+        stage(dev, 1)
+        dev.compact()
+        assert dev.compactions().outcomes == {CompactionOutcome.COMPACTED: expected}
+        repo.delete_branch("dev")
+
+
+def test_a_program_of_a_few_writes_leaves_no_counter(world: World) -> None:
+    small, larger = Process(world, every=1_024), Process(world, every=1_024)
+    stage(small.main, 31)
+    small.flush()
+    assert counters(world) == []
+    stage(larger.main, 32)
+    larger.flush()
+    assert loads(larger.graveler) == {"repo/main": Load(staged=32)}
+
+
+def test_naming_a_branch_keeps_what_was_counted_of_its_layers(one: Process) -> None:
+    for _ in range(MANY_LAYERS - 1):
+        one.main.remove_prefix("x/")
+    one.main.remove_many([f"m/{number:04}" for number in range(200)])
+    one.main.remove_prefix("x/")
+    assert loads(one.graveler)["repo/main"] == Load(tombstones=200, staged=200, layers=MANY_LAYERS + 1)

@@ -1,0 +1,160 @@
+"""Nessie's behaviour 73: a log that is rewritten keeps its newest commits, and tells the same."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from unittest.mock import patch
+
+import pytest
+
+from graveler_core.codec.records import decode
+from graveler_core.engine.references import trimming as reference_trimming
+from graveler_core.engine.references.events import fold
+from graveler_core.engine.references.log import read_internal, read_log
+from graveler_core.engine.references.trimming import Trimmed
+from graveler_core.errors import CorruptData, InvalidInput
+from graveler_core.facade.repository import Repository
+from graveler_core.model.entities import Commit
+from graveler_core.records import access
+from graveler_core.records import layout as keys
+from tests.unit.engine.world import World
+
+
+@pytest.fixture
+def repo(world: World) -> Repository:
+    """With a log of six commits, two events each."""
+    made = world.graveler().repository("repo")
+    for number in range(6):
+        branch(world, made, f"b{number}")
+    return made
+
+
+def branch(world: World, repo: Repository, name: str) -> None:
+    repo.create_branch(name, "main")
+    repo.delete_branch(name)
+    fold(world.stores(), repo._record)
+
+
+def chain(world: World, repo: Repository) -> list[Commit]:
+    """The commits of the log, newest first."""
+    head = read_log(world.stores(), repo._record).head
+    assert head is not None
+    found = [head.header]
+    while found[-1].parents:
+        found.append(read_internal(world.stores(), repo._record, found[-1].parents[0]).header)
+    return found
+
+
+def stored(world: World, repo: Repository) -> dict[str, Commit]:
+    folder = keys.internal_history(repo._record).headers
+    rows = world.kv.scan(folder.partition, prefix=folder.prefix)
+    return {row.key.removeprefix(folder.prefix).decode(): decode(Commit, row.value, "commit") for row in rows}
+
+
+def damage(repo: Repository) -> list[object]:
+    return [finding for finding in repo.fsck(deep=True) if finding.damage]
+
+
+@pytest.mark.parametrize("keep", [1, 2, 5])
+def test_the_newest_stay_and_the_log_tells_the_same(world: World, repo: Repository, keep: int) -> None:
+    told, before = list(repo.reflog()), chain(world, repo)
+    assert repo.trim_reflog(keep) == Trimmed(6 - keep, 0)
+    after = chain(world, repo)
+    assert [commit.generation for commit in after] == list(range(keep, 0, -1))
+    assert [commit.operations for commit in after[:-1]] == [commit.operations for commit in before[: keep - 1]]
+    assert [commit.creation_date for commit in after] == [commit.creation_date for commit in before[:keep]]
+    assert list(repo.reflog()) == told
+    assert list(repo.reflog("b0")) == [event for event in told if event.name == "b0"]
+    assert not damage(repo)
+    branch(world, repo, "later")
+    assert [event.name for event in repo.reflog()] == ["later", "later", *(event.name for event in told)]
+    assert repo.undelete_branch("b0").name == "b0"
+
+
+@pytest.mark.parametrize("keep", [6, 7, 1_000])
+def test_nothing_older_is_nothing_done(world: World, repo: Repository, keep: int) -> None:
+    held = access.read(world.kv, keys.reference_log(repo._record))
+    assert repo.trim_reflog(keep) == Trimmed(0, 0)
+    assert access.read(world.kv, keys.reference_log(repo._record)) == held
+
+
+def test_a_repository_without_a_log_has_nothing_to_rewrite(world: World) -> None:
+    assert world.graveler().repository("repo").trim_reflog(1) == Trimmed(0, 0)
+
+
+def test_less_than_one_is_refused(repo: Repository) -> None:
+    with pytest.raises(InvalidInput, match="keep 0: at least one"):
+        repo.trim_reflog(0)
+
+
+def test_what_the_log_has_let_go_of_is_deleted_a_day_later(world: World, repo: Repository) -> None:
+    repo.trim_reflog(2)
+    assert len(stored(world, repo)) == 8
+    world.clock.sleep(timedelta(hours=23).total_seconds())
+    assert repo.trim_reflog(2) == Trimmed(0, 0)
+    world.clock.sleep(timedelta(hours=2).total_seconds())
+    told = list(repo.reflog())
+    assert repo.trim_reflog(2) == Trimmed(0, 6)
+    assert len(stored(world, repo)) == 2
+    assert list(repo.reflog()) == told
+    assert not damage(repo)
+
+
+def test_a_fold_that_comes_first_is_kept(world: World, repo: Repository) -> None:
+    """Between reading the log and the swap."""
+    real, folded = reference_trimming.point, []
+
+    def late(*given: object) -> bool:
+        if not folded:
+            folded.append(1)
+            branch(world, repo, "between")
+        return real(*given)  # type: ignore[arg-type]
+
+    with patch.object(reference_trimming, "point", late):
+        assert repo.trim_reflog(2) == Trimmed(5, 0)
+    assert [event.name for event in repo.reflog()][:2] == ["between", "between"]
+    assert [commit.generation for commit in chain(world, repo)] == [2, 1]
+
+
+def test_a_crash_before_the_swap_changes_nothing(world: World, repo: Repository) -> None:
+    told, before = list(repo.reflog()), chain(world, repo)
+
+    def killed(*_: object) -> bool:
+        raise KeyboardInterrupt
+
+    with patch.object(reference_trimming, "point", killed), pytest.raises(KeyboardInterrupt):
+        repo.trim_reflog(2)
+    assert chain(world, repo) == before
+    assert list(repo.reflog()) == told
+    assert repo.trim_reflog(2) == Trimmed(4, 0)
+    world.clock.sleep(timedelta(hours=25).total_seconds())
+    assert repo.trim_reflog(2) == Trimmed(0, 8)
+    assert list(repo.reflog()) == told
+
+
+def test_a_mended_log_knows_what_came_after_it_was_rewritten(world: World, repo: Repository) -> None:
+    """The commits of before have higher generations."""
+    repo.trim_reflog(1)
+    branch(world, repo, "later")
+    branch(world, repo, "last")
+    head = read_log(world.stores(), repo._record).head
+    assert head is not None
+    where = keys.internal_history(repo._record).headers.at(head.id)
+    world.kv.delete(where.partition, where.key)
+    with pytest.raises(CorruptData, match="mend_reflog"):
+        repo.trim_reflog(1)
+    assert repo.mend_reflog()
+    assert [event.name for event in repo.reflog()][:3] == ["later", "later", "b5"]
+
+
+def test_a_rewritten_log_is_dumped_and_restored(world: World, repo: Repository) -> None:
+    repo.trim_reflog(2)
+    told = [(event.kind, event.name) for event in repo.reflog()]
+    repo.dump_refs("memory://dumps-of-rewritten-logs/dump")
+    graveler, place = world.graveler(), repo._record.storage_namespace
+    graveler.delete_repository("repo")
+    world.clock.sleep(1)
+    graveler.clean(undelete_within=timedelta(0), late=timedelta(0))
+    copy = graveler.create_bare_repository("copy", place, adopt=True)
+    copy.restore_refs("memory://dumps-of-rewritten-logs/dump")
+    assert [(event.kind, event.name) for event in copy.reflog()] == told

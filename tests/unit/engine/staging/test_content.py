@@ -1,0 +1,131 @@
+"""Sources of content: bytes, files and iterables give the same parts, and anything else is refused."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graveler_core.blobs.open import open_blobs
+from graveler_core.engine.staging import content
+from graveler_core.engine.staging.content import Content, ContentSource, upload
+from graveler_core.errors import InvalidInput, NotFound, OutcomeUnknown, Unavailable
+from graveler_core.testing.counting_blobs import CountingBlobs
+from tests.unit.engine.world import World
+
+PART = 64
+
+
+@pytest.fixture(autouse=True)
+def _small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(content, "PART_BYTES", PART)
+
+
+class Dripping(io.RawIOBase):
+    """A file that returns few bytes at a time."""
+
+    def __init__(self, data: bytes) -> None:
+        self._rest = data
+
+    def read(self, size: int = -1, /) -> bytes:
+        given, self._rest = self._rest[:7], self._rest[7:]
+        return given
+
+
+def pieces(data: bytes, size: int) -> Iterator[bytes]:
+    yield b""
+    for start in range(0, len(data), size):
+        yield data[start : start + size]
+
+
+@given(data=st.binary(max_size=5 * PART), size=st.integers(1, 3 * PART))
+def test_parts_hold_what_the_source_holds(data: bytes, size: int) -> None:
+    """On both sides of the size of one part: by one request or in parts, from every kind of source."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(content, "PART_BYTES", PART)
+        sources: list[ContentSource] = [
+            data,
+            bytearray(data),
+            memoryview(data),
+            io.BytesIO(data),
+            Dripping(data),
+            pieces(data, size),
+            list(pieces(data, size)),
+        ]
+        for number, source in enumerate(sources):
+            blobs = CountingBlobs(open_blobs("memory://content"))
+            address = f"data/{hashlib.sha256(data).hexdigest()}-{size}-{number}"
+            blobs.delete(address)
+            blobs.reset()
+            stored = upload(blobs, address, Content(source))
+            assert blobs.calls == {"upload" if len(data) > PART else "create": 1}
+            assert blobs.read(address) == data
+            assert (stored.size, stored.checksum) == (len(data), f"sha256:{hashlib.sha256(data).hexdigest()}")
+        parts = [len(part) for part in Content(pieces(data, size)).parts()]
+        assert all(part == PART for part in parts[:-1])
+        assert all(0 < part <= PART for part in parts[-1:])
+
+
+@pytest.mark.parametrize("source", ["text", 5, None, object()], ids=lambda source: type(source).__name__)
+def test_other_sources_are_refused(source: Any) -> None:
+    with pytest.raises(InvalidInput, match=f"content of type {type(source).__name__}: must be bytes, a file opened"):
+        Content(source)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [io.StringIO("text"), ["text"], [5], iter([b"x", None])],
+    ids=["file", "texts", "numbers", "bytes and None"],
+)
+def test_sources_of_something_else_are_refused(source: Any) -> None:
+    world = World()
+    world.repository()
+    branch = world.graveler().repository("repo").branch("main")
+    with pytest.raises(InvalidInput, match="part of content of type"):
+        branch.put("a", source)
+    assert list(branch.list()) == []
+
+
+def test_a_store_that_gives_no_answer_means_that_nothing_is_staged() -> None:
+    """Nothing refers to the object, so the outcome of the put is known."""
+    for data in (b"x", b"x" * 200):
+        lost = CountingBlobs(open_blobs("memory://content"), lambda verb, address: OutcomeUnknown("no answer"))
+        with pytest.raises(Unavailable, match="upload failed, nothing is staged: no answer"):
+            upload(lost, "data/lost", Content(data))
+
+
+def test_a_source_that_fails_stages_nothing() -> None:
+    world = World()
+    world.repository()
+    branch = world.graveler().repository("repo").branch("main")
+
+    def failing() -> Iterable[bytes]:
+        yield b"x" * 200
+        raise RuntimeError("the source failed")
+
+    with pytest.raises(RuntimeError, match="the source failed"):
+        branch.put("a", failing())
+    assert list(branch.list()) == []
+
+
+def test_a_file_is_not_read_twice_for_a_repository_that_was_created_again() -> None:
+    """Bytes can be uploaded again, a file is at its end."""
+    world = World()
+    world.repository()
+    branch = world.graveler().repository("repo").branch("main")
+
+    def interrupted() -> Iterable[bytes]:
+        yield b"first"
+        other = world.graveler()
+        other.delete_repository("repo")
+        other.create_repository("repo", "memory://another/repo")
+        yield b"second"
+
+    with pytest.raises((NotFound, OutcomeUnknown), match=r"created again during an upload|was deleted"):
+        branch.put("a", interrupted())
+    assert list(world.graveler().repository("repo").branch("main").list()) == []

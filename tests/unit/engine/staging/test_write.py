@@ -1,0 +1,208 @@
+"""Single writes: acknowledged where they count, unknown where nobody can tell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from graveler_core.engine.staging.remove import remove
+from graveler_core.errors import InvalidInput, NotFound, OutcomeUnknown, Unavailable
+from graveler_core.facade.branch import Branch
+from graveler_core.model.ids import BranchId, RepositoryId
+from graveler_core.testing.plain_store import PlainStore
+from tests.unit.engine.interposed import Interposed, unavailable
+from tests.unit.engine.world import World, entry
+
+
+def test_a_repository_created_anew_is_never_mistaken_for_the_old_one(world: World, kv: Interposed) -> None:
+    """A writer that knows the old uid writes again, into the new repository, before it acknowledges."""
+    mine = world.branch(kv)
+    mine.stage("a", entry(1))
+    g = world.graveler()
+    g.delete_repository("repo")
+    g.create_repository("repo", world.namespace("new"))
+    mine.stage("b", entry(2))
+    assert [item.path for item in world.branch().list()] == ["b"]
+    put = mine.put("c", b"content")
+    assert world.branch().read("c") == b"content"
+    assert put.path == "c"
+
+
+WRITES: dict[str, Callable[[Branch], object]] = {
+    "put": lambda branch: branch.put("b", b"content"),
+    "stage": lambda branch: branch.stage("b", entry(2)),
+    "remove": lambda branch: branch.remove("a"),
+}
+
+
+def seen(branch: Branch) -> set[str]:
+    return {item.path for item in branch.list()}
+
+
+@pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
+def test_a_write_under_way_when_its_repository_is_deleted_is_unknown(
+    world: World, kv: Interposed, write: Callable[[Branch], object]
+) -> None:
+    """The record was set in the old token, and the restored repository has that token again."""
+    world.branch().stage("a", entry(1))
+    world.branch().commit("a")
+    mine = world.branch(kv)
+    mine.get("a")
+    world.graveler().delete_repository("repo")
+    with pytest.raises(OutcomeUnknown, match="may be visible if the repository is restored") as told:
+        write(mine)
+    assert isinstance(told.value.__cause__, NotFound)
+    assert told.value.details == {"repository": "repo", "branch": "main"}
+    world.graveler().undelete_repository("repo")
+    assert seen(world.branch()) == (set() if write is WRITES["remove"] else {"a", "b"})
+
+
+@pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
+def test_a_write_that_knows_of_the_deletion_sets_nothing(
+    world: World, kv: Interposed, write: Callable[[Branch], object]
+) -> None:
+    world.branch().stage("a", entry(1))
+    mine = world.branch(kv)
+    mine.get("a")
+    world.graveler().delete_repository("repo")
+    for _ in range(2):
+        with pytest.raises(NotFound):
+            mine.get("a")
+        with pytest.raises(NotFound):
+            write(mine)
+    world.graveler().undelete_repository("repo")
+    assert seen(world.branch()) == {"a"}
+
+
+def test_a_write_that_a_commit_took_before_the_branch_was_deleted_is_unknown(world: World, kv: Interposed) -> None:
+    """The branch comes back with a new staging token, but its head holds the write."""
+    repo = world.graveler().repository("repo")
+    repo.create_branch("dev", "main")
+    mine = world.branch(kv, "dev")
+    mine.stage("a", entry(1))
+
+    def committed_and_deleted() -> None:
+        repo.branch("dev").commit("takes both")
+        repo.delete_branch("dev")
+
+    kv.reset()
+    kv.before[1] = committed_and_deleted
+    with pytest.raises(OutcomeUnknown, match="a commit may contain the write") as told:
+        mine.stage("b", entry(2))
+    assert isinstance(told.value.__cause__, NotFound)
+    repo.undelete_branch("dev")
+    assert seen(repo.branch("dev")) == {"a", "b"}
+
+
+def test_a_write_after_its_branch_was_deleted_is_not_in_the_branch_that_comes_back(
+    world: World, kv: Interposed
+) -> None:
+    repo = world.graveler().repository("repo")
+    repo.create_branch("dev", "main")
+    mine = world.branch(kv, "dev")
+    mine.stage("a", entry(1))
+    repo.delete_branch("dev")
+    with pytest.raises(OutcomeUnknown):
+        mine.stage("b", entry(2))
+    with pytest.raises(NotFound):
+        mine.stage("b", entry(2))
+    repo.undelete_branch("dev")
+    assert seen(repo.branch("dev")) == set()
+
+
+def test_a_branch_created_anew_is_never_mistaken_for_the_old_one(world: World, kv: Interposed) -> None:
+    repo = world.graveler().repository("repo")
+    repo.create_branch("dev", "main")
+    mine = world.branch(kv, "dev")
+    mine.stage("a", entry(1))
+    repo.delete_branch("dev")
+    repo.create_branch("dev", "main")
+    mine.stage("b", entry(2))
+    assert [item.path for item in repo.branch("dev").list()] == ["b"]
+
+
+def test_written_but_not_confirmed_is_unknown(world: World, kv: Interposed) -> None:
+    """The closing re-read fails: the write may count, so the answer must not be that nothing happened."""
+    mine = world.branch(kv)
+    mine.stage("a", entry(1))
+    kv.reset()
+    kv.fail[1] = unavailable()
+    with pytest.raises(OutcomeUnknown):
+        mine.stage("b", entry(2))
+    assert world.branch().get("b").size == 2
+
+
+@pytest.mark.parametrize("happened", [True, False])
+def test_a_lost_answer_and_then_no_answer_at_all_is_unknown(world: World, kv: Interposed, happened: bool) -> None:
+    """A store that goes down takes the answer of the write with it, and the closing re-read after it."""
+    mine = world.branch(kv)
+    mine.stage("a", entry(1))
+    kv.reset()
+    kv.lose[0] = happened
+    kv.fail[1] = unavailable()
+    with pytest.raises(OutcomeUnknown):
+        mine.stage("b", entry(2))
+
+
+def test_half_of_several_is_unknown(world: World, kv: Interposed) -> None:
+    """On a store that writes them one by one, the second does not arrive."""
+    world.branch().stage("b", entry(2))
+    stores = world.stores(PlainStore(kv))
+    remove(stores, RepositoryId("repo"), BranchId("main"), ["c"])
+    kv.reset()
+    kv.fail[1] = unavailable()
+    with pytest.raises(OutcomeUnknown):
+        remove(stores, RepositoryId("repo"), BranchId("main"), ["b", "c"])
+    with pytest.raises(NotFound):
+        world.branch().get("b")
+
+
+def test_not_written_is_said_so(world: World, kv: Interposed) -> None:
+    mine = world.branch(kv)
+    mine.stage("a", entry(1))
+    kv.reset()
+    kv.fail[0] = unavailable()
+    with pytest.raises(Unavailable):
+        mine.stage("b", entry(2))
+    with pytest.raises(NotFound):
+        world.branch().get("b")
+
+
+def test_an_error_of_a_stale_record_is_not_raised(world: World, kv: Interposed) -> None:
+    """The write went wrong where it no longer belongs; where it belongs it goes right."""
+    mine = world.branch(kv)
+    mine.stage("a", entry(1))
+    world.branch().commit("other")
+    kv.reset()
+    kv.fail[0] = unavailable()
+    mine.stage("b", entry(2))
+    assert world.branch().get("b").size == 2
+
+
+def test_contents_replace_paths_in_one_step(world: World) -> None:
+    main = world.branch()
+    main.stage("old/1", entry(1))
+    main.stage("old/2", entry(2))
+    main.commit("old")
+    staged = main.put_many(
+        {"new/1": b"one", "old/2": iter([b"tw", b"o"])}, remove=["old/1", "old/2", "none"], content_type="text/plain"
+    )
+    assert [(each.path, each.size, each.content_type) for each in staged] == [
+        ("new/1", 3, "text/plain"),
+        ("old/2", 3, "text/plain"),
+    ]
+    assert seen(main) == {"new/1", "old/2"}
+    assert main.read("old/2") == b"two"
+    assert main.record().sealed_tokens == ()
+
+
+def test_contents_are_staged_together_or_not_at_all(world: World, kv: Interposed) -> None:
+    main = world.branch(kv)
+    with pytest.raises(InvalidInput, match="of type int"):
+        main.put_many({"a": b"one", "b": iter([1])})
+    with pytest.raises(InvalidInput, match="path ''"):
+        main.put_many({"a": b"one", "": b"two"})
+    with pytest.raises(InvalidInput, match="path ''"):
+        main.put_many({"a": b"one"}, remove=[""])
+    assert seen(world.branch()) == set()
