@@ -27,7 +27,7 @@ PLOTTED_TABLE = "daily_delays"
 
 
 def flights_publication() -> dg.Definitions:
-    """Return the tables, their checks, the publish asset and the job."""
+    """Return the tables, their checks, the publish asset, the published branch and the job."""
     return write_audit_publish(
         tables=[raw_flights, raw_weather, cleaned_flights, daily_delays],
         checks=[raw_flights_checks, raw_weather_checks, cleaned_flights_checks, daily_delays_checks],

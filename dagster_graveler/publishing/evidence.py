@@ -136,7 +136,7 @@ def _read_run(instance: dg.DagsterInstance, group: TableGroup, run: dg.DagsterRu
         elif event.event_type is dg.DagsterEventType.ASSET_CHECK_EVALUATION:
             check = event.asset_check_evaluation_data.asset_check_key
             evaluated.append((check, entry, starts.get(step, Start(position, entry.timestamp))))
-        elif event.asset_key == group.key:
+        elif event.asset_key == group.publish_key:
             found.published = _text(event, "commit") if _text(event, "graveler/state") == "published" else ""
         elif event.asset_key in tables:
             last_writes[event.asset_key] = position, entry

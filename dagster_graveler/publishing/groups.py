@@ -1,4 +1,4 @@
-"""Groups: tables that are published together, with their blocking checks and their publish asset.
+"""Groups: tables that are published together, with their blocking checks, publish asset and published branch.
 
 A group is known to the process that loaded its definitions. Every process that executes a step loads them first.
 """
@@ -39,7 +39,7 @@ class TableGroup:
     """Tables that are published together."""
 
     key: dg.AssetKey
-    """Key of the publish asset."""
+    """Key of the asset of the published branch."""
     tables: tuple[GroupTable, ...]
     publish: Literal["group", "asset"] = "group"
     warn: Literal["refuse", "allow"] = "refuse"
@@ -47,13 +47,23 @@ class TableGroup:
 
     @property
     def name(self) -> str:
-        """Name of the publish asset, for people and run tags."""
+        """Name of the group, for people and run tags: that of the published branch."""
         return self.key.to_user_string()
+
+    @property
+    def publish_key(self) -> dg.AssetKey:
+        """Key of the publish asset."""
+        return dg.AssetKey([*self.key.path, "publish"])
+
+    @property
+    def publish_asset(self) -> str:
+        """Name of the publish asset, for people."""
+        return self.publish_key.to_user_string()
 
     @property
     def keys(self) -> frozenset[dg.AssetKey]:
         """Keys of the tables and of the publish asset."""
-        return frozenset({self.key, *(table.key for table in self.tables)})
+        return frozenset({self.publish_key, *(table.key for table in self.tables)})
 
     def table_of(self, path: str) -> GroupTable | None:
         """Return the table to which a path of the repository belongs, or `None`."""

@@ -23,8 +23,8 @@ def what_to_do(group: TableGroup, place: Place, run: dg.DagsterRun | None) -> st
     label = partition_label(run) if run is not None else ""
     of = f" for partition {label}" if label else ""
     return (
-        f"To repair it, materialize the tables named above with their checks{of}, and then {group.name}. New runs over "
-        f"a part of the group find this branch; in other cases set the run tag {BRANCH_TAG}={place.branch}. "
+        f"To repair it, materialize the tables named above with their checks{of}, and then {group.publish_asset}. New "
+        f"runs over a part of the group find this branch; in other cases set the run tag {BRANCH_TAG}={place.branch}. "
         "Re-executing only a check cannot help if the data is wrong: re-execute from the step that writes the table. "
         f"To discard it: graveler branch delete graveler://{place.repository}/{place.branch}"
     )
@@ -41,8 +41,8 @@ def run_again(group: TableGroup, place: Place, run: dg.DagsterRun | None) -> str
     label = partition_label(run) if run is not None else ""
     of = f" for partition {label}" if label else ""
     return (
-        f"To publish, run again: materialize all tables and {group.name}{of} in one run, which begins a new branch. "
-        f"To discard this branch: graveler branch delete graveler://{place.repository}/{place.branch}"
+        f"To publish, run again: materialize all tables and {group.publish_asset}{of} in one run, which begins a new "
+        f"branch. To discard this branch: graveler branch delete graveler://{place.repository}/{place.branch}"
     )
 
 

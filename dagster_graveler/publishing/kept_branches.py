@@ -164,13 +164,13 @@ def _reasons(instance: dg.DagsterInstance, group: TableGroup, evidence: Evidence
                 yield f"table {table.name} was not materialized on this branch, and the group is published as a whole"
     newest = evidence.runs[-1]
     failed = verdict.good and newest.status is not dg.DagsterRunStatus.SUCCESS
-    if failed and group.key in planned_assets(instance, newest.run_id):
+    if failed and group.publish_key in planned_assets(instance, newest.run_id):
         yield f"its publication failed: see run {newest.run_id}"
 
 
 def _reported(instance: dg.DagsterInstance, group: TableGroup) -> set[str]:
     """Return the newest reports."""
-    records = instance.fetch_observations(group.key, limit=_REPORTS).records
+    records = instance.fetch_observations(group.publish_key, limit=_REPORTS).records
     found: set[str] = set()
     for record in records:
         observation = record.event_log_entry.asset_observation
@@ -190,14 +190,14 @@ def _observation(group: TableGroup, kept: KeptBranch) -> dg.AssetObservation:
         _REPORT: kept.report,
     }
     return dg.AssetObservation(
-        group.key, description=f"Branch {kept.place.branch} is kept: {reasons}", metadata=metadata
+        group.publish_key, description=f"Branch {kept.place.branch} is kept: {reasons}", metadata=metadata
     )
 
 
 def _request(group: TableGroup, kept: KeptBranch) -> dg.RunRequest:
     partitions = {tag: kept.newest_run.tags[tag] for tag in _PARTITION_TAGS if tag in kept.newest_run.tags}
     tags = {**partitions, BRANCH_TAG: kept.place.branch, BRANCH_UID_TAG: kept.place.uid}
-    return dg.RunRequest(run_key=f"publish/{kept.state}", asset_selection=[group.key], tags=tags)
+    return dg.RunRequest(run_key=f"publish/{kept.state}", asset_selection=[group.publish_key], tags=tags)
 
 
 def _delete(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import dagster as dg
 
 from dagster_graveler.beta import beta_accepted
-from dagster_graveler.data_version import DATA_VERSION_TAG
+from dagster_graveler.data_version import DATA_VERSION_TAG, reported_commit
 from dagster_graveler.ops.commit import CommitConfig, committed
 from dagster_graveler.ops.failures import RETRIES, told_to_dagster
 from dagster_graveler.ops.merge import MergeConfig, merged
@@ -47,7 +47,7 @@ class Publisher:
 
     @property
     def slug(self) -> str:
-        """Name of the publish asset in the form of op names."""
+        """Name of the group in the form of op names."""
         return "__".join(self.group.key.path)
 
     @property
@@ -97,10 +97,18 @@ def publish_op(publisher: Publisher) -> dg.OpDefinition:
             commit, metadata = _publish(context, publisher, branch)
             if publisher.show is not None:
                 metadata |= publisher.show(branch.open_repository().at(commit))
+        if metadata[STATE] == PUBLISHED and reported_commit(context.instance, publisher.group.key) != commit:
+            context.log_event(_published_branch(publisher.group.key, commit, metadata))
         with beta_accepted():
             return dg.Output(None, data_version=dg.DataVersion(commit), metadata=metadata)
 
     return publish
+
+
+def _published_branch(key: dg.AssetKey, commit: str, metadata: Mapping[str, Any]) -> dg.AssetMaterialization:
+    return dg.AssetMaterialization(
+        key, description=f"Published as commit {commit}", metadata=metadata, tags={DATA_VERSION_TAG: commit}
+    )
 
 
 def deletion_hook(publisher: Publisher) -> dg.HookDefinition:

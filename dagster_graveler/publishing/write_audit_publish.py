@@ -34,28 +34,29 @@ def write_audit_publish(  # noqa: PLR0913 - one call, most of it optional
 ) -> dg.Definitions:
     """Return definitions that publish tables together, after their checks.
 
-    The publish asset commits the branch of the run and merges it, if every blocking check of every changed table has
-    passed after the last write of the table. The verdict is taken from Dagster's event log at the merge, so that it
-    does not depend on the selection of the run.
+    The publish asset `KEY/publish` commits the branch of the run and merges it, if every blocking check of every
+    changed table has passed after the last write of the table. The verdict is taken from Dagster's event log at the
+    merge, so that it does not depend on the selection of the run.
 
     Args:
         tables: Assets that an IO manager of this package stores on the branch of the run.
         checks: Checks of the tables. Blocking ones decide about the publication.
-        key: Key of the publish asset.
+        key: Key of the asset of the published branch. It has no partitions, and each publication materializes it with
+            the commit as data version. Assets that read what is published depend on it.
         branch: Key of the resource `GravelerBranch`, which names the repository and the branch to publish into.
         publish: `group` publishes when all tables have been written, or when the publish asset is run explicitly;
             `asset` also publishes single tables.
         warn: `refuse` keeps the branch if a blocking check fails with severity WARN; `allow` publishes it.
         require: Require the blocking checks of everything that is merged into the branch, by any program.
-        pool: Concurrency pool of the merge. By default it is named after the publish asset.
-        job: Name of the job that writes, checks and publishes all tables. By default that of the publish asset.
+        pool: Concurrency pool of the merge. By default it is named after the published branch.
+        job: Name of the job that writes, checks and publishes all tables. By default it is named after `key`.
         executor_def: Executor of the job.
         show: Function that returns metadata to show of the published state.
         keep_for: Time after the last run for which the sensor keeps a branch that it has reported.
         interval_seconds: Minimum time between two ticks of the sensor.
 
     Returns:
-        The tables, their checks, the publish asset, the job, and the sensor over kept branches.
+        The tables, their checks, the publish asset, the published branch, the job, and the sensor over kept branches.
 
     Raises:
         DagsterInvalidDefinitionError: the tables have different partitions or backfill policies, or lie in one
@@ -65,6 +66,12 @@ def write_audit_publish(  # noqa: PLR0913 - one call, most of it optional
     group = TableGroup(asset_key, _tables(tables, checks, asset_key), publish, warn, require)
     publisher = Publisher(group, branch, pool or f"graveler/{'/'.join(asset_key.path)}", show)
     asset = _publish_asset(publisher, tables)
+    published = dg.AssetSpec(
+        asset_key,
+        deps=[group.publish_key],
+        group_name=next(iter(tables[0].group_names_by_key.values())),
+        description="Published branch. The data version is the commit at its head.",
+    )
     whole = dg.define_asset_job(
         job or f"{publisher.slug}__job",
         selection=dg.AssetSelection.assets(*group.keys),
@@ -76,7 +83,7 @@ def write_audit_publish(  # noqa: PLR0913 - one call, most of it optional
     sensor = make_kept_branches_sensor(
         group, job=whole, branch_key=branch, keep_for=keep_for, interval_seconds=interval_seconds
     )
-    return dg.Definitions(assets=[*tables, asset], asset_checks=list(checks), jobs=[whole], sensors=[sensor])
+    return dg.Definitions(assets=[*tables, asset, published], asset_checks=list(checks), jobs=[whole], sensors=[sensor])
 
 
 def _publish_asset(publisher: Publisher, tables: Sequence[dg.AssetsDefinition]) -> dg.AssetsDefinition:
@@ -91,11 +98,11 @@ def _publish_asset(publisher: Publisher, tables: Sequence[dg.AssetsDefinition]) 
         return dg.AssetsDefinition.from_graph(
             graph,
             keys_by_input_name=publisher.inputs,
-            keys_by_output_name={"result": publisher.group.key},
+            keys_by_output_name={"result": publisher.group.publish_key},
             partitions_def=first.partitions_def,
             backfill_policy=first.backfill_policy,
             group_name=next(iter(first.group_names_by_key.values())),
-            descriptions_by_output_name={"result": "Published state of the tables. The data version is the commit."},
+            descriptions_by_output_name={"result": "Publication of the tables of a run, after their checks."},
         )
 
 

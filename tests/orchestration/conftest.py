@@ -69,8 +69,8 @@ class Pipeline:
         return [branch.id for branch in self.repository.branches()]
 
     def reported(self) -> list[dg.AssetMaterialization]:
-        """What was reported of the published branch, newest first."""
-        found = self.instance.fetch_materializations(dg.AssetKey(["flights", "main"]), limit=100)
+        """Return the materializations of the publish asset, newest first."""
+        found = self.instance.fetch_materializations(dg.AssetKey(["flights", "main", "publish"]), limit=100)
         return [record.asset_materialization for record in found.records if record.asset_materialization]
 
 

@@ -74,7 +74,7 @@ def test_the_pipeline_is_the_flights_alone() -> None:
 
     job = defs.resolve_job_def("flights_pipeline")
     made = {key.to_user_string() for key in job.asset_layer.executable_asset_keys}
-    assert made == {"raw_flights", "raw_weather", "cleaned_flights", "daily_delays", "flights/main"}
+    assert made == {"raw_flights", "raw_weather", "cleaned_flights", "daily_delays", "flights/main/publish"}
 
 
 def test_sensors_are_on_and_the_hourly_measurement_is_not() -> None:

@@ -159,7 +159,7 @@ def test_the_metadata_describe_the_table(graveler_lake: EphemeralLake) -> None:
 
 def test_metadata_of_the_author_win(graveler_lake: EphemeralLake) -> None:
     @dg.asset(key=["area", "letters"])
-    def made() -> Any:
+    def made() -> dg.Output[pa.Table]:
         return dg.Output(letters(("a", 1)), metadata={"dagster/table_name": "warehouse.letters"})
 
     found = metadata_of(graveler_lake.materialize([made], tags=DEV))

@@ -73,7 +73,7 @@ class Lake:
 
     def metadata(self) -> dict[str, Any]:
         """Return the metadata of the last materialization of the publish asset."""
-        event = self.instance.get_latest_materialization_event(small_lake.PUBLISHED)
+        event = self.instance.get_latest_materialization_event(small_lake.PUBLISH)
         assert event is not None
         assert event.asset_materialization is not None
         return {name: value.value for name, value in event.asset_materialization.metadata.items()}

@@ -16,6 +16,7 @@ from dagster_graveler.resources.graveler_branch import GravelerBranch
 
 MONTHS = dg.StaticPartitionsDefinition(["2013-01", "2013-02", "2013-03"])
 PUBLISHED = dg.AssetKey(["lake", "main"])
+PUBLISH = dg.AssetKey(["lake", "main", "publish"])
 TABLES = ("raw", "cleaned", "weather")
 DELIVERED: dict[str, list[str]] = {}
 """Rows that the tables deliver in the next run; by default one good row."""

@@ -22,7 +22,7 @@ from graveler_core import connect
 from graveler_core.facade.graveler import Graveler
 from tests.dagster_graveler.publishing import small_lake
 from tests.dagster_graveler.publishing.lake_location import parallel_lake
-from tests.dagster_graveler.publishing.small_lake import MONTHS, PUBLISHED, TABLES
+from tests.dagster_graveler.publishing.small_lake import MONTHS, PUBLISH, TABLES
 
 MODULE = "tests.dagster_graveler.publishing.lake_location"
 
@@ -56,7 +56,7 @@ def test_a_backfill_of_two_months_is_one_run_and_is_published(store: Graveler, i
     with create_test_daemon_workspace_context(ModuleTarget(MODULE, None, None, "lake"), instance) as workspace:
         graph = workspace.create_request_context().asset_graph
         backfill = PartitionBackfill.from_asset_partitions(
-            "both", graph, months, [*map(dg.AssetKey, TABLES), PUBLISHED], time.time(), {}, instance, False, None,
+            "both", graph, months, [*map(dg.AssetKey, TABLES), PUBLISH], time.time(), {}, instance, False, None,
             None, None,
         )  # fmt: skip
         instance.add_backfill(backfill)
@@ -97,7 +97,7 @@ def test_steps_in_processes_of_their_own_use_one_branch_and_a_second_publication
     commit = store.repository("lake").commit("main").id
 
     parallel(instance, first, ["lake__main.commit", "lake__main.publish"])
-    event = instance.get_latest_materialization_event(PUBLISHED)
+    event = instance.get_latest_materialization_event(PUBLISH)
     assert event is not None
     assert event.asset_materialization is not None
     shown = {name: value.value for name, value in event.asset_materialization.metadata.items()}

@@ -44,6 +44,6 @@ def test_a_published_table_is_observed_with_the_commit_as_its_data_version(lake:
 
 def test_only_changed_tables_are_observed(lake: Lake) -> None:
     assert lake.run().success
-    assert lake.run("raw", dg.AssetKey(["lake", "main"]), raw=["new"]).success
+    assert lake.run("raw", dg.AssetKey(["lake", "main", "publish"]), raw=["new"]).success
     assert len(observations(lake, "raw")) == 2
     assert len(observations(lake, "weather")) == 1

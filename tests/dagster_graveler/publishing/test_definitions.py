@@ -7,7 +7,7 @@ import pytest
 
 from dagster_graveler import write_audit_publish
 from dagster_graveler.beta import beta_accepted
-from tests.dagster_graveler.publishing.small_lake import MONTHS, PUBLISHED, TABLES, lake
+from tests.dagster_graveler.publishing.small_lake import MONTHS, PUBLISH, TABLES, lake
 
 
 def table(name: str | list[str], **options: Any) -> dg.AssetsDefinition:
@@ -22,7 +22,7 @@ def table(name: str | list[str], **options: Any) -> dg.AssetsDefinition:
 
 def test_the_publish_asset_depends_on_all_tables_and_has_their_partitions_and_backfill_policy() -> None:
     graph = lake("memory://", "memory://lake").resolve_asset_graph()
-    node = graph.get(PUBLISHED)
+    node = graph.get(PUBLISH)
     assert node.parent_keys == {dg.AssetKey(name) for name in TABLES}
     assert node.partitions_def == MONTHS
     assert node.backfill_policy == dg.BackfillPolicy.single_run()

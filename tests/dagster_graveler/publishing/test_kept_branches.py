@@ -8,7 +8,7 @@ import dagster as dg
 from dagster._core.definitions.sensor_definition import SensorExecutionData
 
 from tests.dagster_graveler.publishing.conftest import Lake
-from tests.dagster_graveler.publishing.small_lake import PUBLISHED, TABLES
+from tests.dagster_graveler.publishing.small_lake import PUBLISH, TABLES
 
 
 def tick(lake: Lake, cursor: str | None = None) -> SensorExecutionData:
@@ -30,7 +30,7 @@ def test_a_refused_branch_is_reported_once_with_the_reason_and_what_to_do(lake: 
     first = tick(lake)
     assert not first.run_requests
     (event,) = first.asset_events or ()
-    assert event.asset_key == PUBLISHED
+    assert event.asset_key == PUBLISH
     shown = {name: value.value for name, value in event.metadata.items()}
     assert shown["graveler/state"] == "kept"
     assert shown["graveler/branch"] == kept
@@ -49,8 +49,8 @@ def test_a_complete_branch_is_published(lake: Lake) -> None:
     (request,) = tick(lake).run_requests or ()
     (same,) = tick(lake).run_requests or ()
     assert request.run_key == same.run_key
-    assert request.asset_selection == [PUBLISHED]
-    assert lake.run(PUBLISHED, tags=request.tags).success
+    assert request.asset_selection == [PUBLISH]
+    assert lake.run(PUBLISH, tags=request.tags).success
     assert lake.published("weather") == ["weather row"]
     assert lake.branches() == []
     assert not tick(lake).run_requests
@@ -60,15 +60,15 @@ def test_single_tables_are_published_if_the_group_allows_it(lake: Lake) -> None:
     lake.use(publish="asset")
     assert lake.run("raw").success
     (request,) = tick(lake).run_requests or ()
-    assert lake.run(PUBLISHED, tags=request.tags).success
+    assert lake.run(PUBLISH, tags=request.tags).success
     assert lake.published("raw") == ["raw row"]
 
 
 def test_a_branch_that_lost_is_reported_and_not_requested_again(lake: Lake) -> None:
     for name in ("one", "two"):
         assert lake.run(*TABLES, tags={"graveler/branch": name}, raw=[name]).success
-    assert lake.run(PUBLISHED, tags={"graveler/branch": "one"}).success
-    lost = lake.run(PUBLISHED, tags={"graveler/branch": "two"})
+    assert lake.run(PUBLISH, tags={"graveler/branch": "one"}).success
+    lost = lake.run(PUBLISH, tags={"graveler/branch": "two"})
     assert not lost.success
     result = tick(lake)
     assert not result.run_requests

@@ -54,7 +54,7 @@ class Publication:
         return [branch.id for branch in self.repository.branches()]
 
     def data_version(self) -> str | None:
-        event = self.instance.get_latest_materialization_event(dg.AssetKey(["flights", "main"]))
+        event = self.instance.get_latest_materialization_event(dg.AssetKey(["flights", "main", "publish"]))
         return (event.asset_materialization.tags or {}).get("dagster/data_version") if event else None  # type: ignore[union-attr]
 
 
@@ -190,7 +190,7 @@ def test_publishing_again_without_changes_is_no_commit(publication: Publication)
 
 
 def test_a_branch_that_is_not_there_is_one_clear_failure(publication: Publication) -> None:
-    result = publication.publish(tags={BRANCH_TAG: "nowhere"}, only=dg.AssetKey(["flights", "main"]))
+    result = publication.publish(tags={BRANCH_TAG: "nowhere"}, only=dg.AssetKey(["flights", "main", "publish"]))
     assert not result.success
     assert retried(result) == []
     (failure,) = result.filter_events(lambda e: e.is_step_failure)

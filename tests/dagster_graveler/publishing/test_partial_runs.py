@@ -6,7 +6,7 @@ import dagster as dg
 
 from dagster_graveler.run_tags import BRANCH_TAG, BRANCH_UID_TAG, PUBLISH_TAG, REPOSITORY_TAG
 from tests.dagster_graveler.publishing.conftest import Lake
-from tests.dagster_graveler.publishing.small_lake import PUBLISHED, TABLES, failures
+from tests.dagster_graveler.publishing.small_lake import PUBLISH, TABLES, failures
 
 
 def branch_of(lake: Lake, result: dg.ExecuteInProcessResult) -> str | None:
@@ -21,7 +21,7 @@ def test_one_table_after_the_other_and_then_the_publish_asset_work_on_one_branch
     (kept,) = lake.branches()
     assert [branch_of(lake, result) for result in results] == [kept] * 3
     assert len(lake.history()) == 1
-    assert lake.run(PUBLISHED).success
+    assert lake.run(PUBLISH).success
     assert lake.published("cleaned") == ["raw row", "cleaned row"]
     assert lake.branches() == []
 
@@ -32,20 +32,20 @@ def test_a_repaired_table_joins_the_kept_branch(lake: Lake) -> None:
     repaired = lake.run("cleaned")
     assert repaired.success
     assert branch_of(lake, repaired) == kept
-    assert lake.run(PUBLISHED).success
+    assert lake.run(PUBLISH).success
     assert lake.published("cleaned") == ["raw row", "cleaned row"]
     assert lake.published("weather") == ["weather row"]
 
 
 def test_checks_that_were_left_out_can_be_made_up_for(lake: Lake) -> None:
     assert lake.run(*TABLES, checks=False).success
-    assert not lake.run(PUBLISHED).success
+    assert not lake.run(PUBLISH).success
     checks = dg.AssetSelection.checks(*(dg.AssetCheckKey(dg.AssetKey(table), "good") for table in TABLES))
     only = dg.define_asset_job("only_checks", checks, executor_def=dg.in_process_executor)
     job = dg.Definitions.merge(lake.definitions, dg.Definitions(jobs=[only])).resolve_job_def("only_checks")
     result = job.execute_in_process(instance=lake.instance, tags={"dagster/partition": "2013-01"}, raise_on_error=False)
     assert result.success
-    assert lake.run(PUBLISHED).success
+    assert lake.run(PUBLISH).success
 
 
 def test_a_whole_run_begins_a_branch_of_its_own(lake: Lake) -> None:
@@ -74,18 +74,18 @@ def test_a_branch_that_was_published_or_deleted_is_not_joined(lake: Lake) -> Non
 
 
 def test_the_publish_asset_alone_says_that_there_is_nothing_to_publish(lake: Lake) -> None:
-    result = lake.run(PUBLISHED)
+    result = lake.run(PUBLISH)
     assert result.success
     assert lake.metadata()["graveler/state"] == "nothing to publish"
     assert lake.run().success
-    assert lake.run(PUBLISHED).success
+    assert lake.run(PUBLISH).success
     assert lake.metadata()["graveler/state"] == "nothing to publish"
     assert len(lake.history()) == 2
 
 
 def test_a_part_is_published_if_its_checks_passed(lake: Lake) -> None:
     assert lake.run().success
-    result = lake.run("raw", PUBLISHED, raw=["new"])
+    result = lake.run("raw", PUBLISH, raw=["new"])
     assert result.success
     assert lake.published("raw") == ["new"]
     assert lake.published("cleaned") == ["raw row", "cleaned row"]
@@ -115,6 +115,6 @@ def test_tags_that_were_copied_from_a_parent_do_not_name_the_branch(lake: Lake) 
 
 
 def test_a_missing_branch_that_was_named_is_a_failure(lake: Lake) -> None:
-    result = lake.run(PUBLISHED, tags={"graveler/branch": "nowhere"})
+    result = lake.run(PUBLISH, tags={"graveler/branch": "nowhere"})
     assert not result.success
     assert "branch 'nowhere' of repository 'lake' does not exist" in next(failures(result))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dagster as dg
 
 from tests.dagster_graveler.publishing.conftest import JANUARY, Lake
-from tests.dagster_graveler.publishing.small_lake import PUBLISHED, TABLES, failures
+from tests.dagster_graveler.publishing.small_lake import PUBLISH, TABLES, failures
 
 
 def test_a_whole_run_is_published_and_says_so(lake: Lake) -> None:
@@ -33,7 +33,7 @@ def test_a_refused_batch_cannot_be_published_by_running_the_publish_asset(lake: 
     (kept,) = lake.branches()
     before = lake.history()
     for tags in ({"graveler/branch": kept}, {}):
-        result = lake.run(PUBLISHED, tags=tags)
+        result = lake.run(PUBLISH, tags=tags)
         assert not result.success
         (said,) = failures(result)
         assert said.startswith(f"kept: branch '{kept}' is not published.")
@@ -48,7 +48,7 @@ def test_a_chain_of_runs_on_a_named_branch_is_not_published_if_one_failed(lake: 
     assert not lake.run("raw", tags=work, raw=["bad"]).success
     assert not lake.run("cleaned", tags=work).success
     assert lake.run("weather", tags=work).success
-    result = lake.run(PUBLISHED, tags=work)
+    result = lake.run(PUBLISH, tags=work)
     assert not result.success
     (said,) = failures(result)
     assert "check good of raw: failed" in said
@@ -95,7 +95,7 @@ def test_a_change_after_the_check_is_refused(lake: Lake) -> None:
     work = {"graveler/branch": "work"}
     assert lake.run(*TABLES, tags=work).success
     lake.repository.branch("work").put(f"raw/{JANUARY}/more.txt", b"unchecked")
-    result = lake.run(PUBLISHED, tags=work)
+    result = lake.run(PUBLISH, tags=work)
     assert not result.success
     (said,) = failures(result)
     assert "table raw was changed outside Dagster after its last materialization" in said
@@ -106,7 +106,7 @@ def test_a_changed_path_that_belongs_to_no_table_is_refused(lake: Lake) -> None:
     work = {"graveler/branch": "work"}
     assert lake.run(*TABLES, tags=work).success
     lake.repository.branch("work").put("rawest/x", b"1")
-    result = lake.run(PUBLISHED, tags=work)
+    result = lake.run(PUBLISH, tags=work)
     (said,) = failures(result)
     assert "path 'rawest/x' was changed and belongs to no table of the group" in said
     assert len(lake.history()) == 1
@@ -116,7 +116,7 @@ def test_a_table_that_was_written_again_must_be_checked_again(lake: Lake) -> Non
     work = {"graveler/branch": "work"}
     assert lake.run(*TABLES, tags=work).success
     assert lake.run("raw", tags=work, raw=["bad"], checks=False).success
-    result = lake.run(PUBLISHED, tags=work)
+    result = lake.run(PUBLISH, tags=work)
     (said,) = failures(result)
     assert "check good of raw: evaluated before the last write of the table" in said
     assert len(lake.history()) == 1
@@ -131,7 +131,7 @@ def test_a_name_that_is_used_again_inherits_nothing(lake: Lake) -> None:
     again = lake.repository.create_branch("work", source="main")
     for path, data in content.items():
         again.put(path, data)
-    result = lake.run(PUBLISHED, tags=work)
+    result = lake.run(PUBLISH, tags=work)
     assert not result.success
     (said,) = failures(result)
     assert "table raw was changed, but no run materialized it on this branch" in said
@@ -141,7 +141,7 @@ def test_the_target_itself_is_not_a_branch_to_publish(lake: Lake) -> None:
     assert lake.run().success
     lake.repository.branch("main").put(f"raw/{JANUARY}/more.txt", b"unchecked")
     before = lake.history()
-    result = lake.run(PUBLISHED, tags={"graveler/branch": "main"})
+    result = lake.run(PUBLISH, tags={"graveler/branch": "main"})
     assert not result.success
     assert "the run works on 'main' itself" in next(failures(result))
     assert lake.history() == before
@@ -152,7 +152,7 @@ def test_required_checks_are_reported_before_the_merge(lake: Lake) -> None:
     assert lake.run().success
     names = tuple(f"{table}/good" for table in sorted(TABLES))
     assert lake.repository.required_checks() == {"main": names}
-    assert lake.run("raw", PUBLISHED, raw=["another"]).success
+    assert lake.run("raw", PUBLISH, raw=["another"]).success
     assert lake.published("raw") == ["another"]
     reported = lake.repository.checks(lake.repository.commit("main").parents[1])
     assert reported["weather/good"].message == "table weather is unchanged"

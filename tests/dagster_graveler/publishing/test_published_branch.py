@@ -1,0 +1,89 @@
+"""The asset of the published branch: one materialization for each publication, and consumers that become stale."""
+
+from typing import Any
+
+import dagster as dg
+import pytest
+from dagster._core.asset_graph_view.asset_graph_view import AssetGraphView, TemporalContext
+from dagster._core.definitions.data_version import CachingStaleStatusResolver, StaleStatus
+from dagster._time import get_current_datetime
+
+from tests.dagster_graveler.publishing.conftest import Lake
+from tests.dagster_graveler.publishing.small_lake import PUBLISH, PUBLISHED
+
+FEBRUARY = "2013-02"
+
+
+@dg.asset(deps=[PUBLISHED], automation_condition=dg.AutomationCondition.eager())
+def report() -> None:
+    """A consumer in another job, without partitions."""
+
+
+def publications(lake: Lake) -> list[str]:
+    """Return the data versions of the published branch, oldest first."""
+    records = lake.instance.fetch_materializations(PUBLISHED, limit=100, ascending=True).records
+    return [(record.asset_materialization.tags or {})["dagster/data_version"] for record in records]  # type: ignore[union-attr]
+
+
+def test_each_publication_materializes_the_branch_once(lake: Lake) -> None:
+    assert lake.run().success
+    first = lake.repository.commit("main").id
+    assert publications(lake) == [first]
+    assert lake.run(PUBLISH, tags={}).success  # nothing to publish
+    assert publications(lake) == [first]
+    assert not lake.run(raw=["bad"], tags={"graveler/branch": "refused"}).success
+    assert publications(lake) == [first]
+    assert lake.run(partition=FEBRUARY).success
+    assert publications(lake) == [first, lake.repository.commit("main").id]
+
+
+def test_the_materialization_shows_the_publication(lake: Lake) -> None:
+    lake.use(show=lambda at: {"files": len(list(at.list("raw/")))})
+    assert lake.run().success
+    event = lake.instance.get_latest_materialization_event(PUBLISHED)
+    assert event is not None
+    assert event.asset_materialization is not None
+    shown = {name: value.value for name, value in event.asset_materialization.metadata.items()}
+    assert shown["files"] == 1
+    assert shown["graveler/state"] == "published"
+    assert "cleaned" in str(shown["verdict"])
+
+
+@pytest.mark.parametrize("partitioned", [True, False])
+def test_a_consumer_becomes_stale_and_is_started_once_for_each_publication(lake: Lake, partitioned: bool) -> None:
+    lake.use(partitioned=partitioned)
+    first, second = ("2013-01", FEBRUARY) if partitioned else (None, None)
+    defs = dg.Definitions.merge(lake.definitions, dg.Definitions(assets=[report]))
+    cursors: list[Any] = [None]
+
+    def started() -> int:
+        selection = dg.AssetSelection.assets(report)
+        result = dg.evaluate_automation_conditions(defs, lake.instance, selection, cursor=cursors[-1])
+        cursors.append(result.cursor)
+        return result.total_requested
+
+    def consume() -> None:
+        assert dg.materialize([report, dg.AssetSpec(PUBLISHED)], instance=lake.instance).success
+
+    assert lake.run(partition=first).success
+    started()
+    consume()
+    assert started() == 0
+    assert not stale(defs, lake.instance)
+    assert lake.run(PUBLISH, partition=first).success  # nothing to publish
+    assert started() == 0
+    assert not stale(defs, lake.instance)
+    assert lake.run(partition=second, raw=["new"]).success
+    assert stale(defs, lake.instance)
+    assert started() == 1
+    consume()
+    assert started() == 0
+    assert not stale(defs, lake.instance)
+
+
+def stale(defs: dg.Definitions, instance: dg.DagsterInstance) -> bool:
+    """Return true if Dagster's UI shows the consumer as stale."""
+    graph = defs.resolve_asset_graph()
+    now = TemporalContext(effective_dt=get_current_datetime(), last_event_id=None)
+    view = AssetGraphView(temporal_context=now, instance=instance, asset_graph=graph)
+    return CachingStaleStatusResolver(instance, graph, view).get_status(report.key) is StaleStatus.STALE
