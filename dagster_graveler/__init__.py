@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from dagster_graveler.assets.pressure import make_pressure_asset
     from dagster_graveler.checks.leftovers import make_leftovers_check
     from dagster_graveler.checks.pressure import make_pressure_check
+    from dagster_graveler.components.lake import GravelerLakeComponent
     from dagster_graveler.data_version import reported_commit
     from dagster_graveler.deployments import branch_for_deployment
     from dagster_graveler.io_managers.graveler import GravelerIOManager
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = [
     "GravelerBranch",
     "GravelerIOManager",
+    "GravelerLakeComponent",
     "GravelerResource",
     "SparkGravelerResource",
     "__version__",

@@ -8,6 +8,7 @@ from typing import Any
 PUBLIC_NAMES = {
     "GravelerBranch": "resources.graveler_branch",
     "GravelerIOManager": "io_managers.graveler",
+    "GravelerLakeComponent": "components.lake",
     "GravelerResource": "resources.graveler",
     "SparkGravelerResource": "resources.spark_graveler",
     "branch_for_deployment": "deployments",
