@@ -10,20 +10,61 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
+import subprocess
 import sys
+import time
+from contextlib import suppress
 
 from orchestration import local
 
+_GRACE_SECONDS = 3.0
+"""Time for Dagster's processes to end by themselves. Then they are killed."""
+
 
 def command(host: str, port: int) -> list[str]:
-    """Run the web server, the daemon and the code servers of the workspace until interrupted."""
+    """Return the command that runs the web server, the daemon and the code servers of the workspace."""
     # `dg dev` is another package, for another project layout, so the hint to use it is hidden from the user.
     program = [sys.executable, "-P", "-W", "ignore:Function `dev_command`", "-m", "dagster", "dev"]
     return [*program, "--workspace", str(local.WORKSPACE), "--host", host, "--port", str(port)]
 
 
+def serve(program: list[str]) -> int:
+    """Run a program until it ends, or until this process is interrupted or terminated.
+
+    Args:
+        program: The command. It runs in a process group of its own, which ends with it.
+
+    Returns:
+        The exit status of the program; 0 if this process was interrupted or terminated.
+    """
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    process = subprocess.Popen(program, start_new_session=True)  # noqa: S603 (the command above)
+    try:
+        return process.wait()
+    except KeyboardInterrupt:
+        return 0
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # the end is under way
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        _end(process)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End all processes of a group."""
+    deadline = time.monotonic() + _GRACE_SECONDS
+    with suppress(ProcessLookupError):  # none is left
+        os.killpg(process.pid, signal.SIGTERM)
+        while time.monotonic() < deadline:
+            process.poll()
+            os.killpg(process.pid, 0)
+            time.sleep(0.05)
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
 def main(arguments: list[str] | None = None) -> None:
-    """Start the web server as a child process, and wait for it."""
+    """Start Dagster, and wait for it."""
     parser = argparse.ArgumentParser(prog="./run ui", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default 127.0.0.1)")
     parser.add_argument("--port", type=int, default=3000, help="port to listen on (default 3000)")
@@ -32,7 +73,7 @@ def main(arguments: list[str] | None = None) -> None:
     installation = local.here()
     installation.enter(options.spark_from)
     print(f"Dagster UI on http://{options.host}:{options.port}, data in {installation.root}", flush=True)
-    os.execv(sys.executable, command(options.host, options.port))  # noqa: S606 (no shell is wanted)
+    sys.exit(serve(command(options.host, options.port)))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Follow the tutorials as their readers do: files and commands in their order, in one directory.
 
-A block with a file name, such as ```` ```py src/shop/definitions.py ````, is that file. A block `sh` is run, and prints what
-the following block `text` shows. A `yaml` file is one that a command has written, and has this content. A block `bash` is
+A block with a file name, such as `py src/shop/definitions.py`, is that file. A block `sh` is run, and prints what the
+following block `text` shows. A `yaml` file is one that a command has written, and has this content. A block `bash` is
 not run: it installs packages or starts a server.
 """
 

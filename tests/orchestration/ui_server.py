@@ -12,6 +12,7 @@ import time
 import urllib.request
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import dagster as dg
@@ -87,16 +88,29 @@ def server(installation: Installation, instance: dg.DagsterInstance, graveler: G
     port, log = free_port(), installation.root / "ui.log"
     program = [sys.executable, "-P", "-m", "orchestration.ui", "--port", str(port)]
     with log.open("wb") as output:
-        process = subprocess.Popen(
-            program, cwd=installation.root.parent, stdout=output, stderr=output, start_new_session=True
-        )
+        process = subprocess.Popen(program, cwd=installation.root.parent, stdout=output, stderr=output)
     try:
         found = Server(port, instance)
         wait_until(lambda: process.poll() is not None or len(found.locations()) == 2)
         assert process.poll() is None, log.read_text()
         yield found
+        process.terminate()
+        assert process.wait(PATIENCE_SECONDS) == 0, log.read_text()
+        assert processes_of(installation) == []
     finally:
-        # The servers below it are of its process group: none may outlive the test.
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
+        for pid in processes_of(installation):  # none may outlive the test
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
         process.wait()
+
+
+def processes_of(installation: Installation) -> list[int]:
+    """Return the ids of other processes that work on an installation."""
+    home = f"DAGSTER_HOME={os.environ['DAGSTER_HOME']}".encode()
+    assert str(installation.root) in os.environ["DAGSTER_HOME"]
+    found = []
+    for environment in Path("/proc").glob("[0-9]*/environ"):
+        with suppress(OSError):  # it has ended
+            if home in environment.read_bytes().split(b"\0"):
+                found.append(int(environment.parent.name))
+    return [pid for pid in found if pid != os.getpid()]

@@ -159,7 +159,7 @@ def test_a_subclass_changes_assets_and_execution(tmp_path: Path, store: Graveler
     ],
 )
 def test_a_wrong_function_is_named(tmp_path: Path, function: str, message: str) -> None:
-    with pytest.raises(Exception, match="function") as raised:  # noqa: PT012 - Dagster wraps it in an error of its own
+    with pytest.raises(Exception, match="function") as raised:
         lake(tmp_path, {**ORDERS, "function": function})
     assert message in str(raised.value)
 
