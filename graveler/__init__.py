@@ -1,7 +1,6 @@
 """graveler: Git for data, on any key-value store and any object store. The public Python API.
 
-The names are those of `graveler_core`, which is imported when the first of them is used. So `graveler.spark.session`
-and other lightweight modules can be imported without it.
+The names are those of `graveler_core`. A module is imported when one of its names is first used.
 """
 
 from typing import TYPE_CHECKING
@@ -10,24 +9,47 @@ if TYPE_CHECKING:
     from graveler_core import (
         AddressType,
         Basis,
+        Branch,
         Change,
         ChangeKind,
         ChangeSummary,
+        CommitRecord,
         CommonPrefix,
+        Conflict,
         ConflictKind,
+        CorruptData,
         Credentials,
+        DirtyBranch,
         Entry,
+        Graveler,
+        GravelerError,
+        InvalidInput,
         KeyInterval,
+        LimitExceeded,
+        Listing,
+        LogEntry,
         MergeConflict,
         MergeStrategy,
+        NoChanges,
+        NotFound,
+        NotUnique,
         OperationConflict,
+        OutcomeUnknown,
+        PermissionDenied,
+        PredicateFailed,
         Put,
         Remove,
+        Repository,
         Resolution,
         ScanPartition,
         ScanPlan,
+        SlowDown,
+        Snapshot,
+        Tag,
         Thresholds,
+        Unavailable,
         Unchanged,
+        __version__,
         compare_stores,
         connect,
         copy_store,
@@ -36,24 +58,47 @@ if TYPE_CHECKING:
 __all__ = [
     "AddressType",
     "Basis",
+    "Branch",
     "Change",
     "ChangeKind",
     "ChangeSummary",
+    "CommitRecord",
     "CommonPrefix",
+    "Conflict",
     "ConflictKind",
+    "CorruptData",
     "Credentials",
+    "DirtyBranch",
     "Entry",
+    "Graveler",
+    "GravelerError",
+    "InvalidInput",
     "KeyInterval",
+    "LimitExceeded",
+    "Listing",
+    "LogEntry",
     "MergeConflict",
     "MergeStrategy",
+    "NoChanges",
+    "NotFound",
+    "NotUnique",
     "OperationConflict",
+    "OutcomeUnknown",
+    "PermissionDenied",
+    "PredicateFailed",
     "Put",
     "Remove",
+    "Repository",
     "Resolution",
     "ScanPartition",
     "ScanPlan",
+    "SlowDown",
+    "Snapshot",
+    "Tag",
     "Thresholds",
+    "Unavailable",
     "Unchanged",
+    "__version__",
     "compare_stores",
     "connect",
     "copy_store",
@@ -62,7 +107,7 @@ __all__ = [
 if not TYPE_CHECKING:
 
     def __getattr__(name):
-        """Import `graveler_core` when one of its names is first used."""
+        """Return a name of `graveler_core`."""
         if name not in __all__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         import graveler_core

@@ -1,36 +1,105 @@
-"""graveler: Git for data, on any key-value store and any object store."""
+"""graveler: Git for data, on any key-value store and any object store.
 
-from graveler_core.model.changes import Change, ChangeKind, ChangeSummary, MergeConflict, MergeStrategy
-from graveler_core.model.compaction import Thresholds
-from graveler_core.model.credentials import Credentials
-from graveler_core.model.entry import AddressType, CommonPrefix, Entry
-from graveler_core.model.key_intervals import KeyInterval
-from graveler_core.model.operations import Basis, ConflictKind, OperationConflict, Put, Remove, Resolution, Unchanged
-from graveler_core.model.scan import ScanPartition, ScanPlan
-from graveler_core.wiring import compare_stores, connect, copy_store
+A module is imported when one of its names is first used.
+"""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from graveler_core.errors import (
+        Conflict,
+        CorruptData,
+        DirtyBranch,
+        GravelerError,
+        InvalidInput,
+        LimitExceeded,
+        NoChanges,
+        NotFound,
+        NotUnique,
+        OutcomeUnknown,
+        PermissionDenied,
+        PredicateFailed,
+        SlowDown,
+        Unavailable,
+    )
+    from graveler_core.facade.branch import Branch
+    from graveler_core.facade.graveler import Graveler
+    from graveler_core.facade.history import CommitRecord, LogEntry
+    from graveler_core.facade.listing import Listing
+    from graveler_core.facade.repository import Repository
+    from graveler_core.facade.snapshot import Snapshot
+    from graveler_core.model.changes import Change, ChangeKind, ChangeSummary, MergeConflict, MergeStrategy
+    from graveler_core.model.compaction import Thresholds
+    from graveler_core.model.credentials import Credentials
+    from graveler_core.model.entities import Tag
+    from graveler_core.model.entry import AddressType, CommonPrefix, Entry
+    from graveler_core.model.key_intervals import KeyInterval
+    from graveler_core.model.operations import (
+        Basis,
+        ConflictKind,
+        OperationConflict,
+        Put,
+        Remove,
+        Resolution,
+        Unchanged,
+    )
+    from graveler_core.model.scan import ScanPartition, ScanPlan
+    from graveler_core.version import __version__
+    from graveler_core.wiring import compare_stores, connect, copy_store
 
 __all__ = [
     "AddressType",
     "Basis",
+    "Branch",
     "Change",
     "ChangeKind",
     "ChangeSummary",
+    "CommitRecord",
     "CommonPrefix",
+    "Conflict",
     "ConflictKind",
+    "CorruptData",
     "Credentials",
+    "DirtyBranch",
     "Entry",
+    "Graveler",
+    "GravelerError",
+    "InvalidInput",
     "KeyInterval",
+    "LimitExceeded",
+    "Listing",
+    "LogEntry",
     "MergeConflict",
     "MergeStrategy",
+    "NoChanges",
+    "NotFound",
+    "NotUnique",
     "OperationConflict",
+    "OutcomeUnknown",
+    "PermissionDenied",
+    "PredicateFailed",
     "Put",
     "Remove",
+    "Repository",
     "Resolution",
     "ScanPartition",
     "ScanPlan",
+    "SlowDown",
+    "Snapshot",
+    "Tag",
     "Thresholds",
+    "Unavailable",
     "Unchanged",
+    "__version__",
     "compare_stores",
     "connect",
     "copy_store",
 ]
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name):
+        """Return a public name from the module that defines it."""
+        from graveler_core.public_names import public_value
+
+        return public_value(name)

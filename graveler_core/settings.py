@@ -8,8 +8,8 @@ from pathlib import Path
 from pydantic import Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from graveler_core.kv.display import without_password
 from graveler_core.model.credentials import Credentials, credentials
+from graveler_core.telemetry.secrets import without_password
 
 
 def _local_data() -> str:

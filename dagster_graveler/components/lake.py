@@ -35,7 +35,7 @@ class LakeTable(dg.Resolvable, dg.Model):
 
 
 class LakePublication(dg.Resolvable, dg.Model):
-    """How the tables are published."""
+    """Options of the publication."""
 
     asset: dg.ResolvedAssetKey | None = Field(
         default=None, description="Key of the published branch. Default: repository/branch."

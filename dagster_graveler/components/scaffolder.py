@@ -1,4 +1,4 @@
-"""What `dg scaffold defs` writes for a lake: a `defs.yaml`, and a module with two tables to begin with."""
+"""Scaffolder of a lake: writes a `defs.yaml`, and a module with two tables to begin with."""
 
 from typing import Any
 

@@ -16,9 +16,9 @@ from urllib.parse import quote
 
 from graveler_core.errors import InvalidInput, Kind
 from graveler_core.facade.graveler import Graveler
-from graveler_core.kv.display import without_password
 from graveler_core.model.credentials import Credentials
 from graveler_core.stores import Cluster, Stores
+from graveler_core.telemetry.secrets import without_password
 from graveler_core.wiring import connect, open_worker_stores, principal_of
 
 if TYPE_CHECKING:

@@ -14,7 +14,6 @@ import sys
 import traceback
 from collections.abc import Callable, Sequence
 from functools import cache
-from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -25,6 +24,7 @@ from graveler_core.cli import (
     check,
     cleaning,
     commit,
+    copying,
     get,
     health,
     history,
@@ -37,6 +37,7 @@ from graveler_core.cli import (
     moving,
     objects,
     put,
+    replay,
     repo,
     stage,
     staged,
@@ -64,9 +65,11 @@ for _verbs in (
     put,
     stage,
     importing,
+    copying,
     staged,
     commit,
     merge,
+    replay,
     history,
     upkeep,
     moving,
@@ -116,7 +119,9 @@ def _program() -> Callable[..., Any]:
 
 def _version(asked: bool) -> None:
     if asked:
-        typer.echo(f"graveler {version('graveler')}")
+        from graveler_core.version import __version__
+
+        typer.echo(f"graveler {__version__}")
         raise typer.Exit
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,7 +13,9 @@ from graveler_core.cli.session import Session, verb
 from graveler_core.cli.uri import ref_uri, repository_uri
 from graveler_core.documents.values import Document
 from graveler_core.documents.versions import check_document
-from graveler_core.model.checks import CheckReport
+
+if TYPE_CHECKING:
+    from graveler_core.model.checks import CheckReport
 
 app = typer.Typer(name="check", help="Report the results of checks, and require checks before a merge.")
 CheckRule = tuple[str, tuple[str, ...]]

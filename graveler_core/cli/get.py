@@ -17,10 +17,10 @@ from graveler_core.cli.session import Session, verb
 from graveler_core.cli.terminal import bytes_for_people
 from graveler_core.cli.uri import object_uri, prefix_uri
 from graveler_core.errors import InvalidInput, Kind, NotFound
-from graveler_core.model.entry import Entry
 
 if TYPE_CHECKING:
     from graveler_core.facade.snapshot import Snapshot
+    from graveler_core.model.entry import Entry
 
 app = typer.Typer()
 
@@ -73,6 +73,8 @@ def _one(at: Snapshot, path: str, destination: Path) -> FileDownload:
 
 def _everything(at: Snapshot, prefix: str, destination: Path) -> list[FileDownload]:
     """Return the downloads of all paths below a prefix. All names are checked before any download."""
+    from graveler_core.model.entry import Entry
+
     skip = prefix.rfind("/") + 1
     found = [
         _planned(entry, destination / local_path(entry.path[skip:]))

@@ -16,8 +16,7 @@ from graveler_core.cli.uri import repository_uri
 from graveler_core.documents.text import visible
 from graveler_core.documents.values import Document
 from graveler_core.errors import GravelerError, InvalidInput
-from graveler_core.kv.display import without_password
-from graveler_core.telemetry.secrets import without_passwords
+from graveler_core.telemetry.secrets import without_password, without_passwords
 
 if TYPE_CHECKING:
     from graveler_core.diagnostics.doctor.diagnosis import Diagnosis, Examined

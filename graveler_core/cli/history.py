@@ -1,4 +1,4 @@
-"""`graveler log`, `commits`, `reflog`, `diff`: history of a repository, and differences between refs."""
+"""`graveler log`, `show`, `commits`, `reflog`, `diff`: history of a repository, and differences between refs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from graveler_core.cli.reference_views import REFLOG
 from graveler_core.cli.session import Session, verb
 from graveler_core.cli.uri import Uri, parse, ref_in, ref_range, ref_uri, repository_uri
 from graveler_core.cli.views import CHANGES, COMMITS, LOG, LOG_WITH_CHANGES, LOG_WITH_COUNTS
-from graveler_core.documents.versions import summary_document
+from graveler_core.documents.values import time_for_machines
+from graveler_core.documents.versions import commit_document, summary_document
 from graveler_core.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -70,6 +71,37 @@ def log(  # noqa: PLR0913 - the command line's own options
         session.out.rows(_with_changes(found), LOG_WITH_CHANGES)
     else:
         session.out.rows(found, LOG_WITH_COUNTS if stat else LOG)
+
+
+@verb(app, "show")
+def show(
+    session: Session,
+    uri: Annotated[str, typer.Argument(metavar="URI", help="graveler://repository/ref")],
+    limit: Limit = None,
+) -> None:
+    """Show one commit: its message, its metadata, and its changes from its first parent.
+
+    JSON: a line with type ("commit") and the fields of `log` without token; then a line for each change in the format
+    of `diff`.
+    """
+    target = ref_uri(uri)
+    (commit,) = session.repository(target).log(target.ref, limit=1)
+    session.out.document({"type": "commit", **commit_document(commit)})
+    for line in _shown(commit):
+        session.out.say(line)
+    session.out.rows(commit.changes(limit=limit), CHANGES)
+
+
+def _shown(commit: LogEntry) -> Iterator[str]:
+    """Yield what `show` says of a commit, for people."""
+    yield f"commit {commit.id}"
+    for parent in commit.parents:
+        yield f"parent {parent}"
+    yield f"committer {commit.committer}"
+    yield f"date {time_for_machines(commit.creation_date)}"
+    for name, value in commit.metadata.items():
+        yield f"{name}: {value}"
+    yield commit.message
 
 
 @verb(app, "reflog")

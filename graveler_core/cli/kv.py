@@ -11,7 +11,7 @@ from graveler_core.cli.progress import Progress, ProgressWork
 from graveler_core.cli.session import Session, verb
 from graveler_core.cli.terminal import bytes_for_people
 from graveler_core.documents.values import Document
-from graveler_core.kv.display import without_password
+from graveler_core.telemetry.secrets import without_password
 
 if TYPE_CHECKING:
     from graveler_core.transfer.kv_copy import Copied

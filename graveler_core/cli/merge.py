@@ -98,7 +98,7 @@ def merge(  # noqa: PLR0913 - the command line's own options
 
 def _merge(session: Session, source: Uri, destination: Uri, options: dict[str, Any]) -> None:
     committer = session.committer
-    with _conflicts_listed(session), session.working("merging"):
+    with conflicts_listed(session), session.working("merging"):
         made = session.repository(destination).merge(source.ref, destination.ref, committer=committer, **options)
     committed(session, made, f"merging {source.ref} into {destination.ref}")
 
@@ -113,12 +113,12 @@ def _rehearse(session: Session, source: Uri, destination: Uri, rules: dict[str, 
         if e.kind is not Kind.NoMergeBase or not rules["allow_unrelated"]:
             raise
         listed = False
-    with nullcontext() if listed else _conflicts_listed(session):
+    with nullcontext() if listed else conflicts_listed(session):
         repository.check_merge(source.ref, destination.ref, **rules)
 
 
 @contextmanager
-def _conflicts_listed(session: Session) -> Iterator[None]:
+def conflicts_listed(session: Session) -> Iterator[None]:
     """List the conflicts of a merge that is refused because of them."""
     try:
         yield

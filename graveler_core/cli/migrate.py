@@ -12,7 +12,7 @@ from graveler_core.cli.progress import Progress, ProgressWork
 from graveler_core.cli.session import Session, verb
 from graveler_core.cli.uri import repository_uri
 from graveler_core.documents.values import Document
-from graveler_core.kv.display import without_password
+from graveler_core.telemetry.secrets import without_password
 
 if TYPE_CHECKING:
     from graveler_core.facade.migration import MigratedId

@@ -1,4 +1,4 @@
-"""`graveler ls`, `cat`, `rm`: list, read and remove objects."""
+"""`graveler ls`, `stat`, `cat`, `rm`: list, show, read and remove objects."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from typing import Annotated
 
 import typer
 
+from graveler_core.cli.output import Shape
 from graveler_core.cli.session import Session, verb
 from graveler_core.cli.uri import object_uri, prefix_uri
 from graveler_core.cli.views import LISTED
+from graveler_core.documents.versions import listed_document
 
 DELIMITER = "/"
 Limit = Annotated[int | None, typer.Option("--limit", "-n", metavar="N", min=0, help="Maximum number of rows.")]
@@ -39,6 +41,29 @@ def ls(
     delimiter = "" if recursive else DELIMITER
     found = session.at(target).list(prefix=target.path, after=after, delimiter=delimiter, limit=limit)
     session.out.rows(found, LISTED)
+
+
+@verb(app, "stat")
+def stat(
+    session: Session,
+    uri: Annotated[str, typer.Argument(metavar="URI", help="graveler://repository/ref/path")],
+) -> None:
+    """Show all properties of one object. On a branch, include uncommitted changes.
+
+    JSON: one document as for `ls`, with uri: the physical URI of the content, null if the entry contains it.
+    """
+    target = object_uri(uri)
+    at = session.at(target)
+    entry = at.get(target.path)
+    document = {**listed_document(entry), "uri": at.uri(target.path) if entry.data is None else None}
+    if session.out.shape is Shape.JSON:
+        session.out.document(document)
+        return
+    for name, value in document.items():
+        if value not in (None, "", {}) and name != "type":
+            session.out.say(
+                f"{name}: {', '.join(f'{k}={v}' for k, v in value.items()) if name == 'metadata' else value}"
+            )
 
 
 @verb(app, "cat")

@@ -9,16 +9,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graveler_core.documents.values import Document, time_for_machines
-from graveler_core.model.changes import Change
-from graveler_core.model.entry import CommonPrefix
 
 if TYPE_CHECKING:
     from graveler_core.facade.history import CommitRecord, LogEntry
     from graveler_core.facade.repository import Repository
-    from graveler_core.model.changes import ChangeSummary, MergeConflict
+    from graveler_core.model.changes import Change, ChangeSummary, MergeConflict
     from graveler_core.model.checks import CheckReport
     from graveler_core.model.entities import Branch, Tag
-    from graveler_core.model.entry import Entry
+    from graveler_core.model.entry import CommonPrefix, Entry
 
 
 def entry_document(entry: Entry, path: str = "") -> Document:
@@ -61,8 +59,8 @@ def change_document(change: Change) -> Document:
 
 def conflict_document(conflict: MergeConflict) -> Document:
     """Return the document of a conflict: `type` ("conflict"), `path`, `kind` ("added in both", "changed in both",
-    "removed in source", "removed in
-    destination"), `base`, `source` and `destination`: entries or null."""
+    "removed in source", "removed in destination"), `base`, `source` and `destination`: entries or null.
+    """
     sides = {"base": conflict.base, "source": conflict.source, "destination": conflict.destination}
     documents = {side: entry_document(entry, conflict.path) if entry else None for side, entry in sides.items()}
     return {"type": "conflict", "path": conflict.path, "kind": conflict.kind.value, **documents}
@@ -104,7 +102,7 @@ def branch_document(branch: Branch) -> Document:
 
 
 def check_document(report: CheckReport) -> Document:
-    """`name`, `passed`, `since`, `url`, `message`, `by` (user)."""
+    """Return the document of a report: `name`, `passed`, `since`, `url`, `message`, `by` (user)."""
     return {
         "name": report.name,
         "passed": report.passed,

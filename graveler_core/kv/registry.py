@@ -13,8 +13,8 @@ from typing import Final
 
 from graveler_core.errors import InvalidInput, Kind
 from graveler_core.extras import requires
-from graveler_core.kv.display import without_password
 from graveler_core.kv.store import Store
+from graveler_core.telemetry.secrets import without_password
 
 GROUP: Final = "graveler.kv_stores"
 _EXTRAS: Final = {"postgresql": "postgres"}

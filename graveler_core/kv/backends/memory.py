@@ -16,7 +16,6 @@ import pyarrow as pa
 
 from graveler_core.errors import InvalidInput, Kind, Unavailable
 from graveler_core.kv.backends.paged import PagedStore
-from graveler_core.kv.display import without_password
 from graveler_core.kv.limits import check_key, check_value
 from graveler_core.kv.paging import (
     PAGE_BYTES,
@@ -34,6 +33,7 @@ from graveler_core.kv.store import (
     Stored,
     predicate_failed,
 )
+from graveler_core.telemetry.secrets import without_password
 
 
 @dataclass(slots=True)

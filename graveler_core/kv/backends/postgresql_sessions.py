@@ -22,7 +22,7 @@ from sqlalchemy.exc import DisconnectionError
 from sqlalchemy.pool import PoolProxiedConnection, QueuePool
 
 from graveler_core.errors import InvalidInput, Kind, Unavailable
-from graveler_core.kv.display import without_password
+from graveler_core.telemetry.secrets import without_password
 
 _CONNECT_SECONDS: Final = 10
 

@@ -17,8 +17,8 @@ from urllib.parse import parse_qsl, quote, unquote
 
 from graveler_core.errors import InvalidInput, Kind, SlowDown, Unavailable
 from graveler_core.kv.backends.sqlite_errors import mapped, not_a_store
-from graveler_core.kv.display import without_password
 from graveler_core.kv.schema_versions import Migrations, newest, pending
+from graveler_core.telemetry.secrets import without_password
 
 APPLICATION_ID: Final = int.from_bytes(b"grav", "big")
 MIGRATIONS: Final[Migrations] = ()

@@ -26,7 +26,7 @@ from sqlalchemy.sql.expression import Select, TableClause
 
 from graveler_core.errors import GravelerError, InvalidInput, Kind, Unavailable
 from graveler_core.kv.backends import postgresql_errors, postgresql_sessions, sqlite_errors, sqlite_file
-from graveler_core.kv.display import without_password
+from graveler_core.telemetry.secrets import without_password
 
 PAGE_ROWS: Final = 5_000
 IDS_AT_ONCE: Final = 500

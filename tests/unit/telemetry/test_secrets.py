@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from graveler_core.telemetry.secrets import without_passwords, without_secrets
+from graveler_core.telemetry.secrets import without_password, without_passwords, without_secrets
 
 
 @pytest.mark.parametrize(
@@ -33,3 +33,19 @@ def test_stars_out_passwords(text: str, shown: str) -> None:
 )
 def test_stars_out_what_is_named_like_a_secret(text: str, shown: str) -> None:
     assert without_secrets(text) == shown
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("postgresql://u:pw@host:5432/db", "postgresql://u:***@host:5432/db"),
+        ("postgresql://u:p@w/x?y@host/db", "postgresql://u:***@host/db"),
+        ("postgresql://host/db?password=pw&sslmode=require", "postgresql://host/db?password=***&sslmode=***"),
+        ("postgresql://u@host/db", "postgresql://u@host/db"),
+        ("sqlite:///a/b.db?durability=power", "sqlite:///a/b.db?durability=***"),
+        ("memory://", "memory://"),
+        ("u:pw@host", "host"),
+    ],
+)
+def test_without_password(url: str, shown: str) -> None:
+    assert without_password(url) == shown

@@ -1,0 +1,72 @@
+"""Public names of the library, with the modules that define them."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+PUBLIC_NAMES = {
+    "AddressType": "model.entry",
+    "Basis": "model.operations",
+    "Branch": "facade.branch",
+    "Change": "model.changes",
+    "ChangeKind": "model.changes",
+    "ChangeSummary": "model.changes",
+    "CommitRecord": "facade.history",
+    "CommonPrefix": "model.entry",
+    "Conflict": "errors",
+    "ConflictKind": "model.operations",
+    "CorruptData": "errors",
+    "Credentials": "model.credentials",
+    "DirtyBranch": "errors",
+    "Entry": "model.entry",
+    "Graveler": "facade.graveler",
+    "GravelerError": "errors",
+    "InvalidInput": "errors",
+    "KeyInterval": "model.key_intervals",
+    "LimitExceeded": "errors",
+    "Listing": "facade.listing",
+    "LogEntry": "facade.history",
+    "MergeConflict": "model.changes",
+    "MergeStrategy": "model.changes",
+    "NoChanges": "errors",
+    "NotFound": "errors",
+    "NotUnique": "errors",
+    "OperationConflict": "model.operations",
+    "OutcomeUnknown": "errors",
+    "PermissionDenied": "errors",
+    "PredicateFailed": "errors",
+    "Put": "model.operations",
+    "Remove": "model.operations",
+    "Repository": "facade.repository",
+    "Resolution": "model.operations",
+    "ScanPartition": "model.scan",
+    "ScanPlan": "model.scan",
+    "SlowDown": "errors",
+    "Snapshot": "facade.snapshot",
+    "Tag": "model.entities",
+    "Thresholds": "model.compaction",
+    "Unavailable": "errors",
+    "Unchanged": "model.operations",
+    "__version__": "version",
+    "compare_stores": "wiring",
+    "connect": "wiring",
+    "copy_store": "wiring",
+}
+
+
+def public_value(name: str) -> Any:
+    """Return the value of a public name.
+
+    Args:
+        name: The name, an attribute of `graveler_core`.
+
+    Returns:
+        The class, function or text.
+
+    Raises:
+        AttributeError: The name is not public.
+    """
+    if name not in PUBLIC_NAMES:
+        raise AttributeError(f"module 'graveler_core' has no attribute {name!r}")
+    return getattr(import_module(f"graveler_core.{PUBLIC_NAMES[name]}"), name)

@@ -1,0 +1,35 @@
+"""What the program and the package import before they have work to do."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = ("numpy", "obstore", "pandas", "psycopg", "pyarrow", "pydantic", "sqlalchemy", "structlog", "xxhash")
+PROGRAM = """\
+from graveler_core.cli.startup import main
+try:
+    main({words})
+except SystemExit as end:
+    assert not end.code
+"""
+
+
+def imported(program: str) -> set[str]:
+    """Return the heavy libraries that a program imports."""
+    told = f"{program}\nimport sys\nprint(*sorted({{name.partition('.')[0] for name in sys.modules}}))"
+    done = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True)
+    return set(done.stdout.splitlines()[-1].split()) & set(HEAVY)
+
+
+@pytest.mark.parametrize("words", [["--version"], ["--help"], ["log", "--help"]], ids=" ".join)
+def test_the_program_imports_nothing_heavy_to_show_help(words: list[str]) -> None:
+    assert imported(PROGRAM.format(words=words)) == set()
+
+
+@pytest.mark.parametrize("package", ["graveler", "graveler_core"])
+def test_a_package_imports_a_module_when_its_name_is_used(package: str) -> None:
+    assert imported(f"import {package}; {package}.GravelerError") == set()
+    assert "pyarrow" in imported(f"import {package}; {package}.Entry")
