@@ -73,14 +73,8 @@ def _one(at: Snapshot, path: str, destination: Path) -> FileDownload:
 
 def _everything(at: Snapshot, prefix: str, destination: Path) -> list[FileDownload]:
     """Return the downloads of all paths below a prefix. All names are checked before any download."""
-    from graveler_core.model.entry import Entry
-
     skip = prefix.rfind("/") + 1
-    found = [
-        _planned(entry, destination / local_path(entry.path[skip:]))
-        for entry in at.list(prefix)
-        if isinstance(entry, Entry)
-    ]
+    found = [_planned(entry, destination / local_path(entry.path[skip:])) for entry in at.list(prefix)]
     if not found:
         raise NotFound(f"prefix {prefix!r} at {at.ref!r}: there are no paths below it", kind=Kind.PathNotFound)
     files = {download.destination for download in found}

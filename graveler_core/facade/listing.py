@@ -13,6 +13,7 @@ from graveler_core.errors import InvalidInput
 from graveler_core.model.names import prefix_key
 
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,20 +26,23 @@ class Page(Generic[T]):
     next: str | None
 
 
-class Listing(Iterator[T]):
+class Listing(Iterator[T_co]):
     """Lazy iterator over sorted items. Nothing is read before the first item is requested."""
 
-    def __init__(self, items: Iterator[T], token: Callable[[T], str], limit: int | None = None) -> None:
+    def __init__(self, items: Iterator[T_co], token: Callable[[T_co], str], limit: int | None = None) -> None:
         self._items = items if limit is None else islice(items, number("limit", limit, 0))
         self._token = token
 
-    def __iter__(self) -> Iterator[T]:
+    def __iter__(self) -> Iterator[T_co]:
         return self._items
 
-    def __next__(self) -> T:
+    def __repr__(self) -> str:
+        return "<Listing: read when it is iterated over, as in list(…), or in pages, with .pages(size)>"
+
+    def __next__(self) -> T_co:
         return next(self._items)
 
-    def through(self, guard: Callable[[Iterator[T]], Iterator[T]]) -> Self:
+    def through(self, guard: Callable[[Iterator[T_co]], Iterator[T_co]]) -> Self:
         """Return the same listing, with its items wrapped by `guard`.
 
         Args:
@@ -49,7 +53,7 @@ class Listing(Iterator[T]):
         """
         return type(self)(guard(self._items), self._token)
 
-    def pages(self, size: int) -> Iterator[Page[T]]:
+    def pages(self, size: int) -> Iterator[Page[T_co]]:
         """Yield the remaining items in pages. An empty listing has one empty page.
 
         Args:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import BinaryIO, Final
+from typing import Any, BinaryIO, Final, Literal, overload
 
 from graveler_core.engine.reading import listing, snapshot
 from graveler_core.engine.reading.content import StoredContent
@@ -161,10 +161,16 @@ class ReadableRef(ABC):
             raise InvalidInput(f"expires {expires!r}: must be a whole number of seconds from 1 to 604,800")
         return self._content(path).presigned(expires)
 
-    @operation("list", needs.prefix(*needs.SHOWN))
+    @overload
     def list(
-        self, prefix: str = "", after: str = "", delimiter: str = "", limit: int | None = None
-    ) -> Listing[Entry | CommonPrefix]:
+        self, /, prefix: str = "", after: str = "", delimiter: Literal[""] = "", limit: int | None = None
+    ) -> Listing[Entry]: ...
+    @overload
+    def list(
+        self, /, prefix: str = "", after: str = "", delimiter: str = "", limit: int | None = None
+    ) -> Listing[Entry | CommonPrefix]: ...
+    @operation("list", needs.prefix(*needs.SHOWN))
+    def list(self, prefix: str = "", after: str = "", delimiter: str = "", limit: int | None = None) -> Listing[Any]:
         """List entries in order of their paths as bytes, lazily. A branch includes what is staged on it.
 
         Args:

@@ -42,17 +42,16 @@ class _Ground:
 
     existing: Mapping[str, Entry]
     removed: set[str] = field(default_factory=set)
-    """Paths that the transaction itself removes."""
+    """Paths that the transaction itself removes. A path without an entry is among them, too."""
     moved: dict[uuid.UUID, list[Entry]] = field(default_factory=lambda: defaultdict(list))
     """Entries that the transaction itself removes, by content id. A rename may put them at another path."""
 
     def take_away(self, path: str) -> None:
         """Record a removal."""
+        self.removed.add(path)
         found = self.existing.get(path)
-        if found is not None:
-            self.removed.add(path)
-            if found.content_id is not None:
-                self.moved[found.content_id].append(found)
+        if found is not None and found.content_id is not None:
+            self.moved[found.content_id].append(found)
 
     def renamed(self, content_id: uuid.UUID, expected: Entry | None) -> Entry | None:
         """Return the removed entry with a content id. Of several, return the expected one, if it is among them."""
@@ -176,7 +175,10 @@ def _conflict(operation: Operation, ground: _Ground) -> OperationConflict | None
 def _put(operation: Put, found: Entry | None, ground: _Ground) -> tuple[ConflictKind | None, Entry | None]:
     """Return the conflict of a put, if any, and the entry that it was compared with."""
     content_id, expected = operation.entry.content_id, operation.expected
-    readded = operation.path in ground.removed
+    removed = operation.path in ground.removed
+    if removed and expected is None:
+        return None, found  # a re-add
+    readded = removed and found is not None
     moved = None if readded or content_id is None else ground.renamed(content_id, expected)
     base = moved if found is None or readded else found
     if expected is not None:
@@ -186,8 +188,7 @@ def _put(operation: Put, found: Entry | None, ground: _Ground) -> tuple[Conflict
     if base is not None:
         return ConflictKind.KEY_EXISTS, base
     # A new entry gets its own content id. A given content id refers to an entry that must exist.
-    unknown = content_id is not None and not readded
-    return (ConflictKind.KEY_DOES_NOT_EXIST if unknown else None), found
+    return (ConflictKind.KEY_DOES_NOT_EXIST if content_id is not None else None), found
 
 
 def _differences(claimed: Entry, found: Entry, *, value: bool = True) -> set[ConflictKind]:

@@ -35,7 +35,7 @@ class Tables:
         register(frame.sparkSession)
         place = {"store": self.url, "repository": "lake", "branch": "main", "path": path}
         stage_table(frame, place, split)
-        return [entry for entry in self.repo.branch("main").list(f"{path}/") if isinstance(entry, Entry)]
+        return list(self.repo.branch("main").list(f"{path}/"))
 
     def read(self, path: str, ref: str = "main") -> DataFrame:
         spark = SparkSession.getActiveSession()

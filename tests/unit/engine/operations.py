@@ -76,8 +76,10 @@ def transactions(draw: st.DrawFn, found: Tree) -> list[Operation]:
 
 def judged(operations: Sequence[Operation], found: Mapping[str, Entry]) -> tuple[list[Seen], Tree]:
     """The conflicts in order of the paths, and the tree that the operations lead to where there are none."""
-    removed = {o.path for o in operations if isinstance(o, Remove) and o.path in found}
-    freed = {found[path].content_id: found[path] for path in removed if found[path].content_id is not None}
+    removed = {o.path for o in operations if isinstance(o, Remove)}
+    freed = {
+        found[path].content_id: found[path] for path in removed & found.keys() if found[path].content_id is not None
+    }
     seen = [
         (o.path, kind.value, type(o).__name__)
         for o in operations
@@ -97,7 +99,7 @@ def _conflict(
             return ConflictKind.KEY_DOES_NOT_EXIST
         return None if o.expected is None else _worst([o.expected], here, o.expected)
     given = o.entry
-    if o.path in removed:
+    if o.path in removed and (o.expected is None or here is not None):
         return None if o.expected is None else ConflictKind.KEY_DOES_NOT_EXIST
     stands = here if here is not None else None if given.content_id is None else freed.get(given.content_id)
     if o.expected is not None:

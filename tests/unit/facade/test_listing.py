@@ -80,3 +80,11 @@ def test_negative_limits(limit: int) -> None:
 def test_empty_pages(size: int) -> None:
     with pytest.raises(InvalidInput, match=str(size)):
         next(listing(3).pages(size))
+
+
+def test_its_text_reads_nothing() -> None:
+    def failing() -> Iterator[str]:
+        raise AssertionError("read")
+        yield ""
+
+    assert ".pages(size)" in repr(Listing(failing(), str))

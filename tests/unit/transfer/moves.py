@@ -9,7 +9,6 @@ from graveler_core.engine.references.events import fold
 from graveler_core.facade.repository import Repository
 from graveler_core.kv.store import Store
 from graveler_core.model.compaction import Thresholds
-from graveler_core.model.entry import Entry
 from graveler_core.transfer.dump import Dumped
 from graveler_core.transfer.files import dump_file
 from tests.golden.history import NAME, NAMESPACE, Expected, play
@@ -95,7 +94,7 @@ def bare(world: World, name: str = NAME) -> Repository:
 
 
 def shown(repo: Repository, ref: str) -> dict[str, int]:
-    return {e.path: e.size for e in repo.at(ref).list() if isinstance(e, Entry)}
+    return {e.path: e.size for e in repo.at(ref).list()}
 
 
 def require_alike(made: Original, repo: Repository) -> None:

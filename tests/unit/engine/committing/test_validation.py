@@ -175,6 +175,12 @@ class TestConflicts:
             ("a", ConflictKind.VALUE_DIFFERS)
         ]
 
+    @pytest.mark.parametrize("added", [entry(5), entry(5, id=1), entry(5, id=7)])
+    def test_a_re_add_over_a_removal_of_nothing_is_no_conflict_of_its_own(self, added: Entry) -> None:
+        """45: with the content id of another removed entry, with an unknown one, and without one."""
+        operations = [Remove("b"), Put("b", added), Remove("a")]
+        assert refused(operations, tree(a=A1)) == [("b", ConflictKind.KEY_DOES_NOT_EXIST)]
+
     def test_an_answer_that_is_no_resolution(self) -> None:
         answers: list[Any] = ["apply", True]
         operations = normalised([Put("a", entry(5))])
