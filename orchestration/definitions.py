@@ -18,7 +18,7 @@ from dagster_graveler.jobs.versioning import make_versioning_jobs
 from dagster_graveler.resources.graveler_branch import GravelerBranch
 from dagster_graveler.resources.spark import local_pyspark
 from dagster_graveler.resources.spark_graveler import SparkGravelerResource
-from orchestration.publication import PUBLISHED, flights_publication
+from orchestration.publication import PUBLISHED, flights_publication, show_delays
 from orchestration.resources.flights_source import FlightsSource
 from sensors.branch_heads import flights_branches_moved
 from sensors.compaction import compaction_sensors
@@ -55,7 +55,7 @@ defs = dg.Definitions.merge(
         jobs=[compaction_job, cleaning_job, import_job, *make_versioning_jobs(graveler, REPOSITORY)],
         schedules=[make_pressure_schedule(REPOSITORY), make_cleaning_schedule(cleaning_job)],
         sensors=[
-            flights_branches_moved(branches, PUBLISHED),
+            flights_branches_moved(branches, PUBLISHED, show_delays),
             *compaction_sensors(compaction_job),
             leftovers_sensor(cleaning_job),
         ],

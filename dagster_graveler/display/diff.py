@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 
@@ -40,6 +40,11 @@ class DiffSummary:
         if not self.complete:
             lines.append(f"\nMore than {COUNTED:,} changes; only the first {COUNTED:,} are counted.")
         return "\n".join(lines) if self.total else "No changes."
+
+    def metadata(self) -> dict[str, Any]:
+        """Return the metadata of events: the number of changes, the summary and the first changes."""
+        summary = dg.MetadataValue.md(self.markdown())
+        return {"changes": self.total, "diff summary": summary, "diff": self.table()}
 
     def table(self) -> dg.TableMetadataValue:
         """Return the first changes as a Dagster table."""

@@ -70,9 +70,7 @@ def merged(
         "dagster/uri": f"graveler://{what.repository}/{what.into}",
         **report.facts(),
         **retries(context),
-        "changes": diff.total,
-        "diff summary": dg.MetadataValue.md(diff.markdown()),
-        "diff": diff.table(),
+        **diff.metadata(),
     }
     return dg.Output(made.id, metadata=shown)
 

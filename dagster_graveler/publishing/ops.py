@@ -3,7 +3,7 @@
 Each can be retried at any time, and finds the result of an earlier attempt. A branch that is not published is kept.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ import dagster as dg
 
 from dagster_graveler.beta import beta_accepted
 from dagster_graveler.data_version import DATA_VERSION_TAG, reported_commit
+from dagster_graveler.display.show import Show
 from dagster_graveler.ops.commit import CommitConfig, committed
 from dagster_graveler.ops.failures import RETRIES, told_to_dagster
 from dagster_graveler.ops.merge import MergeConfig, merged
@@ -25,10 +26,8 @@ from dagster_graveler.resources.graveler_branch import GravelerBranch
 from dagster_graveler.runs import MESSAGE_TAG, RANGE_END_TAG, RANGE_START_TAG, partition_label
 
 if TYPE_CHECKING:
-    from graveler_core.facade.snapshot import Snapshot
+    pass
 
-Show = Callable[["Snapshot"], Mapping[str, Any]]
-"""Function that returns metadata to show of the published state."""
 KEPT = "kept"
 NOTHING = "nothing to publish"
 ALREADY = "already published"

@@ -7,9 +7,10 @@ from typing import Literal
 import dagster as dg
 
 from dagster_graveler.beta import beta_accepted
+from dagster_graveler.display.show import Show
 from dagster_graveler.publishing.groups import GroupTable, TableGroup, register
 from dagster_graveler.publishing.kept_branches import make_kept_branches_sensor
-from dagster_graveler.publishing.ops import Publisher, Show, commit_op, deletion_hook, publish_op
+from dagster_graveler.publishing.ops import Publisher, commit_op, deletion_hook, publish_op
 
 PATH = "graveler/path"
 """Definition metadata of a table: its path in the repository, if that is not the asset key joined by slashes."""

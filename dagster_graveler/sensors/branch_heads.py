@@ -17,14 +17,15 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import dagster as dg
 
-from dagster_graveler.data_version import DATA_VERSION_TAG, observed_commits, reported_commit
+from dagster_graveler.data_version import DATA_VERSION_TAG, observed_commits, published_commit, reported_commit
+from dagster_graveler.display.diff import summarise
+from dagster_graveler.display.show import Show
 from dagster_graveler.sensors import cursors
 
 if TYPE_CHECKING:
     from graveler_core.facade.graveler import Graveler
     from graveler_core.facade.repository import Repository
     from graveler_core.model.entities import Branch
-
 PAGE = 1_000
 """Number of branches that a tick examines."""
 
@@ -44,13 +45,16 @@ class _Assets:
     """Partitions of the asset of all branches."""
     published: Mapping[str, dg.AssetKey]
     """Assets of branches that runs materialize, by branch name."""
+    show: Show | None
+    """Function that returns metadata to show of a published branch."""
 
 
-def make_branch_heads_sensor(
+def make_branch_heads_sensor(  # noqa: PLR0913 - one call, most of it optional
     asset: dg.AssetSpec,
     *,
     repository: str,
     published: Mapping[str, dg.AssetKey] | None = None,
+    show: Show | None = None,
     resource_key: str = "graveler",
     interval_seconds: int = 30,
 ) -> dg.SensorDefinition:
@@ -62,6 +66,7 @@ def make_branch_heads_sensor(
         asset: Asset of all branches; its partitions are a `DynamicPartitionsDefinition`.
         repository: Name of the repository. A repository that does not exist has no branches.
         published: Assets of branches that runs materialize, by branch name.
+        show: Function that returns metadata to show of a published branch, as for `write_audit_publish`.
         resource_key: Key of a resource with a method `graveler()`.
         interval_seconds: Minimum time between two ticks.
     """
@@ -78,7 +83,7 @@ def make_branch_heads_sensor(
     )
     def moved(context: dg.SensorEvaluationContext) -> dg.SensorResult:
         graveler = getattr(context.resources, resource_key).graveler()
-        return _tick(context, graveler, repository, _Assets(asset.key, partitions, own))
+        return _tick(context, graveler, repository, _Assets(asset.key, partitions, own, show))
 
     return moved
 
@@ -116,7 +121,7 @@ def _events(instance: dg.DagsterInstance, of: Repository, assets: _Assets, branc
     for branch in branches:
         key = assets.published.get(branch.id)
         if key is not None and reported_commit(instance, key) != branch.commit_id:
-            events.append(_materialization(of, key, branch))
+            events.append(_materialization(of, key, branch, published_commit(instance, key, of), assets.show))
     return events
 
 
@@ -140,8 +145,17 @@ def _observations(
             yield dg.AssetObservation(key, partition=branch.id, **_of_head(of, branch))
 
 
-def _materialization(of: Repository, key: dg.AssetKey, branch: Branch) -> dg.AssetMaterialization:
-    return dg.AssetMaterialization(key, **_of_head(of, branch))
+def _materialization(
+    of: Repository, key: dg.AssetKey, branch: Branch, before: str | None, show: Show | None
+) -> dg.AssetMaterialization:
+    """Return the report of a published branch, with the changes since the report before."""
+    event = _of_head(of, branch)
+    metadata = event.pop("metadata")
+    if before is not None:
+        metadata |= summarise(of.diff(before, branch.commit_id)).metadata()
+    if show is not None:
+        metadata |= show(of.at(branch.commit_id))
+    return dg.AssetMaterialization(key, metadata=metadata, **event)
 
 
 def _of_head(of: Repository, branch: Branch) -> dict[str, Any]:

@@ -63,6 +63,24 @@ def test_a_commit_from_elsewhere_is_reported_once(
     assert third.skipped == "none of 1 branches of lake has changed"
 
 
+def test_a_report_of_a_published_branch_shows_what_changed_since_the_last_one(
+    tick: Evaluate, instance: dg.DagsterInstance, lake: Repository
+) -> None:
+    """With what the pipeline shows of it, even if several commits were made between two ticks."""
+    shown = make_branch_heads_sensor(
+        BRANCHES, repository="lake", published={"main": MAIN}, show=lambda at: {"files": len([*at.list()])}
+    )
+    first, main = tick(shown), lake.branch("main")
+    assert "changes" not in first.events[-1].metadata  # nothing to compare with
+    for path in ("t/a", "t/b"):
+        main.put(path, b"1")
+        main.commit(path)
+    made = tick(shown, first.cursor).events[-1]
+    assert made.asset_key == MAIN
+    assert (made.metadata["changes"].value, made.metadata["files"].value) == (2, 2)
+    assert "| t | 2 | 0 | 0 |" in made.metadata["diff summary"].value
+
+
 def test_what_a_run_has_reported_is_only_observed(
     tick: Evaluate, instance: dg.DagsterInstance, lake: Repository
 ) -> None:

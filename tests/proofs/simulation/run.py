@@ -278,18 +278,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     seeds = options.seeds or range(options.first, options.first + options.histories)
     begun, bad = time.perf_counter(), 0
-    work = partial(simulate, theme=options.theme, trace=options.trace, smallest=options.smallest)
-    for done, verdict in enumerate(_simulated(work, seeds, options.processes), 1):
-        if verdict.violations or options.trace:
-            bad += bool(verdict.violations)
-            print(verdict, flush=True)
+    work = partial(_report, theme=options.theme, trace=options.trace, smallest=options.smallest)
+    for done, (violated, text) in enumerate(_reports(work, seeds, options.processes), 1):
+        bad += violated
+        if text:
+            print(text, flush=True)
         if done % PROGRESS == 0 or done == len(seeds):
             spent = time.perf_counter() - begun
             print(f"{done:,} histories, {bad} with violations, {done / spent:,.1f} a second", flush=True)
     return 1 if bad else 0
 
 
-def _simulated(work: Callable[[int], Verdict], seeds: Sequence[int], processes: int) -> Iterator[Verdict]:
+def _report(seed: int, theme: str, *, trace: bool, smallest: bool) -> tuple[bool, str]:
+    """Return true if a history has violations, and what to print of it: processes can send this to one another."""
+    verdict = simulate(seed, theme, trace=trace, smallest=smallest)
+    violated = bool(verdict.violations)
+    return violated, str(verdict) if violated or trace else ""
+
+
+def _reports(
+    work: Callable[[int], tuple[bool, str]], seeds: Sequence[int], processes: int
+) -> Iterator[tuple[bool, str]]:
     if processes == 1:
         yield from map(work, seeds)
         return

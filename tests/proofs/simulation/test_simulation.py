@@ -9,7 +9,7 @@ from concurrent.futures import ProcessPoolExecutor
 import pytest
 
 from tests.proofs.simulation import cleaning, references, uploading
-from tests.proofs.simulation.run import simulate
+from tests.proofs.simulation.run import main, simulate
 
 BATCH = 50
 BATCHES = 20
@@ -81,3 +81,9 @@ def test_many_histories_keep_the_promises() -> None:
     with ProcessPoolExecutor(os.cpu_count(), multiprocessing.get_context("spawn")) as pool:
         wrong = [verdict for found in pool.map(verdicts, firsts, [500] * len(firsts)) for verdict in found]
     assert not wrong, "\n".join([*(verdict.partition("\n")[0] for verdict in wrong), wrong[0]])
+
+
+@pytest.mark.ci
+def test_processes_report_how_far_they_are(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--histories", "3", "--processes", "2", "--smallest"]) == 0
+    assert capsys.readouterr().out.startswith("3 histories, 0 with violations")
