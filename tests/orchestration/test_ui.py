@@ -33,7 +33,7 @@ def test_a_queued_run_makes_an_asset_fresh_and_a_commit_makes_it_stale(
     assert server.locations() == {"graveler": "RepositoryLocation", "author": "RepositoryLocation"}
     wait_until(lambda: data_version(instance) == repository.commit("main").id)
     assert server.state() == ("MISSING", [])
-    assert server.run("author", "__ASSET_JOB", {}, [["worst_days"]]).is_success
+    assert server.run("author", "reports__main__job", {}).is_success
     assert server.state() == ("FRESH", [])
 
     by_hand = publish_by_hand(repository, [3.0])

@@ -1,54 +1,52 @@
-"""A pipeline author's own code location: it depends on a published branch, and reads it at the commit it was built for.
+"""A pipeline author's own code location: it reads published flights, and publishes a report after its check.
 
-Loaded by `workspace.yaml` beside the project's own definitions. `worst_days` is seen stale as soon as something new is
-published on `flights/main`, and up to date again when it has run.
+`workspace.yaml` loads it beside the project's own definitions. The UI shows `worst_days` as stale as soon as something
+new is published on `flights/main`. The report is written on a branch of the repository `reports`, checked there, and
+merged into its branch `main`.
 """
-
-import io
 
 import dagster as dg
 import polars as pl
 
-from dagster_graveler.data_version import reported_commit
-from dagster_graveler.resources.graveler import GravelerResource
+from dagster_graveler import GravelerBranch, GravelerIOManager, GravelerResource, write_audit_publish
 
-FLIGHTS = dg.AssetKey(["flights", "main"])
-
-
-@dg.asset(
-    deps=[FLIGHTS],
-    group_name="author",
-    kinds={"polars"},
-    description="The ten worst days for leaving New York, from the published flights.",
+DAYS = 10
+COLUMNS = ["flight_date", "origin", "flights", "dep_delay_mean", "wind_max", "precip_sum"]
+published_delays = dg.AssetIn(
+    ["flights", "main"],
+    metadata={"graveler/path": "daily_delays", "columns": COLUMNS},
+    input_manager_key="flights_tables",
 )
-def worst_days(context: dg.AssetExecutionContext, graveler: GravelerResource) -> dg.MaterializeResult:
-    commit = reported_commit(context.instance, FLIGHTS)
-    if commit is None:
-        raise dg.Failure("nothing is published yet: run flights_pipeline first", allow_retries=False)
-    at = graveler.graveler().repository("flights").at(commit)
-    files = [io.BytesIO(at.read(entry.path)) for entry in at.list("daily_delays/")]
-    worst = (
-        pl.concat(pl.read_parquet(file) for file in files)
-        .select("flight_date", "origin", "flights", pl.col("dep_delay_mean").round(1), "wind_max", "precip_sum")
-        .top_k(10, by="dep_delay_mean")
-        .sort("dep_delay_mean", descending=True)
-    )
-    return dg.MaterializeResult(
-        metadata={
-            "commit": commit,
-            "dagster/row_count": worst.height,
-            "worst days": dg.MetadataValue.md(_markdown(worst)),
-        }
-    )
 
 
-def _markdown(table: pl.DataFrame) -> str:
-    lines = ["| " + " | ".join(table.columns) + " |", "|" + "---|" * table.width]
-    lines += ["| " + " | ".join(str(value) for value in row) + " |" for row in table.rows()]
-    return "\n".join(lines)
+@dg.asset(ins={"delays": published_delays}, group_name="author", kinds={"polars"})
+def worst_days(delays: pl.DataFrame) -> pl.DataFrame:
+    """The ten worst days for leaving New York, from the published flights."""
+    rounded = delays.with_columns(pl.col("dep_delay_mean").round(1))
+    return rounded.top_k(DAYS, by="dep_delay_mean").sort("dep_delay_mean", descending=True)
 
 
-defs = dg.Definitions(
-    assets=[worst_days],
-    resources={"graveler": GravelerResource(url=dg.EnvVar("GRAVELER_STORE"))},
+@dg.asset_check(asset=worst_days, blocking=True)
+def flights_left(worst_days: pl.DataFrame) -> dg.AssetCheckResult:
+    """There are days, and on each of them flights left."""
+    return dg.AssetCheckResult(passed=worst_days.height > 0 and bool((worst_days["flights"] > 0).all()))
+
+
+def branch(repository: str) -> GravelerBranch:
+    """Return the branch of a run in one of two repositories."""
+    return GravelerBranch(graveler=graveler, repository=repository, storage_root=dg.EnvVar("GRAVELER_DATA"))
+
+
+graveler = GravelerResource(url=dg.EnvVar("GRAVELER_STORE"))
+flights, reports = branch("flights"), branch("reports")
+defs = dg.Definitions.merge(
+    write_audit_publish(tables=[worst_days], checks=[flights_left], key=["reports", "main"], branch="reports"),
+    dg.Definitions(
+        assets=[dg.AssetSpec(["flights", "main"])],  # of another code location
+        resources={
+            "reports": reports,
+            "io_manager": GravelerIOManager(branch=reports),
+            "flights_tables": GravelerIOManager(branch=flights),
+        },
+    ),
 )
