@@ -57,5 +57,6 @@ def make_cleaning_schedule(job: dg.JobDefinition, cron: str = "0 * * * *") -> dg
         name="cleaning_schedule",
         job=job,
         cron_schedule=cron,
+        description="Starts the cleaning job. Off until somebody turns it on.",
         default_status=dg.DefaultScheduleStatus.STOPPED,
     )

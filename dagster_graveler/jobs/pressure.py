@@ -20,4 +20,9 @@ def make_pressure_schedule(repository: str) -> dg.ScheduleDefinition:
         description=f"Measure the compaction pressure of the branches of {repository} every hour.",
         executor_def=dg.in_process_executor,
     )
-    return dg.ScheduleDefinition(job=job, cron_schedule="0 * * * *", default_status=dg.DefaultScheduleStatus.STOPPED)
+    return dg.ScheduleDefinition(
+        job=job,
+        cron_schedule="0 * * * *",
+        description=f"Measures the compaction pressure of {repository}. Off until somebody turns it on.",
+        default_status=dg.DefaultScheduleStatus.STOPPED,
+    )

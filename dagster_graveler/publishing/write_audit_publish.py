@@ -103,7 +103,10 @@ def _publish_asset(publisher: Publisher, tables: Sequence[dg.AssetsDefinition]) 
             partitions_def=first.partitions_def,
             backfill_policy=first.backfill_policy,
             group_name=next(iter(first.group_names_by_key.values())),
-            descriptions_by_output_name={"result": "Publication of the tables of a run, after their checks."},
+            descriptions_by_output_name={
+                "result": "Publication of the tables of a run: their branch is "
+                "committed, and merged if all blocking checks of changed tables passed. Otherwise it is kept."
+            },
         )
 
 

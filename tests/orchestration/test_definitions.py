@@ -91,6 +91,22 @@ def test_sensors_are_on_and_the_hourly_measurement_is_not() -> None:
     assert schedule.cron_schedule == "0 * * * *"
 
 
+def test_everything_in_the_ui_has_a_description() -> None:
+    from orchestration.definitions import defs
+
+    repository = defs.get_repository_def()
+    graph = repository.asset_graph
+    described = {
+        **{f"job {each.name}": each.description for each in repository.get_all_jobs() if each.name != "__ASSET_JOB"},
+        **{f"schedule {each.name}": each.description for each in repository.schedule_defs},
+        **{f"sensor {each.name}": each.description for each in repository.sensor_defs},
+        **{f"asset {key.to_user_string()}": graph.get(key).description for key in graph.get_all_asset_keys()},
+        **{f"check {key.to_user_string()}": graph.get_check_spec(key).description for key in graph.asset_check_keys},
+    }
+    assert len(described) > 30
+    assert [name for name, text in described.items() if not text] == []
+
+
 def test_the_verbs_are_jobs_and_offer_what_the_demo_has() -> None:
     from orchestration.definitions import defs
 
