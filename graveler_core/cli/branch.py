@@ -10,7 +10,7 @@ from graveler_core.cli.output import Column, View
 from graveler_core.cli.repo import RepositoryUri
 from graveler_core.cli.session import Session, verb
 from graveler_core.cli.terminal import SHORT_ID
-from graveler_core.cli.uri import ref_in, ref_uri, repository_uri
+from graveler_core.cli.uri import new_ref_uri, ref_in, ref_uri, repository_uri
 from graveler_core.cli.views import BRANCHES
 from graveler_core.documents.values import Document
 from graveler_core.documents.versions import branch_document
@@ -41,7 +41,7 @@ def create(
 
     JSON: one document with id, commit_id.
     """
-    target = ref_uri(uri)
+    target = new_ref_uri(uri)
     start = ref_in(target.repository, source) if source is not None else None
     with session.working("creating the branch"):
         repository = session.repository(target)

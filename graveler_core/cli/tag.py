@@ -9,7 +9,7 @@ import typer
 from graveler_core.cli.repo import RepositoryUri
 from graveler_core.cli.session import Session, verb
 from graveler_core.cli.terminal import SHORT_ID
-from graveler_core.cli.uri import ref_in, ref_uri, repository_uri
+from graveler_core.cli.uri import new_ref_uri, ref_in, ref_uri, repository_uri
 from graveler_core.cli.views import TAGS
 from graveler_core.documents.versions import tag_document
 
@@ -31,7 +31,7 @@ def create(
 
     JSON: one document with id, commit_id, message, signature.
     """
-    target = ref_uri(uri)
+    target = new_ref_uri(uri)
     start = ref_in(target.repository, ref)
     with session.working("creating the tag"):
         tag = session.repository(target).create_tag(target.ref, start, message=message, signature=signature)

@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from graveler_core.errors import InvalidInput, Kind
-from graveler_core.model.names import path_key, prefix_key, repository_id
+from graveler_core.model.names import allowed_name, path_key, prefix_key, repository_id
 
 SCHEME = "graveler://"
 
@@ -72,6 +72,18 @@ def ref_uri(text: str) -> Uri:
     uri = prefix_uri(text)
     if uri.path:
         raise _refuse(text, f"must name a ref without a path: {SCHEME}{uri.repository}/{uri.ref}")
+    return uri
+
+
+def new_ref_uri(text: str) -> Uri:
+    """Parse a URI that names a branch or tag to create."""
+    uri = prefix_uri(text)
+    if uri.path:
+        name = f"{uri.ref}/{uri.path}"
+        other = allowed_name(name)
+        raise _refuse(
+            text, f"{name!r} cannot be a name, because it contains '/'" + (f"; for example {other!r}" if other else "")
+        )
     return uri
 
 

@@ -25,11 +25,26 @@ def repository_id(name: str) -> RepositoryId:
     """Check a repository name: `[a-z0-9][a-z0-9-]{2,62}`."""
     if not isinstance(name, str) or not _REPOSITORY.fullmatch(name):
         raise InvalidInput(
-            f"repository name {name!r}: must have 3 to 63 characters of a-z 0-9 - and begin with a letter or digit",
+            f"repository name {name!r}: must have 3 to 63 characters of a-z 0-9 - and begin with a letter or digit"
+            f"{_example(name, repository=True)}",
             kind=Kind.InvalidName,
             name=name,
         )
     return RepositoryId(name)
+
+
+def allowed_name(text: str, *, repository: bool = False) -> str:
+    """Return a name for a branch or tag that resembles a text, such as `feature-x` for `feature/x`, or "".
+
+    Args:
+        text: The text.
+        repository: Return a name for a repository.
+    """
+    if repository:
+        found = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:63]
+        return found if _REPOSITORY.fullmatch(found) else ""
+    found = re.sub(r"\.{2,}", ".", re.sub(r"[^A-Za-z0-9_.]+", "-", text)).strip("-.")[:255]
+    return found if is_ref_name(found) else ""
 
 
 def branch_id(name: str) -> BranchId:
@@ -172,9 +187,17 @@ def _utf8(path: str) -> bytes:
     return key
 
 
+def _example(name: object, *, repository: bool = False) -> str:
+    """Return the end of a message: a name that is allowed instead of a refused one."""
+    found = allowed_name(name, repository=repository) if isinstance(name, str) else ""
+    return f"; for example {found!r}" if found else ""
+
+
 def _ref_name(what: str, name: str) -> str:
     if not isinstance(name, str) or not is_ref_name(name):
-        raise InvalidInput(f"{what} name {name!r}: must be {_REF_RULE}", kind=Kind.InvalidName, name=name)
+        raise InvalidInput(
+            f"{what} name {name!r}: must be {_REF_RULE}{_example(name)}", kind=Kind.InvalidName, name=name
+        )
     return name
 
 

@@ -1,0 +1,56 @@
+"""A refused name says the rule, and proposes one that is allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graveler_core.cli.uri import new_ref_uri
+from graveler_core.errors import InvalidInput
+from graveler_core.model.names import allowed_name, branch_id, is_ref_name, repository_id, tag_id
+
+
+@pytest.mark.parametrize(
+    ("check", "name", "proposed"),
+    [
+        (branch_id, "feature/x", "'feature-x'"),
+        (branch_id, "-draft", "'draft'"),
+        (branch_id, "v1..v2", "'v1.v2'"),
+        (branch_id, "naïve plan", "'na-ve-plan'"),
+        (tag_id, "a" * 300, f"'{'a' * 255}'"),
+        (repository_id, "My Lake", "'my-lake'"),
+        (repository_id, "l" * 100, f"'{'l' * 63}'"),
+    ],
+)
+def test_a_refused_name_comes_with_one_that_is_allowed(check: Callable[[str], str], name: str, proposed: str) -> None:
+    with pytest.raises(InvalidInput) as raised:
+        check(name)
+    assert raised.value.message.endswith(f"; for example {proposed}")
+    assert check(proposed.strip("'")) == proposed.strip("'")
+
+
+@pytest.mark.parametrize(
+    ("check", "name"), [(branch_id, "///"), (branch_id, ""), (branch_id, "int"), (repository_id, "a")]
+)
+def test_a_name_that_resembles_nothing_comes_without(check: Callable[[str], str], name: str) -> None:
+    with pytest.raises(InvalidInput) as raised:
+        check(name)
+    assert "for example" not in raised.value.message
+
+
+@given(st.text(max_size=300))
+def test_a_proposed_name_is_allowed(text: str) -> None:
+    for_ref, for_repository = allowed_name(text), allowed_name(text, repository=True)
+    assert not for_ref or is_ref_name(for_ref)
+    assert not for_repository or repository_id(for_repository) == for_repository
+
+
+def test_the_command_line_proposes_a_name_for_a_path() -> None:
+    with pytest.raises(
+        InvalidInput, match=r"'feature/x' cannot be a name, because it contains '/'; for example 'feature-x'"
+    ):
+        new_ref_uri("graveler://flights/feature/x")
+    assert new_ref_uri("graveler://flights/feature-x").ref == "feature-x"
