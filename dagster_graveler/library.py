@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from importlib.metadata import version
+
 from dagster_shared.libraries import DagsterLibraryRegistry
 
-from graveler_core.version import __version__
-
-__all__ = ["__version__"]
+__version__ = version("graveler")
 
 # Not a package of Dagster's own: its version does not follow Dagster's.
 DagsterLibraryRegistry.register("dagster-graveler", __version__, is_dagster_package=False)

@@ -24,9 +24,9 @@ def imported(program: str) -> set[str]:
     return set(done.stdout.splitlines()[-1].split()) & set(HEAVY)
 
 
-@pytest.mark.parametrize("words", [["--version"], ["--help"], ["log", "--help"]], ids=" ".join)
-def test_the_program_imports_nothing_heavy_to_show_help(words: list[str]) -> None:
-    assert imported(PROGRAM.format(words=words)) == set()
+@pytest.mark.parametrize("word", ["--version", "--help"])
+def test_the_program_imports_nothing_heavy_to_show_help(word: str) -> None:
+    assert imported(PROGRAM.format(words=[word])) == set()
 
 
 @pytest.mark.parametrize("package", ["graveler", "graveler_core"])
