@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from fsspec import get_filesystem_class
 from upath import UPath
+
+get_filesystem_class("graveler")  # universal-pathlib takes its rules from a class that is loaded, and warns otherwise
 
 
 class GravelerPath(UPath):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -122,6 +124,11 @@ def test_xarray_and_zarr(repo: Repository, url: Callable[[str], str], options: d
     found = xr.open_zarr(url("array.zarr"), storage_options=options, consolidated=False)
     assert float(found["t"].sum().compute()) == 66
     found.close()
+
+
+def test_universal_pathlib_needs_no_file_system_that_was_opened_before() -> None:
+    program = "from upath import UPath; assert UPath('graveler://lake/main/t/a').name == 'a'"
+    subprocess.run([sys.executable, "-W", "error::UserWarning", "-c", program], check=True)
 
 
 def test_universal_pathlib(repo: Repository, url: Callable[[str], str], options: dict[str, Any]) -> None:
