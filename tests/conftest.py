@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
 from collections.abc import Generator
 
@@ -15,6 +16,10 @@ from tests.examples import examples
 # Before Spark or matplotlib are imported: workers are this interpreter, and no plot asks for a screen.
 os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
 os.environ["MPLBACKEND"] = "Agg"
+
+# A shell starts its background jobs with SIGINT ignored, and processes pass that on to the processes they start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Time limits fail on a busy machine, and say nothing about the code.
 settings.register_profile(
