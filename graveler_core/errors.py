@@ -96,6 +96,7 @@ class Kind(StrEnum):
     CredentialsRequired = "CredentialsRequired"
     ChecksRequired = "ChecksRequired"
     PrefixChanged = "PrefixChanged"
+    ContentCollected = "ContentCollected"
 
 
 class GravelerError(Exception):

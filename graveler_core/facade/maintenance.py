@@ -9,6 +9,7 @@ from graveler_core.engine.compacting.history import BranchCompactions, histories
 from graveler_core.engine.staging import pressure
 from graveler_core.facade.handle import Handle
 from graveler_core.facade.listing import Listing, between
+from graveler_core.gc.collection import Collected, CollectionPlan, collect
 from graveler_core.gc.findings import Finding
 from graveler_core.gc.fsck import fsck
 from graveler_core.gc.index_repair import IndexRepairs, repair_indexes
@@ -134,3 +135,37 @@ class Maintenance(Handle):
             InvalidInput: the grace period is too short.
         """
         return sweep(self._stores, self._active(), SweepPlan(grace, dry_run, limit, alone, uploads))
+
+    @operation("collect", needs.repository(Action.COLLECT_GARBAGE))
+    def collect(
+        self,
+        *,
+        grace: timedelta = GRACE,
+        dry_run: bool = False,
+        alone: bool = False,
+        foreign: bool = False,
+        progress: Progress = lambda more: None,
+    ) -> Collected:
+        """Delete content that no commit, no staged change and no upload names: see `graveler_core.gc.collection`.
+
+        A first call condemns such content: it cannot be staged any more, but still exists. A call after the grace
+        period deletes what nothing names then, and condemns more. Run it once a day.
+
+        Args:
+            grace: Minimum age of content to condemn, and minimum time between condemning and deleting. It must exceed
+                the duration of any upload or write, and be at least a day unless `alone` is true.
+            dry_run: Only report what would be condemned or deleted.
+            alone: Assert that no other process works on the repository. With a grace period of zero, content is
+                deleted at once.
+            foreign: Also collect objects in the storage namespace that graveler has not created.
+            progress: Called with the number of items examined since the last call.
+
+        Returns:
+            Numbers and sizes of the objects.
+
+        Raises:
+            InvalidInput: the grace period is too short, or the repository is bare.
+            CorruptData: an item that names content is damaged. Nothing was condemned or deleted.
+            NotFound: the repository has been deleted.
+        """
+        return collect(self._stores, self._active(), CollectionPlan(grace, dry_run, alone, foreign), progress=progress)

@@ -22,14 +22,13 @@ from graveler_core.codec.entry_columns import conformed
 from graveler_core.guard.call import GuardedCall
 from graveler_core.guard.needs import all_content_requests, narrowed, on_keys, on_paths
 from graveler_core.guard.scope import Scope
-from graveler_core.model.address import full_address, namespace
+from graveler_core.model.address import full_address
 from graveler_core.model.entry import REMOVED, TOMBSTONE, AddressType, Entry
 from graveler_core.model.ids import RepositoryId
 from graveler_core.model.names import path_key, prefix_key
 from graveler_core.model.operations import Basis, Put, Remove, Unchanged
 from graveler_core.model.permission import Action, Request, namespace_resource
-from graveler_core.records import access
-from graveler_core.records import layout as keys
+from graveler_core.refs.namespace_owners import owners_of_directories
 
 _RANDOM = r"\Adata/[0-9a-f]{32}(?:/|\z)"
 _FEW = 100
@@ -110,15 +109,7 @@ def _imported(uri: str, *, prefix: bool = False) -> Request:
 
 
 def _owners(call: GuardedCall, uris: set[str]) -> dict[str, RepositoryId | None]:
-    """Return the repository whose storage namespace contains each object, or `None`. Each directory is looked up
-    once.
-    """
-    directories = {uri.rpartition("/")[0]: namespace(uri).ancestors() for uri in uris}
-    places = sorted({place.uri for above in directories.values() for place in above})
-    claims = access.read_many(call.stores.kv, [keys.namespace_claim(uri) for uri in places])
-    claimed = {uri: held.value.repository for uri, held in zip(places, claims, strict=True) if held is not None}
-    owner = {
-        directory: next((claimed[place.uri] for place in above if place.uri in claimed), None)
-        for directory, above in directories.items()
-    }
-    return {uri: owner[uri.rpartition("/")[0]] for uri in uris}
+    """Return the repository whose storage namespace contains each object, or `None`."""
+    owners = owners_of_directories(call.stores.kv, {uri.rpartition("/")[0] for uri in uris})
+    repositories = {directory: claim.repository for directory, (_, claim) in owners.items()}
+    return {uri: repositories.get(uri.rpartition("/")[0]) for uri in uris}

@@ -12,6 +12,7 @@
                                         ops/<idempotency key>         Operation
                                         sweep                         Sweeping
                                         uploads/<id>                  Upload
+                                        collections                   Collections
                                         refs/int/refs                 InternalReference: the log of references
                                         refs/int/pending/<event id>   ReferenceEvent, not in the log yet
                                         refs/int/commits/<id>         Commit of that log
@@ -38,6 +39,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from graveler_core.model.checks import CheckReport
+from graveler_core.model.collection import Collections
 from graveler_core.model.compaction import CompactionHistory, CompactionSettings, StagedCounts
 from graveler_core.model.copying import Copying
 from graveler_core.model.dump import Restoration
@@ -188,6 +190,11 @@ def sweeping(repo: Repository) -> Location[Sweeping]:
 def uploads(repo: Repository) -> Folder[Upload]:
     """Return the key of attempts to store objects of user data that nothing names yet."""
     return Folder(partition(repo), b"uploads/", Upload)
+
+
+def collections(repo: RepositoryId, uid: RepositoryUid) -> Location[Collections]:
+    """Return the key of the condemned and deleted objects of user data."""
+    return Location(f"{repo}-{uid}".encode(), b"collections", Collections)
 
 
 def compaction_settings(repo: Repository) -> Location[CompactionSettings]:

@@ -37,6 +37,7 @@ from graveler_core.engine.committing.head import HeadMove, NewHead, move_head
 from graveler_core.engine.committing.validation import Arbiter, fail, normalised, validate, with_content_ids
 from graveler_core.engine.protocol.swap import record_writes
 from graveler_core.engine.reading.view import BranchView, commit_of, view_of
+from graveler_core.engine.staging.kept_content import require_kept
 from graveler_core.errors import DirtyBranch, InvalidInput, NoChanges
 from graveler_core.model.entry import Entry
 from graveler_core.model.ids import BranchId, MetarangeId, Nonce, RepositoryId, RepositoryUid
@@ -116,6 +117,7 @@ def _prepare(stores: Stores, call: _Call, draft: Draft, registers: Registers) ->
     existing = _held(view, view.head, call.paths)
     _require_unstaged(view, call.paths, existing)
     outcome = with_content_ids(validate(call.operations, existing, call.arbiter), call.drawn)
+    require_kept(stores, registers.repository, (entry for _, entry in outcome if entry is not None))
     made = _successor(stores, view, existing, outcome)
     if made.effective == 0 and not draft.allow_empty:
         branch = registers.branch

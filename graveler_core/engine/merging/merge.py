@@ -37,6 +37,7 @@ from graveler_core.engine.protocol.restrictions import require_permitted
 from graveler_core.engine.protocol.swap import record_writes
 from graveler_core.engine.reading.checks import require_passed
 from graveler_core.engine.reading.uncommitted import require_clean
+from graveler_core.engine.staging.kept_content import require_kept_rows
 from graveler_core.errors import NoChanges
 from graveler_core.model.ids import RepositoryId
 from graveler_core.model.protection import BranchAction
@@ -140,6 +141,8 @@ def _build(stores: Stores, registers: Registers, call: MergeCall) -> StoredCommi
     if decided is None:
         return None
     sides, combination = decided
+    if call.rules.resolutions is not None:
+        require_kept_rows(stores, registers.repository, call.rules.resolutions.values)
     made = None if call.request.squash else chain(stores, registers, sides, combination, call)
     if made is not None:
         return made

@@ -46,6 +46,7 @@ from graveler_core.engine.protocol.registers import fresh
 from graveler_core.engine.protocol.restrictions import require_permitted
 from graveler_core.engine.protocol.retry import retry
 from graveler_core.engine.protocol.swap import lists, swap
+from graveler_core.engine.staging.kept_content import require_kept_rows
 from graveler_core.engine.staging.partitioned_layer import write_partitions
 from graveler_core.errors import GravelerError, Kind, SlowDown
 from graveler_core.model.changes import Written
@@ -78,6 +79,7 @@ def stage_records(stores: Stores, repo: RepositoryId, branch: BranchId, records:
     counted = (records.num_rows, pc.sum(records[TOMBSTONE]).as_py())
 
     def build(now: Registers) -> _Built:
+        require_kept_rows(stores, now.repository, records)
         if records.num_rows < SEGMENT_ROWS:
             token = SealedToken(token=keys.staging_token(now.repository, branch, stores.ids.fresh()))
             _record(stores, now, token)

@@ -34,6 +34,7 @@ import pyarrow.compute as pc
 from graveler_core.codec.entry import normalise
 from graveler_core.codec.entry_columns import there_twice
 from graveler_core.codec.row_name import row_path
+from graveler_core.engine.staging.kept_content import require_kept_rows
 from graveler_core.errors import InvalidInput, Kind
 from graveler_core.model.changes import Written
 from graveler_core.model.entities import Repository
@@ -85,6 +86,7 @@ def write_partition(
         records = normalise(portion)
         if files and records[KEY][0].as_py() <= files[-1].max_key:
             raise _out_of_order(records, files[-1].max_key)
+        require_kept_rows(stores, repo, records)
         files.append(write_piece(blobs, layer, f"{attempt}-{number:06d}.parquet", records))
         removals += pc.sum(records[TOMBSTONE]).as_py()
     return LayerPartition(tuple(files), removals)

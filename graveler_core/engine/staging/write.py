@@ -28,6 +28,7 @@ from graveler_core.engine.protocol import write_counters as counting
 from graveler_core.engine.protocol.registers import fresh, same_token, settled
 from graveler_core.engine.protocol.restrictions import require_permitted
 from graveler_core.engine.staging.content import Content, upload
+from graveler_core.engine.staging.kept_content import require_kept
 from graveler_core.errors import GravelerError, Kind, NotFound, OutcomeUnknown, SlowDown, Unavailable
 from graveler_core.kv.bulk import set_many
 from graveler_core.model.entities import Repository
@@ -42,7 +43,12 @@ from graveler_core.stores import Registers, Stores
 def stage(stores: Stores, repo: RepositoryId, branch: BranchId, path: str, entry: Entry) -> Entry:
     """Stage an entry whose content is stored already. Return the entry as it was staged, with path and identity."""
     staged, record = normalise_record(path, entry)
-    set_records(stores, repo, branch, lambda registers: [(path_key(path), record)])
+
+    def records(registers: Registers) -> list[tuple[bytes, bytes]]:
+        require_kept(stores, registers.repository, [staged])
+        return [(path_key(path), record)]
+
+    set_records(stores, repo, branch, records)
     return staged
 
 

@@ -1,0 +1,139 @@
+"""Objects of users in a storage namespace, and which of them something names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+from urllib.parse import unquote
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from graveler_core.gc.named_addresses import named_addresses
+from graveler_core.gc.stock import CONTENT, Progress
+from graveler_core.model.entities import Repository
+from graveler_core.model.entry import AddressType
+from graveler_core.objects.condemned import ADDRESSES
+from graveler_core.objects.uploads import Uploads
+from graveler_core.records import access
+from graveler_core.records import layout as keys
+from graveler_core.stores import Stores
+
+_CREATED = re.compile(r"data/([0-9a-f]{32})(?:/.*)?", re.DOTALL)
+"""Addresses that graveler gives to content: by `put` and `upload`, or below the prefix of an upload."""
+_BATCH = 1_000_000
+"""Number of names that are compared with the candidates at once."""
+
+
+@dataclass(slots=True)
+class Candidates:
+    """Objects that may be collected. Memory holds about 60 bytes for each, and for each name of a batch."""
+
+    objects: pa.Table
+    """In `ADDRESSES`, sorted by address."""
+    young: int = 0
+    """Number of objects that are too young."""
+    uploading: int = 0
+    """Number of objects that belong to uploads in progress."""
+    marks: npt.NDArray[np.bool_] = field(init=False)
+    """True for each object that something names."""
+
+    def __post_init__(self) -> None:
+        self.objects = self.objects.combine_chunks()
+        self.marks = np.zeros(self.objects.num_rows, np.bool_)
+
+    def without(self, tables: Iterable[pa.Table]) -> Candidates:
+        """Return the candidates without the objects in some tables."""
+        others = pa.chunked_array([table.column("address").chunk(0) for table in tables if table.num_rows], pa.string())
+        kept = pc.invert(pc.is_in(self.objects.column("address"), value_set=others))
+        return Candidates(self.objects.filter(kept), self.young, self.uploading)
+
+    def mark_named(self, stores: Stores, repo: Repository, progress: Progress) -> None:
+        """Mark the objects that entries of the repository, or of another repository of the store, name.
+
+        Raises:
+            CorruptData: An item that names objects is missing or damaged.
+        """
+        if not self.objects.num_rows:
+            return
+        waiting, count = list[pa.ChunkedArray](), 0
+        for addresses in _names(stores, repo, progress):
+            waiting.append(addresses)
+            count += len(addresses)
+            if count >= _BATCH:
+                self._mark(waiting)
+                waiting, count = [], 0
+        self._mark(waiting)
+
+    def unnamed(self) -> pa.Table:
+        """Return the objects that nothing names."""
+        return self.objects.filter(pa.array(~self.marks))
+
+    def named(self) -> tuple[int, int]:
+        """Return number and size of the objects that something names."""
+        return int(self.marks.sum()), pc.sum(self.objects.column("size").filter(pa.array(self.marks))).as_py() or 0
+
+    def _mark(self, waiting: list[pa.ChunkedArray]) -> None:
+        chunks = [chunk for addresses in waiting for chunk in addresses.chunks]
+        names = pc.unique(pa.chunked_array(chunks, pa.string()))
+        self.marks |= pc.is_in(self.objects.column("address"), value_set=names).to_numpy().astype(np.bool_)
+
+
+def list_candidates(
+    stores: Stores, repo: Repository, cutoff: datetime, progress: Progress, *, foreign: bool = False
+) -> Candidates:
+    """List the namespace of a repository.
+
+    Args:
+        stores: Stores of the flow.
+        repo: The repository.
+        cutoff: Objects that were written later are no candidates.
+        progress: Called with the number of objects listed since the last call.
+        foreign: True to include objects that graveler has not created.
+    """
+    addresses, sizes, young = list[str](), list[int](), 0
+    blobs = stores.blobs.at(repo.storage_namespace)
+    for blob in blobs.list("" if foreign else "data/"):
+        progress(1)
+        if blob.address.startswith(CONTENT) or not (foreign or _CREATED.fullmatch(blob.address)):
+            continue
+        if blob.mtime > cutoff:
+            young += 1
+        else:
+            addresses.append(blob.address)
+            sizes.append(blob.size)
+    # Uploads are read after the listing: the record of an upload exists from before its first object until its entries
+    # are committed or its objects are deleted.
+    standing = {id for id, _ in Uploads(stores.kv, blobs, repo, stores.clock, stores.ids).standing()}
+    kept = [address.split("/")[1] not in standing if _CREATED.fullmatch(address) else True for address in addresses]
+    table = pa.table([pa.array(addresses, pa.string()), pa.array(sizes, pa.int64())], schema=ADDRESSES)
+    return Candidates(table.filter(pa.array(kept, pa.bool_())), young, len(kept) - sum(kept))
+
+
+def _names(stores: Stores, repo: Repository, progress: Progress) -> Iterable[pa.ChunkedArray]:
+    """Yield the addresses in the namespace of a repository that entries of any repository name, relative to it."""
+    uri = repo.storage_namespace + "/"
+    for one in _repositories(stores, repo):
+        for table in named_addresses(stores, one, progress):
+            kinds, addresses = table.column("address_type"), table.column("address")
+            if one.uid == repo.uid:
+                yield addresses.filter(pc.equal(kinds, AddressType.RELATIVE))
+            full = addresses.filter(pc.equal(kinds, AddressType.FULL))
+            inside = full.filter(pc.starts_with(full, uri)).to_pylist()
+            if inside:
+                yield pa.chunked_array([pa.array([unquote(each.removeprefix(uri)) for each in inside], pa.string())])
+
+
+def _repositories(stores: Stores, repo: Repository) -> Iterable[Repository]:
+    """Yield the repository, all others that exist, and the deleted ones that can be restored."""
+    yield repo
+    for _, held in access.scan(stores.kv, keys.REPOSITORIES):
+        if held.value.uid != repo.uid:
+            yield held.value
+    for _, deleted in access.scan(stores.kv, keys.DELETED_REPOSITORIES):
+        if not deleted.value.emptying and deleted.value.repository.uid != repo.uid:
+            yield deleted.value.repository

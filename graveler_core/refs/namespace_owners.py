@@ -1,0 +1,31 @@
+"""Repositories that own the storage namespaces in which objects lie."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from graveler_core.kv.store import Store
+from graveler_core.model.address import namespace
+from graveler_core.model.entities import NamespaceClaim
+from graveler_core.records import access
+from graveler_core.records import layout as keys
+
+
+def owners_of_directories(kv: Store, directories: Iterable[str]) -> dict[str, tuple[str, NamespaceClaim]]:
+    """Return the storage namespace that contains each directory, with its claim.
+
+    Args:
+        kv: Key-value store.
+        directories: Normalised URIs of directories or buckets, without a trailing slash.
+
+    Returns:
+        URI of the namespace and its claim, by directory. Directories outside of all namespaces are left out. Takes one
+        round trip.
+    """
+    places = {directory: namespace(directory) for directory in directories}
+    above = {directory: [place.uri, *(outer.uri for outer in place.ancestors())] for directory, place in places.items()}
+    asked = sorted({uri for uris in above.values() for uri in uris})
+    claims = access.read_many(kv, [keys.namespace_claim(uri) for uri in asked]) if asked else []
+    claimed = {uri: held.value for uri, held in zip(asked, claims, strict=True) if held is not None}
+    found = {directory: next((uri for uri in uris if uri in claimed), None) for directory, uris in above.items()}
+    return {directory: (uri, claimed[uri]) for directory, uri in found.items() if uri is not None}

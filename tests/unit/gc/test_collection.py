@@ -1,0 +1,488 @@
+"""A collection deletes the content that nothing names, after two graces, and nothing that something names."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from graveler_core.blobs.open import OpenedBlobs
+from graveler_core.errors import Conflict, CorruptData, InvalidInput, Kind, NotFound, OutcomeUnknown
+from graveler_core.facade.branch import Branch
+from graveler_core.facade.repository import Repository
+from graveler_core.gc.collection import Collected, CollectionPlan, collect
+from graveler_core.gc.sweep import GRACE
+from graveler_core.model.collection import REMEMBERED
+from graveler_core.model.entities import Repository as RepositoryRecord
+from graveler_core.model.entry import AddressType, Entry
+from graveler_core.model.operations import Put
+from graveler_core.records import access
+from graveler_core.records import layout as keys
+from tests.unit.engine.interposed import Crash, Interposed
+from tests.unit.engine.world import World
+
+DAY = timedelta(days=1)
+NOW = CollectionPlan(timedelta(0), alone=True)
+
+
+class Lake:
+    """A repository whose objects are files, and a clock of its own."""
+
+    def __init__(self, root: Path, world: World | None = None) -> None:
+        self.root = root
+        self.world = world or World(blobs=OpenedBlobs(durable=False))
+        self.world.clock.time = datetime.now(UTC) + timedelta(seconds=1)
+        if world is None:
+            self.world.graveler().create_repository("repo", root.as_uri())
+
+    @property
+    def repo(self) -> Repository:
+        return self.world.graveler().repository("repo")
+
+    @property
+    def record(self) -> RepositoryRecord:
+        held = access.read(self.world.kv, keys.repository(self.repo.id))
+        assert held is not None
+        return held.value
+
+    def branch(self, name: str = "main") -> Branch:
+        return self.repo.branch(name)
+
+    def collect(self, plan: CollectionPlan | None = None, kv: Interposed | None = None) -> Collected:
+        return collect(self.world.stores(kv), self.record, plan)
+
+    def sleep(self, time: timedelta) -> None:
+        self.world.clock.time += time
+
+    @property
+    def objects(self) -> set[str]:
+        """Addresses of the users' objects."""
+        found = (self.root / "data").rglob("*") if (self.root / "data").exists() else ()
+        return {str(path.relative_to(self.root)) for path in found if path.is_file()}
+
+    def missing(self) -> list[str]:
+        """What a branch shows and cannot be read."""
+        missing = []
+        for branch in self.repo.branches():
+            view = self.repo.branch(branch.id)
+            for entry in view.list():
+                try:
+                    view.read(entry.path)
+                except NotFound:
+                    missing.append(f"{branch.id}/{entry.path}")
+        return missing
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    return Lake(tmp_path / "lake")
+
+
+def overwritten(lake: Lake) -> Entry:
+    """Content that was staged, and then replaced before any commit had it."""
+    lost = lake.branch().put("x", b"lost")
+    lake.branch().put("x", b"kept")
+    lake.branch().commit("kept")
+    return lost
+
+
+def test_overwrites_resets_and_failures_leave_nothing(lake: Lake) -> None:
+    main = lake.branch()
+    for number in range(20):
+        main.put("x", b"%d" % number)
+    main.commit("the last of twenty")
+    for number in range(20):
+        main.put(f"y/{number}", b"reset")
+        main.reset()
+    main.upload("z", b"never staged")
+    assert len(lake.objects) == 41
+    done = lake.collect(NOW)
+    assert (done.condemned, done.deleted, done.spared, done.named) == (40, 40, 0, 1)
+    assert (done.deleted_size, done.named_size) == (10 + 2 * 9 + 20 * 5 + 12, 2)
+    assert len(lake.objects) == 1
+    assert main.read("x") == b"19"
+    assert lake.collect(NOW) == Collected(dry_run=False, named=1, named_size=2)
+
+
+def test_it_waits_twice(lake: Lake) -> None:
+    overwritten(lake)
+    assert (lake.collect().young, lake.collect().condemned) == (2, 0)
+    lake.sleep(GRACE)
+    first = lake.collect()
+    assert (first.condemned, first.waiting, first.deleted, first.named) == (1, 1, 0, 1)
+    assert first.due is not None
+    lake.sleep(GRACE - timedelta(minutes=1))
+    assert (lake.collect().waiting, len(lake.objects)) == (1, 2)
+    lake.sleep(timedelta(minutes=1))
+    assert first.due <= lake.world.clock.time
+    last = lake.collect()
+    assert (last.deleted, last.waiting, last.due, len(lake.objects)) == (1, 0, None, 1)
+
+
+def test_a_dry_run_says_what_a_run_does(lake: Lake) -> None:
+    overwritten(lake)
+    lake.sleep(GRACE)
+    for _ in range(3):
+        would = lake.collect(CollectionPlan(dry_run=True))
+        files = sorted(path for path in lake.root.rglob("*") if path.is_file())
+        did = lake.collect()
+        assert would.condemned == did.condemned
+        assert (would.deleted, would.deleted_size) == (did.deleted, did.deleted_size)
+        assert len(files) >= 2
+        lake.branch().put("x", b"once more")
+        lake.branch().reset()
+        lake.sleep(GRACE)
+
+
+def test_a_dry_run_changes_nothing(lake: Lake) -> None:
+    overwritten(lake)
+    lake.sleep(GRACE)
+    before = sorted(path for path in lake.root.rglob("*") if path.is_file())
+    assert lake.collect(CollectionPlan(dry_run=True)).condemned == 1
+    assert sorted(path for path in lake.root.rglob("*") if path.is_file()) == before
+    assert lake.world.kv.get(*_place(lake)) is None
+
+
+def _place(lake: Lake) -> tuple[bytes, bytes]:
+    where = keys.collections(lake.record.id, lake.record.uid)
+    return where.partition, where.key
+
+
+@pytest.mark.parametrize("how", ["stage", "stage_many", "transact", "merge"])
+def test_what_is_condemned_cannot_be_staged(lake: Lake, how: str) -> None:
+    lost = overwritten(lake)
+    lake.repo.create_branch("dev", source="main")
+    lake.branch().put("x", b"other")
+    lake.branch().commit("other")
+    lake.branch("dev").put("x", b"conflict")
+    lake.branch("dev").commit("conflict")
+    lake.sleep(GRACE)
+    assert lake.collect().condemned == 1
+    for _ in range(2):
+        head, seen = lake.repo.commit("main").id, list(lake.branch().list())
+        with pytest.raises(Conflict, match="store the content again") as caught:
+            _use(lake, lost, how)
+        assert (caught.value.kind, caught.value.details["address"]) == (Kind.ContentCollected, lost.address)
+        assert (lake.repo.commit("main").id, list(lake.branch().list())) == (head, seen)
+        lake.sleep(GRACE)
+        lake.collect()
+    assert lost.address not in lake.objects
+    assert not lake.missing()
+
+
+def _use(lake: Lake, entry: Entry, how: str) -> None:
+    """Name the content of an entry anew."""
+    main = lake.branch()
+    match how:
+        case "stage":
+            main.stage("again", entry)
+        case "stage_many":
+            main.stage_many(pa.table({"key": ["again"], "address": [entry.address], "size": [4]}))
+        case "transact":
+            main.transact([Put("again", replace(entry, path="again"))], message="again", committer="")
+        case "merge":
+            lake.repo.merge("dev", into="main", resolve={"x": entry})
+
+
+def test_full_addresses_in_the_namespace_are_the_same_content(lake: Lake) -> None:
+    """Two spellings of one address: lakeFS issues 4658 and 4698."""
+    lost, kept = overwritten(lake), lake.branch().upload("kept", b"named by its full address")
+    full = Entry(address=f"{lake.root.as_uri()}/{kept.address}", address_type=AddressType.FULL, size=25)
+    lake.branch().stage("full", full)
+    lake.branch().commit("full")
+    lake.sleep(GRACE)
+    assert lake.collect().condemned == 1
+    with pytest.raises(Conflict, match="store the content again"):
+        lake.branch().stage("y", replace(full, address=f"{lake.root.as_uri()}/{lost.address}"))
+    lake.sleep(GRACE)
+    assert lake.collect().deleted == 1
+    assert lake.branch().read("full") == b"named by its full address"
+
+
+def test_other_repositories_name_content_too(lake: Lake, tmp_path: Path) -> None:
+    shared = lake.branch().upload("shared", b"shared")
+    g = lake.world.graveler()
+    other = g.create_repository("other", (tmp_path / "other").as_uri()).branch("main")
+    full = Entry(address=f"{lake.root.as_uri()}/{shared.address}", address_type=AddressType.FULL, size=6)
+    other.stage("x", full)
+    other.commit("names the content of another repository")
+    assert lake.collect(NOW).named == 1
+    g.delete_repository("other")
+    assert lake.collect(NOW).named == 1, "it can be restored"
+    g.undelete_repository("other")
+    assert g.repository("other").branch("main").read("x") == b"shared"
+
+
+def test_another_repository_cannot_stage_what_is_condemned(lake: Lake, tmp_path: Path) -> None:
+    lost = overwritten(lake)
+    other = lake.world.graveler().create_repository("other", (tmp_path / "other").as_uri()).branch("main")
+    lake.sleep(GRACE)
+    lake.collect()
+    with pytest.raises(Conflict) as caught:
+        other.stage("x", Entry(f"{lake.root.as_uri()}/{lost.address}", 4, address_type=AddressType.FULL))
+    assert (caught.value.kind, caught.value.details["repository"]) == (Kind.ContentCollected, "repo")
+
+
+def test_all_commits_count(lake: Lake) -> None:
+    """Those of deleted branches, and those that nothing leads to."""
+    lake.repo.create_branch("dev", source="main").put("old", b"old")
+    old = lake.branch("dev").commit("old")
+    lake.repo.delete_branch("dev")
+    lake.branch().put("x", b"x")
+    lost = lake.branch().commit("lost")
+    lake.branch().hard_reset("main~1")
+    lake.sleep(GRACE)
+    assert (lake.collect(NOW).condemned, lake.collect(NOW).named) == (0, 2)
+    assert lake.repo.at(old.id).read("old") == b"old"
+    assert lake.repo.at(lost.id).read("x") == b"x"
+    assert lake.repo.undelete_branch("dev")
+    assert not lake.missing()
+
+
+def test_staged_and_compacted_content_counts(lake: Lake) -> None:
+    main = lake.branch()
+    main.put("compacted", b"1")
+    main.compact()
+    main.put("sealed", b"2")
+    rows = [main.upload(f"bulk/{n:04}", b"3") for n in range(1_001)]
+    main.stage_many(
+        pa.table({"key": [row.path for row in rows], "address": [row.address for row in rows], "size": [1] * len(rows)})
+    )
+    main.put("staged", b"4")
+    assert (lake.collect(NOW).condemned, lake.collect(NOW).named) == (0, 1_004)
+    assert not lake.missing()
+
+
+def test_objects_that_graveler_did_not_create_stay_unless_asked_for(lake: Lake) -> None:
+    for name in ("readme", "data/notes", "data/sub/part-0.parquet", "other/x"):
+        path = lake.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"not ours")
+    lake.branch().stage("named", Entry("other/x", 8))
+    assert lake.collect(NOW).deleted == 0
+    done = lake.collect(replace(NOW, foreign=True))
+    assert (done.deleted, done.named) == (3, 1)
+    assert lake.branch().read("named") == b"not ours"
+    assert not (lake.root / "data/notes").exists()
+
+
+def test_the_record_of_an_upload_keeps_its_objects(lake: Lake) -> None:
+    from graveler_core.objects.uploads import Uploads, prefix
+
+    stores, record = lake.world.stores(), lake.record
+    uploads = Uploads(stores.kv, stores.blobs.at(record.storage_namespace), record, stores.clock, stores.ids)
+    id = uploads.begin()
+    uploads.blobs.create(f"{prefix(id)}part-0", b"x")
+    assert (lake.collect(NOW).uploading, len(lake.objects)) == (1, 1)
+    uploads.settle(uploads.name([id]))
+    assert (lake.collect(NOW).deleted, len(lake.objects)) == (1, 0)
+
+
+def test_a_short_grace_is_for_who_is_alone() -> None:
+    with pytest.raises(InvalidInput, match="1 day"):
+        CollectionPlan(timedelta(hours=23))
+    with pytest.raises(InvalidInput, match="negative"):
+        CollectionPlan(-DAY, alone=True)
+    with pytest.raises(InvalidInput, match="timedelta"):
+        CollectionPlan("7d")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("damaged", ["layout", "node", "another repository"])
+def test_damage_ends_it(lake: Lake, tmp_path: Path, damaged: str) -> None:
+    overwritten(lake)
+    commit = access.read(lake.world.kv, keys.branch(lake.record, lake.branch().id))
+    assert commit is not None
+    if damaged == "layout":
+        where = keys.commit_layout(lake.record, commit.value.commit_id)
+        lake.world.kv.set(where.partition, where.key, b"\x01damaged")
+    elif damaged == "node":
+        for file in (lake.root / "_graveler").iterdir():
+            file.unlink()
+    else:
+        other = lake.world.graveler().create_repository("other", (tmp_path / "other").as_uri())
+        record = access.read(lake.world.kv, keys.repository(other.id))
+        assert record is not None
+        where = keys.commit_layout(record.value, other.commit("main").id)
+        lake.world.kv.set(where.partition, where.key, b"\x01damaged")
+    before = lake.objects
+    with pytest.raises(CorruptData):
+        lake.collect(NOW)
+    assert lake.objects == before
+
+
+def test_a_namespace_of_another_is_left_alone(lake: Lake) -> None:
+    overwritten(lake)
+    claim = keys.namespace_claim(lake.record.storage_namespace)
+    lake.world.kv.delete(claim.partition, claim.key)
+    with pytest.raises(CorruptData, match="does not own"):
+        lake.collect(NOW)
+    assert len(lake.objects) == 2
+
+
+def test_addresses_are_forgotten_in_the_end(lake: Lake) -> None:
+    lost = overwritten(lake)
+    lake.collect(NOW)
+    lake.sleep(REMEMBERED - DAY)
+    with pytest.raises(Conflict):
+        lake.branch().stage("again", lost)
+    lake.sleep(2 * DAY)
+    lake.branch().upload("more", b"to collect")
+    _age(lake)
+    lake.collect(NOW)
+    assert len(list((lake.root / "_graveler" / "collections").iterdir())) >= 1
+    assert lake.branch().stage("again", lost).address == lost.address
+
+
+def _age(lake: Lake) -> None:
+    """Have all objects be older than the clock says."""
+    then = lake.world.clock.time.timestamp() - 1
+    for name in lake.objects:
+        os.utime(lake.root / name, (then, then))
+
+
+def test_files_that_no_record_lists_go(lake: Lake) -> None:
+    left = lake.root / "_graveler" / "collections" / "left" / "000000.parquet"
+    left.parent.mkdir(parents=True)
+    left.write_bytes(b"left")
+    lake.collect()
+    assert left.exists()
+    lake.sleep(GRACE)
+    lake.collect()
+    assert not left.exists()
+
+
+def moves(lake: Lake) -> dict[str, Callable[[], object]]:
+    """Flows that move the names of content to another place."""
+
+    def merge() -> None:
+        lake.branch("dev").commit("staged")
+        lake.repo.merge("dev", into="main")
+        lake.repo.delete_branch("dev")
+
+    def seal() -> None:
+        lake.branch("dev").stage_many(pa.table({"key": ["bulk"], "data": [b"x"]}))
+        lake.branch("dev").commit("with a layer")
+
+    def again() -> None:
+        lake.branch("dev").compact()
+        lake.branch("dev").commit("compacted")
+        lake.repo.delete_branch("dev")
+        lake.repo.undelete_branch("dev")
+
+    return {"merge": merge, "seal": seal, "compact": lambda: lake.branch("dev").compact(), "again": again}
+
+
+@pytest.mark.parametrize("what", ["merge", "seal", "compact", "again"])
+def test_names_that_move_while_it_reads_are_found(tmp_path: Path, what: str) -> None:
+    """Before each call of the store once."""
+    lake = Lake(tmp_path / "lake")
+    overwritten(lake)
+    lake.repo.create_branch("dev", source="main")
+    lake.branch("dev").put("staged", b"staged")
+    lake.branch("dev").put("other", b"other")
+    lake.repo.create_branch("a-first", source="main")
+    lake.sleep(GRACE)
+    calls, at = 1, 0
+    while at < calls:
+        world = lake.world.fork()
+        other = Lake(lake.root, world)
+        kv = Interposed(world.kv)
+        kv.before[at] = moves(other)[what]
+        done = other.collect(replace(NOW, dry_run=True), kv)
+        assert done.condemned == 1, (what, at)
+        assert done.named == 3, (what, at)
+        calls, at = len(kv.verbs), at + 1
+    assert at > 10
+
+
+def _attempted(lake: Lake, lost: Entry) -> bool:
+    """Stage an entry. Return `False` if it is refused."""
+    try:
+        lake.branch().stage("again", lost)
+    except Conflict:
+        return False
+    return True
+
+
+@pytest.mark.parametrize(("run", "expected"), [(0, {(True, False), (True, True)}), (1, {(False, False)})])
+def test_stagers_between_any_two_calls(tmp_path: Path, run: int, expected: set[tuple[bool, bool]]) -> None:
+    """Who has staged an entry has its content afterwards. Who could not is told."""
+    outcomes, at, calls = set[tuple[bool, bool]](), 0, 1
+    while at < calls:
+        lake = Lake(tmp_path / str(at))
+        lost = overwritten(lake)
+        lake.sleep(GRACE)
+        spared = 0
+        for number in range(3):
+            kv = Interposed(lake.world.kv)
+            staged = list[bool]()
+            if number == run:
+                act = partial(_attempted, lake, lost)
+                kv.before[at] = lambda act=act, staged=staged: staged.append(act())  # type: ignore[misc]
+            spared += lake.collect(None, kv).spared
+            lake.sleep(GRACE)
+            if number == run:
+                calls, could = len(kv.verbs), staged[0]
+        assert not lake.missing(), at
+        assert could == (lost.address in lake.objects), at
+        outcomes.add((could, bool(spared)))
+        at += 1
+    assert at > 10
+    assert outcomes == expected
+
+
+def test_a_collector_dies_at_any_call_and_the_next_goes_on(tmp_path: Path) -> None:
+    at = reached = 0
+    while at == reached:
+        lake = Lake(tmp_path / str(at))
+        overwritten(lake)
+        kv = Interposed(lake.world.kv)
+        kv.fail[at] = Crash()
+        try:
+            lake.collect(NOW, kv)
+        except Crash:
+            reached += 1
+        lake.collect(NOW)
+        assert (len(lake.objects), lake.missing()) == (1, []), at
+        at += 1
+    assert at > 10
+
+
+@pytest.mark.parametrize("done", [True, False])
+def test_a_reply_is_lost(tmp_path: Path, done: bool) -> None:
+    """The collector fails or goes on, and the next one finds a state that it knows."""
+    for at in range(30):
+        lake = Lake(tmp_path / str(at))
+        overwritten(lake)
+        kv = Interposed(lake.world.kv)
+        kv.lose[at] = done
+        with suppress(OutcomeUnknown):
+            lake.collect(NOW, kv)
+        lake.collect(NOW)
+        assert (len(lake.objects), lake.missing()) == (1, []), at
+
+
+def test_two_collectors_between_any_two_calls(tmp_path: Path) -> None:
+    at, calls = 0, 1
+    while at < calls:
+        lake = Lake(tmp_path / str(at))
+        overwritten(lake)
+        kv = Interposed(lake.world.kv)
+        kv.before[at] = partial(lake.collect, NOW)
+        lake.collect(NOW, kv)
+        lake.collect(NOW)
+        calls, at = len(kv.verbs), at + 1
+        assert (len(lake.objects), lake.missing()) == (1, []), at
+
+
+def test_fsck_knows_its_files(lake: Lake) -> None:
+    overwritten(lake)
+    lake.collect(NOW)
+    assert not [finding for finding in lake.repo.fsck(deep=True) if "collections" in finding.id]
