@@ -10,14 +10,15 @@ import typer
 from graveler_core.cli.repo import RepositoryUri
 from graveler_core.cli.session import Session, verb
 from graveler_core.cli.spans import span
-from graveler_core.cli.terminal import bytes_for_people
+from graveler_core.cli.terminal import bytes_for_people, time_for_people
 from graveler_core.cli.uri import repository_uri
 from graveler_core.cli.views import FINDINGS
-from graveler_core.documents.upkeep import swept_document
+from graveler_core.documents.upkeep import collected_document, swept_document
 from graveler_core.errors import InvalidInput
 
 if TYPE_CHECKING:
     from graveler_core.facade.repository import Repository
+    from graveler_core.gc.collection import Collected
 
 DAMAGED = 1
 """Exit code when the repository is damaged."""
@@ -74,6 +75,9 @@ def gc(  # noqa: PLR0913 - the command line's own options
     session: Session,
     uri: RepositoryUri,
     *,
+    data: Annotated[
+        bool, typer.Option("--data", help="Collect content of files instead of objects of commits and branches.")
+    ] = False,
     grace: Annotated[
         str,
         typer.Option(
@@ -92,13 +96,31 @@ def gc(  # noqa: PLR0913 - the command line's own options
     uploads: Annotated[
         bool, typer.Option("--uploads", help="Also delete files that failed jobs uploaded and never committed.")
     ] = False,
+    foreign: Annotated[
+        bool,
+        typer.Option(
+            "--foreign", help="With --data: also collect objects that other programs wrote into the namespace."
+        ),
+    ] = False,
 ) -> None:
     """Delete objects that no commit and no branch refers to and that were not used recently. Commits are kept.
 
+    With --data: delete the content of files that no commit, no staged change and no upload names. A first run condemns
+    such content, and a run after the grace period deletes it. Run it once a day.
+
     JSON: one document with dry_run, objects, blobs, size (bytes), young, renewed, rest, unreadable,
-    uploads.
+    uploads. With --data: dry_run, deleted, deleted_size, spared, condemned, condemned_size, named, named_size, young,
+    uploading, waiting, waiting_size, due.
     """
     repository = session.graveler.repository(repository_uri(uri).repository)
+    if data:
+        if limit is not None or uploads:
+            raise InvalidInput("--data cannot be combined with --limit or --uploads")
+        with session.working("collecting"):
+            done = repository.collect(grace=span("--grace", grace), dry_run=dry_run, alone=alone, foreign=foreign)
+        return _show_collected(session, done)
+    if foreign:
+        raise InvalidInput("--foreign needs --data: other objects in the namespace are content, not parts of commits")
     with session.working("collecting"):
         swept = repository.sweep(
             grace=span("--grace", grace), dry_run=dry_run, limit=limit, alone=alone, uploads=uploads
@@ -107,3 +129,17 @@ def gc(  # noqa: PLR0913 - the command line's own options
     left = f"; left {swept.young:,} that are too young" if swept.young else ""
     rest = f"; {swept.rest:,} to go" if swept.rest else ""
     session.out.result(swept_document(swept), f"{'would delete' if dry_run else 'deleted'} {what}{left}{rest}")
+
+
+def _show_collected(session: Session, done: Collected) -> None:
+    deleted = f"{done.deleted:,} objects, {bytes_for_people(done.deleted_size)}"
+    session.out.result(collected_document(done), f"{'would delete' if done.dry_run else 'deleted'} {deleted}")
+    condemned = f"{done.condemned:,} objects, {bytes_for_people(done.condemned_size)}"
+    session.out.say(f"{'would condemn' if done.dry_run else 'condemned'} {condemned}")
+    if done.spared:
+        session.out.say(f"spared {done.spared:,} condemned objects that are named again")
+    if done.due is not None:
+        waiting = f"{done.waiting:,} objects, {bytes_for_people(done.waiting_size)}"
+        session.out.say(f"waiting until {time_for_people(done.due)}: {waiting}")
+    kept = f"kept {done.named:,} objects that are named, {bytes_for_people(done.named_size)}"
+    session.out.say(f"{kept}; {done.young:,} that are too young; {done.uploading:,} of uploads in progress")

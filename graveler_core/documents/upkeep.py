@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from graveler_core.documents.values import Document
+from graveler_core.documents.values import Document, time_for_machines
 
 if TYPE_CHECKING:
+    from graveler_core.gc.collection import Collected
     from graveler_core.gc.findings import Finding
     from graveler_core.gc.sweep import Swept
     from graveler_core.transfer.dump import Dumped
@@ -27,6 +28,14 @@ def finding_document(finding: Finding) -> Document:
         "named_by": finding.named_by,
         "size": finding.size,
     }
+
+
+def collected_document(collected: Collected) -> Document:
+    """Return the document of a collection: the fields of `Collected`. `due` is a time as text, or `None` if no object
+    waits.
+    """
+    due = None if collected.due is None else time_for_machines(collected.due)
+    return {**asdict(collected), "due": due}
 
 
 def swept_document(swept: Swept) -> Document:

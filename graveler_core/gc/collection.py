@@ -19,6 +19,8 @@ that had no name at step 3. Consider the ways in which one may get a name later:
   that flow had ended before step 1, and step 3 found its name.
 * A flow that stages an entry by its address reads the collection record first. If it reads the record after step 1, it
   refuses the entry. If it reads the record before step 1, it ends within the grace period, and step 3 found the entry.
+  A flow does not read the collection record if the repository record that it has read says that nothing was ever
+  condemned. The first collection changes the repository record before step 1, so such a flow began before step 1.
 * A commit, merge, compaction or import names only content of commits and of staged changes. Step 3 finds all of these
   names, wherever they move (`gc.named_addresses`). It reads all commits, so no operation on an old commit can name an
   object without a name.
@@ -40,6 +42,7 @@ from datetime import datetime, timedelta
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from graveler_core.engine.repositories.protection import check_addresses
 from graveler_core.errors import CorruptData, InvalidInput, Kind, PredicateFailed
 from graveler_core.gc.candidates import Candidates, list_candidates
 from graveler_core.gc.stock import Progress
@@ -200,6 +203,7 @@ class _Collection:
         unnamed = found.unnamed()
         self.done.condemned, self.done.condemned_size = _measured(unnamed)
         if unnamed.num_rows and not self.plan.dry_run:
+            check_addresses(self.stores, self.repository.id)
             self._swap(current=self._written(CollectionState.CONDEMNED, unnamed))
 
     def drop_unlisted(self) -> None:

@@ -25,11 +25,17 @@ from graveler_core.records import layout as keys
 from graveler_core.refs.namespace_owners import owners_of_directories
 from graveler_core.stores import Stores
 
-_NONE = pa.array([], pa.string())
-
 
 def require_kept(stores: Stores, repo: Repository, entries: Iterable[Entry]) -> None:
-    """Refuse entries whose content is condemned. Takes one round trip if there is an address.
+    """Refuse entries whose content is condemned.
+
+    Takes no round trip for relative addresses before the first collection of the repository that condemns content, and
+    one afterwards. Full addresses take one, and another one if they lie in a storage namespace.
+
+    Args:
+        stores: Stores of the flow.
+        repo: Repository record that the flow has read.
+        entries: Entries that are about to be staged.
 
     Raises:
         Conflict: The content of an entry is condemned or was deleted (`ContentCollected`). `details` has `address`.
@@ -45,7 +51,7 @@ def require_kept_rows(stores: Stores, repo: Repository, rows: pa.Table) -> None:
 
     Args:
         stores: Stores of the flow.
-        repo: Repository in which the rows are about to be staged.
+        repo: Repository record that the flow has read.
         rows: Table with the columns `address` and `address_type` of `RECORD_SCHEMA`.
 
     Raises:
@@ -58,7 +64,7 @@ def require_kept_rows(stores: Stores, repo: Repository, rows: pa.Table) -> None:
 
 def _require(stores: Stores, repo: Repository, addresses: pa.StringArray, kinds: pa.Int8Array) -> None:
     own = pc.unique(addresses.filter(pc.equal(kinds, AddressType.RELATIVE)))
-    if len(own):
+    if len(own) and repo.addresses_checked:
         _require_in(stores, repo.id, repo.uid, repo.storage_namespace, own)
     full = pc.unique(addresses.filter(pc.equal(kinds, AddressType.FULL)))
     if not len(full):
@@ -77,18 +83,18 @@ def _require_in(stores: Stores, id: RepositoryId, uid: RepositoryUid, uri: str, 
     held = access.read(stores.kv, where)
     while held is not None:
         try:
-            found = pa.concat_arrays([condemned.among(blobs, one, addresses) for one in held.value.sets] or [_NONE])
+            found = [each for one in held.value.sets for each in condemned.among(blobs, one, addresses).to_pylist()]
         except CorruptData:
             before, held = held, access.read(stores.kv, where)
             if held == before:
                 raise
             continue  # the files of a former set may be gone
-        if not len(found):
+        if not found:
             return
         raise Conflict(
-            f"address {found[0].as_py()!r} of repository {id!r}: nothing named its content, so a collection is "
+            f"address {found[0]!r} of repository {id!r}: nothing named its content, so a collection is "
             "deleting or has deleted it; store the content again",
             kind=Kind.ContentCollected,
             repository=id,
-            address=found[0].as_py(),
+            address=found[0],
         )

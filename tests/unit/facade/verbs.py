@@ -159,6 +159,7 @@ REPOSITORY: dict[str, Verb] = {
     "set_thresholds": _read(lambda r: r.set_thresholds(Thresholds(layers=5))),
     "repair_indexes": _read(lambda r: r.repair_indexes()),
     "sweep": _read(lambda r: r.sweep()),
+    "collect": _read(lambda r: r.collect()),
     "id": _read(lambda r: r.id),
     "uid": _read(lambda r: r.uid),
     "storage_namespace": _read(lambda r: r.storage_namespace),

@@ -25,8 +25,9 @@ from graveler_core.model.entry import AddressType, Entry
 from graveler_core.model.operations import Put
 from graveler_core.records import access
 from graveler_core.records import layout as keys
+from tests import smallest
 from tests.unit.engine.interposed import Crash, Interposed
-from tests.unit.engine.world import World
+from tests.unit.engine.world import World, entry
 
 DAY = timedelta(days=1)
 NOW = CollectionPlan(timedelta(0), alone=True)
@@ -480,6 +481,43 @@ def test_two_collectors_between_any_two_calls(tmp_path: Path) -> None:
         lake.collect(NOW)
         calls, at = len(kv.verbs), at + 1
         assert (len(lake.objects), lake.missing()) == (1, []), at
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 1_000])
+def test_every_size_of_files_and_batches_collects_the_same(lake: Lake, size: int) -> None:
+    main = lake.branch()
+    lost = [main.put("x", b"%d" % number) for number in range(5)]
+    main.put_many({f"kept/{number}": b"kept" for number in range(7)})
+    main.commit("one of five, and seven")
+    names = ("graveler_core.objects.condemned.FILE_ROWS", "graveler_core.gc.candidates._BATCH")
+    with smallest.patched(dict.fromkeys(names, size)):
+        assert lake.collect().young == 12
+        lake.sleep(GRACE)
+        done = lake.collect()
+        assert (done.condemned, done.named) == (4, 8)
+        for entry in lost[:4]:
+            with pytest.raises(Conflict) as caught:
+                lake.branch().stage("y", entry)
+            assert caught.value.kind is Kind.ContentCollected
+        lake.sleep(GRACE)
+        done = lake.collect()
+        assert (done.deleted, done.spared, len(lake.objects), lake.missing()) == (4, 0, 8, [])
+
+
+@pytest.mark.parametrize("many", [False, True])
+def test_a_process_with_an_old_copy_of_the_repository_record_is_refused(lake: Lake, many: bool) -> None:
+    """The copy says that no address needs a check. The re-read finds the new record."""
+    lost = overwritten(lake)
+    lake.sleep(GRACE)
+    other = lake.branch()
+    other.stage("z", entry(1))
+    assert lake.collect().condemned == 1
+    rows = pa.table({"key": ["y"], "address": [lost.address], "size": [4]})
+    with pytest.raises((Conflict, OutcomeUnknown), match="a collection is deleting"):
+        other.stage_many(rows) if many else other.stage("y", lost)
+    lake.sleep(GRACE)
+    lake.collect()
+    assert lake.missing() == ["main/z"]
 
 
 def test_fsck_knows_its_files(lake: Lake) -> None:

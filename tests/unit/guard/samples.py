@@ -189,6 +189,7 @@ REPOSITORY: dict[str, Sample] = {
     "set_thresholds": lambda r: r.set_thresholds(Thresholds(layers=5)),
     "repair_indexes": lambda r: r.repair_indexes(),
     "sweep": lambda r: r.sweep(),
+    "collect": lambda r: r.collect(),
     "branch": lambda r: r.branch("work"),
     "branches": lambda r: r.branches(),
     "tags": lambda r: r.tags(),

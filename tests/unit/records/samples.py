@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from graveler_core.model.checks import CheckReport
+from graveler_core.model.collection import AddressFile, Collections, CollectionState, CondemnedSet
 from graveler_core.model.compaction import (
     CompactionHistory,
     CompactionOutcome,
@@ -169,6 +170,18 @@ RECORDS: dict[str, Record] = {
         partition=b"repo-u1",
         key="branches/é".encode(),
         compared=True,
+    ),
+    "collections": Collections(
+        current=CondemnedSet(
+            id="s2",
+            state=CollectionState.CONDEMNED,
+            since=SINCE,
+            files=(AddressFile(name="000000.parquet", first="data/0a", last="data/é", count=2),),
+            objects=2,
+            size=1 << 40,
+        ),
+        past=(CondemnedSet(id="s1", state=CollectionState.DELETED, since=SINCE, files=(), objects=0, size=0),),
+        nonce=Nonce("n6"),
     ),
     "operation": Operation(branch_uid=BranchUid("b1"), base=CommitId("c1"), since=SINCE),
     "check report": CheckReport(name="rows", passed=True, since=SINCE, url="https://ci/1", message="é", by="ada"),

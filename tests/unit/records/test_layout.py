@@ -43,6 +43,7 @@ LOCATIONS: list[tuple[Location[Any], bytes, bytes, str]] = [
     (keys.migration(REPOSITORY), b"repo-u1", b"migration", "migration"),
     (keys.migrated_commits(REPOSITORY).at("c1"), b"repo-u1", b"migrated/c1", "migrated commit"),
     (keys.sweeping(REPOSITORY), b"repo-u1", b"sweep", "sweeping"),
+    (keys.collections(REPOSITORY.id, REPOSITORY.uid), b"repo-u1", b"collections", "collections"),
     (keys.uploads(REPOSITORY).at("0a"), b"repo-u1", b"uploads/0a", "upload"),
     (keys.reference_log(REPOSITORY), b"repo-u1", b"refs/int/refs", "internal reference"),
     (keys.pending_events(REPOSITORY).at("e1"), b"repo-u1", b"refs/int/pending/e1", "reference event"),

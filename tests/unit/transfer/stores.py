@@ -12,7 +12,7 @@ from graveler_core.kv.backends.memory import MemoryStore
 from graveler_core.kv.store import Store
 from graveler_core.model.copying import Copying
 from graveler_core.model.entities import Branch, Repository
-from graveler_core.model.ids import ObjectId, RepositoryId, StagingToken
+from graveler_core.model.ids import ObjectId, RepositoryId, RepositoryUid, StagingToken
 from graveler_core.model.layers import SealedToken
 from graveler_core.records import iam_layout
 from graveler_core.records import layout as keys
@@ -109,4 +109,4 @@ def _within(found: object) -> Iterator[Location[Any]]:
 
 
 def _argument(kind: object) -> Repository | str:
-    return REPOSITORY if kind is Repository else "repo" if kind is RepositoryId else "main"
+    return {Repository: REPOSITORY, RepositoryId: REPOSITORY.id, RepositoryUid: REPOSITORY.uid}.get(kind, "main")
