@@ -70,9 +70,7 @@ class Repository(Record):
     required_checks: tuple[RequiredChecks, ...] = Field(default=(), exclude_if=operator.not_)
     """Ordered by pattern."""
     addresses_checked: bool = Field(default=False, exclude_if=operator.not_)
-    """True once a collection has condemned content. From then on, a flow that stages an address of the repository checks
-    that its content is not condemned.
-    """
+    """True once a collection has condemned content. Flows that stage addresses then read the collection record."""
     migrating: str = Field(default="", exclude_if=operator.not_)
     """While `initial`: digest of the source that is being migrated into the repository. See `transfer.migration`."""
 

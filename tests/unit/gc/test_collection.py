@@ -73,11 +73,11 @@ class Lake:
         missing = []
         for branch in self.repo.branches():
             view = self.repo.branch(branch.id)
-            for entry in view.list():
+            for found in view.list():
                 try:
-                    view.read(entry.path)
+                    view.read(found.path)
                 except NotFound:
-                    missing.append(f"{branch.id}/{entry.path}")
+                    missing.append(f"{branch.id}/{found.path}")
         return missing
 
 
