@@ -42,7 +42,6 @@ from datetime import datetime, timedelta
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from graveler_core.engine.repositories.protection import check_addresses
 from graveler_core.errors import CorruptData, InvalidInput, Kind, PredicateFailed
 from graveler_core.gc.candidates import Candidates, list_candidates
 from graveler_core.gc.stock import Progress
@@ -203,7 +202,8 @@ class _Collection:
         unnamed = found.unnamed()
         self.done.condemned, self.done.condemned_size = _measured(unnamed)
         if unnamed.num_rows and not self.plan.dry_run:
-            check_addresses(self.stores, self.repository.id)
+            self.repository = repositories.check_addresses(self.stores.kv, self.stores.ids, self.repository)
+            self.stores.registers.forget_all(self.repository.id)
             self._swap(current=self._written(CollectionState.CONDEMNED, unnamed))
 
     def drop_unlisted(self) -> None:

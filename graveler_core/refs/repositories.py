@@ -7,9 +7,10 @@ The repository record alone decides whether a repository exists. Every operation
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import timedelta
 
-from graveler_core.errors import Kind, NotFound, PermissionDenied, PredicateFailed
+from graveler_core.errors import Kind, NotFound, PermissionDenied, PredicateFailed, SlowDown
 from graveler_core.kv.store import Store
 from graveler_core.model.clock import Clock, IdSource
 from graveler_core.model.entities import Repository, RepositoryState
@@ -20,6 +21,8 @@ from graveler_core.records.access import Held
 
 CREATION_TIME = timedelta(minutes=2)
 """Maximum duration of a creation. An older creation counts as failed, and every process that sees it may mark it so."""
+_SWAPS = 100
+"""Maximum number of attempts to swap a record."""
 MIGRATION_TIME = timedelta(days=1)
 """Maximum time between two renewals of a migration. After that the migration counts as failed."""
 
@@ -86,6 +89,24 @@ def give_up(kv: Store, clock: Clock, ids: IdSource, held: Held[Repository]) -> H
         return access.replace(kv, where, held, enter(held.value, RepositoryState.DELETING, clock, ids))
     except PredicateFailed:
         return access.read(kv, where)
+
+
+def check_addresses(kv: Store, ids: IdSource, repo: Repository) -> Repository:
+    """Set `addresses_checked` for ever, and return the record.
+
+    Raises:
+        NotFound: The repository was deleted.
+        SlowDown: The record changes too often.
+    """
+    for _ in range(_SWAPS):
+        held = find(kv, repo.id)
+        current = usable(repo.id, held if held is not None and held.value.uid == repo.uid else None)
+        if current.addresses_checked or held is None:
+            return current
+        changed = current.model_copy(update={"addresses_checked": True, "nonce": Nonce(ids.fresh())})
+        with suppress(PredicateFailed):
+            return access.replace(kv, keys.repository(repo.id), held, changed).value
+    raise SlowDown(f"repository {repo.id!r}: its record changes too often; try again")
 
 
 def completion_time(repo: Repository) -> timedelta:

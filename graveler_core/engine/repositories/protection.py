@@ -1,4 +1,4 @@
-"""Settings of a repository, such as branch protection and required checks: changes of the repository record.
+"""Branch protection, required checks and read-only repositories: changes of the repository record.
 
 ✓ One swap of the record that was read: the same state and state time, with a fresh nonce. A crash before the swap
 changes nothing, and after it there is nothing left to do. A call that loses the race against another change is
@@ -67,11 +67,6 @@ def set_read_only(stores: Stores, repo: RepositoryId, *, read_only: bool) -> Rep
     if not isinstance(read_only, bool):
         raise InvalidInput(f"read_only {read_only!r}: must be True or False")
     return _changed(stores, repo, lambda now: {"read_only": read_only})
-
-
-def check_addresses(stores: Stores, repo: RepositoryId) -> Repository:
-    """Make all flows check the addresses that they stage against the collection record, for ever."""
-    return _changed(stores, repo, lambda now: {"addresses_checked": True})
 
 
 def _changed(stores: Stores, repo: RepositoryId, change: Callable[[Repository], dict[str, object]]) -> Repository:
