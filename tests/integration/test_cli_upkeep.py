@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 from graveler_core.records import layout as keys
@@ -116,3 +118,40 @@ def test_a_collection_that_is_refused(flights: Cli, here: Path) -> None:
     (file,) = files(here)
     file.unlink()
     refused(flights("gc", "graveler://flights"), file.name, "nothing was deleted")
+
+
+def test_a_collection_of_content(flights: Cli, here: Path) -> None:
+    data = here / ".graveler" / "data" / "flights" / "data"
+    before = len(list(data.iterdir()))
+    for content in (b"lost", b"kept"):
+        put(flights, "x", content)
+    assert flights("commit", MAIN, "-m", "the second").code == 0
+    collected = partial(flights, "gc", "graveler://flights", "--data")
+    kept = f"kept 0 objects that are named, 0 B; {before + 2} that are too young; 0 of uploads in progress\n"
+    assert collected() == Ran(0, "deleted 0 objects, 0 B\ncondemned 0 objects, 0 B\n" + kept, "")
+    now = ("--grace", "0s", "--alone")
+    would = collected(*now, "--dry-run")
+    assert would.out.startswith("would delete 0 objects, 0 B\nwould condemn 1 objects, 4 B\n")
+    (document,) = collected(*now, "--json").documents
+    assert (document["condemned"], document["deleted"], document["deleted_size"], document["due"]) == (1, 1, 4, None)
+    assert len(list(data.iterdir())) == before + 1
+    assert flights("cat", f"{MAIN}/x").out == "kept"
+
+
+def test_content_that_waits(flights: Cli, here: Path) -> None:
+    for content in (b"lost", b"kept"):
+        put(flights, "x", content)
+    for file in (here / ".graveler" / "data" / "flights" / "data").iterdir():
+        os.utime(file, (0, 0))
+    ran = flights("gc", "graveler://flights", "--data")
+    assert ran.out.startswith("deleted 0 objects, 0 B\ncondemned 1 objects, 4 B\nwaiting until ")
+    (document,) = flights("gc", "graveler://flights", "--data", "--json").documents
+    assert (document["waiting"], document["waiting_size"], document["condemned"]) == (1, 4, 0)
+    assert datetime.fromisoformat(document["due"]) > datetime.now(UTC) + timedelta(days=6)
+
+
+def test_a_collection_of_content_that_is_refused(flights: Cli) -> None:
+    for option in ("--limit 5", "--uploads"):
+        refused(flights("gc", "graveler://flights", "--data", *option.split()), option.split()[0])
+    refused(flights("gc", "graveler://flights", "--foreign"), "--data")
+    refused(flights("gc", "graveler://flights", "--data", "--grace", "90m"), "1 day")
