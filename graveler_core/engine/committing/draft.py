@@ -74,12 +74,23 @@ def begin_operation(stores: Stores, registers: Registers, key: str) -> CommitId:
         InvalidInput: The key was used on another branch.
     """
     branch = registers.branch
-    where = keys.operation(registers.repository, key)
-    known = access.read(stores.kv, where)
+    known = begun_operation(stores, registers, key)
     if known is None:
         fresh = Operation(branch_uid=branch.uid, base=branch.commit_id, since=stores.clock.now())
-        access.write_if_absent(stores.kv, where, fresh)
-        known = access.read(stores.kv, where)
-    if known is None or known.value.branch_uid != branch.uid:
-        raise InvalidInput(f"idempotency key {key!r}: was used on another branch", key=key)
-    return known.value.base
+        access.write_if_absent(stores.kv, keys.operation(registers.repository, key), fresh)
+        known = begun_operation(stores, registers, key)
+    if known is None:
+        raise _used_elsewhere(key)
+    return known
+
+
+def begun_operation(stores: Stores, registers: Registers, key: str) -> CommitId | None:
+    """Return the result of `begin_operation` if the key is registered, and `None` otherwise. Write nothing."""
+    known = access.read(stores.kv, keys.operation(registers.repository, key))
+    if known is not None and known.value.branch_uid != registers.branch.uid:
+        raise _used_elsewhere(key)
+    return None if known is None else known.value.base
+
+
+def _used_elsewhere(key: str) -> InvalidInput:
+    return InvalidInput(f"idempotency key {key!r}: was used on another branch", key=key)

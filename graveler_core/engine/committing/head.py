@@ -27,7 +27,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
-from graveler_core.engine.committing.draft import Draft, begin_operation
+from graveler_core.engine.committing.draft import Draft, begin_operation, begun_operation
 from graveler_core.engine.compacting.index_maintenance import tend
 from graveler_core.engine.protocol.registers import fresh, same_content
 from graveler_core.engine.protocol.restrictions import require_permitted
@@ -173,8 +173,10 @@ def advance(stores: Stores, registers: Registers, record: Branch, commit: Commit
     return True
 
 
-def find_by_key(stores: Stores, registers: Registers, draft: Draft) -> StoredCommit | None:
+def find_by_key(stores: Stores, registers: Registers, draft: Draft, *, read_only: bool = False) -> StoredCommit | None:
     """Return the commit of an earlier call under the draft's idempotency key, from the chain of the branch's head.
+
+    Register the key if it is new, unless `read_only` is true.
 
     Raises:
         InvalidInput: The key was used on another branch.
@@ -182,7 +184,9 @@ def find_by_key(stores: Stores, registers: Registers, draft: Draft) -> StoredCom
     key = draft.idempotency_key
     if not key:
         return None
-    floor = begin_operation(stores, registers, key)
+    floor = begun_operation(stores, registers, key) if read_only else begin_operation(stores, registers, key)
+    if floor is None:
+        return None
     for commit in _first_parents(stores, registers, registers.branch.commit_id):
         if commit.header.idempotency_key == key:
             return commit

@@ -83,7 +83,7 @@ def check(stores: Stores, repo: RepositoryId, request: MergeRequest, draft: Draf
     call = _call(request, draft)
 
     def attempt(registers: Registers) -> None:
-        if find_by_key(stores, registers, draft) is not None:
+        if find_by_key(stores, registers, draft, read_only=True) is not None:
             return
         require_permitted(registers, BranchAction.MERGE)
         require_clean(stores, registers, "merging into it")

@@ -13,6 +13,8 @@ from graveler_core.facade.branch import Branch
 from graveler_core.facade.repository import Repository
 from graveler_core.model.entities import Layout
 from graveler_core.objects.commits import CommitCache, prepare, read_commit
+from graveler_core.records import access
+from graveler_core.records import layout as keys
 from tests.unit.engine.interposed import Interposed
 from tests.unit.engine.world import World, entry
 
@@ -167,6 +169,20 @@ def test_once_under_one_key(repo: Repository) -> None:
     dev.stage("e", entry(4))
     dev.commit("more")
     assert repo.merge("dev", into="main", idempotency_key="run") == first
+
+
+def test_a_check_does_not_register_the_key(world: World, repo: Repository) -> None:
+    """The check begins with a cached copy of the branch record. Another process has created the branch anew."""
+    other = world.graveler().repository("repo")
+    work = repo.create_branch("work", source="dev~1")
+    work.stage("staged", entry(1))
+    work.reset()
+    other.delete_branch("work")
+    other.create_branch("work", source="dev~1")
+    repo.check_merge("dev", into="work", idempotency_key="run")
+    assert not list(access.scan(world.kv, keys.operations(repo._record)))
+    assert repo.merge("dev", into="work", idempotency_key="run")
+    repo.check_merge("dev", into="work", idempotency_key="run")
 
 
 def test_nothing_new_is_said_of_a_branch_that_is_there(world: World, repo: Repository) -> None:
