@@ -83,6 +83,7 @@ SMALLEST = {
     "graveler_core.facade.snapshot.ARROW_PAGE_ROWS": 1,
     "graveler_core.gc.candidates._BATCH": 1,
     "graveler_core.gc.inspection._HELD_BYTES": 0,
+    "graveler_core.gc.namespaces.DELETED_AT_ONCE": 1,
     "graveler_core.gc.sweep.BATCH": 1,
     "graveler_core.guard.addresses._FEW": 0,
     "graveler_core.iam.credentials._PAGE": 1,

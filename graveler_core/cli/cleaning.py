@@ -7,12 +7,14 @@ from typing import Annotated
 import typer
 
 from graveler_core.cli import repo
-from graveler_core.cli.deleted import CALL, cleaned_document, cleaned_text, tell_failures
+from graveler_core.cli.deleted import CALL, cleaned_document, cleaned_text, emptied_text, tell_failures
 from graveler_core.cli.repo import RepositoryUri
 from graveler_core.cli.session import Session, verb
 from graveler_core.cli.spans import span
 from graveler_core.cli.uri import repository_uri
+from graveler_core.documents.upkeep import emptied_document
 from graveler_core.documents.versions import repository_document
+from graveler_core.errors import InvalidInput
 
 app = typer.Typer()
 
@@ -30,18 +32,36 @@ def clean(  # noqa: PLR0913 - the command line's own options
     ] = "7d",
     limit: Annotated[int | None, typer.Option(metavar="N", min=1, help="Maximum number of items to examine.")] = None,
     after: Annotated[str | None, typer.Option(metavar="TOKEN", help="Continue after a run that --limit ended.")] = None,
+    data: Annotated[
+        bool, typer.Option("--data", help="Then delete the content of removed repositories, after a grace period.")
+    ] = False,
+    grace: Annotated[
+        str, typer.Option(metavar="TIME", help="With --data: grace period. Less than 1 day only with --alone.")
+    ] = "7d",
+    alone: Annotated[
+        bool, typer.Option("--alone", help="With --data: no other process uses the store; allows any grace period.")
+    ] = False,
 ) -> None:
     """Remove permanently what deleted repositories, crashes and committed layers left behind. Keeps everything in use.
 
     It may be run at any time, also concurrently with other work. Exit code 1 if an item failed; the other items are
     still removed.
 
-    JSON: one document with dry_run; removed: repositories, deletions, layers, rows, files, records, keys, counters,
-    claims; left: waiting, late, contested, failed; failures (pairs of item and reason); next (the token for --after, or
-    null).
+    With --data: a first run reserves the storage namespaces of removed repositories, a run after the grace period
+    deletes their content, and a run after another grace period releases them. Do not use it if another store uses the
+    same namespaces.
+
+    JSON: with --data, one document for each namespace, with type ("namespace"), uri, repository, state, deleted,
+    deleted_size, named, named_size, due. Always, one document with dry_run; removed: repositories, deletions, layers,
+    rows, files, records, keys, counters, claims; left: waiting, late, contested, failed; failures (pairs of item and
+    reason); next (the token for --after, or null).
     """
     from graveler_core.engine.cleaning import Cleaned
 
+    if data and uri is not None:
+        raise InvalidInput(f"--data: works on the whole store, and cannot be combined with {uri}")
+    if alone and not data:
+        raise InvalidInput("--alone needs --data: the other work of clean needs no such promise")
     name = None if uri is None else repository_uri(uri).repository
     within = span("--undelete-within", undelete_within)
     done, left = Cleaned(dry_run=dry_run), limit
@@ -59,6 +79,11 @@ def clean(  # noqa: PLR0913 - the command line's own options
             left = None if limit is None else limit - progress.done
             if after is None or (left is not None and left <= 0):
                 break
+    if data:
+        with session.working("emptying namespaces"):
+            emptied = session.graveler.empty_namespaces(grace=span("--grace", grace), dry_run=dry_run, alone=alone)
+        for each in emptied:
+            session.out.result(emptied_document(each), emptied_text(each, dry_run=dry_run))
     session.out.result(cleaned_document(done), cleaned_text(done))
     tell_failures(session, done)
 

@@ -12,12 +12,13 @@ import typer
 
 from graveler_core.cli.output import Column, View
 from graveler_core.cli.session import Session
-from graveler_core.cli.terminal import time_for_people
+from graveler_core.cli.terminal import bytes_for_people, time_for_people
 from graveler_core.documents.values import Document, time_for_machines
 from graveler_core.errors import NotFound
 
 if TYPE_CHECKING:
     from graveler_core.engine.cleaning import Cleaned
+    from graveler_core.gc.namespaces import EmptiedNamespace
     from graveler_core.model.entities import DeletedRepository
 
 CALL = 10_000
@@ -136,6 +137,15 @@ def tell_failures(session: Session, done: Cleaned) -> None:
 def cleaned_document(done: Cleaned) -> Document:
     """Return the document of a cleaner run: the fields of `engine.cleaning.Cleaned`."""
     return asdict(done)
+
+
+def emptied_text(done: EmptiedNamespace, *, dry_run: bool) -> str:
+    """Return one line about an abandoned namespace."""
+    deleted = f"{done.deleted:,} objects, {bytes_for_people(done.deleted_size)}"
+    parts = [f"{done.uri}: {done.state.value}", f"{'would delete' if dry_run else 'deleted'} {deleted}"]
+    parts += [f"kept {done.named:,} that other repositories name"] if done.named else []
+    parts += [f"waiting until {time_for_people(done.due)}"] if done.due is not None else []
+    return "; ".join(parts)
 
 
 def cleaned_text(done: Cleaned) -> str:

@@ -10,6 +10,7 @@ from graveler_core.documents.values import Document, time_for_machines
 if TYPE_CHECKING:
     from graveler_core.gc.collection import Collected
     from graveler_core.gc.findings import Finding
+    from graveler_core.gc.namespaces import EmptiedNamespace
     from graveler_core.gc.sweep import Swept
     from graveler_core.transfer.dump import Dumped
     from graveler_core.transfer.restore import Restored
@@ -36,6 +37,12 @@ def collected_document(collected: Collected) -> Document:
     """
     due = None if collected.due is None else time_for_machines(collected.due)
     return {**asdict(collected), "due": due}
+
+
+def emptied_document(emptied: EmptiedNamespace) -> Document:
+    """Return the document of an abandoned namespace: `type` ("namespace"), and the fields of `EmptiedNamespace`."""
+    due = None if emptied.due is None else time_for_machines(emptied.due)
+    return {"type": "namespace", **asdict(emptied), "state": emptied.state.value, "due": due}
 
 
 def swept_document(swept: Swept) -> Document:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Unpack
 
 from graveler_core.engine.cleaning import Cleaned, CleaningPlan, PlanOptions, Waiting, clean, waiting
@@ -10,6 +11,10 @@ from graveler_core.engine.repositories import deletion
 from graveler_core.engine.repositories import undeletion as undelete
 from graveler_core.facade.listing import Listing, between
 from graveler_core.facade.repository import Repository
+from graveler_core.gc.collection import CollectionPlan
+from graveler_core.gc.namespaces import EmptiedNamespace, empty_namespaces
+from graveler_core.gc.stock import Progress
+from graveler_core.gc.sweep import GRACE
 from graveler_core.guard import needs
 from graveler_core.guard.operation import operation
 from graveler_core.guard.scope import Scope
@@ -109,6 +114,40 @@ class Deletion:
             InvalidInput: an option is not valid.
         """
         return clean(self._stores, CleaningPlan(**options), after=after, progress=progress)
+
+    @operation("empty namespaces", needs.optional_repository(Action.COLLECT_GARBAGE))
+    def empty_namespaces(
+        self,
+        *,
+        grace: timedelta = GRACE,
+        dry_run: bool = False,
+        alone: bool = False,
+        foreign: bool = False,
+        progress: Progress = lambda more: None,
+    ) -> list[EmptiedNamespace]:
+        """Delete the content of repositories that `clean` has removed: see `graveler_core.gc.namespaces`.
+
+        A first call reserves each storage namespace. A call after the grace period deletes the content. A call after
+        another grace period releases the namespace, so that a repository can be created there. Run it once a day. Do
+        not run it if another store uses the same namespaces.
+
+        Args:
+            grace: Minimum time between the steps. It must exceed the duration of any write, and be at least a day
+                unless `alone` is true.
+            dry_run: Only report what would be deleted.
+            alone: Assert that no other process works on the store. With a grace period of zero, all is done at once.
+            foreign: Also delete objects that graveler has not created.
+            progress: Called with the number of items examined since the last call.
+
+        Returns:
+            The result for each namespace, in order.
+
+        Raises:
+            InvalidInput: the grace period is too short.
+            CorruptData: an item that names content is damaged, so it is unknown which objects another repository needs.
+        """
+        plan = CollectionPlan(grace, dry_run, alone, foreign)
+        return list(empty_namespaces(self._stores, plan, progress=progress))
 
     @operation("look at what waits", needs.optional_repository(Action.COLLECT_GARBAGE))
     def waiting(self, **options: Unpack[PlanOptions]) -> Waiting:

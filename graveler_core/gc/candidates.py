@@ -13,17 +13,16 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from graveler_core.gc.all_repositories import all_repositories
 from graveler_core.gc.named_addresses import named_addresses
 from graveler_core.gc.stock import CONTENT, Progress
 from graveler_core.model.entities import Repository
 from graveler_core.model.entry import AddressType
 from graveler_core.objects.condemned import ADDRESSES
 from graveler_core.objects.uploads import Uploads
-from graveler_core.records import access
-from graveler_core.records import layout as keys
 from graveler_core.stores import Stores
 
-_CREATED = re.compile(r"data/([0-9a-f]{32})(?:/.*)?", re.DOTALL)
+CREATED = re.compile(r"data/([0-9a-f]{32})(?:/.*)?", re.DOTALL)
 """Addresses that graveler gives to content: by `put` and `upload`, or below the prefix of an upload."""
 _BATCH = 1_000_000
 """Number of names that are compared with the candidates at once."""
@@ -52,8 +51,14 @@ class Candidates:
         kept = pc.invert(pc.is_in(self.objects.column("address"), value_set=others))
         return Candidates(self.objects.filter(kept), self.young, self.uploading)
 
-    def mark_named(self, stores: Stores, repo: Repository, progress: Progress) -> None:
-        """Mark the objects that entries of the repository, or of another repository of the store, name.
+    def mark_named(self, stores: Stores, uri: str, own: Repository | None, progress: Progress) -> None:
+        """Mark the objects that entries of the repositories of the store name.
+
+        Args:
+            stores: Stores of the flow.
+            uri: Storage namespace that contains the objects.
+            own: Repository that owns the namespace. Its entries have addresses relative to it.
+            progress: Called with the number of items examined since the last call.
 
         Raises:
             CorruptData: An item that names objects is missing or damaged.
@@ -61,7 +66,7 @@ class Candidates:
         if not self.objects.num_rows:
             return
         waiting, count = list[pa.ChunkedArray](), 0
-        for addresses in _names(stores, repo, progress):
+        for addresses in _names(stores, uri, own, progress):
             waiting.append(addresses)
             count += len(addresses)
             if count >= _BATCH:
@@ -99,7 +104,7 @@ def list_candidates(
     blobs = stores.blobs.at(repo.storage_namespace)
     for blob in blobs.list("" if foreign else "data/"):
         progress(1)
-        if blob.address.startswith(CONTENT) or not (foreign or _CREATED.fullmatch(blob.address)):
+        if blob.address.startswith(CONTENT) or not (foreign or CREATED.fullmatch(blob.address)):
             continue
         if blob.mtime > cutoff:
             young += 1
@@ -109,31 +114,20 @@ def list_candidates(
     # Uploads are read after the listing: the record of an upload exists from before its first object until its entries
     # are committed or its objects are deleted.
     standing = {id for id, _ in Uploads(stores.kv, blobs, repo, stores.clock, stores.ids).standing()}
-    kept = [address.split("/")[1] not in standing if _CREATED.fullmatch(address) else True for address in addresses]
+    kept = [address.split("/")[1] not in standing if CREATED.fullmatch(address) else True for address in addresses]
     table = pa.table([pa.array(addresses, pa.string()), pa.array(sizes, pa.int64())], schema=ADDRESSES)
     return Candidates(table.filter(pa.array(kept, pa.bool_())), young, len(kept) - sum(kept))
 
 
-def _names(stores: Stores, repo: Repository, progress: Progress) -> Iterable[pa.ChunkedArray]:
-    """Yield the addresses in the namespace of a repository that entries of any repository name, relative to it."""
-    uri = repo.storage_namespace + "/"
-    for one in _repositories(stores, repo):
+def _names(stores: Stores, uri: str, own: Repository | None, progress: Progress) -> Iterable[pa.ChunkedArray]:
+    """Yield the addresses in a namespace that entries of any repository name, relative to it."""
+    start = uri.rstrip("/") + "/"
+    for one in all_repositories(stores.kv):
         for table in named_addresses(stores, one, progress):
             kinds, addresses = table.column("address_type"), table.column("address")
-            if one.uid == repo.uid:
+            if own is not None and one.uid == own.uid:
                 yield addresses.filter(pc.equal(kinds, AddressType.RELATIVE))
             full = addresses.filter(pc.equal(kinds, AddressType.FULL))
-            inside = full.filter(pc.starts_with(full, uri)).to_pylist()
+            inside = full.filter(pc.starts_with(full, start)).to_pylist()
             if inside:
-                yield pa.chunked_array([pa.array([unquote(each.removeprefix(uri)) for each in inside], pa.string())])
-
-
-def _repositories(stores: Stores, repo: Repository) -> Iterable[Repository]:
-    """Yield the repository, all others that exist, and the deleted ones that can be restored."""
-    yield repo
-    for _, held in access.scan(stores.kv, keys.REPOSITORIES):
-        if held.value.uid != repo.uid:
-            yield held.value
-    for _, deleted in access.scan(stores.kv, keys.DELETED_REPOSITORIES):
-        if not deleted.value.emptying and deleted.value.repository.uid != repo.uid:
-            yield deleted.value.repository
+                yield pa.chunked_array([pa.array([unquote(each.removeprefix(start)) for each in inside], pa.string())])

@@ -194,7 +194,7 @@ class _Collection:
         for known in (self.current, self.due):
             if known is not None:
                 found = found.without(condemned.read(self.blobs, known))
-        found.mark_named(self.stores, self.repository, self.progress)
+        self._mark_named(found)
         self.done.named, self.done.named_size = found.named()
         self.done.young, self.done.uploading = found.young, found.uploading
         if self.current is not None:
@@ -222,10 +222,13 @@ class _Collection:
             self.done.waiting, self.done.waiting_size = current.objects, current.size
             self.done.due = current.since + self.plan.grace
 
+    def _mark_named(self, found: Candidates) -> None:
+        found.mark_named(self.stores, self.repository.storage_namespace, self.repository, self.progress)
+
     def _verified(self, current: CondemnedSet) -> CondemnedSet | None:
         """Spare the objects of a condemned set that something names. Enter the others as `deleting`."""
         found = Candidates(pa.concat_tables(condemned.read(self.blobs, current)))
-        found.mark_named(self.stores, self.repository, self.progress)
+        self._mark_named(found)
         unnamed = found.unnamed()
         self.done.spared = found.named()[0]
         if self.plan.dry_run:

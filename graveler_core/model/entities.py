@@ -170,6 +170,16 @@ class DeletedRepository(Record):
     """
 
 
+class ClaimState(StrEnum):
+    """State of the claim of a storage namespace."""
+
+    OWNED = "owned"
+    EMPTYING = "emptying"
+    """No repository owns the namespace. Its objects are being deleted and cannot be staged: see `gc.namespaces`."""
+    EMPTIED = "emptied"
+    """The objects are deleted. The claim remains until no deletion can be in progress."""
+
+
 class NamespaceClaim(Record):
     """Owner of a storage namespace. Two repositories never share a namespace, and no namespace lies inside another
     one.
@@ -177,6 +187,17 @@ class NamespaceClaim(Record):
 
     owner: RepositoryUid
     repository: RepositoryId
+    """While the namespace is emptied: the former repository."""
+    nonce: Nonce
+    since: datetime
+    state: ClaimState = Field(default=ClaimState.OWNED, exclude_if=lambda state: state is ClaimState.OWNED)
+
+
+class AbandonedNamespace(Record):
+    """Storage namespace of a deleted repository that a cleaner has removed. Its objects still exist."""
+
+    repository: RepositoryId
+    uid: RepositoryUid
     nonce: Nonce
     since: datetime
 

@@ -2,6 +2,7 @@
 
     partition  graveler                 repos/<repository>            Repository
                                         namespaces/<uri>              NamespaceClaim
+                                        abandoned/<uri>               AbandonedNamespace
     partition  graveler_deleted         repo/<repository>/<uid>       DeletedRepository
     partition  graveler_stats           <repository>/<branch>:<id of a layer>/<writer>  StagedCounts
     partition  <repository>-<uid>       branches/<branch>             Branch
@@ -44,6 +45,7 @@ from graveler_core.model.compaction import CompactionHistory, CompactionSettings
 from graveler_core.model.copying import Copying
 from graveler_core.model.dump import Restoration
 from graveler_core.model.entities import (
+    AbandonedNamespace,
     Branch,
     Cleanup,
     Commit,
@@ -79,6 +81,7 @@ COPY = b"graveler_copy"
 
 REPOSITORIES = Folder(GRAVELER, b"repos/", Repository)
 NAMESPACES = Folder(GRAVELER, b"namespaces/", NamespaceClaim)
+ABANDONED = Folder(GRAVELER, b"abandoned/", AbandonedNamespace)
 DELETED_REPOSITORIES = Folder(DELETED, b"repo/", DeletedRepository)
 COUNTS = Folder(STATS, b"", StagedCounts)
 
@@ -91,6 +94,11 @@ def repository(repo: RepositoryId) -> Location[Repository]:
 def namespace_claim(uri: str) -> Location[NamespaceClaim]:
     """Return the key of the owner of a storage namespace."""
     return NAMESPACES.at(uri)
+
+
+def abandoned_namespace(uri: str) -> Location[AbandonedNamespace]:
+    """Return the key of the record of a namespace whose repository was removed."""
+    return ABANDONED.at(uri)
 
 
 def deleted_repository(repo: RepositoryId, uid: RepositoryUid) -> Location[DeletedRepository]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from graveler_core.kv.store import Store
-from graveler_core.model.address import namespace
+from graveler_core.model.address import Namespace, namespace
 from graveler_core.model.entities import NamespaceClaim
 from graveler_core.records import access
 from graveler_core.records import layout as keys
@@ -29,3 +29,13 @@ def owners_of_directories(kv: Store, directories: Iterable[str]) -> dict[str, tu
     claimed = {uri: held.value for uri, held in zip(asked, claims, strict=True) if held is not None}
     found = {directory: next((uri for uri in uris if uri in claimed), None) for directory, uris in above.items()}
     return {directory: (uri, claimed[uri]) for directory, uri in found.items() if uri is not None}
+
+
+def overlapping(kv: Store, place: Namespace) -> tuple[str, NamespaceClaim] | None:
+    """Return a storage namespace that contains another one or lies inside it, with its claim, if there is one."""
+    above = [ancestor.uri for ancestor in place.ancestors()]
+    for uri, found in zip(above, access.read_many(kv, [keys.namespace_claim(u) for u in above]), strict=True):
+        if found is not None:
+            return uri, found.value
+    inside = access.scan(kv, keys.NAMESPACES, prefix=place.uri.rstrip("/") + "/")
+    return next(((uri, held.value) for uri, held in inside), None)

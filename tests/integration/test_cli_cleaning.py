@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+import os
+from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -62,6 +64,31 @@ def test_clean_empties_what_was_deleted_long_ago(cleaned: Cli) -> None:
     assert cleaned("repo", "list", "--deleted").out == ""
     assert cleaned("clean").out == "removed nothing\n"
     refused(cleaned("repo", "undelete", REPOSITORY), "gone for good")
+
+
+def test_clean_empties_namespaces(cleaned: Cli, here: Path) -> None:
+    place = here / ".graveler" / "data" / "flights"
+    written = datetime(2020, 1, 1, tzinfo=UTC).timestamp()
+    files = [path for path in place.rglob("*") if path.is_file()]
+    for file in files:
+        os.utime(file, (written, written))
+    assert len(files) > 1
+    first = cleaned("clean", "--data")
+    uri = place.as_uri()
+    assert first.out.startswith(f"{uri}: emptying; deleted 0 objects, 0 B; waiting until ")
+    would = cleaned("clean", "--data", "--dry-run")
+    assert would.out.startswith(f"{uri}: abandoned; would delete {len(files)} objects, ")
+    create = partial(cleaned, "repo", "create", "graveler://other", "--storage-namespace", uri)
+    refused(create("--adopt"), "is being emptied")
+    emptied, report = cleaned("clean", "--data", "--grace", "0s", "--alone", "--json").documents
+    assert (emptied["type"], emptied["uri"], emptied["repository"]) == ("namespace", uri, "flights")
+    assert (emptied["state"], emptied["deleted"], emptied["named"], emptied["due"]) == ("released", len(files), 0, None)
+    assert report["failures"] == []
+    assert not [path for path in place.rglob("*") if path.is_file()]
+    assert create().code == 0
+    refused(cleaned("clean", REPOSITORY, "--data"), "whole store")
+    refused(cleaned("clean", "--alone"), "--data")
+    refused(cleaned("clean", "--data", "--grace", "1h"), "1 day")
 
 
 def test_clean_goes_on_where_a_limit_ended(cleaned: Cli) -> None:

@@ -7,7 +7,7 @@ repository that is active or can be restored, because such a repository has its 
 the record before it removes the entry.) If there was no entry at the first read, the record existed. If there was no
 record at the second, the repository was deleted in between. If there was no entry at the third, it was restored
 since, and a restoration renews the claim first, so the claim is not the one that was read. A creation whose record
-is gone is never activated.
+is gone is never activated. Claims of namespaces that are being emptied have no owner, and stay (`gc.namespaces`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from itertools import islice
 from typing import Any
 
 from graveler_core.engine.cleaning.work import CleaningCall, Position, Step
-from graveler_core.model.entities import NamespaceClaim
+from graveler_core.model.entities import ClaimState, NamespaceClaim
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.records.access import Held
@@ -33,6 +33,7 @@ def claims(work: CleaningCall, at: Position) -> Iterator[Step]:
     rows = access.scan(work.stores.kv, keys.NAMESPACES, after=at[0], damaged=work.damaged)
     while page := list(islice(rows, work.page)):
         mine = [row for row in page if only is None or row[1].value.repository == only]
+        mine = [row for row in mine if row[1].value.state is ClaimState.OWNED]
         work.together("claims of storage namespaces", mine, partial(_orphans, work))
         yield (page[-1][0],), len(page)
 

@@ -9,8 +9,9 @@
    `deleting` ✓.
 4. All layers of all branches and cleanup records are dropped. Then the partitions are dropped, with these records,
    which named the layers.
-5. The namespace is released ✓, repeatedly until the claim is not the uid's: a restoration that lost the entry may
-   have renewed the claim in between. Then the entry is removed ✓.
+5. The namespace is entered as abandoned, so that its objects can be deleted (`gc.namespaces`). It is released ✓,
+   repeatedly until the claim is not the uid's: a restoration that lost the entry may have renewed the claim in
+   between. Then the entry is removed ✓.
 
 A repository that is reachable, or will be, is never emptied, for these reasons. A restoration removes its entry, as
 `restoring`, before it makes the repository active. Once the entry is `purging`, no running restoration can succeed,
@@ -24,17 +25,25 @@ restoration left, the restoration finds neither default branch nor namespace: bo
 
 Several cleaners may run steps 4 and 5 concurrently. A crash at any point leaves the entry, and the next cleaner
 continues. Late writes, by calls that began before the deletion, have ended by the time that an entry is old enough
-for step 2. The blobs of commits and users' files stay: see decision 020.
+for step 2. The objects in the namespace stay: see decisions 020 and 043.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import timedelta
 
 from graveler_core.engine.cleaning.work import CleaningCall, Position, Step
 from graveler_core.engine.staging import pressure
-from graveler_core.model.entities import DeletedRepository, DeletedState, Repository, RepositoryState
+from graveler_core.errors import PredicateFailed
+from graveler_core.model.entities import (
+    AbandonedNamespace,
+    DeletedRepository,
+    DeletedState,
+    Repository,
+    RepositoryState,
+)
 from graveler_core.model.ids import Nonce
 from graveler_core.records import access
 from graveler_core.records import layout as keys
@@ -177,7 +186,19 @@ def _release(work: CleaningCall, repo: Repository) -> None:
     """Release the namespace, if the repository has claimed it."""
     where = keys.namespace_claim(repo.storage_namespace)
     while (claim := access.read(work.stores.kv, where)) is not None and claim.value.owner == repo.uid:
+        _abandon(work, repo)
         access.remove(work.stores.kv, where, claim)
+
+
+def _abandon(work: CleaningCall, repo: Repository) -> None:
+    """Enter the namespace as abandoned. An interrupted creation has written nothing there that needs this."""
+    where = keys.abandoned_namespace(repo.storage_namespace)
+    if not repo.was_active or access.read(work.stores.kv, where) is not None:
+        return
+    nonce, since = Nonce(work.stores.ids.fresh()), work.stores.clock.now()
+    record = AbandonedNamespace(repository=repo.id, uid=repo.uid, nonce=nonce, since=since)
+    with suppress(PredicateFailed):
+        access.create(work.stores.kv, where, record)
 
 
 def _where(held: Held[DeletedRepository]) -> Location[DeletedRepository]:

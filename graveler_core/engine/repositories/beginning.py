@@ -18,13 +18,14 @@ from graveler_core.committed.trees import address, encoded
 from graveler_core.errors import GravelerError, Kind, NotUnique, PredicateFailed
 from graveler_core.kv.limits import check_key
 from graveler_core.model.address import Namespace
-from graveler_core.model.entities import NamespaceClaim, Repository, RepositoryState
+from graveler_core.model.entities import ClaimState, NamespaceClaim, Repository, RepositoryState
 from graveler_core.model.entry import RECORD_SCHEMA
 from graveler_core.model.ids import BranchId, Nonce, RepositoryId, RepositoryUid
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.records.access import Held
 from graveler_core.refs import repositories
+from graveler_core.refs.namespace_owners import overlapping
 from graveler_core.stores import Stores
 
 
@@ -101,23 +102,15 @@ def claim(stores: Stores, repo: Repository, place: Namespace) -> Held[NamespaceC
         standing = access.read(stores.kv, where)
         if standing is None or standing.value.owner != repo.uid:
             _withdraw(stores, repo)
-            raise _in_use(repo, place.uri) from e
+            raise _in_use(repo, place.uri, None if standing is None else standing.value) from e
         # The claim is renewed, so that an earlier run that undoes its creation removes nothing of this run.
         held = access.replace(stores.kv, where, standing, made)
-    other = _overlapping(stores, place)
+    other = overlapping(stores.kv, place)
     if other is not None:
         access.remove(stores.kv, where, held)
         _withdraw(stores, repo)
-        raise _in_use(repo, other)
+        raise _in_use(repo, *other)
     return held
-
-
-def _overlapping(stores: Stores, place: Namespace) -> str | None:
-    above = [ancestor.uri for ancestor in place.ancestors()]
-    for uri, found in zip(above, access.read_many(stores.kv, [keys.namespace_claim(u) for u in above]), strict=True):
-        if found is not None:
-            return uri
-    return next((uri for uri, _ in access.scan(stores.kv, keys.NAMESPACES, prefix=place.uri.rstrip("/") + "/")), None)
 
 
 def _withdraw(stores: Stores, repo: Repository) -> None:
@@ -131,9 +124,11 @@ def _withdraw(stores: Stores, repo: Repository) -> None:
         access.remove(stores.kv, keys.repository(repo.id), standing)
 
 
-def _in_use(repo: Repository, uri: str) -> NotUnique:
+def _in_use(repo: Repository, uri: str, claim: NamespaceClaim | None) -> NotUnique:
+    emptied = claim is not None and claim.state is not ClaimState.OWNED
+    why = "is being emptied of the content of a deleted repository" if emptied else "belongs to another repository"
     return NotUnique(
-        f"storage namespace {repo.storage_namespace!r}: {uri!r} belongs to another repository",
+        f"storage namespace {repo.storage_namespace!r}: {uri!r} {why}",
         kind=Kind.NamespaceInUse,
         repository=repo.id,
         namespace=uri,

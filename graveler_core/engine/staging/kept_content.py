@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from graveler_core.errors import Conflict, CorruptData, Kind
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import ClaimState, Repository
 from graveler_core.model.entry import AddressType, Entry
 from graveler_core.model.ids import RepositoryId, RepositoryUid
 from graveler_core.objects import condemned
@@ -73,6 +73,14 @@ def _require(stores: Stores, repo: Repository, addresses: pa.StringArray, kinds:
     owners = owners_of_directories(stores.kv, pc.unique(directories).to_pylist())
     for directory, (uri, claim) in owners.items():
         inside = full.filter(pc.equal(directories, directory)).to_pylist()
+        if claim.state is not ClaimState.OWNED:
+            raise Conflict(
+                f"address {inside[0]!r}: storage namespace {uri!r} of the deleted repository {claim.repository!r} is "
+                "being emptied; store the content again",
+                kind=Kind.ContentCollected,
+                repository=claim.repository,
+                address=inside[0],
+            )
         relative = pa.array([unquote(address.removeprefix(uri + "/")) for address in inside], pa.string())
         _require_in(stores, claim.repository, claim.owner, uri, relative)
 

@@ -195,6 +195,7 @@ STORE: dict[str, Verb] = {
     "list_repositories": _read(lambda g: _all(g.list_repositories())),
     "pressures": _read(lambda g: _all(g.pressures())),
     "clean": _read(lambda g: g.clean()),
+    "empty_namespaces": _read(lambda g: g.empty_namespaces()),
     "waiting": _read(lambda g: g.waiting()),
     "migrate_from": _read(lambda g: g.migrate_from(nothing())),
     "compare_with": _read(lambda g: [*g.compare_with(nothing())]),

@@ -224,6 +224,7 @@ STORE: dict[str, Sample] = {
     "undelete_repository": lambda g: g.undelete_repository("former"),
     "deleted_repositories": lambda g: g.deleted_repositories(),
     "clean": lambda g: g.clean(repository="former"),
+    "empty_namespaces": lambda g: g.empty_namespaces(),
     "waiting": lambda g: g.waiting(),
     "migrate_from": lambda g: g.migrate_from(nothing()),
     "compare_with": lambda g: g.compare_with(nothing()),

@@ -18,6 +18,7 @@ from graveler_core.model.compaction import (
 from graveler_core.model.copying import Copying
 from graveler_core.model.dump import Restoration
 from graveler_core.model.entities import (
+    AbandonedNamespace,
     Branch,
     Cleanup,
     Commit,
@@ -182,6 +183,9 @@ RECORDS: dict[str, Record] = {
         ),
         past=(CondemnedSet(id="s1", state=CollectionState.DELETED, since=SINCE, files=(), objects=0, size=0),),
         nonce=Nonce("n6"),
+    ),
+    "abandoned namespace": AbandonedNamespace(
+        repository=RepositoryId("repo"), uid=RepositoryUid("u1"), nonce=Nonce("n6"), since=SINCE
     ),
     "operation": Operation(branch_uid=BranchUid("b1"), base=CommitId("c1"), since=SINCE),
     "check report": CheckReport(name="rows", passed=True, since=SINCE, url="https://ci/1", message="é", by="ada"),

@@ -42,6 +42,7 @@ LOCATIONS: list[tuple[Location[Any], bytes, bytes, str]] = [
     (keys.restoration(REPOSITORY), b"repo-u1", b"restored", "restoration"),
     (keys.migration(REPOSITORY), b"repo-u1", b"migration", "migration"),
     (keys.migrated_commits(REPOSITORY).at("c1"), b"repo-u1", b"migrated/c1", "migrated commit"),
+    (keys.abandoned_namespace("s3://b/x"), b"graveler", b"abandoned/s3://b/x", "abandoned namespace"),
     (keys.sweeping(REPOSITORY), b"repo-u1", b"sweep", "sweeping"),
     (keys.collections(REPOSITORY.id, REPOSITORY.uid), b"repo-u1", b"collections", "collections"),
     (keys.uploads(REPOSITORY).at("0a"), b"repo-u1", b"uploads/0a", "upload"),

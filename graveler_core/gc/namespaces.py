@@ -1,0 +1,248 @@
+"""Deletion of the content of repositories that a cleaner has removed.
+
+    abandoned  ──claim──▶  emptying  ──delete──▶  emptied  ──release──▶  (no claim, no record)
+
+A cleaner enters the storage namespace of a removed repository as abandoned, and releases it. Each call takes each
+abandoned namespace as far as the grace period permits:
+
+1. Claim the namespace as `emptying`, unless it belongs to a repository again or overlaps another namespace ✓. From
+   now on, no repository can be created there, nothing there can be imported, and no flow can stage an address there
+   (`engine.staging.kept_content`).
+2. Wait for the grace period. Read the names in all repositories of the store. Delete the objects that graveler has
+   created and that nothing names. Enter the claim as `emptied` if none was left ✓.
+3. Wait for the grace period. Remove the claim ✓ and the record ✓.
+
+Proof that no object is deleted to which an entry refers. The repository itself is gone: it can be neither read nor
+restored. Entries of other repositories refer to the objects by full addresses. A flow that stages or imports such an
+address reads the claim first. If it reads the claim after step 1, it refuses the address. Otherwise it ends within the
+grace period, and step 2 finds the name. Names that move are found as for collections (`gc.collection`).
+
+Files of commits have names that depend on their content, so a new repository in the same namespace may have a file of
+the same name. The claim prevents this while objects are deleted. Before each batch of deletions the claim is read, so a
+call that has paused deletes at most one batch after the claim has become `emptied`, and the claim remains for another
+grace period. The grace period must therefore be longer than the deletion of a batch. Less than a day is refused,
+unless nothing else works on the store.
+
+Another store may use the same namespace, for example because a dump of the repository was restored there. No claim
+shows this. If an object was written more than a day after the repository was removed, nothing is deleted.
+
+Objects that another entry names stay. Then the claim stays `emptying`, and a later call looks again. If a batch was
+interrupted, the next call goes on. Two calls at once are harmless: every change of the claim is a swap, and all
+deletions of one call are also right for the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from graveler_core.blobs.port import BlobInfo, Blobs
+from graveler_core.errors import PredicateFailed
+from graveler_core.gc.candidates import CREATED, Candidates
+from graveler_core.gc.collection import CollectionPlan
+from graveler_core.gc.stock import CONTENT, Progress
+from graveler_core.gc.sweep import LEAST_GRACE
+from graveler_core.model.address import namespace
+from graveler_core.model.entities import AbandonedNamespace, ClaimState, NamespaceClaim
+from graveler_core.model.ids import Nonce, RepositoryId, RepositoryUid
+from graveler_core.objects.condemned import ADDRESSES
+from graveler_core.records import access
+from graveler_core.records import layout as keys
+from graveler_core.records.access import Held
+from graveler_core.refs.namespace_owners import overlapping
+from graveler_core.stores import Stores
+
+DELETED_AT_ONCE = 1_000
+"""Maximum number of objects that are deleted between two reads of the claim."""
+
+
+class NamespaceState(StrEnum):
+    """State of an abandoned namespace after a call."""
+
+    ABANDONED = "abandoned"
+    """Nothing was done: a dry run, or another call works on the namespace."""
+    OVERLAPPING = "overlapping"
+    """Another namespace contains this one or lies in it. Nothing is deleted as long as it exists."""
+    WRITTEN = "written"
+    """Objects were written after the repository was removed. Another store may use them, so nothing is deleted."""
+    EMPTYING = "emptying"
+    """The grace period runs, or other repositories name some of the objects."""
+    EMPTIED = "emptied"
+    """All objects are deleted. The namespace cannot be used before `due`."""
+    RELEASED = "released"
+    """All objects are deleted, and the namespace can be used again."""
+    OWNED = "owned"
+    """A repository has the namespace again. It collects the objects."""
+
+
+@dataclass(slots=True)
+class EmptiedNamespace:
+    """Result for one abandoned namespace. Sizes are in bytes."""
+
+    uri: str
+    repository: RepositoryId
+    """Name of the former repository."""
+    state: NamespaceState
+    deleted: int = 0
+    """Number of objects that were deleted. In a dry run: that would be, if no grace period were running."""
+    deleted_size: int = 0
+    named: int = 0
+    """Number of objects that were kept because entries of other repositories name them."""
+    named_size: int = 0
+    due: datetime | None = None
+    """Time from which on a call goes on."""
+
+
+def empty_namespaces(
+    stores: Stores, plan: CollectionPlan | None = None, *, progress: Progress = lambda more: None
+) -> Iterator[EmptiedNamespace]:
+    """Delete the content of abandoned namespaces, as far as the grace period permits.
+
+    Args:
+        stores: Stores of the flow.
+        plan: Options. `foreign` includes objects that graveler has not created.
+        progress: Called with the number of items examined since the last call.
+
+    Yields:
+        The result for each namespace.
+
+    Raises:
+        CorruptData: An item that names objects is missing or damaged. Nothing was deleted in this namespace.
+        SlowDown, Unavailable, OutcomeUnknown: Call again. Some objects may be deleted.
+    """
+    for uri, record in access.scan(stores.kv, keys.ABANDONED):
+        work = _Namespace(stores, uri, record, plan or CollectionPlan(), progress)
+        work.run()
+        yield work.done
+
+
+class _Namespace:
+    def __init__(
+        self, stores: Stores, uri: str, record: Held[AbandonedNamespace], plan: CollectionPlan, progress: Progress
+    ) -> None:
+        self.stores = stores
+        self.uri = uri
+        self.record = record
+        self.plan = plan
+        self.progress = progress
+        self.where = keys.namespace_claim(uri)
+        self.done = EmptiedNamespace(uri, record.value.repository, NamespaceState.ABANDONED)
+
+    @property
+    def blobs(self) -> Blobs:
+        return self.stores.blobs.at(self.uri)
+
+    def run(self) -> None:
+        """Take the namespace through all steps that are due."""
+        if self.plan.dry_run:
+            return self._foresee()
+        claim = access.read(self.stores.kv, self.where)
+        if claim is None:
+            claim = self._claimed()
+        if claim is not None and claim.value.state is ClaimState.EMPTYING:
+            claim = self._emptied(claim)
+        if claim is not None and claim.value.state is ClaimState.EMPTIED:
+            self._release(claim)
+        if claim is not None and claim.value.state is ClaimState.OWNED:
+            self._forget(claim.value)
+        return None
+
+    def _foresee(self) -> None:
+        """Measure what would be deleted."""
+        claim = access.read(self.stores.kv, self.where)
+        if claim is None or claim.value.state is not ClaimState.OWNED:
+            found = self._found()
+            if found is not None:
+                self._measure(found)
+
+    def _claimed(self) -> Held[NamespaceClaim] | None:
+        """Claim the namespace. Return `None` if that is not possible."""
+        made = NamespaceClaim(
+            owner=RepositoryUid(self.stores.ids.fresh()),
+            repository=self.record.value.repository,
+            nonce=Nonce(self.stores.ids.fresh()),
+            since=self.stores.clock.now(),
+            state=ClaimState.EMPTYING,
+        )
+        try:
+            claim = access.create(self.stores.kv, self.where, made, once=True)
+        except PredicateFailed:
+            return None
+        if overlapping(self.stores.kv, namespace(self.uri)) is None:
+            return claim
+        self.done.state = NamespaceState.OVERLAPPING
+        access.remove(self.stores.kv, self.where, claim)
+        return None
+
+    def _emptied(self, claim: Held[NamespaceClaim]) -> Held[NamespaceClaim] | None:
+        """Delete the objects that nothing names. Return the claim, as `emptied`, if none is left."""
+        self.done.state = NamespaceState.EMPTYING
+        if not self._is_due(claim.value):
+            return None
+        found = self._found()
+        if found is None:
+            return None
+        self._measure(found)
+        unnamed = found.unnamed()
+        for start in range(0, unnamed.num_rows, DELETED_AT_ONCE):
+            if access.read(self.stores.kv, self.where) != claim:
+                return None
+            addresses = unnamed.slice(start, DELETED_AT_ONCE).column("address").to_pylist()
+            for _ in self.stores.executor.map(self.blobs.delete, addresses):
+                self.progress(1)
+        if self.done.named:
+            return None
+        return self._swapped(claim, ClaimState.EMPTIED)
+
+    def _release(self, claim: Held[NamespaceClaim]) -> None:
+        self.done.state = NamespaceState.EMPTIED
+        if self._is_due(claim.value) and access.remove(self.stores.kv, self.where, claim):
+            access.remove(self.stores.kv, keys.abandoned_namespace(self.uri), self.record)
+            self.done.state = NamespaceState.RELEASED
+
+    def _forget(self, claim: NamespaceClaim) -> None:
+        """Remove the record if another repository owns the namespace. A cleaner is about to remove the former claim."""
+        if claim.owner != self.record.value.uid:
+            self.done.state = NamespaceState.OWNED
+            access.remove(self.stores.kv, keys.abandoned_namespace(self.uri), self.record)
+
+    def _is_due(self, claim: NamespaceClaim) -> bool:
+        due = claim.since + self.plan.grace
+        self.done.due = due if self.stores.clock.now() < due else None
+        return self.done.due is None
+
+    def _swapped(self, claim: Held[NamespaceClaim], state: ClaimState) -> Held[NamespaceClaim] | None:
+        """Enter another state. Return `None` if another call has changed the claim."""
+        update = {"state": state, "nonce": Nonce(self.stores.ids.fresh()), "since": self.stores.clock.now()}
+        try:
+            return access.replace(self.stores.kv, self.where, claim, claim.value.model_copy(update=update))
+        except PredicateFailed:
+            return None
+
+    def _found(self) -> Candidates | None:
+        """Return the objects to delete, marked. Return `None` if one was written after the repository was removed."""
+        since = self.record.value.since + LEAST_GRACE
+        listed = list(self._listed())
+        if any(blob.mtime > since for blob in listed):
+            self.done.state = NamespaceState.WRITTEN
+            return None
+        rows = {"address": [blob.address for blob in listed], "size": [blob.size for blob in listed]}
+        found = Candidates(pa.table(rows, schema=ADDRESSES))
+        found.mark_named(self.stores, self.uri, None, self.progress)
+        return found
+
+    def _listed(self) -> Iterator[BlobInfo]:
+        for blob in self.blobs.list(""):
+            self.progress(1)
+            if self.plan.foreign or blob.address.startswith(CONTENT) or CREATED.fullmatch(blob.address):
+                yield blob
+
+    def _measure(self, found: Candidates) -> None:
+        unnamed = found.unnamed()
+        self.done.deleted, self.done.deleted_size = unnamed.num_rows, pc.sum(unnamed.column("size")).as_py() or 0
+        self.done.named, self.done.named_size = found.named()

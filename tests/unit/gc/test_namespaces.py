@@ -1,0 +1,406 @@
+"""The namespaces of removed repositories are emptied, except for what other repositories name."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+
+from graveler_core.blobs.open import OpenedBlobs
+from graveler_core.errors import Conflict, CorruptData, GravelerError, InvalidInput, Kind, NotFound, NotUnique
+from graveler_core.facade.graveler import Graveler
+from graveler_core.gc import namespaces
+from graveler_core.gc.all_repositories import all_repositories
+from graveler_core.gc.collection import CollectionPlan
+from graveler_core.gc.findings import Trouble
+from graveler_core.gc.namespaces import EmptiedNamespace, NamespaceState, empty_namespaces
+from graveler_core.gc.sweep import GRACE
+from graveler_core.model.entry import AddressType, Entry
+from tests.unit.engine.interposed import Crash, Interposed
+from tests.unit.engine.world import World
+
+NOW = CollectionPlan(timedelta(0), alone=True)
+OLD, OTHER = "old", "other"
+
+
+class Lake:
+    """A removed repository, whose objects are files, and another one that exists."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.world = World(blobs=OpenedBlobs(durable=False))
+        self.world.clock.time = datetime.now(UTC) + timedelta(seconds=1)
+        g = self.graveler
+        other = g.create_repository(OTHER, (root / OTHER).as_uri()).branch("main")
+        other.put("mine", b"mine")
+        other.commit("mine")
+        main = g.create_repository(OLD, self.uri).branch("main")
+        rows = {f"file/{number:03}": b"%d" % number for number in range(40)}
+        entries = main.put_many(rows)
+        main.commit("forty files")
+        main.put("staged", b"staged")
+        self.entry = entries[0]
+        g.delete_repository(OLD)
+        self.world.clock.time += timedelta(days=8)
+        assert g.clean().repositories == 1
+
+    @property
+    def uri(self) -> str:
+        return (self.root / OLD).as_uri()
+
+    @property
+    def graveler(self) -> Graveler:
+        return self.world.graveler()
+
+    @property
+    def full(self) -> Entry:
+        """The entry of an object of the removed repository, with a full address."""
+        return Entry(f"{self.uri}/{self.entry.address}", self.entry.size, address_type=AddressType.FULL)
+
+    @property
+    def objects(self) -> set[str]:
+        root = self.root / OLD
+        return {str(path.relative_to(root)) for path in root.rglob("*") if path.is_file()}
+
+    def empty(self, plan: CollectionPlan | None = None, kv: Interposed | None = None) -> EmptiedNamespace | None:
+        return next(iter(empty_namespaces(self.world.stores(kv), plan)), None)
+
+    def state(self, plan: CollectionPlan | None = None) -> NamespaceState | None:
+        found = self.empty(plan)
+        return None if found is None else found.state
+
+    def sleep(self, time: timedelta = GRACE) -> None:
+        self.world.clock.time += time
+
+    def missing(self) -> list[str]:
+        """What the other repository shows and cannot be read."""
+        missing = []
+        main = self.graveler.repository(OTHER).branch("main")
+        for found in main.list():
+            try:
+                main.read(found.path)
+            except NotFound:
+                missing.append(found.path)
+        return missing
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    return Lake(tmp_path)
+
+
+def test_nothing_is_left_after_three_graces(lake: Lake) -> None:
+    before = len(lake.objects)
+    assert before > 41
+    first = lake.empty()
+    assert first is not None
+    assert (first.state, first.repository, first.deleted) == (NamespaceState.EMPTYING, OLD, 0)
+    assert first.due is not None
+    lake.sleep(GRACE - timedelta(minutes=1))
+    assert (lake.state(), len(lake.objects)) == (NamespaceState.EMPTYING, before)
+    lake.sleep(timedelta(minutes=1))
+    second = lake.empty()
+    assert second is not None
+    assert (second.state, second.deleted, len(lake.objects)) == (NamespaceState.EMPTIED, before, 0)
+    assert lake.state() is NamespaceState.EMPTIED
+    lake.sleep()
+    assert lake.state() is NamespaceState.RELEASED
+    assert lake.empty() is None
+    lake.graveler.create_repository("new", lake.uri).branch("main").put("x", b"x")
+
+
+def test_at_once_if_alone(lake: Lake) -> None:
+    (done,) = lake.graveler.empty_namespaces(grace=timedelta(0), alone=True)
+    assert (done.state, len(lake.objects)) == (NamespaceState.RELEASED, 0)
+    assert not lake.graveler.empty_namespaces()
+    assert not lake.missing()
+
+
+def test_a_dry_run_measures_and_changes_nothing(lake: Lake) -> None:
+    before = lake.objects
+    for _ in range(2):
+        done = lake.empty(CollectionPlan(dry_run=True))
+        assert done is not None
+        assert (done.deleted, done.named, lake.objects) == (len(before), 0, before)
+        lake.empty()
+
+
+def test_nobody_uses_the_namespace_meanwhile(lake: Lake) -> None:
+    g = lake.graveler
+    lake.empty()
+    for _ in range(2):
+        with pytest.raises(NotUnique, match="is being emptied of the content of a deleted repository") as refused:
+            g.create_repository("new", lake.uri, adopt=True)
+        assert refused.value.kind is Kind.NamespaceInUse
+        with pytest.raises(Conflict, match="is being emptied") as conflict:
+            g.repository(OTHER).branch("main").stage("x", lake.full)
+        assert conflict.value.kind is Kind.ContentCollected
+        with pytest.raises(InvalidInput, match="storage namespace"):
+            g.repository(OTHER).import_prefix(lake.uri + "/data/", into="main")
+        assert g.clean().claims == 0
+        lake.sleep()
+        lake.empty()
+    assert not list(g.repository(OTHER).fsck())
+
+
+def test_what_another_repository_names_stays(lake: Lake) -> None:
+    other = lake.graveler.repository(OTHER)
+    other.branch("main").stage("x", lake.full)
+    other.branch("main").commit("names the content of a removed repository")
+    lake.graveler.delete_repository(OTHER)
+    for state in [NamespaceState.EMPTYING] * 3:
+        assert lake.state() is state
+        lake.sleep()
+    lake.graveler.undelete_repository(OTHER)
+    assert lake.objects == {lake.entry.address}
+    assert lake.graveler.repository(OTHER).branch("main").read("x") == b"0"
+    lake.graveler.delete_repository(OTHER)
+    lake.sleep()
+    lake.graveler.clean()
+    states = {done.uri: done.state for done in empty_namespaces(lake.world.stores(), NOW)}
+    assert states == dict.fromkeys([lake.uri, (lake.root / OTHER).as_uri()], NamespaceState.RELEASED)
+    assert not lake.objects
+
+
+def test_a_repository_that_takes_the_namespace_over_keeps_it(lake: Lake) -> None:
+    new = lake.graveler.create_repository("new", lake.uri, adopt=True).branch("main")
+    new.put("x", b"x")
+    assert lake.state(NOW) is NamespaceState.OWNED
+    assert lake.empty(NOW) is None
+    assert new.read("x") == b"x"
+
+
+def test_an_overlapping_namespace_is_left_alone(lake: Lake) -> None:
+    inner = lake.graveler.create_repository("inner", lake.uri + "/data").branch("main")
+    inner.put("x", b"x")
+    before = lake.objects
+    assert (lake.state(NOW), lake.objects) == (NamespaceState.OVERLAPPING, before)
+    assert inner.read("x") == b"x"
+
+
+def test_objects_that_graveler_did_not_create_stay_unless_asked_for(tmp_path: Path) -> None:
+    for foreign in (False, True):
+        lake = Lake(tmp_path / str(foreign))
+        (lake.root / OLD / "readme").write_bytes(b"theirs")
+        (lake.root / OLD / "data" / "notes").write_bytes(b"theirs")
+        assert lake.state(CollectionPlan(timedelta(0), alone=True, foreign=foreign)) is NamespaceState.RELEASED
+        assert lake.objects == (set() if foreign else {"readme", "data/notes"})
+
+
+def test_a_namespace_that_somebody_else_writes_to_is_left_alone(lake: Lake) -> None:
+    """Another store uses the namespace: the repository was moved there."""
+    file = lake.root / OLD / lake.entry.address
+    later = (lake.world.clock.time + timedelta(days=2)).timestamp()
+    os.utime(file, (later, later))
+    before = lake.objects
+    assert (lake.state(NOW), lake.objects) == (NamespaceState.WRITTEN, before)
+
+
+def test_damage_ends_it(lake: Lake) -> None:
+    other = lake.graveler.repository(OTHER).branch("main")
+    other.put_many({f"{'x' * 200}/{number:04}": b"" for number in range(900)})
+    other.commit("files of its own")
+    lake.empty()
+    lake.sleep()
+    before = lake.objects
+    for path in (lake.root / OTHER / "_graveler").iterdir():
+        if path.is_file():
+            path.unlink()
+    with pytest.raises(CorruptData):
+        lake.empty()
+    assert lake.objects == before
+
+
+def _moved(lake: Lake, times: int) -> None:
+    for _ in range(times):
+        g = lake.graveler
+        if any(repo.id == OTHER for repo in g.list_repositories()):
+            g.delete_repository(OTHER)
+        else:
+            g.undelete_repository(OTHER)
+
+
+def test_a_repository_that_is_deleted_and_restored_while_it_reads_is_found(tmp_path: Path) -> None:
+    """Before each call, and before each pair of calls."""
+    lake = Lake(tmp_path)
+    lake.graveler.repository(OTHER).branch("main").stage("x", lake.full)
+    plan = CollectionPlan(dry_run=True)
+    for begins_deleted in (False, True):
+        if begins_deleted:
+            lake.graveler.delete_repository(OTHER)
+        start = lake.world
+        first, calls = 0, 1
+        while first < calls:
+            second = first
+            while second < calls:
+                lake.world = start.fork()
+                kv = Interposed(lake.world.kv)
+                if first == second:
+                    kv.before[first] = partial(_moved, lake, 2)
+                else:
+                    kv.before[first] = kv.before[second] = partial(_moved, lake, 1)
+                done = lake.empty(plan, kv)
+                assert done is not None
+                assert done.named == 1, (begins_deleted, first, second)
+                calls, second = max(calls, len(kv.verbs)), second + 1
+            first += 1
+        lake.world = start
+        assert calls > 8
+
+
+def _attempted(lake: Lake, told: list[bool]) -> None:
+    with suppress(Conflict):
+        lake.graveler.repository(OTHER).branch("main").stage("x", lake.full)
+        told.append(True)
+
+
+def _created(lake: Lake, told: list[bool]) -> None:
+    with suppress(NotUnique):
+        new = lake.graveler.create_repository("new", lake.uri, adopt=True).branch("main")
+        new.put("x", b"x")
+        new.commit("x")
+        told.append(True)
+
+
+def _another(lake: Lake, told: list[bool]) -> None:
+    with suppress(GravelerError):
+        lake.empty()
+        told.append(True)
+
+
+@pytest.mark.parametrize(
+    ("act", "run", "expected"),
+    [
+        (_attempted, 0, {True, False}),
+        (_attempted, 1, {False}),
+        (_created, 0, {True, False}),
+        (_created, 1, {False}),
+        (_created, 2, {True, False}),
+        *((_another, run, {True}) for run in range(3)),
+    ],
+)
+def test_others_between_any_two_calls(
+    tmp_path: Path, act: Callable[[Lake, list[bool]], None], run: int, expected: set[bool]
+) -> None:
+    """The third run releases the namespace. After that, nothing is known about addresses in it."""
+    could = set[bool]()
+    for at in range(100):
+        lake = Lake(tmp_path / str(at))
+        told: list[bool] = []
+        reached = False
+        for number in range(5):
+            kv = Interposed(lake.world.kv)
+            if number == run:
+                kv.before[at] = partial(act, lake, told)
+            lake.empty(None, kv)
+            reached = at < len(kv.verbs) if number == run else reached
+            lake.sleep()
+        if not reached:
+            break
+        could.add(bool(told))
+        assert not lake.missing(), at
+        if any(repo.id == "new" for repo in lake.graveler.list_repositories()):
+            assert lake.graveler.repository("new").branch("main").read("x") == b"x"
+            findings = lake.graveler.repository("new").fsck(deep=True)
+            assert {found.trouble for found in findings} <= {Trouble.UNREACHABLE}, at
+        elif told and act is _attempted:
+            assert lake.objects == {lake.entry.address}, at
+        else:
+            assert not lake.objects, at
+    assert could == expected
+
+
+def test_a_call_dies_anywhere_and_the_next_goes_on(tmp_path: Path) -> None:
+    for run in range(3):
+        at, calls = 0, 1
+        while at < calls:
+            lake = Lake(tmp_path / f"{run}-{at}")
+            for number in range(6):
+                kv = Interposed(lake.world.kv)
+                if number == run:
+                    kv.fail[at] = Crash()
+                with suppress(Crash):
+                    lake.empty(None, kv)
+                if number == run:
+                    calls = max(calls, len(kv.verbs))
+                lake.sleep()
+            assert not lake.objects, (run, at)
+            assert lake.empty() is None
+            lake.graveler.create_repository("new", lake.uri)
+            at += 1
+
+
+def test_a_call_that_was_slower_than_all_others_deletes_nothing_of_a_new_repository(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before each of its calls, others empty and release the namespace, and a repository with equal files is made."""
+    monkeypatch.setattr(namespaces, "DELETED_AT_ONCE", 5)
+    for at in range(100):
+        lake = Lake(tmp_path / str(at))
+        lake.empty()
+        lake.sleep()
+
+        def overtake(lake: Lake = lake) -> None:
+            lake.empty()
+            lake.sleep()
+            assert lake.state() is NamespaceState.RELEASED
+            lake.sleep()
+            main = lake.graveler.create_repository(OLD, lake.uri).branch("main")
+            main.put_many({f"file/{number:03}": b"%d" % number for number in range(40)})
+            main.commit("forty files")
+
+        kv = Interposed(lake.world.kv)
+        kv.before[at] = overtake
+        lake.empty(None, kv)
+        if at >= len(kv.verbs):
+            break
+        assert not list(lake.graveler.repository(OLD).fsck(deep=True)), at
+    assert at > 10
+
+
+@pytest.mark.parametrize("dies", [False, True])
+def test_a_cleaner_that_has_not_released_the_namespace_yet(lake: Lake, tmp_path: Path, dies: bool) -> None:
+    """Before each call of the cleaner, namespaces are emptied, or the cleaner dies."""
+    g = lake.graveler
+    g.create_repository("third", (tmp_path / "third").as_uri()).branch("main").put("x", b"x")
+    g.delete_repository("third")
+    lake.sleep(timedelta(days=8))
+    start = lake.world
+    kv = Interposed(start.fork().kv)
+    start.fork().graveler(kv).clean()
+    calls = len(kv.verbs)
+    for at in (*range(10), *range(calls - 20, calls)):  # between them, the cleaner drops the partitions of objects
+        lake.world = start.fork()
+        kv = Interposed(lake.world.kv)
+        if dies:
+            kv.fail[at] = Crash()
+        else:
+            kv.before[at] = lambda lake=lake: lake.graveler.empty_namespaces()  # type: ignore[misc]
+        with suppress(Crash):
+            lake.world.graveler(kv).clean()
+        lake.graveler.empty_namespaces()
+        lake.sleep(timedelta(minutes=11))
+        lake.graveler.clean()
+        found = lake.graveler.empty_namespaces(dry_run=True)
+        assert [done.repository for done in found] == [OLD, "third"], at
+
+
+def test_each_repository_is_found_whenever_it_is_deleted_and_restored(lake: Lake) -> None:
+    """Up to four times, between any two calls."""
+    kv = Interposed(lake.world.kv)
+    list(all_repositories(kv))
+    calls = len(kv.verbs) + 6
+    uid = lake.graveler.repository(OTHER).uid
+    start = lake.world
+    for times in range(1, 5):
+        for moments in combinations(range(calls), times):
+            lake.world = start.fork()
+            kv = Interposed(lake.world.kv)
+            kv.before = dict.fromkeys(moments, partial(_moved, lake, 1))
+            assert [repo.uid for repo in all_repositories(kv)] == [uid], moments
