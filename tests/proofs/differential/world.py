@@ -120,6 +120,8 @@ class World:
         """When an idempotency key was first given."""
         self.objects: dict[str, tuple[bytes, Value | None]] = {}
         """What lies in the place that is imported from."""
+        self.contents: dict[str, tuple[Entry, bytes]] = {}
+        """Content that was stored, with an entry for it, by address."""
         self.identities: dict[tuple[object, ...], bytes] = {}
         self.trees: dict[str, Content] = {}
         created = self.handles[0].graveler.create_repository(REPOSITORY, namespace)

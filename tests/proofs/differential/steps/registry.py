@@ -8,6 +8,7 @@ from random import Random
 from tests.proofs.differential.steps import (
     bringing,
     checking,
+    collecting,
     committing,
     history,
     merging,
@@ -72,6 +73,8 @@ STEPS: dict[Step, float] = {
     upkeep.fsck: 0.1,
     upkeep.repair_indexes: 0.1,
     upkeep.sweep: 0.2,
+    collecting.collect_content: 0.3,
+    collecting.stage_again: 1,
     upkeep.clean: 0.15,
     upkeep.time_passes: 0.5,
     upkeep.doctor: 0.05,
@@ -106,6 +109,9 @@ LEFT_OUT = {
             "Snapshot.presign",
         ),
         "the object of one entry: tests/unit/facade/test_content.py",
+    ),
+    **dict.fromkeys(
+        ("Repository.collect", "Graveler.empty_namespaces"), "`collecting` calls their flows with another clock"
     ),
     "Repository.import_inventory": "differs from import_prefix in its listing alone: tests/unit/engine/importing",
 }

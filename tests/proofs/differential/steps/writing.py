@@ -47,6 +47,8 @@ def put(w: World, r: Random) -> None:
     if staged is None:
         return
     handle, branch, path, entry = staged
+    if entry.address is not None:
+        w.contents[entry.address] = (entry, data)
     value = w.value(entry)
     said = (entry.path, entry.size, entry.content_type, dict(entry.metadata))
     w.equal("put", said, (path, len(data), content_type, metadata))
