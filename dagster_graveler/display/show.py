@@ -1,12 +1,42 @@
-"""Metadata that a pipeline shows of a published state."""
+"""Metadata that a pipeline shows of a published state. An error of its function costs only this metadata."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from logging import Logger
 from typing import TYPE_CHECKING, Any
+
+import dagster as dg
 
 if TYPE_CHECKING:
     from graveler_core.facade.snapshot import Snapshot
 
 Show = Callable[["Snapshot"], Mapping[str, Any]]
 """Function that returns metadata to show of a published state."""
+PLOT_FAILED = "plot failed"
+"""Metadata key of the error of a `Show` function."""
+_LONGEST = 500
+
+
+def shown_metadata(show: Show | None, at: Snapshot, log: Logger) -> dict[str, Any]:
+    """Return what a function shows of a state.
+
+    If the function raises an exception, or returns something that Dagster refuses as metadata, return one sentence
+    about it under `PLOT_FAILED`, and log the traceback.
+
+    Args:
+        show: The function, if there is one.
+        at: The published state.
+        log: Log of the run or of the tick.
+    """
+    if show is None:
+        return {}
+    try:
+        # An event checks its metadata. Only the values are used.
+        return dict(dg.AssetObservation("shown", metadata=show(at)).metadata)
+    except Exception as error:  # any error of the user's function
+        name = getattr(show, "__name__", type(show).__name__)
+        log.warning(f"The plot of {at.commit_id} is left out, because {name} failed", exc_info=True)
+        message = " ".join(str(error).split())[:_LONGEST].rstrip(". ")
+        told = f"{type(error).__name__}: {message}" if message else type(error).__name__
+        return {PLOT_FAILED: f"There is no plot, because the function {name} failed with {told}."}

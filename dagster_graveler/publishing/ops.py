@@ -5,13 +5,13 @@ Each can be retried at any time, and finds the result of an earlier attempt. A b
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import dagster as dg
 
 from dagster_graveler.beta import beta_accepted
 from dagster_graveler.data_version import DATA_VERSION_TAG, reported_commit
-from dagster_graveler.display.show import Show
+from dagster_graveler.display.show import Show, shown_metadata
 from dagster_graveler.ops.commit import CommitConfig, committed
 from dagster_graveler.ops.failures import RETRIES, told_to_dagster
 from dagster_graveler.ops.merge import MergeConfig, merged
@@ -24,9 +24,6 @@ from dagster_graveler.publishing.verdict import Verdict, committed_changes, judg
 from dagster_graveler.publishing.written import PUBLISHED, STATE
 from dagster_graveler.resources.graveler_branch import GravelerBranch
 from dagster_graveler.runs import MESSAGE_TAG, RANGE_END_TAG, RANGE_START_TAG, partition_label
-
-if TYPE_CHECKING:
-    pass
 
 KEPT = "kept"
 NOTHING = "nothing to publish"
@@ -94,8 +91,8 @@ def publish_op(publisher: Publisher) -> dg.OpDefinition:
         branch: GravelerBranch = getattr(context.resources, publisher.branch_key)
         with told_to_dagster(context.retry_number):
             commit, metadata = _publish(context, publisher, branch)
-            if publisher.show is not None:
-                metadata |= publisher.show(branch.open_repository().at(commit))
+            published = branch.open_repository().at(commit)
+        metadata |= shown_metadata(publisher.show, published, context.log)
         if metadata[STATE] == PUBLISHED and reported_commit(context.instance, publisher.group.key) != commit:
             context.log_event(_published_branch(publisher.group.key, commit, metadata))
         with beta_accepted():

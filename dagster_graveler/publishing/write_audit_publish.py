@@ -52,7 +52,8 @@ def write_audit_publish(  # noqa: PLR0913 - one call, most of it optional
         pool: Concurrency pool of the merge. By default it is named after the published branch.
         job: Name of the job that writes, checks and publishes all tables. By default it is named after `key`.
         executor_def: Executor of the job.
-        show: Function that returns metadata to show of the published state.
+        show: Function that returns metadata to show of the published state. If it fails, the metadata say so. The
+            publication does not fail.
         keep_for: Time after the last run for which the sensor keeps a branch that it has reported.
         interval_seconds: Minimum time between two ticks of the sensor.
 

@@ -19,7 +19,7 @@ import dagster as dg
 
 from dagster_graveler.data_version import DATA_VERSION_TAG, observed_commits, published_commit, reported_commit
 from dagster_graveler.display.diff import summarise
-from dagster_graveler.display.show import Show
+from dagster_graveler.display.show import Show, shown_metadata
 from dagster_graveler.sensors import cursors
 
 if TYPE_CHECKING:
@@ -66,7 +66,8 @@ def make_branch_heads_sensor(  # noqa: PLR0913 - one call, most of it optional
         asset: Asset of all branches; its partitions are a `DynamicPartitionsDefinition`.
         repository: Name of the repository. A repository that does not exist has no branches.
         published: Assets of branches that runs materialize, by branch name.
-        show: Function that returns metadata to show of a published branch, as for `write_audit_publish`.
+        show: Function that returns metadata to show of a published branch, as for `write_audit_publish`. If it
+            fails, the report says so, and is complete otherwise.
         resource_key: Key of a resource with a method `graveler()`.
         interval_seconds: Minimum time between two ticks.
     """
@@ -96,7 +97,7 @@ def _tick(context: dg.SensorEvaluationContext, graveler: Graveler, repository: s
     of, branches = _page(graveler, repository, after)
     last = branches[-1].id if len(branches) == PAGE else ""
     try:
-        events = [] if of is None else _events(context.instance, of, assets, branches)
+        events = [] if of is None else _events(context, of, assets, branches)
     except NotFound:
         return dg.SensorResult(
             skip_reason=f"repository {repository} was deleted during the tick", cursor=context.cursor
@@ -115,13 +116,15 @@ def _tick(context: dg.SensorEvaluationContext, graveler: Graveler, repository: s
     )
 
 
-def _events(instance: dg.DagsterInstance, of: Repository, assets: _Assets, branches: list[Branch]) -> list[Any]:
+def _events(context: dg.SensorEvaluationContext, of: Repository, assets: _Assets, branches: list[Branch]) -> list[Any]:
     """Return the events to report: for the asset of all branches, and for the assets of published branches."""
+    instance = context.instance
     events: list[Any] = [*_observations(instance, of, assets.all_branches, branches)]
     for branch in branches:
         key = assets.published.get(branch.id)
         if key is not None and reported_commit(instance, key) != branch.commit_id:
-            events.append(_materialization(of, key, branch, published_commit(instance, key, of), assets.show))
+            shown = shown_metadata(assets.show, of.at(branch.commit_id), context.log)
+            events.append(_materialization(of, key, branch, published_commit(instance, key, of), shown))
     return events
 
 
@@ -146,16 +149,22 @@ def _observations(
 
 
 def _materialization(
-    of: Repository, key: dg.AssetKey, branch: Branch, before: str | None, show: Show | None
+    of: Repository, key: dg.AssetKey, branch: Branch, before: str | None, shown: Mapping[str, Any]
 ) -> dg.AssetMaterialization:
-    """Return the report of a published branch, with the changes since the report before."""
+    """Return the report of a published branch, with the changes since the report before.
+
+    Args:
+        of: The repository.
+        key: Asset of the published branch.
+        branch: The branch.
+        before: Commit of the report before.
+        shown: Metadata that the pipeline shows of it.
+    """
     event = _of_head(of, branch)
     metadata = event.pop("metadata")
     if before is not None:
         metadata |= summarise(of.diff(before, branch.commit_id)).metadata()
-    if show is not None:
-        metadata |= show(of.at(branch.commit_id))
-    return dg.AssetMaterialization(key, metadata=metadata, **event)
+    return dg.AssetMaterialization(key, metadata={**metadata, **shown}, **event)
 
 
 def _of_head(of: Repository, branch: Branch) -> dict[str, Any]:

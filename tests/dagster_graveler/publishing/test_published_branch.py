@@ -8,6 +8,7 @@ from dagster._core.asset_graph_view.asset_graph_view import AssetGraphView, Temp
 from dagster._core.definitions.data_version import CachingStaleStatusResolver, StaleStatus
 from dagster._time import get_current_datetime
 
+from graveler_core.facade.snapshot import Snapshot
 from tests.dagster_graveler.publishing.conftest import Lake
 from tests.dagster_graveler.publishing.small_lake import PUBLISH, PUBLISHED
 
@@ -47,6 +48,23 @@ def test_the_materialization_shows_the_publication(lake: Lake) -> None:
     assert shown["files"] == 1
     assert shown["graveler/state"] == "published"
     assert "cleaned" in str(shown["verdict"])
+
+
+def test_a_function_that_shows_nothing_but_an_error_does_not_fail_the_publication(lake: Lake) -> None:
+    def plot(at: Snapshot) -> dict[str, Any]:
+        raise ValueError("no rows")
+
+    lake.use(show=plot)
+    result = lake.run()
+    assert result.success
+    assert not result.filter_events(lambda event: event.event_type is dg.DagsterEventType.STEP_UP_FOR_RETRY)
+    for key in (PUBLISH, PUBLISHED):
+        event = lake.instance.get_latest_materialization_event(key)
+        assert event is not None
+        assert event.asset_materialization is not None
+        shown = {name: value.value for name, value in event.asset_materialization.metadata.items()}
+        assert shown["plot failed"] == "There is no plot, because the function plot failed with ValueError: no rows."
+        assert shown["graveler/state"] == "published"
 
 
 @pytest.mark.parametrize("partitioned", [True, False])

@@ -10,10 +10,12 @@ import pytest
 
 from dagster_graveler.assets.branches import make_branches_asset
 from dagster_graveler.data_version import observed_commits, reported_commit
+from dagster_graveler.display.show import Show
 from dagster_graveler.sensors import branch_heads
 from dagster_graveler.sensors.branch_heads import make_branch_heads_sensor
 from graveler_core.facade.graveler import Graveler
 from graveler_core.facade.repository import Repository
+from graveler_core.facade.snapshot import Snapshot
 from tests.dagster_graveler.sensors.conftest import Evaluate
 
 MAIN = dg.AssetKey(["lake", "main"])
@@ -79,6 +81,48 @@ def test_a_report_of_a_published_branch_shows_what_changed_since_the_last_one(
     assert made.asset_key == MAIN
     assert (made.metadata["changes"].value, made.metadata["files"].value) == (2, 2)
     assert "| t | 2 | 0 | 0 |" in made.metadata["diff summary"].value
+
+
+def fails(at: Snapshot) -> dict[str, Any]:
+    raise KeyError("delay")
+
+
+def test_a_function_of_the_pipeline_that_fails_costs_only_what_it_shows(
+    tick: Evaluate, instance: dg.DagsterInstance, lake: Repository
+) -> None:
+    """Even an error that would mean something else if graveler raised it."""
+    failing = make_branch_heads_sensor(BRANCHES, repository="lake", published={"main": MAIN}, show=fails)
+    first, main = tick(failing), lake.branch("main")
+    main.put("t/a", b"1")
+    commit = main.commit("a file")
+    seen, made = tick(failing, first.cursor).events
+    assert (seen.asset_key, made.asset_key) == (BRANCHES.key, MAIN)
+    assert made.metadata["changes"].value == 1
+    told = made.metadata["plot failed"].value
+    assert told == "There is no plot, because the function fails failed with KeyError: 'delay'."
+    assert reported_commit(instance, MAIN) == commit.id
+
+
+@pytest.mark.parametrize(
+    ("show", "told"),
+    [
+        (lambda at: at.read("gone"), "NotFound: "),
+        (lambda at: {"plot": object()}, "DagsterInvalidMetadata: "),
+        (lambda at: ["plot"], "ParameterCheckError: "),
+        (lambda at: int("no\nnumber " * 1_000), "ValueError: invalid literal"),
+    ],
+    ids=["not-found", "no-metadata", "no-mapping", "long"],
+)
+def test_what_a_function_of_the_pipeline_does_wrong_is_told_in_one_sentence(
+    tick: Evaluate, lake: Repository, show: Show, told: str
+) -> None:
+    failing = make_branch_heads_sensor(BRANCHES, repository="lake", published={"main": MAIN}, show=show)
+    made = tick(failing).events[-1]
+    assert made.asset_key == MAIN
+    sentence = made.metadata["plot failed"].value
+    assert f"failed with {told}" in sentence
+    assert len(sentence) < 700
+    assert "\n" not in sentence
 
 
 def test_what_a_run_has_reported_is_only_observed(
