@@ -110,7 +110,7 @@ def gc(  # noqa: PLR0913 - the command line's own options
 
     JSON: one document with dry_run, objects, blobs, size (bytes), young, renewed, rest, unreadable,
     uploads. With --data: dry_run, deleted, deleted_size, spared, condemned, condemned_size, named, named_size, young,
-    uploading, waiting, waiting_size, due.
+    young_size, uploading, uploading_size, waiting, waiting_size, due.
     """
     repository = session.graveler.repository(repository_uri(uri).repository)
     if data:

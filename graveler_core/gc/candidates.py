@@ -34,10 +34,10 @@ class Candidates:
 
     objects: pa.Table
     """In `ADDRESSES`, sorted by address."""
-    young: int = 0
-    """Number of objects that are too young."""
-    uploading: int = 0
-    """Number of objects that belong to uploads in progress."""
+    young: tuple[int, int] = (0, 0)
+    """Number and size of objects that are too young."""
+    uploading: tuple[int, int] = (0, 0)
+    """Number and size of objects that belong to uploads in progress."""
     marks: npt.NDArray[np.bool_] = field(init=False)
     """True for each object that something names."""
 
@@ -100,7 +100,7 @@ def list_candidates(
         progress: Called with the number of objects listed since the last call.
         foreign: True to include objects that graveler has not created.
     """
-    addresses, sizes, young = list[str](), list[int](), 0
+    addresses, sizes, young, young_size = list[str](), list[int](), 0, 0
     blobs = stores.blobs.at(repo.storage_namespace)
     for blob in blobs.list("" if foreign else "data/"):
         progress(1)
@@ -108,6 +108,7 @@ def list_candidates(
             continue
         if blob.mtime > cutoff:
             young += 1
+            young_size += blob.size
         else:
             addresses.append(blob.address)
             sizes.append(blob.size)
@@ -116,7 +117,9 @@ def list_candidates(
     standing = {id for id, _ in Uploads(stores.kv, blobs, repo, stores.clock, stores.ids).standing()}
     kept = [address.split("/")[1] not in standing if CREATED.fullmatch(address) else True for address in addresses]
     table = pa.table([pa.array(addresses, pa.string()), pa.array(sizes, pa.int64())], schema=ADDRESSES)
-    return Candidates(table.filter(pa.array(kept, pa.bool_())), young, len(kept) - sum(kept))
+    chosen = table.filter(pa.array(kept, pa.bool_()))
+    uploading = len(kept) - sum(kept), sum(sizes) - (pc.sum(chosen.column("size")).as_py() or 0)
+    return Candidates(chosen, (young, young_size), uploading)
 
 
 def _names(stores: Stores, uri: str, own: Repository | None, progress: Progress) -> Iterable[pa.ChunkedArray]:

@@ -102,8 +102,10 @@ class Collected:
     named_size: int = 0
     young: int = 0
     """Number of objects that were kept because they are younger than the grace period."""
+    young_size: int = 0
     uploading: int = 0
     """Number of objects that were kept because they belong to an upload in progress."""
+    uploading_size: int = 0
     waiting: int = 0
     """Number of condemned objects that wait for the end of their grace period."""
     waiting_size: int = 0
@@ -196,7 +198,8 @@ class _Collection:
                 found = found.without(condemned.read(self.blobs, known))
         self._mark_named(found)
         self.done.named, self.done.named_size = found.named()
-        self.done.young, self.done.uploading = found.young, found.uploading
+        self.done.young, self.done.young_size = found.young
+        self.done.uploading, self.done.uploading_size = found.uploading
         if self.current is not None:
             return
         unnamed = found.unnamed()

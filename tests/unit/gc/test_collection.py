@@ -114,7 +114,7 @@ def test_overwrites_resets_and_failures_leave_nothing(lake: Lake) -> None:
 
 def test_it_waits_twice(lake: Lake) -> None:
     overwritten(lake)
-    assert (lake.collect().young, lake.collect().condemned) == (2, 0)
+    assert (lake.collect().young, lake.collect().young_size, lake.collect().condemned) == (2, 8, 0)
     lake.sleep(GRACE)
     first = lake.collect()
     assert (first.condemned, first.waiting, first.deleted, first.named) == (1, 1, 0, 1)
@@ -281,7 +281,7 @@ def test_the_record_of_an_upload_keeps_its_objects(lake: Lake) -> None:
     uploads = Uploads(stores.kv, stores.blobs.at(record.storage_namespace), record, stores.clock, stores.ids)
     id = uploads.begin()
     uploads.blobs.create(f"{prefix(id)}part-0", b"x")
-    assert (lake.collect(NOW).uploading, len(lake.objects)) == (1, 1)
+    assert (lake.collect(NOW).uploading, lake.collect(NOW).uploading_size, len(lake.objects)) == (1, 1, 1)
     uploads.settle(uploads.name([id]))
     assert (lake.collect(NOW).deleted, len(lake.objects)) == (1, 0)
 
