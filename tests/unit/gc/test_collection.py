@@ -39,7 +39,7 @@ class Lake:
     def __init__(self, root: Path, world: World | None = None) -> None:
         self.root = root
         self.world = world or World(blobs=OpenedBlobs(durable=False))
-        self.world.clock.time = datetime.now(UTC) + timedelta(seconds=1)
+        self.world.clock.time = datetime.now(UTC) + timedelta(minutes=1)  # later than the files of a slow test
         if world is None:
             self.world.graveler().create_repository("repo", root.as_uri())
 
