@@ -12,17 +12,21 @@ if TYPE_CHECKING:
     from dagster_graveler.assets.branches import make_branches_asset
     from dagster_graveler.assets.leftovers import make_leftovers_asset
     from dagster_graveler.assets.pressure import make_pressure_asset
+    from dagster_graveler.assets.storage import make_storage_asset
     from dagster_graveler.checks.leftovers import make_leftovers_check
     from dagster_graveler.checks.pressure import make_pressure_check
+    from dagster_graveler.checks.storage import make_storage_check
     from dagster_graveler.components.lake import GravelerLakeComponent
     from dagster_graveler.data_version import reported_commit
     from dagster_graveler.deployments import branch_for_deployment
     from dagster_graveler.io_managers.graveler import GravelerIOManager
     from dagster_graveler.jobs.cleaning import make_cleaning_job, make_cleaning_schedule
+    from dagster_graveler.jobs.collection import make_collection_job, make_collection_schedule
     from dagster_graveler.jobs.compaction import make_compaction_job
     from dagster_graveler.jobs.deployments import make_delete_deployment_job
     from dagster_graveler.jobs.importing import make_import_job
     from dagster_graveler.jobs.pressure import make_pressure_schedule
+    from dagster_graveler.jobs.sweep import make_sweep_job, make_sweep_schedule
     from dagster_graveler.jobs.versioning import make_versioning_jobs
     from dagster_graveler.publishing.write_audit_publish import write_audit_publish
     from dagster_graveler.resources.graveler import GravelerResource
@@ -45,6 +49,8 @@ __all__ = [
     "make_branches_asset",
     "make_cleaning_job",
     "make_cleaning_schedule",
+    "make_collection_job",
+    "make_collection_schedule",
     "make_compaction_failure_sensor",
     "make_compaction_job",
     "make_compaction_sensor",
@@ -57,6 +63,10 @@ __all__ = [
     "make_pressure_check",
     "make_pressure_schedule",
     "make_sealed_tokens_sensor",
+    "make_storage_asset",
+    "make_storage_check",
+    "make_sweep_job",
+    "make_sweep_schedule",
     "make_versioning_jobs",
     "reported_commit",
     "write_audit_publish",

@@ -10,18 +10,15 @@ from pydantic import Field
 
 from dagster_graveler.ops.commit import COMMITTER
 from dagster_graveler.ops.failures import RETRIES, retries, told_to_dagster
+from dagster_graveler.ops.progress import logged_progress
 from dagster_graveler.resources.graveler import GravelerResource
 from dagster_graveler.runs import run_metadata, step_key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from graveler_core.facade.graveler import Graveler
     from graveler_core.facade.importing import Imported
 
 OP = "import_objects"
-_SAID_EVERY = 30.0
-"""Seconds between two progress messages."""
 
 
 class ImportConfig(dg.Config):
@@ -88,7 +85,7 @@ def _imported(context: dg.OpExecutionContext, config: ImportConfig, graveler: "G
         "metadata": run_metadata(context),
         "skip_invalid": config.skip_invalid,
         "idempotency_key": f"import/{step_key(context)}",
-        "progress": _progress(context),
+        "progress": logged_progress(context, "objects listed"),
     }
     if config.inventory:
         return repository.import_inventory(
@@ -116,17 +113,3 @@ def _told(done: "Imported") -> dict[str, Any]:
     if done.examples:
         told["invalid keys"] = dg.MetadataValue.json([[example.key, example.rule] for example in done.examples])
     return told
-
-
-def _progress(context: dg.OpExecutionContext) -> "Callable[[int], object]":
-    """Return a progress callback that writes to the log of the run from time to time."""
-    listed, said = 0, time.monotonic()
-
-    def progress(more: int) -> None:
-        nonlocal listed, said
-        listed += more
-        if time.monotonic() - said > _SAID_EVERY:
-            said = time.monotonic()
-            context.log.info(f"{listed:,} objects listed")
-
-    return progress

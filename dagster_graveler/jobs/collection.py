@@ -1,0 +1,62 @@
+"""Collection of the content of a repository that nothing names: a job, and a schedule that runs it every day."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import dagster as dg
+
+from dagster_graveler.jobs.bound import bound_job
+from dagster_graveler.ops.collection import OP, collect_content
+from dagster_graveler.resources.graveler import GravelerResource
+from dagster_graveler.storage import GRACE, SHARE
+
+
+def make_collection_job(
+    graveler: GravelerResource,
+    repository: str,
+    *,
+    dry_run: bool = True,
+    grace: timedelta = GRACE,
+    share: float = SHARE,
+) -> dg.JobDefinition:
+    """Return the job `<repository>_collection`.
+
+    Args:
+        graveler: The store.
+        repository: Name of the repository.
+        dry_run: Only report what a collection would do. Set it to false to delete content. The launchpad can change it
+            for one run.
+        grace: Least age of content to condemn, and least time between condemning and deleting.
+        share: Share of the content from which on reclaimable bytes fail the check of `<repository>/storage`.
+    """
+    given = {
+        "repository": repository,
+        "dry_run": dry_run,
+        "grace_hours": grace / timedelta(hours=1),
+        "allowed_share": share,
+    }
+    does = "Reports" if dry_run else "Deletes"
+    return bound_job(
+        dg.GraphDefinition(name=f"{repository}_collection".replace("-", "_"), node_defs=[collect_content]),
+        graveler,
+        f"{does} content of {repository} that no commit, no branch and no upload names, after a grace period. "
+        "Does not change what readers see.",
+        {OP: given},
+    )
+
+
+def make_collection_schedule(job: dg.JobDefinition, cron: str = "30 3 * * *") -> dg.ScheduleDefinition:
+    """Return a schedule that runs a collection every day. It is on. The job says if content is deleted.
+
+    Args:
+        job: Result of `make_collection_job`.
+        cron: Cron expression of the schedule.
+    """
+    return dg.ScheduleDefinition(
+        name=f"{job.name}_schedule",
+        job=job,
+        cron_schedule=cron,
+        description=f"Starts the job {job.name}, which is a dry run unless its configuration says otherwise.",
+        default_status=dg.DefaultScheduleStatus.RUNNING,
+    )
