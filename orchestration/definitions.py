@@ -7,13 +7,17 @@ import dagster as dg
 from dagster_graveler.assets.branches import make_branches_asset
 from dagster_graveler.assets.leftovers import make_leftovers_asset
 from dagster_graveler.assets.pressure import make_pressure_asset
+from dagster_graveler.assets.storage import make_storage_asset
 from dagster_graveler.checks.leftovers import make_leftovers_check
 from dagster_graveler.checks.pressure import make_pressure_check
+from dagster_graveler.checks.storage import make_storage_check
 from dagster_graveler.io_managers.graveler import GravelerIOManager
 from dagster_graveler.jobs.cleaning import make_cleaning_job, make_cleaning_schedule
+from dagster_graveler.jobs.collection import make_collection_job, make_collection_schedule
 from dagster_graveler.jobs.compaction import make_compaction_job
 from dagster_graveler.jobs.importing import make_import_job
 from dagster_graveler.jobs.pressure import make_pressure_schedule
+from dagster_graveler.jobs.sweep import make_sweep_job, make_sweep_schedule
 from dagster_graveler.jobs.versioning import make_versioning_jobs
 from dagster_graveler.resources.graveler_branch import GravelerBranch
 from dagster_graveler.resources.spark import local_pyspark
@@ -33,6 +37,8 @@ graveler = SparkGravelerResource(
 branch = GravelerBranch(graveler=graveler, repository=REPOSITORY, storage_root=dg.EnvVar("GRAVELER_DATA"))
 compaction_job = make_compaction_job(graveler)
 cleaning_job = make_cleaning_job(graveler)
+sweep_job = make_sweep_job(graveler, REPOSITORY)
+collection_job = make_collection_job(graveler, REPOSITORY)
 import_job = make_import_job(
     graveler,
     {
@@ -45,15 +51,24 @@ import_job = make_import_job(
 )
 branches = make_branches_asset(REPOSITORY)
 pressure = make_pressure_asset(REPOSITORY)
+storage = make_storage_asset(REPOSITORY)
 leftovers = make_leftovers_asset()
 
 defs = dg.Definitions.merge(
     flights_publication(),
     dg.Definitions(
-        assets=[branches, pressure, leftovers],
-        asset_checks=[make_pressure_check(REPOSITORY), make_leftovers_check()],
-        jobs=[compaction_job, cleaning_job, import_job, *make_versioning_jobs(graveler, REPOSITORY)],
-        schedules=[make_pressure_schedule(REPOSITORY), make_cleaning_schedule(cleaning_job)],
+        assets=[branches, pressure, storage, leftovers],
+        asset_checks=[make_pressure_check(REPOSITORY), make_storage_check(REPOSITORY), make_leftovers_check()],
+        jobs=[
+            *(compaction_job, cleaning_job, sweep_job, collection_job, import_job),
+            *make_versioning_jobs(graveler, REPOSITORY),
+        ],
+        schedules=[
+            make_pressure_schedule(REPOSITORY),
+            make_cleaning_schedule(cleaning_job),
+            make_sweep_schedule(sweep_job),
+            make_collection_schedule(collection_job),
+        ],
         sensors=[
             flights_branches_moved(branches, PUBLISHED, show_delays),
             *compaction_sensors(compaction_job),

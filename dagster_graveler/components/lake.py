@@ -11,13 +11,15 @@ from pydantic import Field
 from dagster_graveler.beta import beta_accepted
 from dagster_graveler.components.checks import LakeCheck
 from dagster_graveler.components.functions import LakeFunction, called
-from dagster_graveler.components.maintenance import maintenance
+from dagster_graveler.components.maintenance import LakeMaintenance, maintenance
 from dagster_graveler.components.partitions import LakePartitions
 from dagster_graveler.components.scaffolder import LakeScaffolder
 from dagster_graveler.io_managers.graveler import GravelerIOManager
 from dagster_graveler.publishing.write_audit_publish import PATH, write_audit_publish
 from dagster_graveler.resources.graveler import GravelerResource
 from dagster_graveler.resources.graveler_branch import GravelerBranch
+
+_EXECUTORS = {"in_process": dg.in_process_executor, "multiprocess": dg.multiprocess_executor}
 
 
 class LakeTable(dg.Resolvable, dg.Model):
@@ -71,10 +73,15 @@ class GravelerLakeComponent(dg.Component, dg.Resolvable, dg.Model):
     partitions: LakePartitions | None = Field(default=None, description="Partitions of all tables.")
     tables: Sequence[LakeTable] = Field(description="Tables of the repository, which are published together.")
     publish: LakePublication = Field(default_factory=LakePublication)
-    maintenance: bool = Field(
+    executor: Literal["in_process", "multiprocess"] | None = Field(
+        default=None,
+        description="Executor of the job that writes, checks and publishes the tables: in_process runs all steps in "
+        "one process, multiprocess runs each in a process of its own. Default: the executor of the project.",
+    )
+    maintenance: LakeMaintenance | bool = Field(
         default=True,
-        description="Compact branches, clean up deleted repositories, and report commits that no run made. Set it for "
-        "one component of a project.",
+        description="Compact branches, clean up, sweep, measure, and report commits that no run made. Set it to true, "
+        "false, or to options. Only one component of a store may maintain the store.",
     )
 
     @classmethod
@@ -134,6 +141,7 @@ class GravelerLakeComponent(dg.Component, dg.Resolvable, dg.Model):
             warn=self.publish.warn,
             require=self.publish.require,
             keep_for=timedelta(days=self.publish.keep_days),
+            executor_def=None if self.executor is None else _EXECUTORS[self.executor],
         )
         resources = {
             "graveler": graveler,
@@ -142,7 +150,8 @@ class GravelerLakeComponent(dg.Component, dg.Resolvable, dg.Model):
         }
         found = [publication, dg.Definitions(resources=resources)]
         if self.maintenance:
-            found.append(maintenance(graveler, self.repository, {self.into: published}))
+            options = self.maintenance if isinstance(self.maintenance, LakeMaintenance) else LakeMaintenance()
+            found.append(maintenance(graveler, self.repository, {self.into: published}, options))
         return dg.Definitions.merge(*found)
 
     @property

@@ -21,6 +21,13 @@ def customers(orders: pl.DataFrame) -> pl.DataFrame:
     return orders.group_by("customer").agg(pl.col("amount").sum()).sort("customer")
 '''
 
+_COMMENTS = """\
+  # executor: multiprocess  # a process for each step. Default: the executor of the project
+  # maintenance:
+  #   delete_content: true  # delete content that nothing needs. Default: only report it
+"""
+"""Further attributes, which a reader of the file may turn on."""
+
 
 class LakeScaffoldParams(dg.Model):
     """Options of `dg scaffold defs`."""
@@ -57,4 +64,7 @@ class LakeScaffolder(dg.Scaffolder[LakeScaffoldParams]):
             },
         ]
         scaffold_component(request, {**request.params.model_dump(), "tables": tables})
+        file = request.target_path / "defs.yaml"
+        if file.exists():  # not if the component is written in Python
+            file.write_text(file.read_text() + _COMMENTS)
         (request.target_path / "tables.py").write_text(_TABLES)

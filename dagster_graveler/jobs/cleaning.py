@@ -47,7 +47,7 @@ def make_cleaning_job(
 
 
 def make_cleaning_schedule(job: dg.JobDefinition, cron: str = "0 * * * *") -> dg.ScheduleDefinition:
-    """Return a schedule that cleans every hour. It is stopped until somebody turns it on.
+    """Return a schedule that cleans every hour. It is on: a run removes nothing that can still be restored.
 
     Args:
         job: Result of `make_cleaning_job`.
@@ -57,6 +57,6 @@ def make_cleaning_schedule(job: dg.JobDefinition, cron: str = "0 * * * *") -> dg
         name="cleaning_schedule",
         job=job,
         cron_schedule=cron,
-        description="Starts the cleaning job. Off until somebody turns it on.",
-        default_status=dg.DefaultScheduleStatus.STOPPED,
+        description="Starts the cleaning job, which removes only what can no longer be restored.",
+        default_status=dg.DefaultScheduleStatus.RUNNING,
     )

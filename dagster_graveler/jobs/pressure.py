@@ -8,8 +8,7 @@ from dagster_graveler.pressure import pressure_key
 
 
 def make_pressure_schedule(repository: str) -> dg.ScheduleDefinition:
-    """Return a schedule that materializes `<repository>/pressure` and its check every hour. It is stopped until turned
-    on.
+    """Return a schedule that materializes `<repository>/pressure` and its check every hour. It is on: a run only reads.
 
     Args:
         repository: Name of the repository.
@@ -23,6 +22,6 @@ def make_pressure_schedule(repository: str) -> dg.ScheduleDefinition:
     return dg.ScheduleDefinition(
         job=job,
         cron_schedule="0 * * * *",
-        description=f"Measures the compaction pressure of {repository}. Off until somebody turns it on.",
-        default_status=dg.DefaultScheduleStatus.STOPPED,
+        description=f"Measures the compaction pressure of {repository} every hour.",
+        default_status=dg.DefaultScheduleStatus.RUNNING,
     )

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 import yaml
@@ -47,14 +48,17 @@ def test_the_definitions_can_be_loaded() -> None:
 
 def test_commit_merge_and_compaction_retry_with_backoff_and_jitter() -> None:
     from dagster_graveler.jobs.cleaning import make_cleaning_job
+    from dagster_graveler.ops.collection import collect_content
     from dagster_graveler.ops.compaction import compact_branch
+    from dagster_graveler.ops.sweep import sweep_repository
     from dagster_graveler.publishing.groups import TableGroup
     from dagster_graveler.publishing.ops import Publisher, commit_op, publish_op
 
     cleaning = make_cleaning_job(GravelerResource(url="memory://")).nodes
     assert len(cleaning) == 3
     publisher = Publisher(TableGroup(dg.AssetKey("main"), ()), "branch", "pool")
-    for op in (commit_op(publisher), publish_op(publisher), compact_branch, *(node.definition for node in cleaning)):
+    own = (commit_op(publisher), publish_op(publisher), compact_branch, collect_content, sweep_repository)
+    for op in (*own, *(node.definition for node in cleaning)):
         policy = op.retry_policy  # type: ignore[attr-defined]
         assert policy is not None
         assert (policy.backoff, policy.jitter) == (dg.Backoff.EXPONENTIAL, dg.Jitter.FULL)
@@ -64,8 +68,8 @@ def test_every_check_of_the_pipeline_blocks() -> None:
     from orchestration.definitions import defs
 
     specs = [spec for checks in defs.asset_checks or () for spec in checks.check_specs]  # type: ignore[union-attr]
-    upkeep = {dg.AssetKey(["flights", "pressure"]), dg.AssetKey(["graveler", "leftovers"])}
-    assert len(specs) == 11
+    upkeep = {dg.AssetKey(key) for key in (["flights", "pressure"], ["flights", "storage"], ["graveler", "leftovers"])}
+    assert len(specs) == 12
     assert all(spec.blocking == (spec.asset_key not in upkeep) for spec in specs)
 
 
@@ -77,18 +81,23 @@ def test_the_pipeline_is_the_flights_alone() -> None:
     assert made == {"raw_flights", "raw_weather", "cleaned_flights", "daily_delays", "flights/main/publish"}
 
 
-def test_sensors_are_on_and_the_hourly_measurement_is_not() -> None:
+def test_sensors_and_schedules_are_on_and_content_is_not_deleted() -> None:
     from orchestration.definitions import defs
 
     sensors = {sensor.name: sensor for sensor in defs.sensors or ()}  # type: ignore[union-attr]
     upkeep = {"compaction", "compaction_failed", "sealed_tokens", "leftovers"}
     assert sensors.keys() == {"flights_branches_moved", "flights__main__kept_branches", *upkeep}
     assert all(sensor.default_status is dg.DefaultSensorStatus.RUNNING for sensor in sensors.values())  # type: ignore[union-attr]
-    for name in ("flights_pressure_schedule", "cleaning_schedule"):
-        schedule = defs.resolve_schedule_def(name)
-        assert schedule.default_status is dg.DefaultScheduleStatus.STOPPED
-        assert schedule.cron_schedule == "0 * * * *"
-    assert schedule.cron_schedule == "0 * * * *"
+    schedules = {schedule.name: schedule for schedule in defs.get_repository_def().schedule_defs}
+    assert {name: schedule.cron_schedule for name, schedule in schedules.items()} == {
+        "flights_pressure_schedule": "0 * * * *",
+        "cleaning_schedule": "0 * * * *",
+        "flights_sweep_schedule": "0 3 * * *",
+        "flights_collection_schedule": "30 3 * * *",
+    }
+    assert all(schedule.default_status is dg.DefaultScheduleStatus.RUNNING for schedule in schedules.values())
+    given: Any = defs.resolve_job_def("flights_collection").run_config
+    assert given["ops"]["collect"]["config"]["dry_run"]
 
 
 def test_everything_in_the_ui_has_a_description() -> None:

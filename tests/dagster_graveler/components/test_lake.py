@@ -12,6 +12,7 @@ from dagster.components.testing.utils import component_defs
 
 from dagster_graveler.components import GravelerLakeComponent
 from dagster_graveler.components.lake import LakeTable
+from dagster_graveler.storage import CHECK, storage_key
 from graveler_core import connect
 from graveler_core.facade.graveler import Graveler
 from tests.dagster_graveler.components import lake_functions
@@ -94,6 +95,52 @@ def test_maintenance_is_on_unless_it_is_turned_off(tmp_path: Path) -> None:
 
     assert names(lake(tmp_path)) == upkeep | kept
     assert names(lake(tmp_path, maintenance=False)) == kept
+    assert names(lake(tmp_path, maintenance={"store": False})) == {"shop_branches_moved"} | kept
+
+
+def collection_config(defs: dg.Definitions) -> dict[str, Any]:
+    """Return the configuration of the collections that the schedule starts."""
+    given: Any = defs.resolve_job_def("shop_collection").run_config
+    config: dict[str, Any] = given["ops"]["collect"]["config"]
+    return config
+
+
+def test_schedules_are_on_and_content_is_deleted_only_if_asked_for(tmp_path: Path) -> None:
+    defs = lake(tmp_path)
+    schedules = {schedule.name: schedule for schedule in defs.get_repository_def().schedule_defs}
+    own = {"shop_pressure_schedule", "shop_sweep_schedule", "shop_collection_schedule"}
+    assert schedules.keys() == {"cleaning_schedule", *own}
+    assert all(each.default_status is dg.DefaultScheduleStatus.RUNNING for each in schedules.values())
+    assert collection_config(defs) == {
+        "repository": "shop",
+        "dry_run": True,
+        "grace_hours": 168.0,
+        "allowed_share": 0.2,
+    }
+    opted_in = lake(tmp_path, maintenance={"delete_content": True, "grace_days": 30})
+    assert collection_config(opted_in) == {
+        "repository": "shop",
+        "dry_run": False,
+        "grace_hours": 720.0,
+        "allowed_share": 0.2,
+    }
+    check = opted_in.resolve_asset_graph().get_check_spec(dg.AssetCheckKey(storage_key("shop"), CHECK))
+    assert check.description == "At most 20% of the bytes of content are no longer needed."
+    with pytest.raises(Exception, match="grace_days"):
+        lake(tmp_path, maintenance={"grace_days": 0.5})
+
+
+@pytest.mark.parametrize("executor", ["in_process", "multiprocess"])
+def test_the_executor_of_the_job_is_an_option(tmp_path: Path, executor: str) -> None:
+    job = lake(tmp_path, executor=executor).resolve_job_def("shop__main__job")
+    assert job.executor_def.name == executor
+    with pytest.raises(Exception, match="executor"):
+        lake(tmp_path, executor="threads")
+
+
+def test_the_executor_is_that_of_the_project_by_default(tmp_path: Path) -> None:
+    project = dg.Definitions.merge(lake(tmp_path), dg.Definitions(executor=dg.in_process_executor))
+    assert project.resolve_job_def("shop__main__job").executor_def is dg.in_process_executor
 
 
 def test_the_store_is_named_by_a_variable(tmp_path: Path) -> None:
@@ -104,7 +151,8 @@ def test_the_store_is_named_by_a_variable(tmp_path: Path) -> None:
 
 def test_two_lakes_share_a_store(tmp_path: Path) -> None:
     one = lake(tmp_path, ORDERS)
-    other = lake(tmp_path, {**TOTALS, "inputs": {"rows": "orders"}}, repository="other", maintenance=False)
+    maintained = {"store": False}
+    other = lake(tmp_path, {**TOTALS, "inputs": {"rows": "orders"}}, repository="other", maintenance=maintained)
     merged = dg.Definitions.merge(one, other)
     assert {"graveler", "shop_branch", "other_branch"} <= (merged.resources or {}).keys()
     dg.Definitions.validate_loadable(merged)
