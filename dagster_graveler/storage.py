@@ -93,16 +93,18 @@ def history(instance: dg.DagsterInstance, repository: str) -> list[tuple[datetim
     return points
 
 
-def last_measured(instance: dg.DagsterInstance, repository: str) -> tuple[int, int] | None:
-    """Return the bytes of content and the reclaimable bytes of the last measurement; `None` if there was none."""
+def last_measured(instance: dg.DagsterInstance, repository: str) -> tuple[datetime, int, int] | None:
+    """Return the last measurement: time, bytes of content, reclaimable bytes. `None` if there was none."""
     event = instance.get_latest_materialization_event(storage_key(repository))
-    return None if event is None else _read(event.asset_materialization)
+    numbers = None if event is None else _read(event.asset_materialization)
+    return None if event is None or numbers is None else (datetime.fromtimestamp(event.timestamp, UTC), *numbers)
 
 
-def evaluated(stored_bytes: int, reclaimable_bytes: int, share: float) -> dict[str, Any]:
+def evaluated(at: datetime, stored_bytes: int, reclaimable_bytes: int, share: float) -> dict[str, Any]:
     """Return the result of the check that little can be reclaimed.
 
     Args:
+        at: Time of the measurement.
         stored_bytes: Bytes of content in the namespace.
         reclaimable_bytes: Bytes of them that collections can delete.
         share: Allowed share.
@@ -113,7 +115,11 @@ def evaluated(stored_bytes: int, reclaimable_bytes: int, share: float) -> dict[s
         "severity": dg.AssetCheckSeverity.WARN,
         "description": f"{found:.0%} of the content can be reclaimed: {reclaimable_bytes:,} of {stored_bytes:,} bytes. "
         f"Allowed: {share:.0%}.",
-        "metadata": {**_numbers(stored_bytes, reclaimable_bytes), "allowed share": share},
+        "metadata": {
+            **_numbers(stored_bytes, reclaimable_bytes),
+            "allowed share": share,
+            "measured": dg.MetadataValue.timestamp(at),
+        },
     }
 
 

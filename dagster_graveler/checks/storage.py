@@ -1,6 +1,6 @@
 """Check that little content can be reclaimed. It does not block: such content costs money but is not wrong."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import dagster as dg
 
@@ -36,10 +36,10 @@ def make_storage_check(repository: str, *, share: float = SHARE, grace: timedelt
     )
     def little_to_reclaim(context: dg.AssetCheckExecutionContext, graveler: GravelerResource) -> dg.AssetCheckResult:
         """Read the last measurement."""
-        numbers = last_measured(context.instance, repository)
-        if numbers is None:
+        measured = last_measured(context.instance, repository)
+        if measured is None:
             done = storage(graveler.graveler(), repository, grace)
-            numbers = stored(done), reclaimable(done)
-        return dg.AssetCheckResult(**evaluated(*numbers, share))
+            measured = datetime.now(UTC), stored(done), reclaimable(done)
+        return dg.AssetCheckResult(**evaluated(*measured, share))
 
     return little_to_reclaim

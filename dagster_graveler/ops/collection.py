@@ -1,7 +1,7 @@
 """Collect the content of one repository that nothing names. Idempotent: a collection continues an interrupted one."""
 
 import time
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import dagster as dg
@@ -64,7 +64,7 @@ def collect_content(context: dg.OpExecutionContext, config: CollectionConfig, gr
     if done is not None:
         key = storage_key(config.repository)
         context.log_event(dg.AssetMaterialization(key, shown["outcome"], shown))
-        result = evaluated(stored(done), reclaimable(done), config.allowed_share)
+        result = evaluated(datetime.now(UTC), stored(done), reclaimable(done), config.allowed_share)
         context.instance.report_runless_asset_event(dg.AssetCheckEvaluation(asset_key=key, check_name=CHECK, **result))
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import dagster as dg
 import pytest
+import time_machine
 
 from dagster_graveler.assets.storage import make_storage_asset
 from dagster_graveler.checks.storage import make_storage_check
@@ -48,9 +50,7 @@ def fill(graveler: Graveler, tmp_path: Path) -> None:
     main.put("b", b"12")
 
 
-def measure(
-    instance: dg.DagsterInstance, url: str, *what: dg.AssetsDefinition
-) -> tuple[dict[str, object], dg.AssetCheckEvaluation]:
+def measure(instance: dg.DagsterInstance, url: str) -> tuple[dict[str, object], dg.AssetCheckEvaluation]:
     """Materialize the asset; its metadata, and the check's answer."""
     result = dg.materialize([ASSET, HALF], instance=instance, resources={"graveler": GravelerResource(url=url)})
     (made,) = result.asset_materializations_for_node("lake__storage")
@@ -82,20 +82,38 @@ def test_bytes_are_told_by_state(instance: dg.DagsterInstance, url: str, gravele
     assert [(stored, lost) for _, stored, lost in history(instance, "lake")] == [(12, 6)] * 2
 
 
+def test_the_check_alone_looks_at_the_last_measurement(
+    instance: dg.DagsterInstance, url: str, graveler: Graveler, tmp_path: Path
+) -> None:
+    fill(graveler, tmp_path)
+    when = datetime.now(UTC) - timedelta(days=2)
+    with time_machine.travel(when, tick=True):
+        numbers = {"bytes": 100, "reclaimable bytes": 60}
+        instance.report_runless_asset_event(dg.AssetMaterialization(storage_key("lake"), metadata=numbers))
+    found = checked_alone(instance, url, HALF)
+    assert not found.passed
+    assert (found.metadata["bytes"].value, found.metadata["reclaimable bytes"].value) == (100, 60)
+    assert found.metadata["measured"].value == pytest.approx(when.timestamp(), abs=600)
+
+
+def checked_alone(instance: dg.DagsterInstance, url: str, check: dg.AssetChecksDefinition) -> dg.AssetCheckEvaluation:
+    """Run the check without its asset."""
+    result = dg.materialize(
+        [ASSET, check],
+        selection=dg.AssetSelection.checks(dg.AssetCheckKey(storage_key("lake"), CHECK)),
+        instance=instance,
+        resources={"graveler": GravelerResource(url=url)},
+    )
+    assert not result.filter_events(lambda event: event.is_step_materialization)
+    (found,) = result.get_asset_check_evaluations()
+    return found
+
+
 @pytest.mark.parametrize(("share", "passed"), [(0.4, False), (0.6, True)])
 def test_the_check_alone_measures_if_nothing_was_measured(
     instance: dg.DagsterInstance, url: str, graveler: Graveler, tmp_path: Path, *, share: float, passed: bool
 ) -> None:
     fill(graveler, tmp_path)
-    check = make_storage_check("lake", share=share)
-    key = dg.AssetCheckKey(storage_key("lake"), CHECK)
-    result = dg.materialize(
-        [ASSET, check],
-        selection=dg.AssetSelection.checks(key),
-        instance=instance,
-        resources={"graveler": GravelerResource(url=url)},
-    )
-    (found,) = result.get_asset_check_evaluations()
+    found = checked_alone(instance, url, make_storage_check("lake", share=share))
     assert (found.passed, found.severity) == (passed, dg.AssetCheckSeverity.WARN)
     assert found.description == f"50% of the content can be reclaimed: 6 of 12 bytes. Allowed: {share:.0%}."
-    assert not result.filter_events(lambda event: event.is_step_materialization)

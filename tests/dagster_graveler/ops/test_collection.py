@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import dagster as dg
 import pytest
 
 from dagster_graveler.jobs.collection import make_collection_job, make_collection_schedule
+from dagster_graveler.jobs.sweep import make_sweep_job
 from dagster_graveler.ops.collection import OP
 from dagster_graveler.resources.graveler import GravelerResource
 from dagster_graveler.storage import CHECK, storage_key
@@ -96,6 +98,21 @@ def test_it_deletes_what_is_due(instance: dg.DagsterInstance, lake: Repository, 
     assert lake.at("main").read("a") == b"kept"
     assert (told(instance)["bytes"], told(instance)["reclaimable bytes"]) == (4, 0)
     assert checked(instance).passed
+
+
+def test_two_runs_at_once_do_no_harm(lake: Repository, objects: Path) -> None:
+    """Of collections and sweeps, as when a schedule starts a run while somebody else has started one."""
+
+    def run(job: str) -> bool:
+        with dg.DagsterInstance.ephemeral() as own:
+            if job == "collection":
+                return bool(collect(own, DELETE).success)
+            return ran(make_sweep_job(GravelerResource(url=dg.EnvVar("GRAVELER_STORE")), "lake"), own).success
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(run, ["collection", "sweep"] * 2)) == [True] * 4
+    assert [path.read_bytes() for path in objects.iterdir()] == [b"kept"]
+    assert lake.at("main").read("a") == b"kept"
 
 
 @pytest.mark.parametrize(("share", "passed"), [(0.6, False), (0.7, True)])
