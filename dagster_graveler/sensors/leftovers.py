@@ -87,6 +87,6 @@ def make_leftovers_sensor(
 
 def _summary(left: Waiting, most: int) -> str:
     return (
-        f"{left.due:,} deleted repositories are due (limit {most:,}); "
+        f"{left.due:,} deleted repositories can be removed now, and the job is started early from {most:,} on; "
         f"{left.deleted + left.purging + left.restoring:,} wait in total"
     )
