@@ -22,6 +22,7 @@ from graveler_core.facade.branch import Branch
 from graveler_core.facade.repository import Repository
 from graveler_core.facade.snapshot import Snapshot
 from graveler_core.model.entry import CommonPrefix, Entry
+from graveler_core.model.names import new_path_key
 
 DIRECTORY: Final = "directory"
 CONCURRENT: Final = 16
@@ -356,6 +357,7 @@ class GravelerFileSystem(AbstractFileSystem):
         """Return a function that uploads a file to a path. The branch is opened now, to raise its errors now."""
         with as_os_errors():
             branch = self.branch(self._whole(at))
+            new_path_key(at.path)
         if self._intrans:
             transaction: GravelerTransaction = self.transaction
             return lambda file: transaction.change(at, branch.upload(at.path, file, content_type=content_type))
@@ -367,6 +369,7 @@ class GravelerFileSystem(AbstractFileSystem):
 
     def _stage(self, at: FsPath, entry: Entry) -> None:
         branch = self.branch(at)
+        new_path_key(at.path)
         if self._intrans:
             self.transaction.change(at, entry)
         else:

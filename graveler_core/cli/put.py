@@ -20,7 +20,7 @@ from graveler_core.cli.terminal import bytes_for_people
 from graveler_core.cli.uri import Uri, object_uri, prefix_uri
 from graveler_core.documents.values import Document
 from graveler_core.errors import InvalidInput, Kind
-from graveler_core.model.names import path_key
+from graveler_core.model.names import new_path_key
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -155,5 +155,5 @@ def _files(directory: Path) -> Iterator[Path]:
 
 
 def _upload(source: Path, path: str) -> FileUpload:
-    path_key(path)
+    new_path_key(path)
     return FileUpload(source, path, source.stat().st_size)

@@ -14,8 +14,8 @@ from graveler_core.codec.row_name import entry_name
 from graveler_core.codec.tail import TailValues, tail_values
 from graveler_core.errors import InvalidInput, Kind
 from graveler_core.model.address import full_address, relative_address
-from graveler_core.model.entry import AddressType, Entry
-from graveler_core.model.names import MAX_PATH_BYTES, path_key
+from graveler_core.model.entry import TOMBSTONE, AddressType, Entry
+from graveler_core.model.names import MAX_PATH_BYTES, REFUSED_PATH, new_path_key, path_key
 
 _NO_RELATIVE = r"\x00|\\|%[0-9A-Fa-f]{2}|(?:\A|/)\.{0,2}(?:/|\z)"
 """Pattern of the addresses that `relative_address` refuses. An escape with two hex digits would be changed by
@@ -44,6 +44,19 @@ def checked_keys(keys: pa.BinaryArray) -> None:
         raise InvalidInput(f"path {keys[row].as_py()!r}: must be valid UTF-8", kind=Kind.InvalidPath) from e
     if wrong.any():
         path_key(keys[int(np.argmax(wrong))].as_py().decode())
+
+
+def require_new_keys(records: pa.Table) -> None:
+    """Raise the error of `new_path_key` for the first entry of staged records with such a path. Tombstones may have
+    any path.
+    """
+    for batch in records.select(["key", TOMBSTONE]).to_batches():
+        paths = batch.column(0).cast(pa.string())
+        refused = pc.match_substring_regex(paths, REFUSED_PATH)
+        if pc.any(refused, min_count=0).as_py():
+            refused = pc.and_(refused, pc.invert(batch.column(1)))
+            if (row := pc.index(refused, True).as_py()) >= 0:
+                new_path_key(paths[row].as_py())
 
 
 def checked_numbers(batch: pa.RecordBatch) -> None:

@@ -168,6 +168,7 @@ class Branch(Staging):
             Conflict: (`TransactionConflict`) `details["conflicts"]` lists the operations that do not fit;
             (`LostRace`) the branch no longer has the state `on`: read it again, then repeat the call.
             DirtyBranch: some of the paths, or paths under a prefix, are staged on the branch.
+            InvalidInput: an operation is not valid, or the path of a `Put` is not valid, as for `put`.
             NoChanges: the operations change nothing.
         """
         draft = Draft(message, committer, metadata or {}, idempotency_key=idempotency_key)

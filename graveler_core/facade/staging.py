@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 import pyarrow as pa
 
 from graveler_core.codec.entry import normalise
+from graveler_core.codec.entry_rules import require_new_keys
 from graveler_core.engine.staging import bulk, remove, write
 from graveler_core.engine.staging.content import Content, ContentSource
 from graveler_core.facade.readable_ref import ReadableRef
@@ -18,7 +19,7 @@ from graveler_core.model.changes import Written
 from graveler_core.model.entities import Repository as RepositoryRecord
 from graveler_core.model.entry import Entry
 from graveler_core.model.ids import BranchId
-from graveler_core.model.names import many_paths, prefix_key
+from graveler_core.model.names import many_paths, new_path_key, prefix_key
 from graveler_core.model.permission import Action
 from graveler_core.stores import SortedRows, Stores
 
@@ -58,9 +59,11 @@ class Staging(ReadableRef):
             The staged entry.
 
         Raises:
-            InvalidInput: (`InvalidPath`) the path is not valid; or the data are neither bytes, nor a file opened in
+            InvalidInput: (`InvalidPath`) the path is not valid, or is absolute, or contains empty, `.` or `..`
+            segments, backslashes or control characters; or the data are neither bytes, nor a file opened in
             binary mode, nor an iterable of bytes. Nothing is staged.
         """
+        new_path_key(path)
         return write.put(*self._at, path, Content(data, content_type, metadata))
 
     @operation(
@@ -92,9 +95,11 @@ class Staging(ReadableRef):
             The staged entries, in the order of `contents`.
 
         Raises:
-            InvalidInput: (`InvalidPath`) a path is not valid; or contents are not valid, as for `put`. Nothing is
-                staged.
+            InvalidInput: (`InvalidPath`) a path of a content, or the content, is not valid, as for `put`; or a path to
+                remove is not valid. Nothing is staged.
         """
+        for path in contents:
+            new_path_key(path)
         made = {path: Content(data, content_type, metadata) for path, data in contents.items()}
         gone = sorted(set(many_paths(remove)) - made.keys())
         return write.put_many(*self._at, made, gone)
@@ -122,6 +127,7 @@ class Staging(ReadableRef):
         Raises:
             InvalidInput: as for `put`.
         """
+        new_path_key(path)
         return write.upload_entry(*self._at, path, Content(data, content_type, metadata))
 
     @operation("stage", needs.path(Action.WRITE_OBJECT), of_entry)
@@ -136,8 +142,9 @@ class Staging(ReadableRef):
             The staged entry, with its path and its identity.
 
         Raises:
-            InvalidInput: the path or the entry is not valid.
+            InvalidInput: the path is not valid, as for `put`; or the entry is not valid.
         """
+        new_path_key(path)
         return write.stage(*self._at, path, entry)
 
     @operation("stage many", of_table)
@@ -149,10 +156,13 @@ class Staging(ReadableRef):
             (`graveler_core.model.entry.ENTRY_SCHEMA`). Rows with `removed` (bool) true remove their path.
 
         Raises:
-            InvalidInput: a row is not valid, or a key occurs twice. Nothing is staged.
+            InvalidInput: a row is not valid, its path is not valid as for `put`, or a key occurs twice. Nothing is
+            staged. A removal may have any path.
             SlowDown: the branch has too many layers. Commit or compact it first.
         """
-        bulk.stage_records(*self._at, normalise(table))
+        records = normalise(table)
+        require_new_keys(records)
+        bulk.stage_records(*self._at, records)
 
     @operation("stage sorted", needs.prefix(Action.WRITE_OBJECT, Action.DELETE_OBJECT), needs.all_content)
     def stage_sorted(self, rows: SortedRows) -> Written:

@@ -13,6 +13,11 @@ from graveler_core.errors import InvalidInput, Kind
 from graveler_core.model.ids import AccessKeyId, BranchId, GroupId, PolicyId, RepositoryId, TagId, UserId
 
 MAX_PATH_BYTES = 1_000
+REFUSED_PATH = r"[\x00-\x1f\x7f-\x9f\\]|(?:^|/)\.{0,2}(?:/|$)"
+"""Pattern of the paths that no new entry may have. It means the same to `re` and to Arrow (RE2): `$` also matches
+before a final line feed in `re`, but a line feed is refused anyway.
+"""
+PATH_RULE = "must not contain control characters, backslashes, or empty, '.' or '..' segments"
 _REPOSITORY = re.compile(r"[a-z0-9][a-z0-9-]{2,62}")
 _REF = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,254}")
 _ENTITY = re.compile(r"[A-Za-z0-9_+=.,@-]{1,127}")
@@ -110,6 +115,22 @@ def path_key(path: str) -> bytes:
     return key
 
 
+def new_path_key(path: str) -> bytes:
+    """Return the bytes of a path at which an entry is written.
+
+    Such a path can also be a file name on every system: it is relative, has no empty, `.` or `..` segment, and no
+    backslash or control character. Entries that were written before this rule stay readable and removable, so use
+    `path_key` for all other operations.
+
+    Raises:
+        InvalidInput: (`InvalidPath`) The path breaks a rule; the message names the rule.
+    """
+    key = path_key(path)
+    if re.search(REFUSED_PATH, path):
+        raise InvalidInput(f"path {path!r}: {_broken_rule(path)}", kind=Kind.InvalidPath, path=path)
+    return key
+
+
 def prefix_key(prefix: str) -> bytes:
     """Return the bytes of a prefix. The rule is that of paths, except that a prefix may be empty."""
     return _utf8(prefix)
@@ -185,6 +206,21 @@ def _utf8(path: str) -> bytes:
     if b"\0" in key:
         raise InvalidInput(f"path {path!r}: must not contain NUL", kind=Kind.InvalidPath, path=path)
     return key
+
+
+def _broken_rule(path: str) -> str:
+    """Return the rule that a refused path breaks."""
+    segments = path.split("/")
+    if path.startswith("/"):
+        return "must be relative, without '/' at the beginning"
+    if path.endswith("/"):
+        return "must name an object, without '/' at the end"
+    if "" in segments:
+        return "must not contain '//'"
+    if "\\" in path:
+        return "must not contain a backslash"
+    found = next((segment for segment in segments if segment in (".", "..")), None)
+    return f"must not contain the segment {found!r}" if found else "must not contain control characters"
 
 
 def _example(name: object, *, repository: bool = False) -> str:

@@ -29,7 +29,7 @@ from graveler.spark.tables import folder
 from graveler_core.errors import InvalidInput, Kind
 from graveler_core.model.commit_texts import require_texts
 from graveler_core.model.ids import RepositoryId, RepositoryUid
-from graveler_core.model.names import path_key
+from graveler_core.model.names import new_path_key
 
 FILE_BYTES = 128 << 20
 """Approximate size of a file, in bytes. A file is in memory until it is stored."""
@@ -92,7 +92,7 @@ def target_of(options: Mapping[str, str], schema: StructType, *, overwrite: bool
     """
     connection, repository = write_options(options, stream=stream)
     path = options["path"].rstrip("/")
-    path_key(path)
+    new_path_key(path)
     _require_kept(schema)
     repo = guarded(connection).repository(repository)  # unauthorized callers must not upload
     branch = repo.branch(options["branch"])

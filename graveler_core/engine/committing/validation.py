@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from graveler_core.codec.entry import normalise_entry
 from graveler_core.errors import Conflict, InvalidInput, Kind
 from graveler_core.model.entry import Entry
-from graveler_core.model.names import path_key
+from graveler_core.model.names import new_path_key, path_key
 from graveler_core.model.operations import (
     ConflictKind,
     Operation,
@@ -140,7 +140,7 @@ def with_content_ids(
 def _normalised(operation: Operation) -> Operation:
     if not isinstance(operation, Put | Remove | Unchanged):
         raise InvalidInput(f"transaction: {operation!r} is not a Put, Remove or Unchanged")
-    path_key(operation.path)
+    (new_path_key if isinstance(operation, Put) else path_key)(operation.path)
     expected = None if operation.expected is None else _checked(operation.path, operation.expected)
     if not isinstance(operation, Put):
         return type(operation)(operation.path, expected)

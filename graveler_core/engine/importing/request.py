@@ -8,11 +8,10 @@ from typing import TypeAlias
 
 from graveler_core.engine.committing.draft import Draft
 from graveler_core.engine.importing.sources import SHOWN, ImportSource
-from graveler_core.errors import InvalidInput, Kind
 from graveler_core.model.changes import ChangeSummary
 from graveler_core.model.ids import BranchId
 from graveler_core.model.importing import ImportMode, InvalidKey
-from graveler_core.model.names import path_key
+from graveler_core.model.names import new_path_key
 from graveler_core.objects.commits import StoredCommit
 
 Progress: TypeAlias = Callable[[int], object]
@@ -40,14 +39,8 @@ class ImportRequest:
     """Count the changes without writing anything."""
 
     def __post_init__(self) -> None:
-        if self.destination.startswith("/") or "//" in self.destination:
-            raise InvalidInput(
-                f"destination {self.destination!r}: must not begin with '/' or hold '//'",
-                kind=Kind.InvalidPath,
-                path=self.destination,
-            )
         if self.destination:
-            path_key(self.destination)
+            new_path_key(self.destination.removesuffix("/") or "/")
 
     @property
     def below(self) -> str:

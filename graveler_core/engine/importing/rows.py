@@ -26,11 +26,10 @@ from graveler_core.engine.importing.sources import SHOWN
 from graveler_core.errors import InvalidInput, Kind
 from graveler_core.model.entry import AddressType
 from graveler_core.model.importing import InvalidKey
-from graveler_core.model.names import MAX_PATH_BYTES
+from graveler_core.model.names import MAX_PATH_BYTES, PATH_RULE, REFUSED_PATH
 
 PAGE_ROWS = 16_384
 """Number of objects that are converted at once."""
-_BAD_SEGMENT = r"\x00|\\|(?:\A|/)\.{0,2}(?:/|\z)"
 _OWN = r"(?:\A|/)_graveler/(?:staging/|[0-9a-f]{64}\z)"
 """Pattern of the files that graveler keeps in a storage namespace."""
 _WILD = {"**": ".*", "*": "[^/]*", "?": "[^/]"}
@@ -143,7 +142,7 @@ class _Taking:
                 uri=self._source.name,
             )
         long: NDArray[np.bool_] = pc.binary_length(texts).to_numpy() > MAX_PATH_BYTES - len(self._below.encode())
-        return long | _any_matches(texts, [_BAD_SEGMENT])
+        return long | _any_matches(texts, [REFUSED_PATH])
 
     def _refuse(self, keys: list[str]) -> None:
         self._tally.invalid += len(keys)
@@ -153,8 +152,8 @@ class _Taking:
     def _rule(self, key: str) -> str:
         if _shown(key) != key:
             return "must be valid UTF-8"
-        if re.search(_BAD_SEGMENT.replace(r"\z", r"\Z"), key):
-            return "must not contain NUL, backslash, or empty, '.' or '..' segments"
+        if re.search(REFUSED_PATH, key):
+            return PATH_RULE
         return f"with {self._below!r} before it, must have at most {MAX_PATH_BYTES:,} bytes in UTF-8"
 
 

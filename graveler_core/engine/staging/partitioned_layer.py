@@ -33,6 +33,7 @@ import pyarrow.compute as pc
 
 from graveler_core.codec.entry import normalise
 from graveler_core.codec.entry_columns import there_twice
+from graveler_core.codec.entry_rules import require_new_keys
 from graveler_core.codec.row_name import row_path
 from graveler_core.engine.staging.kept_content import require_kept_rows
 from graveler_core.errors import InvalidInput, Kind
@@ -84,6 +85,7 @@ def write_partition(
     removals = 0
     for number, portion in enumerate(portions(batches)):
         records = normalise(portion)
+        require_new_keys(records)
         if files and records[KEY][0].as_py() <= files[-1].max_key:
             raise _out_of_order(records, files[-1].max_key)
         require_kept_rows(stores, repo, records)

@@ -379,3 +379,18 @@ def test_threads_share_a_handle(local: Place, repo: Repository) -> None:
         list(pool.map(work, range(8)))
     assert len({id(each) for each in seen}) == 1
     assert [item.size for item in repo.branch("main").list("n/")] == list(range(8))  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("path", ["a/../b", "a//b", "a\\b", "./a"])
+def test_paths_that_no_file_may_have_are_refused_at_once(fs: GravelerFileSystem, repo: Repository, path: str) -> None:
+    at = f"{repo.id}/main/{path}"
+    for write in (
+        lambda: fs.open(at, "wb"),
+        lambda: fs.pipe_file(at, b"x"),
+        lambda: fs.cp_file(f"{repo.id}/main/a", at),
+    ):
+        with pytest.raises(ValueError, match="must not contain"):
+            write()
+    with pytest.raises(ValueError, match="must not contain"), fs.transaction:
+        fs.cp_file(f"{repo.id}/main/a", at)
+    assert list(repo.branch("main").uncommitted()) == []

@@ -34,6 +34,7 @@ from graveler_core.model.ids import CommitId
 from graveler_core.staging import segment_layer
 from graveler_core.testing.invariants import check_history, check_layers, check_listing
 from tests.examples import examples
+from tests.old_paths import any_path
 from tests.proofs.stateful.model import BranchModel, CommitModel, Content, Model, changes, merged, ordered
 from tests.proofs.stateful.tables import table_of
 from tests.unit.engine.world import World, entry
@@ -91,13 +92,15 @@ class Machine(RuleBasedStateMachine):
     @rule(name=NAMES, path=PATHS, number=NUMBERS, mtime=MTIMES)
     def stage(self, name: str, path: str, number: int, mtime: int) -> None:
         branch, model = self.on(name)
-        model.shown[path] = branch.stage(path, entry(number, mtime))
+        with any_path():
+            model.shown[path] = branch.stage(path, entry(number, mtime))
         model.touched = True
 
     @rule(name=NAMES, path=PATHS, data=st.binary(max_size=3))
     def put(self, name: str, path: str, data: bytes) -> None:
         branch, model = self.on(name)
-        model.shown[path] = branch.put(path, data)
+        with any_path():
+            model.shown[path] = branch.put(path, data)
         model.touched = True
         assert branch.read(path) == data
 
@@ -105,7 +108,8 @@ class Machine(RuleBasedStateMachine):
     def stage_many(self, name: str, rows: dict[str, tuple[int, int]]) -> None:
         branch, model = self.on(name)
         staged = {path: normalise_entry(path, entry(*row)) for path, row in rows.items()}
-        branch.stage_many(table_of(staged))
+        with any_path():
+            branch.stage_many(table_of(staged))
         model.shown.update(staged)
         model.touched |= bool(rows)
 

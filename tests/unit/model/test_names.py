@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from graveler_core.cli.uri import new_ref_uri
-from graveler_core.errors import InvalidInput
-from graveler_core.model.names import allowed_name, branch_id, is_ref_name, repository_id, tag_id
+from graveler_core.codec.entry import normalise
+from graveler_core.codec.entry_rules import require_new_keys
+from graveler_core.errors import InvalidInput, Kind
+from graveler_core.model.names import allowed_name, branch_id, is_ref_name, new_path_key, repository_id, tag_id
 
 
 @pytest.mark.parametrize(
@@ -54,3 +58,44 @@ def test_the_command_line_proposes_a_name_for_a_path() -> None:
     ):
         new_ref_uri("graveler://flights/feature/x")
     assert new_ref_uri("graveler://flights/feature-x").ref == "feature-x"
+
+
+@pytest.mark.parametrize(
+    ("path", "rule"),
+    [
+        ("/a", "relative"),
+        ("/", "relative"),
+        ("a/", "at the end"),
+        ("a//b", "'//'"),
+        ("..", "segment '..'"),
+        ("a/../b", "segment '..'"),
+        ("a/..", "segment '..'"),
+        ("./a", "segment '.'"),
+        ("a\\b", "backslash"),
+        ("a\n", "control"),
+        ("a/..\n", "control"),
+        ("\x7f", "control"),
+        ("a\x9bb", "control"),
+        ("", "empty"),
+        ("a\0b", "NUL"),
+    ],
+)
+def test_a_path_that_no_new_entry_may_have_is_refused_with_its_rule(path: str, rule: str) -> None:
+    with pytest.raises(InvalidInput, match=re.escape(rule)) as refused:
+        new_path_key(path)
+    assert repr(path) in refused.value.message
+    assert refused.value.kind is Kind.InvalidPath
+
+
+@given(st.text("a/.\\\n\x7f é\x9b", min_size=1, max_size=8))
+def test_columns_are_refused_as_single_paths_are(path: str) -> None:
+    table = pa.table({"key": sorted({"0", path, "z"}, key=str.encode), "data": [b""] * len({"0", path, "z"})})
+
+    def refused(check: Callable[[], object]) -> str:
+        try:
+            check()
+        except InvalidInput as e:
+            return e.message
+        return ""
+
+    assert refused(lambda: require_new_keys(normalise(table))) == refused(lambda: new_path_key(path))

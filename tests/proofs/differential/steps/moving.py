@@ -8,6 +8,7 @@ from random import Random
 from graveler_core.facade.branch import Branch as BranchHandle
 from graveler_core.kv.backends.memory import open_memory
 from graveler_core.model.entry import Entry
+from tests.old_paths import any_path
 from tests.proofs.differential.model import REPOSITORY_NOT_FOUND
 from tests.proofs.differential.steps.naming import same_events
 from tests.proofs.differential.steps.reading import whole
@@ -61,8 +62,13 @@ def _gone(w: World, r: Random) -> list[tuple[str, str]]:
 
 def _late_write(w: World, branch: BranchHandle, entry: Entry, path: str) -> list[tuple[str, str]]:
     """A write that comes too late is refused; only one that is told `OutcomeUnknown` may appear afterwards."""
-    error = w.refused({REPOSITORY_NOT_FOUND, UNKNOWN}, lambda: branch.stage(path, entry))
+    error = w.refused({REPOSITORY_NOT_FOUND, UNKNOWN}, lambda: _stage(branch, path, entry))
     return [(branch.name, path)] if refusal_of(error) == UNKNOWN else []
+
+
+def _stage(branch: BranchHandle, path: str, entry: Entry) -> None:
+    with any_path():
+        branch.stage(path, entry)
 
 
 def _settle(w: World, handle: Handle, name: str, path: str) -> None:
@@ -72,7 +78,7 @@ def _settle(w: World, handle: Handle, name: str, path: str) -> None:
     opened = w.branch(handle, name)
     for record in opened.staged(path, limit=1):
         if record.path == path and record.entry is not None:
-            opened.stage(path, record.entry)
+            _stage(opened, path, record.entry)
             w.model.stage(branch, {path: w.value(record.entry)}, layer=False)
 
 

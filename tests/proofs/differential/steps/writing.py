@@ -11,6 +11,8 @@ import pyarrow as pa
 from graveler_core.errors import GravelerError
 from graveler_core.model.changes import StagedRecord
 from graveler_core.model.entry import Entry
+from graveler_core.model.operations import Put
+from tests.old_paths import any_path
 from tests.proofs.differential.model import PATH_NOT_FOUND, Branch, Refusals
 from tests.proofs.differential.values import staged_value
 from tests.proofs.differential.world import Handle, World
@@ -18,6 +20,8 @@ from tests.proofs.differential.world import Handle, World
 UNKNOWN = ("OutcomeUnknown", "OutcomeUnknown")
 INVALID_PATH = ("InvalidInput", "InvalidPath")
 BAD_PATHS = ("", "a\0b", "x" * 1_001, "\ud800", "é" * 501)
+REFUSED_PATHS = ("/a", "a/", "a//b", "a/../b", "./a", "a\\b", "a\n", "\x7f")
+"""Paths that no new entry may have, and that the other steps write as earlier versions did."""
 MOST_LAYERS = 40
 """A branch with more waits for a commit; at 100 bulk writes are refused."""
 
@@ -159,6 +163,15 @@ def bad_paths(w: World, r: Random) -> None:
         lambda: branch.stage_many(pa.table({"key": [path.encode(errors="surrogatepass")]})),
     ]
     w.refused({INVALID_PATH} | w.model.forbidden(name, "write"), r.choice(calls))
+    refused = r.choice(REFUSED_PATHS)
+    calls = [
+        lambda: branch.stage(refused, entry),
+        lambda: branch.put(refused, b""),
+        lambda: branch.put_many({"a": b"", refused: b""}),
+        lambda: branch.stage_many(table({"a": entry, refused: entry}, [])),
+        lambda: branch.transact([Put(refused, entry)], message="m"),
+    ]
+    w.refused({INVALID_PATH} | w.model.forbidden(name, "write"), r.choice(calls))
     if path:
         w.refused({INVALID_PATH}, r.choice((lambda: [*branch.list(path)], lambda: [*branch.uncommitted(path)])))
 
@@ -226,7 +239,8 @@ def _single(w: World, r: Random, call, *, staged: bool = False):  # type: ignore
     handle, may = w.use(r), w.model.forbidden(name, "write")
     lenient = may | {UNKNOWN} if may else may
     try:
-        result = call(handle, name, path)
+        with any_path():
+            result = call(handle, name, path)
     except GravelerError as error:
         said = (type(error).__name__, str(error.kind))
         w.require(said in lenient, "refused", said, lenient, str(error))

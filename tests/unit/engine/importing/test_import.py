@@ -52,7 +52,7 @@ def test_everything_below_a_place(world: World) -> None:
 
 
 def test_local_files(world: World, tmp_path: Path) -> None:
-    odd = {"p=1/ä b%20.parquet": b"1", "p=1/%2F+&": b"22", "line\nbreak": b"333"}
+    odd = {"p=1/ä b%20.parquet": b"1", "p=1/%2F+&": b"22", "line\u2028break": b"333"}
     uri = written(tmp_path / "src", FILES | odd)
     (tmp_path / "src" / "link").symlink_to(tmp_path / "src" / "b")
     repo(world).import_prefix(uri, "main")

@@ -36,7 +36,8 @@ ODD = [
     (b"a/./c", "segments"),
     (b"a//b", "segments"),
     (b"a\\b", "backslash"),
-    (b"a\x00b", "NUL"),
+    (b"a\x00b", "control characters"),
+    (b"a\nb", "control characters"),
     (b"b/" * 400 + b"x" * 197, "1,000 bytes"),
     (b"c/\xff", "UTF-8"),
     (b"d/full/", "segments"),
@@ -50,16 +51,16 @@ class TestInvalidKeys:
         rows = [(key, 1, '"e"') for key, _ in sorted([*ODD, (b"good", ""), (b"z", "")])]
         repo = listing(world, Listing(rows))
         head = repo.commit("main")
-        with pytest.raises(InvalidInput, match="9 keys are no valid paths") as refused:
+        with pytest.raises(InvalidInput, match="10 keys are no valid paths") as refused:
             repo.import_prefix(PLACE, "main", "d/dd")
         assert refused.value.kind is Kind.InvalidPath
-        assert refused.value.details["count"] == 9
+        assert refused.value.details["count"] == 10
         told = {invalid.key: invalid.rule for invalid in refused.value.details["invalid"]}
         for key, rule in ODD:
             assert rule in told[key.decode("utf-8", "backslashreplace")]
         assert repo.commit("main") == head
         done = repo.import_prefix(PLACE, "main", "d/dd", skip_invalid=True)
-        assert (done.objects, done.invalid, len(done.examples)) == (2, 9, 9)
+        assert (done.objects, done.invalid, len(done.examples)) == (2, 10, 10)
         assert InvalidKey("/a", told["/a"]) in done.examples
         assert list(shown(world)) == ["d/dd/good", "d/dd/z"]
 
@@ -166,8 +167,8 @@ class TestBadInput:
             (lambda r, u: r.import_prefix("file:///no/such/directory", "main"), NotFound, "there are no objects"),
             (lambda r, u: r.import_prefix(u, "nowhere"), NotFound, "nowhere"),
             (lambda r, u: r.import_prefix(u, "a/b"), InvalidInput, "branch name"),
-            (lambda r, u: r.import_prefix(u, "main", "/d"), InvalidInput, "destination '/d'"),
-            (lambda r, u: r.import_prefix(u, "main", "d//e"), InvalidInput, "destination 'd//e'"),
+            (lambda r, u: r.import_prefix(u, "main", "/d"), InvalidInput, "path '/d'"),
+            (lambda r, u: r.import_prefix(u, "main", "d//e"), InvalidInput, "path 'd//e'"),
             (lambda r, u: r.import_prefix(u, "main", "d\0"), InvalidInput, "NUL"),
             (lambda r, u: r.import_prefix(u, "main", "d" * 1_001), InvalidInput, "1,000"),
             (

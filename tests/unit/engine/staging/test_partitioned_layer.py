@@ -30,6 +30,7 @@ from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.staging import segment_layer
 from tests.examples import examples
+from tests.old_paths import any_path
 from tests.unit.engine.flows import table
 from tests.unit.engine.interposed import Crash, Interposed
 from tests.unit.engine.protocol.test_write_counters import Process
@@ -107,7 +108,7 @@ def test_it_comes_to_what_stage_many_makes(
         assert written.records == len(rows)
         assert written.removals == sum(gone for _, gone in rows.values())
 
-    with patch.object(segment_layer, "PIECE_ROWS", piece):
+    with any_path(), patch.object(segment_layer, "PIECE_ROWS", piece):
         assert committed(spread) == committed(lambda _, main: main.stage_many(given_rows))
 
 
