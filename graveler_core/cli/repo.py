@@ -40,6 +40,10 @@ NamespaceOption = Annotated[
 AdoptOption = Annotated[
     bool, typer.Option("--adopt", help="Use a storage namespace that still holds data of an earlier repository.")
 ]
+EphemeralOption = Annotated[
+    bool,
+    typer.Option("--ephemeral", help="Accept a namespace in memory (memory://), whose content ends with the command."),
+]
 
 
 def namespace_of(session: Session, name: str, given: str | None) -> str:
@@ -56,6 +60,7 @@ def create(  # noqa: PLR0913 - the command line's own options
     default_branch: Annotated[str, typer.Option(metavar="NAME", help="Name of the default branch.")] = "main",
     bare: Annotated[bool, typer.Option("--bare", help="Create it without branches, for graveler restore.")] = False,
     adopt: AdoptOption = False,
+    ephemeral: EphemeralOption = False,
 ) -> None:
     """Create a repository with an empty default branch.
 
@@ -66,11 +71,16 @@ def create(  # noqa: PLR0913 - the command line's own options
     with session.working("creating the repository"):
         if bare:
             created = session.graveler.create_bare_repository(
-                name, namespace, default_branch=default_branch, adopt=adopt
+                name, namespace, default_branch=default_branch, adopt=adopt, ephemeral=ephemeral
             )
         else:
             created = session.graveler.create_repository(
-                name, namespace, default_branch=default_branch, committer=session.committer, adopt=adopt
+                name,
+                namespace,
+                default_branch=default_branch,
+                committer=session.committer,
+                adopt=adopt,
+                ephemeral=ephemeral,
             )
     what = f"bare repository {name}" if bare else f"repository {name} with branch {default_branch}"
     session.out.result(repository_document(created), f"created {what} in {created.storage_namespace}")

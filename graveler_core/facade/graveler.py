@@ -67,7 +67,7 @@ class Graveler(Deletion, MigrationFromSql, Health):
         needs.committer(repository="name"),
         repository="name",
     )
-    def create_repository(
+    def create_repository(  # noqa: PLR0913 - one call, all of it optional
         self,
         name: str,
         storage_namespace: str,
@@ -75,6 +75,7 @@ class Graveler(Deletion, MigrationFromSql, Health):
         default_branch: str = "main",
         committer: str = "",
         adopt: bool = False,
+        ephemeral: bool = False,
     ) -> Repository:
         """Create a repository with one branch and an empty first commit. The repository becomes visible in one step.
 
@@ -86,16 +87,25 @@ class Graveler(Deletion, MigrationFromSql, Health):
             committer: Name of the committer of the first commit.
             adopt: Take over a namespace that holds objects of an earlier repository. `sweep` later deletes those
             to which the new repository does not refer.
+            ephemeral: Accept a namespace in memory (`memory://`) although the key-value store outlives the process. The
+            content is lost at the end of the process, and the repository is damaged afterwards.
 
         Returns:
             The repository.
 
         Raises:
+            InvalidInput: (`InvalidNamespace`) the namespace is not valid, or is in memory, the key-value store is not,
+            and `ephemeral` is false.
             NotUnique: (`RepositoryExists`) the name is taken; (`NamespaceInUse`) the namespace is taken, or holds
             objects of an earlier repository and `adopt` is false.
         """
         wanted = NewRepository(
-            repository_id(name), storage_namespace, branch_id(default_branch), committer=committer, adopt=adopt
+            repository_id(name),
+            storage_namespace,
+            branch_id(default_branch),
+            committer=committer,
+            adopt=adopt,
+            ephemeral=ephemeral,
         )
         return Repository(self._stores, lifecycle.create_repository(self._stores, wanted))
 
@@ -106,7 +116,13 @@ class Graveler(Deletion, MigrationFromSql, Health):
         repository="name",
     )
     def create_bare_repository(
-        self, name: str, storage_namespace: str, *, default_branch: str = "main", adopt: bool = False
+        self,
+        name: str,
+        storage_namespace: str,
+        *,
+        default_branch: str = "main",
+        adopt: bool = False,
+        ephemeral: bool = False,
     ) -> Repository:
         """Create a repository without branches and commits, as required by `restore_refs`.
 
@@ -116,15 +132,22 @@ class Graveler(Deletion, MigrationFromSql, Health):
             default_branch: Name of the default branch, which `restore_refs` creates.
             adopt: Take over a namespace that holds objects of an earlier repository: required to restore a
             repository in place.
+            ephemeral: Accept a namespace in memory, as for `create_repository`.
 
         Returns:
             The repository.
 
         Raises:
+            InvalidInput: (`InvalidNamespace`) as for `create_repository`.
             NotUnique: (`RepositoryExists`, `NamespaceInUse`) as for `create_repository`.
         """
         wanted = NewRepository(
-            repository_id(name), storage_namespace, branch_id(default_branch), bare=True, adopt=adopt
+            repository_id(name),
+            storage_namespace,
+            branch_id(default_branch),
+            bare=True,
+            adopt=adopt,
+            ephemeral=ephemeral,
         )
         return Repository(self._stores, lifecycle.create_repository(self._stores, wanted))
 

@@ -274,6 +274,10 @@ class Store(ABC):
         del name, patience
         return nullcontext()
 
+    def persists(self) -> bool:
+        """Return true if the data outlives the process. The default is true."""
+        return True
+
     def describe(self) -> Description:
         """Return `backend` and other properties that matter for diagnostics: version, durability, server settings."""
         return {"backend": type(self).__name__}

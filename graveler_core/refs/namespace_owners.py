@@ -9,6 +9,7 @@ from graveler_core.model.address import Namespace, namespace
 from graveler_core.model.entities import NamespaceClaim
 from graveler_core.records import access
 from graveler_core.records import layout as keys
+from graveler_core.records.access import Held
 
 
 def owners_of_directories(kv: Store, directories: Iterable[str]) -> dict[str, tuple[str, NamespaceClaim]]:
@@ -31,11 +32,10 @@ def owners_of_directories(kv: Store, directories: Iterable[str]) -> dict[str, tu
     return {directory: (uri, claimed[uri]) for directory, uri in found.items() if uri is not None}
 
 
-def overlapping(kv: Store, place: Namespace) -> tuple[str, NamespaceClaim] | None:
+def overlapping(kv: Store, place: Namespace) -> tuple[str, Held[NamespaceClaim]] | None:
     """Return a storage namespace that contains another one or lies inside it, with its claim, if there is one."""
     above = [ancestor.uri for ancestor in place.ancestors()]
     for uri, found in zip(above, access.read_many(kv, [keys.namespace_claim(u) for u in above]), strict=True):
         if found is not None:
-            return uri, found.value
-    inside = access.scan(kv, keys.NAMESPACES, prefix=place.uri.rstrip("/") + "/")
-    return next(((uri, held.value) for uri, held in inside), None)
+            return uri, found
+    return next(access.scan(kv, keys.NAMESPACES, prefix=place.uri.rstrip("/") + "/"), None)

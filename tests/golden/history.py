@@ -28,7 +28,7 @@ class Expected:
 
 def play(world: World) -> Expected:
     """Make the repository, and say what it holds."""
-    repo = world.graveler().create_repository(NAME, NAMESPACE, committer="ann", adopt=True)
+    repo = world.graveler().create_repository(NAME, NAMESPACE, committer="ann", adopt=True, ephemeral=True)
     expected = Expected()
     main = _large_and_small_commits(repo)
     expected.note("main~3", main)

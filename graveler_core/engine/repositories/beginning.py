@@ -15,10 +15,10 @@ from datetime import datetime
 from graveler_core.committed.apply import Applied, apply
 from graveler_core.committed.node import EMPTY
 from graveler_core.committed.trees import address, encoded
-from graveler_core.errors import GravelerError, Kind, NotUnique, PredicateFailed
+from graveler_core.errors import GravelerError, InvalidInput, Kind, NotFound, NotUnique, PredicateFailed
 from graveler_core.kv.limits import check_key
 from graveler_core.model.address import Namespace
-from graveler_core.model.entities import ClaimState, NamespaceClaim, Repository, RepositoryState
+from graveler_core.model.entities import ClaimState, DeletedState, NamespaceClaim, Repository, RepositoryState
 from graveler_core.model.entry import RECORD_SCHEMA
 from graveler_core.model.ids import BranchId, Nonce, RepositoryId, RepositoryUid
 from graveler_core.records import access
@@ -28,12 +28,15 @@ from graveler_core.refs import repositories
 from graveler_core.refs.namespace_owners import overlapping
 from graveler_core.stores import Stores
 
+_UNDELETE = "undelete_repository(), `graveler repo undelete`"
+_CLEAN = "clean(undelete_within=timedelta(0)), `graveler clean --undelete-within 0d`"
+
 
 @dataclass(frozen=True, slots=True)
 class NewRepository:
     """Properties of a repository to create. A bare repository gets no branch and no commit. With `adopt`, the
-    repository takes over files of an earlier repository in the namespace. For a migrated repository, date and seed
-    are given.
+    repository takes over files of an earlier repository in the namespace. With `ephemeral`, content in memory is
+    accepted although the records outlive the process. For a migrated repository, date and seed are given.
     """
 
     id: RepositoryId
@@ -42,6 +45,7 @@ class NewRepository:
     committer: str = ""
     bare: bool = False
     adopt: bool = False
+    ephemeral: bool = False
     creation_date: datetime | None = None
     boundary_seed: int | None = None
     migrating: str = ""
@@ -51,6 +55,22 @@ def require_claimable(place: Namespace) -> None:
     """Refuse a namespace whose claim is too long for a store. Raises `LimitExceeded`."""
     where = keys.namespace_claim(place.uri)
     check_key(where.partition, where.key)
+
+
+def require_as_durable(stores: Stores, wanted: NewRepository, place: Namespace) -> None:
+    """Refuse content in memory for a repository whose records outlive the process, unless the caller asks for it.
+
+    Raises:
+        InvalidInput: (`InvalidNamespace`) The content would be lost before the records that refer to it.
+    """
+    if place.scheme == "memory" and not wanted.ephemeral and stores.kv.persists():
+        raise InvalidInput(
+            f"storage namespace {place.uri!r}: its content is lost when this process ends, but the key-value store "
+            "keeps the repository, which is damaged then; choose a directory or bucket, or ask for this with "
+            "ephemeral=True (--ephemeral)",
+            kind=Kind.InvalidNamespace,
+            uri=place.uri,
+        )
 
 
 def begin(stores: Stores, wanted: NewRepository, place: Namespace) -> Held[Repository]:
@@ -81,7 +101,13 @@ def begin(stores: Stores, wanted: NewRepository, place: Namespace) -> Held[Repos
         if standing is not None and standing.value.state is RepositoryState.INITIAL:
             standing = repositories.expire(stores.kv, stores.clock, stores.ids, standing)
         if standing is not None and standing.value.state is RepositoryState.DELETING:
-            repositories.usable(wanted.id, standing)
+            then = f"; then undelete ({_UNDELETE}) restores it, and clean ({_CLEAN}) removes its data"
+            raise NotFound(
+                f"repository {wanted.id!r} is being deleted; delete it again to free the name"
+                + then * standing.value.was_active,
+                kind=Kind.RepositoryDeleting,
+                repository=wanted.id,
+            ) from e
         raise NotUnique(
             f"repository {wanted.id!r} already exists", kind=Kind.RepositoryExists, repository=wanted.id
         ) from e
@@ -102,14 +128,14 @@ def claim(stores: Stores, repo: Repository, place: Namespace) -> Held[NamespaceC
         standing = access.read(stores.kv, where)
         if standing is None or standing.value.owner != repo.uid:
             _withdraw(stores, repo)
-            raise _in_use(repo, place.uri, None if standing is None else standing.value) from e
+            raise _in_use(stores, repo, place.uri, standing) from e
         # The claim is renewed, so that an earlier run that undoes its creation removes nothing of this run.
         held = access.replace(stores.kv, where, standing, made)
     other = overlapping(stores.kv, place)
     if other is not None:
         access.remove(stores.kv, where, held)
         _withdraw(stores, repo)
-        raise _in_use(repo, *other)
+        raise _in_use(stores, repo, *other)
     return held
 
 
@@ -124,9 +150,20 @@ def _withdraw(stores: Stores, repo: Repository) -> None:
         access.remove(stores.kv, keys.repository(repo.id), standing)
 
 
-def _in_use(repo: Repository, uri: str, claim: NamespaceClaim | None) -> NotUnique:
-    emptied = claim is not None and claim.state is not ClaimState.OWNED
-    why = "is being emptied of the content of a deleted repository" if emptied else "belongs to another repository"
+def _in_use(stores: Stores, repo: Repository, uri: str, claimed: Held[NamespaceClaim] | None) -> NotUnique:
+    """Return the error for a namespace that another repository, perhaps a deleted one, has claimed."""
+    why = "belongs to another repository"
+    if claimed is not None and claimed.value.state is not ClaimState.OWNED:
+        why = "is being emptied of the content of a deleted repository"
+    elif claimed is not None:
+        name = claimed.value.repository
+        found = access.read(stores.kv, keys.deleted_repository(name, claimed.value.owner))
+        if found is not None:
+            # A caller with limited permissions may not be allowed to know the names of other repositories.
+            owner = "a deleted repository" if stores.principal is not None else f"the deleted repository {name!r}"
+            restorable = found.value.state is not DeletedState.PURGING and found.value.repository.was_active
+            ways = f"; undelete ({_UNDELETE}) restores it" * restorable + f"; clean ({_CLEAN}) removes its data"
+            why = f"belongs to {owner}{ways}"
     return NotUnique(
         f"storage namespace {repo.storage_namespace!r}: {uri!r} {why}",
         kind=Kind.NamespaceInUse,

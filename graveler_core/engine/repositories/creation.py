@@ -15,7 +15,14 @@ from contextlib import suppress
 from graveler_core.committed.apply import Applied
 from graveler_core.engine.committing.draft import Draft
 from graveler_core.engine.protocol.swap import record_writes
-from graveler_core.engine.repositories.beginning import NewRepository, begin, claim, first_tree, require_claimable
+from graveler_core.engine.repositories.beginning import (
+    NewRepository,
+    begin,
+    claim,
+    first_tree,
+    require_as_durable,
+    require_claimable,
+)
 from graveler_core.engine.repositories.deletion import enter_for_cleaner
 from graveler_core.errors import Conflict, GravelerError, Kind, PredicateFailed
 from graveler_core.model import past
@@ -37,12 +44,14 @@ def create_repository(stores: Stores, wanted: NewRepository) -> Repository:
     Raises:
         NotUnique: The name is in use (`RepositoryExists`). Or another repository owns the storage namespace, a place
             above it or a place inside it, or an earlier repository left files there (`NamespaceInUse`).
-        InvalidInput, LimitExceeded: The namespace or the committer is invalid.
+        InvalidInput, LimitExceeded: The namespace or the committer is invalid, or the namespace is in memory and the
+            key-value store is not.
         Unavailable: The namespace is not writable.
         NotFound: An earlier repository with the name is still being deleted (`RepositoryDeleting`).
     """
     place = namespace(wanted.storage_namespace)
     require_claimable(place)
+    require_as_durable(stores, wanted, place)
     Draft("", wanted.committer)
     held = begin(stores, wanted, place)
     try:

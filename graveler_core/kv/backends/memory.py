@@ -173,6 +173,9 @@ class MemoryStore(PagedStore):
         with self._memory.lock:
             return len(self._partition(partition).keys)
 
+    def persists(self) -> bool:
+        return False
+
     def describe(self) -> Description:
         return {"backend": "memory", "durability": "none"}
 

@@ -128,6 +128,9 @@ class Passing(Store):
     def about_rows(self, partition: bytes) -> int:
         return self.step(StoreCall("about_rows", partition), lambda: self.inner.about_rows(partition))
 
+    def persists(self) -> bool:
+        return self.inner.persists()
+
     def describe(self) -> Description:
         # No step, because this reads no stored data.
         return self.inner.describe()

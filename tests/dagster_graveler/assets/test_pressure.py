@@ -51,7 +51,7 @@ def test_no_repository_is_no_pressure(instance: dg.DagsterInstance, store: str) 
 def test_the_highest_pressure_counts_and_the_history_grows(
     instance: dg.DagsterInstance, store: str, graveler: Graveler
 ) -> None:
-    lake = graveler.create_repository("lake", "memory://lake", adopt=True)
+    lake = graveler.create_repository("lake", "memory://lake", adopt=True, ephemeral=True)
     lake.set_thresholds(Thresholds(tombstones=1_000))
     lake.branch("main").remove_many([f"path/{n}" for n in range(500)])
     values, check = measure(instance, store)

@@ -12,7 +12,7 @@ from graveler_core.engine.staging.pressure import BranchPressure
 
 def branches() -> list[BranchPressure]:
     with connect("memory://") as graveler:
-        lake = graveler.create_repository("lake", "memory://lake", adopt=True)
+        lake = graveler.create_repository("lake", "memory://lake", adopt=True, ephemeral=True)
         lake.set_thresholds(Thresholds(tombstones=1_000))
         for name, count in [("a_b", 500), ("worst", 1_500), ("least", 300)]:
             lake.create_branch(name, source="main").remove_many([f"path/{n:05}" for n in range(count)])

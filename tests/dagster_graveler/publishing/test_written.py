@@ -15,7 +15,7 @@ from graveler_core.facade.repository import Repository
 @pytest.fixture
 def repository() -> Iterator[Repository]:
     with connect("memory://") as graveler:
-        yield graveler.create_repository("lake", "memory://lake", adopt=True)
+        yield graveler.create_repository("lake", "memory://lake", adopt=True, ephemeral=True)
 
 
 @pytest.fixture

@@ -30,7 +30,7 @@ def test_it_is_closed_with_the_run_that_used_it(tmp_path: Path) -> None:
     @dg.asset
     def writes(graveler: GravelerResource) -> None:
         opened = graveler.graveler()
-        main = opened.create_repository("lake", "memory://lake", adopt=True).branch("main")
+        main = opened.create_repository("lake", "memory://lake", adopt=True, ephemeral=True).branch("main")
         for n in range(300):  # some of which are counted in memory only
             main.remove(f"path/{n}")
         used.append(opened)

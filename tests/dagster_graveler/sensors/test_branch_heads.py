@@ -27,7 +27,7 @@ NOWHERE = [json.dumps({"version": 2, "after": after}) for after in ("\0", "x" * 
 
 @pytest.fixture
 def lake(store: Graveler) -> Repository:
-    return store.create_repository("lake", "memory://lake", adopt=True)
+    return store.create_repository("lake", "memory://lake", adopt=True, ephemeral=True)
 
 
 def observed(instance: dg.DagsterInstance, *branches: str) -> dict[str, str]:
@@ -188,7 +188,7 @@ def test_a_repository_that_is_deleted_during_a_tick_is_left_to_the_next_one(
         monkeypatch.undo()
         store.delete_repository("lake")
         if again:
-            store.create_repository("lake", "memory://new", adopt=True)
+            store.create_repository("lake", "memory://new", adopt=True, ephemeral=True)
         return real(repository, ref)
 
     monkeypatch.setattr(Repository, "commit", too_late)

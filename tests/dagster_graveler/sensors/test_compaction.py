@@ -24,7 +24,7 @@ BROKEN = RuntimeError("the process is gone")
 
 @pytest.fixture
 def lake(store: Graveler) -> Repository:
-    lake = store.create_repository("lake", "memory://lake", adopt=True)
+    lake = store.create_repository("lake", "memory://lake", adopt=True, ephemeral=True)
     lake.set_thresholds(Thresholds(tombstones=1_000))
     return lake
 
@@ -239,7 +239,7 @@ def test_an_unknown_cursor_is_begun_anew(tick: Evaluate, lake: Repository, curso
 
 
 def test_a_sensor_may_be_for_one_repository(tick: Evaluate, store: Graveler, lake: Repository) -> None:
-    other = store.create_repository("lake-2", "memory://other-under-pressure")
+    other = store.create_repository("lake-2", "memory://other-under-pressure", ephemeral=True)
     other.set_thresholds(Thresholds(tombstones=1_000))
     for repository in (lake, other):
         remove(repository.branch("main"), 1_000)

@@ -19,7 +19,7 @@ BROKEN = RuntimeError("the process is gone")
 @pytest.fixture
 def request_(tick: Evaluate, store: Graveler) -> dg.RunRequest:
     """The first request for a branch over pressure."""
-    lake = store.create_repository("lake", "memory://lake", adopt=True)
+    lake = store.create_repository("lake", "memory://lake", adopt=True, ephemeral=True)
     lake.set_thresholds(Thresholds(tombstones=1_000))
     lake.branch("main").remove_many([f"path/{n}" for n in range(1_000)])
     (asked,) = tick(ASKS).requests

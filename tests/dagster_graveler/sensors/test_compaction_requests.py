@@ -17,7 +17,7 @@ from tests.dagster_graveler.sensors.runs import run
 
 @pytest.fixture
 def lake(store: Graveler) -> Repository:
-    return store.create_repository("lake", "memory://lake", adopt=True)
+    return store.create_repository("lake", "memory://lake", adopt=True, ephemeral=True)
 
 
 def test_the_newest_layer_is_named_without_its_branch(lake: Repository) -> None:

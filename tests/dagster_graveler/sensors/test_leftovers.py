@@ -31,7 +31,7 @@ SAID = "{} deleted repositories can be removed now, and the job is started early
 
 def delete(store: Graveler, *names: str) -> None:
     for name in names:
-        store.create_repository(name, f"memory://{name}-of-leftovers")
+        store.create_repository(name, f"memory://{name}-of-leftovers", ephemeral=True)
         store.delete_repository(name)
 
 

@@ -23,7 +23,7 @@ START = "2030-01-01 00:00 +0000"
 
 @pytest.fixture
 def lake(store: Graveler) -> Repository:
-    return store.create_repository("lake", "memory://lake", adopt=True)
+    return store.create_repository("lake", "memory://lake", adopt=True, ephemeral=True)
 
 
 def crash_in_commit(branch: Branch, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,7 +87,7 @@ def test_large_layers_wait_for_their_commit(tick: Evaluate, lake: Repository) ->
 def test_pages_cross_repositories_and_go_round(
     tick: Evaluate, store: Graveler, lake: Repository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    other = store.create_repository("other", "memory://other-with-sealed-tokens")
+    other = store.create_repository("other", "memory://other-with-sealed-tokens", ephemeral=True)
     branches = [lake.create_branch("a", source="main"), lake.branch("main"), other.branch("main")]
     for branch in branches:
         crash_in_commit(branch, monkeypatch)

@@ -37,7 +37,7 @@ class Watched(Counting):
 
 @pytest.fixture
 def lake(store: Graveler) -> Repository:
-    lake = store.create_repository("lake", "memory://lake", adopt=True)
+    lake = store.create_repository("lake", "memory://lake", adopt=True, ephemeral=True)
     lake.set_thresholds(Thresholds(tombstones=1_000))
     return lake
 

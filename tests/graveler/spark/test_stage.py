@@ -186,7 +186,7 @@ def test_without_spark_s_workers_it_is_one_clear_error(engines: Engines, spark: 
 
 
 def test_a_namespace_in_memory_is_refused(engines: Engines, spark: SparkSession) -> None:
-    here = Graveler(engines.spark._stores).create_repository("here", f"memory://here/{uuid.uuid4()}")
+    here = Graveler(engines.spark._stores).create_repository("here", f"memory://here/{uuid.uuid4()}", ephemeral=True)
     with pytest.raises(InvalidInput, match="exists in one process"):
         stage_dataframe(spark.createDataFrame([("a", "x")], "path string, address string"), here.branch("main"))
 

@@ -18,7 +18,7 @@ def parquet(*values: int) -> bytes:
 
 def test_all_files_of_the_table_and_no_others_are_read() -> None:
     with connect("memory://") as graveler:
-        main = (repo := graveler.create_repository("lake", "memory://lake", adopt=True)).branch("main")
+        main = (repo := graveler.create_repository("lake", "memory://lake", adopt=True, ephemeral=True)).branch("main")
         main.put("t/a/1.parquet", parquet(1, 2))
         main.put("t/b/1.parquet", parquet(3))
         main.put("t2/1.parquet", parquet(9))

@@ -125,7 +125,7 @@ class World:
         """Content that was stored, with an entry for it, by address."""
         self.identities: dict[tuple[object, ...], bytes] = {}
         self.trees: dict[str, Content] = {}
-        created = self.handles[0].graveler.create_repository(REPOSITORY, namespace)
+        created = self.handles[0].graveler.create_repository(REPOSITORY, namespace, ephemeral=True)
         self.reopen()
         root = created.commit("main")
         self.model = Repo(self.commit_of(root, {}, {}), "main")

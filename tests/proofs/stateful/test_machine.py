@@ -67,7 +67,7 @@ class Machine(RuleBasedStateMachine):
         self.patches.setattr(branch_facade, "PAGE_ROWS", 3)
         self.world = World(kv=self.open_store())
         self.stores = self.world.stores()
-        self.repo = self.world.graveler().create_repository("repo", self.world.namespace())
+        self.repo = self.world.repository()
         self.checked: set[CommitId] = set()
 
     def open_store(self) -> Store:

@@ -145,7 +145,7 @@ def _moved(world: World, repo: Repository) -> Iterator[tuple[str, object]]:
     uri = f"memory://{world.name}/dumps/1"
     repo.dump_refs(uri)
     other = World(ids=CountedIds(), blobs=world.blobs, name=world.name)
-    restored = other.graveler().create_bare_repository(repo.id, repo.storage_namespace, adopt=True)
+    restored = other.graveler().create_bare_repository(repo.id, repo.storage_namespace, adopt=True, ephemeral=True)
     restored.restore_refs(uri)
     yield from ((f"restored {name}", value) for name, value in _read(other, restored, "dump"))
 

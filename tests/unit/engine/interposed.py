@@ -83,6 +83,9 @@ class Interposed(Store):
     def sets_atomically(self) -> bool:
         return self.inner.sets_atomically()
 
+    def persists(self) -> bool:
+        return self.inner.persists()
+
     def delete_together(self, rows: Sequence[Expected], unchanged: Sequence[Expected]) -> None:
         self._step("delete_together", lambda: bulk.delete_together(self.inner, rows, unchanged))
 

@@ -134,7 +134,7 @@ class World:
 
     def repository(self, name: str = "repo", *, adopt: bool = False) -> Repository:
         """A new repository."""
-        return self.graveler().create_repository(name, self.namespace(name), adopt=adopt)
+        return self.graveler().create_repository(name, self.namespace(name), adopt=adopt, ephemeral=True)
 
     def branch(self, kv: Store | None = None, name: str = "main", repo: str = "repo") -> Branch:
         """A branch, seen by another process."""

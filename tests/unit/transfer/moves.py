@@ -90,7 +90,7 @@ def elsewhere(made: Original, kv: Store | None = None) -> World:
 
 def bare(world: World, name: str = NAME) -> Repository:
     """A bare repository where the original keeps its objects."""
-    return world.graveler().create_bare_repository(name, NAMESPACE, adopt=True)
+    return world.graveler().create_bare_repository(name, NAMESPACE, adopt=True, ephemeral=True)
 
 
 def shown(repo: Repository, ref: str) -> dict[str, int]:

@@ -74,12 +74,12 @@ def test_the_log_goes_on(made: Original) -> None:
 def test_a_repository_without_a_log(made: Original) -> None:
     """It has rows of none of the kinds, and what its records remember is the reflog."""
     world = elsewhere(made)
-    repo = world.graveler().create_repository("other", world.namespace("other"))
+    repo = world.graveler().create_repository("other", world.namespace("other"), ephemeral=True)
     repo.branch("main").stage("a", entry(1))
     repo.branch("main").commit("a")
     dumped = repo.dump_refs(fresh_uri())
     there = elsewhere(made)
-    back = there.graveler().create_bare_repository("back", world.namespace("other"), adopt=True)
+    back = there.graveler().create_bare_repository("back", world.namespace("other"), adopt=True, ephemeral=True)
     back.restore_refs(dumped.uri)
     assert access.read(there.kv, keys.reference_log(back._record)) is None
     assert list(back.reflog("main")) == list(repo.reflog("main"))

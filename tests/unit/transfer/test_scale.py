@@ -42,7 +42,7 @@ def there_and_back(directory: Path, source: str, count: int) -> None:
         closing(open_store(f"sqlite:///{directory}/there.db?durability=process")) as there,
     ):
         one = World(kv=here)
-        fill(one, one.graveler().create_repository("repo", place), count)
+        fill(one, one.graveler().create_repository("repo", place, ephemeral=True), count)
         kv = Counting(here)
         repo = one.graveler(kv).repository("repo")
         kv.reset()
@@ -51,7 +51,7 @@ def there_and_back(directory: Path, source: str, count: int) -> None:
         assert peak < FIXED + A_COMMIT * count
         assert kv.round_trips < 20 + count / 500
         kv = Counting(there)
-        target = World(kv=there).graveler(kv).create_bare_repository("repo", place, adopt=True)
+        target = World(kv=there).graveler(kv).create_bare_repository("repo", place, adopt=True, ephemeral=True)
         kv.reset()
         _, peak = peak_of(lambda: target.restore_refs(dumped.uri))
         assert peak < FIXED + A_COMMIT * count

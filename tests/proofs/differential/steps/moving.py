@@ -89,13 +89,15 @@ def _another(w: World, r: Random) -> list[tuple[str, str]]:
     it noticed, and staged them once more.
     """
     graveler = w.use(r).graveler
-    w.refused({("NotUnique", "NamespaceInUse")}, lambda: graveler.create_repository(REPOSITORY, w.namespace))
+    w.refused(
+        {("NotUnique", "NamespaceInUse")}, lambda: graveler.create_repository(REPOSITORY, w.namespace, ephemeral=True)
+    )
     w.refused({("InvalidInput", "InvalidName")}, lambda: graveler.create_repository("A", f"{w.namespace}x"))
     w.uses += 1
-    made = graveler.create_repository(REPOSITORY, f"{w.namespace}-{w.uses}")
+    made = graveler.create_repository(REPOSITORY, f"{w.namespace}-{w.uses}", ephemeral=True)
     exists = {("NotUnique", "RepositoryExists")}
     w.refused(exists, lambda: w.use(r).graveler.undelete_repository(REPOSITORY))
-    w.refused(exists, lambda: w.use(r).graveler.create_repository(REPOSITORY, f"{w.namespace}-other"))
+    w.refused(exists, lambda: w.use(r).graveler.create_repository(REPOSITORY, f"{w.namespace}-other", ephemeral=True))
     opened = w.use(r).graveler.repository(REPOSITORY).branch("main")
     opened.put("only here", b"x")
     opened.commit("here")
@@ -125,7 +127,7 @@ def dump(w: World, r: Random) -> None:
     w.refused({("NotUnique", "BlobExists")}, lambda: w.use(r).repo.dump_refs(uri))
     other = w.handle(open_memory("memory://"), r)
     w.constants.use(other.constants)
-    bare = other.graveler.create_bare_repository(REPOSITORY, w.namespace, adopt=True)
+    bare = other.graveler.create_bare_repository(REPOSITORY, w.namespace, adopt=True, ephemeral=True)
     bare.restore_refs(uri)
     for branch in bare.branches():
         known = model.branches[branch.id]

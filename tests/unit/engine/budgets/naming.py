@@ -41,7 +41,7 @@ def delete_tag(m: Measured) -> Act:
 
 @costs("create a repository", Cost((6, 1), (7, 1), writes="1 node, 1 namespace listed"))
 def create_repository(m: Measured) -> Act:
-    return lambda: m.graveler.create_repository("other", m.world.namespace("other"))
+    return lambda: m.graveler.create_repository("other", m.world.namespace("other"), ephemeral=True)
 
 
 @costs("a repository by name", Cost((1, 0), (1, 0)))

@@ -155,7 +155,7 @@ def test_threads_queue_for_their_process(tmp_path: Path) -> None:
 def test_the_processes_of_a_sqlite_file_have_one(tmp_path: Path) -> None:
     with connect(f"sqlite:///{tmp_path}/meta.db") as g:
         assert not (tmp_path / FILE).exists()
-        main = g.create_repository("repo", "memory://turns/one").branch("main")
+        main = g.create_repository("repo", "memory://turns/one", ephemeral=True).branch("main")
         main.put("x", b"1")
         main.commit("one")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["meta.db", "meta.db-turns"]
@@ -164,7 +164,7 @@ def test_the_processes_of_a_sqlite_file_have_one(tmp_path: Path) -> None:
 def test_where_the_file_cannot_be_made_the_store_opens_all_the_same(tmp_path: Path) -> None:
     (tmp_path / FILE).mkdir()
     with connect(f"sqlite:///{tmp_path}/meta.db") as g:
-        main = g.create_repository("repo", "memory://turns/data").branch("main")
+        main = g.create_repository("repo", "memory://turns/data", ephemeral=True).branch("main")
         main.put("x", b"1")
         assert main.commit("one").parents
 
