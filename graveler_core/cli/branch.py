@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from graveler_core.cli.confirmation import YesOption, confirm
 from graveler_core.cli.output import Column, View
 from graveler_core.cli.repo import RepositoryUri
 from graveler_core.cli.session import Session, verb
@@ -65,12 +66,14 @@ def delete(
     session: Session,
     uri: BranchUri,
     message: Annotated[str, typer.Option("--message", "-m", metavar="TEXT", help="Reason, for the reflog.")] = "",
+    yes: YesOption = False,
 ) -> None:
     """Delete a branch and its uncommitted changes. `graveler branch undelete` restores the branch and its commits.
 
     JSON: one document with deleted (the branch).
     """
     target = ref_uri(uri)
+    confirm(f"Delete branch {target.ref} of repository {target.repository} and its uncommitted changes?", yes=yes)
     with session.working("deleting the branch"):
         session.repository(target).delete_branch(target.ref, by=session.committer, message=message)
     session.out.result({"deleted": target.ref}, f"deleted branch {target.ref}")

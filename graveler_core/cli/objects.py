@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from graveler_core.cli.confirmation import YesOption, confirm
 from graveler_core.cli.output import Shape
 from graveler_core.cli.session import Session, verb
 from graveler_core.cli.uri import object_uri, prefix_uri
@@ -83,12 +84,15 @@ def rm(
     recursive: Annotated[
         bool, typer.Option("--recursive", "-r", help="Remove every path that begins with the prefix.")
     ] = False,
+    yes: YesOption = False,
 ) -> None:
     """Remove a path, or with -r all paths that begin with a prefix ("raw/" for a directory). `reset` undoes it.
 
     JSON: one document with removed (the path or prefix) and recursive.
     """
     target = prefix_uri(uri) if recursive else object_uri(uri)
+    if recursive:
+        confirm(f"Remove all paths that begin with {target}?", yes=yes)
     with session.working("removing"):
         branch = session.branch(target)
         if recursive:

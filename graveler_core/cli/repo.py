@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from graveler_core.cli.confirmation import YesOption, confirm
 from graveler_core.cli.deleted import (
     DELETED,
     cleaned_document,
@@ -109,7 +109,7 @@ def delete(
     session: Session,
     uri: RepositoryUri,
     *,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
+    yes: YesOption = False,
     wait: Annotated[
         bool,
         typer.Option(
@@ -124,7 +124,7 @@ def delete(
         ),
     ] = False,
 ) -> None:
-    """Delete a repository with all its branches, tags and commits. On a terminal, ask for confirmation first.
+    """Delete a repository with all its branches, tags and commits.
 
     A deleted repository can be restored with `repo undelete` until `graveler clean` removes its data, by default after
     a week. With --wait it cannot be restored. If the wait is interrupted, a later `graveler clean` removes the rest.
@@ -134,9 +134,7 @@ def delete(
     name = repository_uri(uri).repository
     if alone and not wait:
         raise InvalidInput("--alone: needs --wait")
-    if not yes and sys.stdin.isatty():
-        forever = ", permanently" if wait else ""
-        typer.confirm(f"Delete repository {name} and everything in it{forever}?", abort=True, err=True)
+    confirm(f"Delete repository {name} and everything in it{', permanently' if wait else ''}?", yes=yes)
     document, text = {"deleted": name}, f"deleted repository {name}"
     if not wait:
         with session.working("deleting the repository"):

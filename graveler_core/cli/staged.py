@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from graveler_core.cli.branch import BranchUri
+from graveler_core.cli.confirmation import YesOption, confirm
 from graveler_core.cli.objects import Limit
 from graveler_core.cli.session import Session, verb
 from graveler_core.cli.spans import span
@@ -91,6 +92,7 @@ def reset(
         str | None,
         typer.Option("--hard", metavar="REF", help="Move the head of the branch to this commit: main~1, or a URI."),
     ] = None,
+    yes: YesOption = False,
 ) -> None:
     """Discard the uncommitted changes of a branch, or only those below a prefix. With --hard, move its head instead.
 
@@ -100,6 +102,12 @@ def reset(
     if hard is not None and target.path:
         raise InvalidInput(f"URI {uri!r}: must name no path when --hard is given", kind=Kind.InvalidUrl)
     ref = ref_in(target.repository, hard) if hard is not None else None
+    confirm(
+        f"Discard the uncommitted changes of {target}?"
+        if ref is None
+        else f"Move the head of branch {target.ref} of repository {target.repository} to {ref}?",
+        yes=yes,
+    )
     with session.working("resetting"):
         branch = session.branch(target)
         if ref is None:

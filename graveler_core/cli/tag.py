@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from graveler_core.cli.confirmation import YesOption, confirm
 from graveler_core.cli.repo import RepositoryUri
 from graveler_core.cli.session import Session, verb
 from graveler_core.cli.terminal import SHORT_ID
@@ -62,12 +63,13 @@ def verify(session: Session, uri: TagUri) -> None:
 
 
 @verb(app, "delete")
-def delete(session: Session, uri: TagUri) -> None:
+def delete(session: Session, uri: TagUri, yes: YesOption = False) -> None:
     """Delete a tag. Its commit is kept.
 
     JSON: one document with deleted (the tag).
     """
     target = ref_uri(uri)
+    confirm(f"Delete tag {target.ref} of repository {target.repository}?", yes=yes)
     with session.working("deleting the tag"):
         session.repository(target).delete_tag(target.ref, by=session.committer)
     session.out.result({"deleted": target.ref}, f"deleted tag {target.ref}")

@@ -36,7 +36,7 @@ def test_repositories(cli: Cli, here: Path) -> None:
     listed = cli("repo", "list")
     assert [row[:2] for row in listed.lines] == [["flights", "main"], ["weather", "trunk"]]
     assert listed.lines[0][3] == namespace
-    assert cli("repo", "delete", "graveler://flights", "--json").documents == [{"deleted": "flights"}]
+    assert cli("repo", "delete", "graveler://flights", "--yes", "--json").documents == [{"deleted": "flights"}]
     assert [row["id"] for row in cli("repo", "list", "--json").documents] == ["weather"]
 
 
@@ -80,7 +80,7 @@ def test_what_is_uncommitted(flights: Cli) -> None:
 
 def test_status_shows_the_layers(flights: Cli) -> None:
     put(flights, "raw/mar.csv", b"march")
-    assert flights("rm", "-r", "graveler://flights/main/raw/").code == 0
+    assert flights("rm", "-r", "--yes", "graveler://flights/main/raw/").code == 0
     layers = [row for row in flights("status", "graveler://flights/main", "--json").documents if row["type"] == "layer"]
     assert ("removal", "raw/") in [(layer["kind"], layer["prefix"]) for layer in layers]
     assert paths(flights, "graveler://flights/main") == ["readme"]
@@ -89,13 +89,13 @@ def test_status_shows_the_layers(flights: Cli) -> None:
 def test_reset_of_a_prefix_of_all_and_of_the_head(flights: Cli) -> None:
     put(flights, "raw/mar.csv", b"march")
     put(flights, "other", b"other")
-    assert flights("reset", "graveler://flights/main/raw/").code == 0
+    assert flights("reset", "--yes", "graveler://flights/main/raw/").code == 0
     assert paths(flights, "graveler://flights/main") == ["other", "raw/feb.csv", "raw/jan.csv", "readme"]
-    assert flights("reset", "graveler://flights/main").code == 0
+    assert flights("reset", "--yes", "graveler://flights/main").code == 0
     assert paths(flights, "graveler://flights/main") == ["raw/feb.csv", "raw/jan.csv", "readme"]
     put(flights, "raw/mar.csv", b"march")
     flights("commit", "graveler://flights/main", "-m", "March")
-    moved = flights("reset", "graveler://flights/main", "--hard", "main~1", "--json").documents[0]
+    moved = flights("reset", "--yes", "graveler://flights/main", "--hard", "main~1", "--json").documents[0]
     assert moved["commit_id"] == flights("log", "graveler://flights/main", "-n", "1", "--json").documents[0]["id"]
     assert paths(flights, "graveler://flights/main") == ["raw/feb.csv", "raw/jan.csv", "readme"]
 
@@ -134,7 +134,7 @@ def test_tags(flights: Cli) -> None:
     assert made == [{"id": "v1", "commit_id": head, "message": "First", "signature": ""}]
     assert flights("tag", "list", "graveler://flights").lines == [[head, "v1", "First"]]
     assert paths(flights, "graveler://flights/v1/raw/") == ["raw/feb.csv", "raw/jan.csv"]
-    assert flights("tag", "delete", "graveler://flights/v1").code == 0
+    assert flights("tag", "delete", "graveler://flights/v1", "--yes").code == 0
     assert flights("tag", "list", "graveler://flights").out == ""
 
 
@@ -206,7 +206,7 @@ def test_a_dirty_destination_is_refused(flights: Cli) -> None:
     flights("commit", "graveler://flights/dev", "-m", "March")
     put(flights, "raw/apr.csv", b"april")
     refused(flights("merge", "graveler://flights/dev", "graveler://flights/main"), "main")
-    refused(flights("reset", "graveler://flights/main", "--hard", "main~1"), "main")
+    refused(flights("reset", "--yes", "graveler://flights/main", "--hard", "main~1"), "main")
     assert "raw/apr.csv" in paths(flights, "graveler://flights/main")
 
 

@@ -32,7 +32,7 @@ def test_an_object_that_is_copied_into_a_directory_keeps_its_name(flights: Cli) 
 def test_a_directory_is_copied_from_an_earlier_commit_to_another_branch(flights: Cli) -> None:
     before = listed(flights)
     flights("branch", "create", "graveler://flights/dev", "--source", "main")
-    flights("rm", "-r", f"{MAIN}/raw/")
+    flights("rm", "-r", "--yes", f"{MAIN}/raw/")
     flights("commit", MAIN, "-m", "Remove")
     ran = flights("cp", "-r", f"{MAIN}~1/raw/", "graveler://flights/dev/old/")
     assert ran.out.startswith(f"copied 2 objects from {MAIN}~1/raw/ to graveler://flights/dev/old/")
@@ -52,7 +52,7 @@ def test_a_move_leaves_nothing_behind_and_is_undone_by_a_reset(flights: Cli) -> 
         "raw/2013/feb.csv": before["raw/feb.csv"],
         "raw/2013/jan.csv": before["raw/jan.csv"],
     }
-    flights("reset", MAIN)
+    flights("reset", "--yes", MAIN)
     assert listed(flights) == before
 
 

@@ -121,13 +121,13 @@ def test_branches_diff_and_merge(flights: Cli) -> None:
     chain = flights("log", "graveler://flights/main", "--first-parent", "--json").documents
     assert "March" not in [commit["message"] for commit in chain]
     assert "March" in [commit["message"] for commit in flights("log", "graveler://flights/main", "--json").documents]
-    assert flights("branch", "delete", "graveler://flights/dev").code == 0
+    assert flights("branch", "delete", "graveler://flights/dev", "--yes").code == 0
     assert [row[1] for row in flights("branch", "list", "graveler://flights").lines] == ["main"]
 
 
 def test_a_branch_is_deleted_told_and_undeleted(diverged: Cli) -> None:
     head = diverged("log", "graveler://flights/dev", "--json", "-n", "1").documents[0]["id"]
-    gone = diverged("branch", "delete", "graveler://flights/dev", "-m", "merged by hand", "--committer", "ada")
+    gone = diverged("branch", "delete", "graveler://flights/dev", "--yes", "-m", "merged by hand", "--committer", "ada")
     assert gone.code == 0, gone.err
     deleted, created = diverged("reflog", "graveler://flights", "--json").documents
     assert {
@@ -178,7 +178,7 @@ def test_tags_are_verified_by_what_the_settings_name(
 
 
 def test_all_commits_by_id(diverged: Cli) -> None:
-    diverged("branch", "delete", "graveler://flights/dev")
+    diverged("branch", "delete", "graveler://flights/dev", "--yes")
     found = diverged("commits", "graveler://flights", "--json").documents
     logged = {row["id"]: row for row in diverged("log", "graveler://flights/main", "--json").documents}
     ids = [row["id"] for row in found]

@@ -121,7 +121,7 @@ def test_a_migration_that_is_given_up(cli: Cli, source: str, here: Path, monkeyp
     ran = cli("migrate", "run", source)
     assert ran.code == 1
     assert "delete the repository, clean up, and migrate again" in ran.out
-    ran = cli("repo", "delete", "graveler://flights", "--wait", "--alone")
+    ran = cli("repo", "delete", "graveler://flights", "--yes", "--wait", "--alone")
     assert (ran.code, ran.err) == (0, "")
     assert cli("migrate", "run", source).out == "flights: migrated 1 branches, 1 tags, 1 commits, 2 staged records\n"
 

@@ -42,7 +42,7 @@ def test_what_is_left_over_is_no_damage(flights: Cli, here: Path) -> None:
     flights("branch", "create", "graveler://flights/dev", "--source", "graveler://flights/main")
     put(flights, "x", b"x", branch="dev")
     flights("commit", "graveler://flights/dev", "-m", "alone")
-    flights("branch", "delete", "graveler://flights/dev")
+    flights("branch", "delete", "graveler://flights/dev", "--yes")
     found = flights("fsck", "graveler://flights", "--json")
     assert found.code == 0
     assert [row["thing"] for row in found.documents] == ["commit", "blob"]
