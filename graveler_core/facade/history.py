@@ -19,6 +19,7 @@ from graveler_core.guard.scope import Scope
 from graveler_core.model.changes import Change, ChangeSummary
 from graveler_core.model.entities import Commit
 from graveler_core.model.entities import Repository as RepositoryRecord
+from graveler_core.model.html import html_table
 from graveler_core.model.ids import CommitId
 from graveler_core.model.names import prefix_key
 from graveler_core.model.permission import Action
@@ -46,6 +47,16 @@ class CommitRecord:
 
     def __hash__(self) -> int:
         return hash(self.id)
+
+    def _repr_html_(self) -> str:
+        rows = {
+            "message": self.message,
+            "committer": self.committer,
+            "date": self.creation_date,
+            "parents": self.parents,
+            "metadata": dict(self.metadata),
+        }
+        return html_table(f"Commit {self.id}", rows)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

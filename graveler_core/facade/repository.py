@@ -26,6 +26,7 @@ from graveler_core.facade.snapshot import Snapshot
 from graveler_core.guard import needs
 from graveler_core.guard.operation import operation
 from graveler_core.model.changes import Change, ChangeSummary
+from graveler_core.model.html import html_table
 from graveler_core.model.ids import BranchId, RepositoryUid
 from graveler_core.model.names import prefix_key
 from graveler_core.model.permission import Action
@@ -42,6 +43,14 @@ class Repository(References, Reflog, Merging, Importing, Protection, Checks, Mai
 
     def __repr__(self) -> str:
         return f"Repository({self.id!r})"
+
+    def _repr_html_(self) -> str:
+        rows = {
+            "storage namespace": self.storage_namespace,
+            "default branch": self.default_branch,
+            "created": self.creation_date,
+        }
+        return html_table(f"Repository {self.id}", rows)
 
     @property
     def uid(self) -> RepositoryUid:

@@ -16,6 +16,7 @@ from graveler_core.guard.operation import operation
 from graveler_core.guard.scope import Scope
 from graveler_core.model.entities import Repository as RepositoryRecord
 from graveler_core.model.entry import ENTRY_SCHEMA, Entry
+from graveler_core.model.html import html_table
 from graveler_core.model.ids import CommitId, MetarangeId
 from graveler_core.model.scan import Pinned
 from graveler_core.refs.expression import Resolved
@@ -37,6 +38,10 @@ class Snapshot(ReadableRef):
         super().__init__(stores, record, Scope(record.id, ref, resolved.branch or ""))
         self._resolved = resolved
         self.ref = ref
+
+    def _repr_html_(self) -> str:
+        rows = {"repository": self._record.id, "commit": self.commit_id, "staged changes": self._resolved.staged}
+        return html_table(f"Snapshot {self.ref}", rows)
 
     @property
     def commit_id(self) -> CommitId:

@@ -18,6 +18,7 @@ from graveler_core.guard.scope import branch_scope
 from graveler_core.model.changes import Written
 from graveler_core.model.entities import Repository as RepositoryRecord
 from graveler_core.model.entry import Entry
+from graveler_core.model.html import html_table
 from graveler_core.model.ids import BranchId
 from graveler_core.model.names import many_paths, new_path_key, prefix_key
 from graveler_core.model.permission import Action
@@ -31,6 +32,9 @@ class Staging(ReadableRef):
         super().__init__(stores, record, branch_scope(record.id, name))
         self._at = (stores, record.id, name)
         self.name = name
+
+    def _repr_html_(self) -> str:
+        return html_table(f"Branch {self.name}", {"repository": self._record.id})
 
     @property
     def id(self) -> BranchId:

@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 import pyarrow as pa
 
 from graveler_core.model.entry import ENTRY_SCHEMA, Entry
+from graveler_core.model.html import html_table
 
 STATE_FIELDS = [field.with_nullable(True) for field in ENTRY_SCHEMA if field.name != "key"]
 """Columns of an entry without its key."""
@@ -42,6 +43,14 @@ class Change:
     before: Entry | None
     after: Entry | None
 
+    def _repr_html_(self) -> str:
+        before = {} if self.before is None else self.before.html_rows()
+        after = {} if self.after is None else self.after.html_rows()
+        states = {"before": before, "after": after}.items()
+        differing = [name for name in before | after if before.get(name) != after.get(name)]
+        rows = {f"{name} {when}": state.get(name) for name in differing for when, state in states}
+        return html_table(f"{self.kind.value} {self.path}", rows)
+
 
 @dataclass(frozen=True, slots=True)
 class ChangeSummary:
@@ -50,6 +59,9 @@ class ChangeSummary:
     added: int = 0
     changed: int = 0
     removed: int = 0
+
+    def _repr_html_(self) -> str:
+        return html_table("Changes", {"added": self.added, "changed": self.changed, "removed": self.removed})
 
     @property
     def total(self) -> int:

@@ -14,6 +14,8 @@ from enum import IntEnum
 
 import pyarrow as pa
 
+from graveler_core.model.html import html_table
+
 MAX_RECORD_BYTES = 72 * 1024
 IDENTITY_BYTES = 32
 
@@ -80,9 +82,26 @@ class Entry:
     path: str = ""
     identity: bytes = field(default=b"", repr=False)
 
+    def html_rows(self) -> dict[str, object]:
+        """Return what a notebook shows of the entry, by name."""
+        return {
+            "size": self.size if self.data is None else len(self.data),
+            "content type": self.content_type,
+            "modified": self.mtime,
+            "checksum": self.checksum,
+            "address": self.address,
+            "metadata": dict(self.metadata),
+        }
+
+    def _repr_html_(self) -> str:
+        return html_table(f"Entry {self.path}", self.html_rows())
+
 
 @dataclass(frozen=True, slots=True)
 class CommonPrefix:
     """Placeholder in a delimited listing for all paths that begin with `path`, which ends in the delimiter."""
 
     path: str
+
+    def _repr_html_(self) -> str:
+        return html_table(f"Prefix {self.path}", {})
