@@ -11,13 +11,18 @@ the handles.
 
 from __future__ import annotations
 
+import atexit
+import os
+import threading
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from functools import cache
 from logging import INFO
 from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
+from urllib.parse import quote
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
@@ -27,7 +32,7 @@ if TYPE_CHECKING:
     from graveler_core.kv.store import Store
     from graveler_core.model.credentials import Credentials
     from graveler_core.objects.uploads import Uploads
-    from graveler_core.stores import Cluster, Stores, TagVerifier
+    from graveler_core.stores import Cluster, Reopening, Stores, TagVerifier
     from graveler_core.transfer.kv_copy import Copied
     from graveler_core.transfer.kv_copy_compare import Progress, StoreComparison
 
@@ -77,6 +82,7 @@ def connect(  # noqa: PLR0913 - one call, all of it optional
     """
     from graveler_core.facade.graveler import Graveler
     from graveler_core.stores import Hooks
+    from graveler_core.stores.opening import Opening
 
     stores = open_stores(
         url, storage_options=storage_options, cache_dir=cache_dir, cache_bytes=cache_bytes, metrics=metrics
@@ -86,7 +92,79 @@ def connect(  # noqa: PLR0913 - one call, all of it optional
     except BaseException:
         stores.close()
         raise
-    return Graveler(replace(stores, hooks=Hooks(verify_tag), cluster=cluster, principal=principal))
+    opening = Opening(
+        reopen=reopen,
+        environment=_environment,
+        url=_anchored(url),
+        credentials=credentials,
+        storage_options=dict(storage_options or {}),
+        cache_dir=None if cache_dir is None else str(Path(cache_dir).absolute()),
+        cache_bytes=cache_bytes,
+        verify_tag=verify_tag,
+    )
+    hooks = Hooks(verify_tag)
+    return Graveler(replace(stores, hooks=hooks, cluster=cluster, principal=principal, opening=opening))
+
+
+_shared: dict[tuple[int, Reopening], Graveler] = {}
+"""Handles that unpickled repositories, branches and snapshots share, by process and arguments."""
+_sharing = threading.Lock()
+
+
+def reopen(opened: Reopening, own: bool) -> Graveler:
+    """Open the store of a pickled handle, with the secrets of this process's environment.
+
+    Args:
+        opened: How the store was opened.
+        own: Return a new handle, which the caller closes. Otherwise one that the process shares and closes at its end.
+
+    Returns:
+        The handle.
+
+    Raises:
+        GravelerError: as for `connect`.
+    """
+    if own:
+        return _connected(opened)
+    key = (os.getpid(), opened)
+    with _sharing:
+        if key not in _shared:
+            _shared[key] = _connected(opened)
+        return _shared[key]
+
+
+def _connected(opened: Reopening) -> Graveler:
+    url, credentials = _environment()
+    return connect(
+        url if opened.url is None else opened.url,
+        credentials=credentials if opened.with_credentials else None,
+        storage_options=dict(opened.storage_options) or None,
+        cache_dir=opened.cache_dir,
+        cache_bytes=opened.cache_bytes,
+        verify_tag=opened.verify_tag,
+    )
+
+
+@atexit.register
+def _close_shared() -> None:
+    """Close the shared handles of this process."""
+    with _sharing:
+        for key in [key for key in _shared if key[0] == os.getpid()]:
+            with suppress(Exception):
+                _shared.pop(key).close()
+
+
+def _environment() -> tuple[str, Credentials | None]:
+    from graveler_core.settings import Settings
+
+    settings = Settings()
+    return settings.store.get_secret_value(), settings.credentials
+
+
+def _anchored(url: str) -> str:
+    """Return the URL of a SQLite file with an absolute path, because other processes have other directories."""
+    path = url.removeprefix("sqlite:///")
+    return url if path == url or path.startswith("/") else f"sqlite:///{quote(str(Path.cwd()))}/{path}"
 
 
 def principal_of(stores: Stores, credentials: Credentials | None) -> Principal | None:

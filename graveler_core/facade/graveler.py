@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from types import TracebackType
+from typing import Any
 
 from graveler_core.engine.protocol import write_counters as counting
 from graveler_core.engine.reading.snapshot import readable
@@ -22,12 +23,16 @@ from graveler_core.guard.scope import Scope, branch_scope
 from graveler_core.model.names import branch_id, repository_id
 from graveler_core.model.permission import Action
 from graveler_core.refs import repositories
-from graveler_core.stores import Stores
+from graveler_core.stores import Reopening, Stores, portable
 from graveler_core.telemetry import FlowTarget
 
 
 class Graveler(Deletion, MigrationFromSql, Health):
     """An open store. Thread-safe. Close it after use, or use it in a `with` statement.
+
+    A pickle of a handle contains the arguments of `connect`, but no secrets: these come from the environment of the
+    process that reads it (`GRAVELER_STORE`, `GRAVELER_ACCESS_KEY_ID`, `GRAVELER_SECRET_ACCESS_KEY`, the variables of
+    the object store), or pickling raises `InvalidInput`. A cluster and a metrics registry are left out.
 
     Every method also raises `PermissionDenied` if the caller may not call it, and `InvalidInput` if a name is not
     valid.
@@ -37,6 +42,9 @@ class Graveler(Deletion, MigrationFromSql, Health):
 
     def __init__(self, stores: Stores) -> None:
         self._stores = stores
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _own, (portable(self._stores.opening),)
 
     def __enter__(self) -> Graveler:
         return self
@@ -206,3 +214,9 @@ class Graveler(Deletion, MigrationFromSql, Health):
         surveyed = pressure.survey(self._stores, **between(prefix, after))
         found = (item for item in surveyed if self._shows(branch_scope(item.repository.id, item.branch.id)))
         return Listing(found, lambda item: item.token, limit)
+
+
+def _own(opened: Reopening) -> Graveler:
+    """Return the handle of a pickle."""
+    graveler: Graveler = opened.reopen(opened, True)
+    return graveler

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from graveler_core.engine.reading import snapshot
 from graveler_core.guard.scope import Scope
 from graveler_core.model.entities import Repository as RepositoryRecord
 from graveler_core.model.ids import RepositoryId
-from graveler_core.stores import Stores
+from graveler_core.stores import Reopening, Stores, portable
 from graveler_core.telemetry import FlowTarget
 
 
@@ -17,6 +20,9 @@ class Handle:
         self._stores = stores
         self._record = record
         self._flow_target: FlowTarget = (record.id, "")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return reopened, (portable(self._stores.opening), type(self), (self._record,))
 
     @property
     def id(self) -> RepositoryId:
@@ -29,3 +35,14 @@ class Handle:
 
     def _active(self) -> RepositoryRecord:
         return snapshot.readable(self._stores, self.id)
+
+
+def reopened(opened: Reopening, handle: Callable[..., object], arguments: tuple[object, ...]) -> object:
+    """Return a handle of a pickle, on stores that all of them share in this process.
+
+    Args:
+        opened: How the stores were opened.
+        handle: Class of the handle.
+        arguments: Its arguments behind the stores.
+    """
+    return handle(opened.reopen(opened, False)._stores, *arguments)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 import pyarrow as pa
 
 from graveler_core.engine.reading import branch as read
 from graveler_core.engine.reading import listing, pinned, snapshot
 from graveler_core.engine.reading.listing import PageSource, Window
+from graveler_core.facade.handle import reopened
 from graveler_core.facade.readable_ref import ReadableRef
 from graveler_core.guard import needs
 from graveler_core.guard.operation import operation
@@ -20,7 +21,7 @@ from graveler_core.model.html import html_table
 from graveler_core.model.ids import CommitId, MetarangeId
 from graveler_core.model.scan import Pinned
 from graveler_core.refs.expression import Resolved
-from graveler_core.stores import Stores
+from graveler_core.stores import Stores, portable
 
 ARROW_PAGE_ROWS: Final = 65_536
 """Number of entries that `Snapshot.to_arrow` reads at once."""
@@ -38,6 +39,9 @@ class Snapshot(ReadableRef):
         super().__init__(stores, record, Scope(record.id, ref, resolved.branch or ""))
         self._resolved = resolved
         self.ref = ref
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return reopened, (portable(self._stores.opening), type(self), (self._record, self.ref, self._resolved))
 
     def _repr_html_(self) -> str:
         rows = {"repository": self._record.id, "commit": self.commit_id, "staged changes": self._resolved.staged}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import pyarrow as pa
 
@@ -10,6 +11,7 @@ from graveler_core.codec.entry import normalise
 from graveler_core.codec.entry_rules import require_new_keys
 from graveler_core.engine.staging import bulk, remove, write
 from graveler_core.engine.staging.content import Content, ContentSource
+from graveler_core.facade.handle import reopened
 from graveler_core.facade.readable_ref import ReadableRef
 from graveler_core.guard import needs
 from graveler_core.guard.addresses import of_entry, of_table
@@ -22,7 +24,7 @@ from graveler_core.model.html import html_table
 from graveler_core.model.ids import BranchId
 from graveler_core.model.names import many_paths, new_path_key, prefix_key
 from graveler_core.model.permission import Action
-from graveler_core.stores import SortedRows, Stores
+from graveler_core.stores import SortedRows, Stores, portable
 
 
 class Staging(ReadableRef):
@@ -32,6 +34,9 @@ class Staging(ReadableRef):
         super().__init__(stores, record, branch_scope(record.id, name))
         self._at = (stores, record.id, name)
         self.name = name
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return reopened, (portable(self._stores.opening), type(self), (self._record, self.name))
 
     def _repr_html_(self) -> str:
         return html_table(f"Branch {self.name}", {"repository": self._record.id})

@@ -7,6 +7,7 @@ from graveler_core.stores.background import Aside, AtOnce, Background
 from graveler_core.stores.cluster import Cluster, SortedRows
 from graveler_core.stores.executor import Executor, Threads
 from graveler_core.stores.hooks import Hooks, TagVerifier
+from graveler_core.stores.opening import Reopening, portable
 from graveler_core.stores.registers import RegisterCache, Registers
 from graveler_core.stores.shared_reads import SharedReads
 from graveler_core.stores.stores import RetryBudget, Stores
@@ -21,6 +22,7 @@ __all__ = [
     "Hooks",
     "RegisterCache",
     "Registers",
+    "Reopening",
     "RetryBudget",
     "SharedReads",
     "SortedRows",
@@ -28,4 +30,5 @@ __all__ = [
     "TagVerifier",
     "Threads",
     "Turns",
+    "portable",
 ]

@@ -28,6 +28,7 @@ from graveler_core.stores.cluster import Cluster
 from graveler_core.stores.executor import Executor, Threads
 from graveler_core.stores.hooks import Hooks
 from graveler_core.stores.noted_events import NotedEvents
+from graveler_core.stores.opening import Opening
 from graveler_core.stores.registers import RegisterCache, Registers
 from graveler_core.stores.shared_reads import SharedReads
 from graveler_core.stores.turns import Turns
@@ -76,6 +77,8 @@ class Stores:
     hooks: Hooks = field(default_factory=Hooks)
     principal: Principal | None = None
     """Principal that the façade checks permissions for. `None` means that everything is allowed."""
+    opening: Opening | None = field(default=None, repr=False)
+    """Arguments with which `connect` opened the stores. `None` for stores that were made in another way."""
     wall: Callable[[], float] = time.time
     """Clock for the age of blobs: seconds since 1970. It continues while the machine sleeps."""
 
