@@ -75,6 +75,8 @@ def _settle(w: World, handle: Handle, name: str, path: str) -> None:
     """Adopt a late write, and make it once more, as its writer would: cached pages of sealed tokens may lack it."""
     branch = w.model.branches[name]
     adopt(w, handle, branch, path)
+    if w.model.forbidden(name, "write"):
+        return  # the writer knew an older record of the repository, without the rule
     opened = w.branch(handle, name)
     for record in opened.staged(path, limit=1):
         if record.path == path and record.entry is not None:
