@@ -13,6 +13,7 @@ import pyarrow as pa
 from benchmarks import entries
 from benchmarks.scenario import Measured, Place, clocked, scenario
 from graveler_core.gc.collection import Collected
+from graveler_core.model.entry import Entry
 
 _COMMITS = 1_000
 _UNNAMED = 10
@@ -33,7 +34,7 @@ def stored_content(place: Place) -> None:
         main.stage_many(pa.table({"key": keys, "address": addresses, "size": np.zeros(place.size, np.int64)}))
         main.commit("all")
         for number in range(place.commits or _COMMITS):
-            main.stage(entries.key(number), entries.one(number, number))
+            main.stage(entries.key(number), Entry(f"data/{number:032x}", 1))
             main.commit(f"change {number}")
 
 
