@@ -80,7 +80,7 @@ SMALLEST = {
     "graveler_core.engine.staging.content.PART_BYTES": 1,
     "graveler_core.engine.staging.pressure.AT_ONCE": 1,
     "graveler_core.engine.staging.remove.FEW_PATHS": 0,
-    "graveler_core.facade.snapshot.ARROW_PAGE_ROWS": 1,
+    "graveler_core.facade.readable_ref.ARROW_PAGE_ROWS": 1,
     "graveler_core.gc.candidates._BATCH": 1,
     "graveler_core.gc.inspection._HELD_BYTES": 0,
     "graveler_core.gc.namespaces.DELETED_AT_ONCE": 1,

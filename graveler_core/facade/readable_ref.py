@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from typing import Any, BinaryIO, Final, Literal, overload
 
-from graveler_core.engine.reading import listing, snapshot
+from graveler_core.engine.reading import listing, snapshot, usage
 from graveler_core.engine.reading.content import StoredContent
 from graveler_core.engine.reading.listing import PAGE_ROWS, PageSource, Window
 from graveler_core.errors import InvalidInput, Kind, NotFound
@@ -20,9 +21,12 @@ from graveler_core.model.entry import CommonPrefix, Entry
 from graveler_core.model.names import path_key, prefix_key
 from graveler_core.model.permission import Action
 from graveler_core.model.scan import EntryScanPlan, Pinned, scanned_keys
+from graveler_core.model.usage import Usage
 from graveler_core.stores import Stores
 from graveler_core.telemetry import FlowTarget
 
+ARROW_PAGE_ROWS: Final = 65_536
+"""Number of entries that operations on columns read at once."""
 MAX_PRESIGNED_SECONDS: Final = 604_800
 """Longest validity of a presigned URL that S3 accepts."""
 
@@ -191,6 +195,29 @@ class ReadableRef(ABC):
         page = PAGE_ROWS if limit is None or delimiter else max(1, min(number("limit", limit, 0), PAGE_ROWS))
         window = Window(prefix, after, delimiter, page)
         return Listing(listing.items(self._source(), window), lambda item: item.path, limit)
+
+    @operation("usage", needs.prefix(*needs.SHOWN))
+    def usage(self, prefix: str = "", depth: int = 1) -> Iterator[Usage]:
+        """Count the entries below each directory and sum their sizes, lazily. A branch includes what is staged on it.
+
+        Entries are measured, not objects: content that two entries name counts twice. If the branch changes during the
+        call, the numbers may be those of several states.
+
+        Args:
+            prefix: Beginning of the paths to measure.
+            depth: Number of levels of directories below the prefix to show. Deeper ones are only part of the
+                directories that contain them. 0 shows only the total.
+
+        Returns:
+            An iterator over the directories, in order of their paths, but each after those that it contains. The last
+            item is the total: its path is the prefix.
+
+        Raises:
+            InvalidInput: an argument is not valid.
+        """
+        beginning, levels = prefix_key(prefix), number("depth", depth, 0)
+        pages = listing.tables(self._source(), Window(prefix=prefix, page=ARROW_PAGE_ROWS))
+        return usage.by_directory(pages, beginning, levels)
 
     @operation("scan", needs.prefix(*needs.SHOWN))
     def scan(self, prefix: str = "", start: str = "", end: str | None = None) -> Scan:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Final
+from typing import Any
 
 import pyarrow as pa
 
@@ -11,7 +11,7 @@ from graveler_core.engine.reading import branch as read
 from graveler_core.engine.reading import listing, pinned, snapshot
 from graveler_core.engine.reading.listing import PageSource, Window
 from graveler_core.facade.handle import reopened
-from graveler_core.facade.readable_ref import ReadableRef
+from graveler_core.facade.readable_ref import ARROW_PAGE_ROWS, ReadableRef
 from graveler_core.guard import needs
 from graveler_core.guard.operation import operation
 from graveler_core.guard.scope import Scope
@@ -22,9 +22,6 @@ from graveler_core.model.ids import CommitId, MetarangeId
 from graveler_core.model.scan import Pinned
 from graveler_core.refs.expression import Resolved
 from graveler_core.stores import Stores, portable
-
-ARROW_PAGE_ROWS: Final = 65_536
-"""Number of entries that `Snapshot.to_arrow` reads at once."""
 
 
 class Snapshot(ReadableRef):

@@ -22,7 +22,7 @@ from graveler_core.engine.reading.listing import PAGE_ROWS as LISTING_ROWS
 from graveler_core.engine.staging.bulk import MAX_LAYER_BYTES, SEGMENT_ROWS
 from graveler_core.engine.staging.remove import FEW_PATHS
 from graveler_core.errors import InvalidInput
-from graveler_core.facade.snapshot import ARROW_PAGE_ROWS
+from graveler_core.facade.readable_ref import ARROW_PAGE_ROWS
 from graveler_core.kv import limits, paging
 from graveler_core.model.commit_texts import MAX_TEXT_BYTES
 from graveler_core.model.entry import MAX_RECORD_BYTES

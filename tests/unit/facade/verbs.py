@@ -114,6 +114,7 @@ BRANCH: dict[str, Verb] = {
     "uri": _read(lambda b: b.uri("content")),
     "presign": _read(_unsigned),
     "list": _read(lambda b: _all(b.list())),
+    "usage": _read(lambda b: _all(b.usage())),
     "scan": _read(lambda b: b.scan()),
     "staged": _read(lambda b: _all(b.staged())),
     "uncommitted": _read(lambda b: _all(b.uncommitted())),

@@ -153,6 +153,7 @@ BRANCH: dict[str, Sample] = {
     "uri": lambda b: b.uri("content"),
     "presign": lambda b: b.presign("content"),
     "list": lambda b: b.list("p/"),
+    "usage": lambda b: b.usage("p/"),
     "scan": lambda b: b.scan("p/"),
     "staged": lambda b: b.staged(),
     "uncommitted": lambda b: b.uncommitted(),
@@ -243,6 +244,7 @@ SNAPSHOT: dict[str, Sample] = {
     "list": lambda s: s.list("p/"),
     "to_arrow": lambda s: s.to_arrow("p/"),
     "tree_id": lambda s: s.tree_id(),
+    "usage": lambda s: s.usage("p/"),
     "scan": lambda s: s.scan("p/"),
 }
 SCAN: dict[str, Sample] = {
