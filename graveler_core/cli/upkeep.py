@@ -109,8 +109,8 @@ def gc(  # noqa: PLR0913 - the command line's own options
     such content, and a run after the grace period deletes it. Run it once a day.
 
     JSON: one document with dry_run, objects, blobs, size (bytes), young, renewed, rest, unreadable,
-    uploads. With --data: dry_run, deleted, deleted_size, spared, condemned, condemned_size, named, named_size, young,
-    young_size, uploading, uploading_size, waiting, waiting_size, due.
+    uploads. With --data: dry_run, deleted, deleted_size, spared, spared_size, condemned, condemned_size, named,
+    named_size, young, young_size, uploading, uploading_size, waiting, waiting_size, due.
     """
     repository = session.graveler.repository(repository_uri(uri).repository)
     if data:

@@ -94,6 +94,7 @@ class Collected:
     deleted_size: int = 0
     spared: int = 0
     """Number of condemned objects that were kept because something names them."""
+    spared_size: int = 0
     condemned: int = 0
     """Number of objects that were condemned. In a dry run: that would be."""
     condemned_size: int = 0
@@ -187,7 +188,12 @@ class _Collection:
             if self.stores.clock.now() - current.since < self.plan.grace:
                 return
             current = self._verified(current)
-        if current is not None and not self.plan.dry_run:
+        if current is None:
+            return
+        if self.plan.dry_run:
+            self.due = current
+            self.done.deleted, self.done.deleted_size = current.objects, current.size
+        else:
             self._delete(current)
 
     def condemn(self) -> None:
@@ -233,7 +239,7 @@ class _Collection:
         found = Candidates(pa.concat_tables(condemned.read(self.blobs, current)))
         self._mark_named(found)
         unnamed = found.unnamed()
-        self.done.spared = found.named()[0]
+        self.done.spared, self.done.spared_size = found.named()
         if self.plan.dry_run:
             self.due = current
             self.done.deleted, self.done.deleted_size = _measured(unnamed)

@@ -14,9 +14,10 @@ import time_machine
 from dagster_graveler.assets.storage import make_storage_asset
 from dagster_graveler.checks.storage import make_storage_check
 from dagster_graveler.resources.graveler import GravelerResource
-from dagster_graveler.storage import CHECK, history, storage_key
+from dagster_graveler.storage import CHECK, history, storage_key, stored
 from graveler_core import connect
 from graveler_core.facade.graveler import Graveler
+from graveler_core.gc.collection import Collected
 
 ASSET, HALF = make_storage_asset("lake"), make_storage_check("lake", share=0.5)
 
@@ -117,3 +118,9 @@ def test_the_check_alone_measures_if_nothing_was_measured(
     found = checked_alone(instance, url, make_storage_check("lake", share=share))
     assert (found.passed, found.severity) == (passed, dg.AssetCheckSeverity.WARN)
     assert found.description == f"50% of the content can be reclaimed: 6 of 12 bytes. Allowed: {share:.0%}."
+
+
+def test_a_dry_run_stores_what_it_would_spare() -> None:
+    sizes = {"named_size": 1, "spared_size": 2, "waiting_size": 4}
+    assert stored(Collected(dry_run=True, **sizes)) == 7
+    assert stored(Collected(dry_run=False, named_size=3, spared_size=2, waiting_size=4)) == 7

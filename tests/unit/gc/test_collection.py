@@ -19,10 +19,12 @@ from graveler_core.facade.branch import Branch
 from graveler_core.facade.repository import Repository
 from graveler_core.gc.collection import Collected, CollectionPlan, collect
 from graveler_core.gc.sweep import GRACE
-from graveler_core.model.collection import REMEMBERED
+from graveler_core.model.collection import REMEMBERED, Collections, CollectionState, CondemnedSet
 from graveler_core.model.entities import Repository as RepositoryRecord
 from graveler_core.model.entry import AddressType, Entry
+from graveler_core.model.ids import Nonce
 from graveler_core.model.operations import Put
+from graveler_core.objects import condemned
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from tests import smallest
@@ -140,6 +142,40 @@ def test_a_dry_run_says_what_a_run_does(lake: Lake) -> None:
         lake.branch().put("x", b"once more")
         lake.branch().reset()
         lake.sleep(GRACE)
+
+
+def listed(lake: Lake, state: CollectionState, *entries: Entry) -> None:
+    """Write a collection record by hand, with one set in a state."""
+    addresses = sorted(str(one.address) for one in entries)
+    sizes = {str(one.address): one.size for one in entries}
+    objects = pa.table({"address": addresses, "size": [sizes[one] for one in addresses]}, condemned.ADDRESSES)
+    files = condemned.write(lake.world.blobs.at(lake.root.as_uri()), "1" * 32, objects)
+    since, size = lake.world.clock.time - GRACE, sum(sizes.values())
+    current = CondemnedSet(id="1" * 32, state=state, since=since, files=files, objects=len(sizes), size=size)
+    where = keys.collections(lake.record.id, lake.record.uid)
+    access.create(lake.world.kv, where, Collections(current=current, nonce=Nonce("1" * 32)))
+
+
+def test_what_is_spared_is_measured(lake: Lake) -> None:
+    kept = lake.branch().put("x", b"kept")
+    lake.branch().commit("kept")
+    lake.sleep(GRACE)
+    listed(lake, CollectionState.CONDEMNED, kept)
+    spared = Collected(dry_run=True, spared=1, spared_size=4)
+    assert lake.collect(CollectionPlan(dry_run=True)) == spared
+    assert lake.collect() == replace(spared, dry_run=False, named=1, named_size=4)
+
+
+def test_a_dry_run_counts_a_set_that_is_being_deleted(lake: Lake) -> None:
+    lost = overwritten(lake)
+    another = lake.branch().upload("y", b"unnamed")
+    lake.sleep(GRACE)
+    listed(lake, CollectionState.DELETING, lost)
+    would = lake.collect(CollectionPlan(dry_run=True))
+    did = lake.collect()
+    assert (would.deleted, would.deleted_size, would.condemned, would.condemned_size) == (1, 4, 1, another.size)
+    assert (did.deleted, did.deleted_size, did.condemned, did.condemned_size) == (1, 4, 1, another.size)
+    assert (would.waiting, would.named, would.named_size) == (0, 1, 4)
 
 
 def test_a_dry_run_changes_nothing(lake: Lake) -> None:
