@@ -43,6 +43,7 @@ from graveler_core.cli import (
     staged,
     tag,
     upkeep,
+    usage,
 )
 from graveler_core.cli.options import Options, signature
 from graveler_core.cli.session import NOBODY_READS
@@ -61,6 +62,7 @@ app = typer.Typer(
 )
 for _verbs in (
     objects,
+    usage,
     get,
     put,
     stage,

@@ -39,6 +39,40 @@ def collected_document(collected: Collected) -> Document:
     return {**asdict(collected), "due": due}
 
 
+def stored_states(collected: Collected) -> list[Document]:
+    """Return the content of a namespace by state, from a dry run of a collection.
+
+    Args:
+        collected: Result of the dry run.
+
+    Returns:
+        Documents with `type`, `state`, `size`, `objects`. First those of the states, with the type "state": "named",
+        "young", "uploading", "waiting", "unnamed" (a collection would condemn them) and "due" (it would delete them).
+        Then those of the sums, with the type "sum": "reclaimable" for the last three states, and "total".
+    """
+    kept = {
+        "named": (collected.named_size + collected.spared_size, collected.named + collected.spared),
+        "young": (collected.young_size, collected.young),
+        "uploading": (collected.uploading_size, collected.uploading),
+    }
+    reclaimable = {
+        "waiting": (collected.waiting_size, collected.waiting),
+        "unnamed": (collected.condemned_size, collected.condemned),
+        "due": (collected.deleted_size, collected.deleted),
+    }
+    states = {**kept, **reclaimable}
+    sums = {"reclaimable": _summed(reclaimable), "total": _summed(states)}
+    return [
+        {"type": kind, "state": state, "size": size, "objects": objects}
+        for kind, rows in (("state", states), ("sum", sums))
+        for state, (size, objects) in rows.items()
+    ]
+
+
+def _summed(states: dict[str, tuple[int, int]]) -> tuple[int, int]:
+    return sum(size for size, _ in states.values()), sum(objects for _, objects in states.values())
+
+
 def emptied_document(emptied: EmptiedNamespace) -> Document:
     """Return the document of an abandoned namespace: `type` ("namespace"), and the fields of `EmptiedNamespace`."""
     due = None if emptied.due is None else time_for_machines(emptied.due)

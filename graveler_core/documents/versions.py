@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from graveler_core.model.checks import CheckReport
     from graveler_core.model.entities import Branch, Tag
     from graveler_core.model.entry import CommonPrefix, Entry
+    from graveler_core.model.usage import Usage
 
 
 def entry_document(entry: Entry, path: str = "") -> Document:
@@ -42,6 +43,14 @@ def listed_document(item: Entry | CommonPrefix) -> Document:
     from graveler_core.model.entry import CommonPrefix
 
     return {"type": "prefix", "path": item.path} if isinstance(item, CommonPrefix) else entry_document(item)
+
+
+def usage_document(usage: Usage, *, total: bool) -> Document:
+    """Return the document of a directory: `type` ("directory", or "total" for the sum of all), `path`, `size`,
+    `entries`.
+    """
+    kind = "total" if total else "directory"
+    return {"type": kind, "path": usage.path, "size": usage.size, "entries": usage.entries}
 
 
 def change_document(change: Change) -> Document:

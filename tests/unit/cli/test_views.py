@@ -8,14 +8,16 @@ from typing import Any
 
 import pytest
 
-from graveler_core.cli import views
+from graveler_core.cli import usage, views
 from graveler_core.documents import upkeep, versions
+from graveler_core.gc.collection import Collected
 from graveler_core.gc.findings import Finding, Thing, Trouble
 from graveler_core.gc.sweep import Swept
 from graveler_core.model.changes import Change, ChangeKind, ChangeSummary, MergeConflict
 from graveler_core.model.entities import Branch, Tag
 from graveler_core.model.entry import AddressType, CommonPrefix, Entry
 from graveler_core.model.ids import BranchId, BranchUid, CommitId, StagingToken, TagId
+from graveler_core.model.usage import Usage
 
 MOMENT = datetime(2013, 1, 1, tzinfo=UTC)
 ENTRY = Entry(
@@ -48,6 +50,38 @@ def test_listed() -> None:
     assert views.LISTED.document(CommonPrefix("a/")) == {"type": "prefix", "path": "a/"}
     assert views.LISTED.cells(ENTRY) == (3, MOMENT, "a/b")
     assert views.LISTED.cells(CommonPrefix("a/")) == (None, None, "a/")
+
+
+def test_usage() -> None:
+    view = usage.directories("raw/")
+    inside, total = Usage("raw/2024/", 1_000, 5_000), Usage("raw/", 2_000, 7_000)
+    assert view.document(inside) == {"type": "directory", "path": "raw/2024/", "size": 5_000, "entries": 1_000}
+    assert view.document(total) == {"type": "total", "path": "raw/", "size": 7_000, "entries": 2_000}
+    assert [view.cells(one) for one in (inside, total)] == [(5_000, 1_000, "raw/2024/"), (7_000, 2_000, "total")]
+    assert [column.people(cell) for column, cell in zip(view.columns, view.cells(inside), strict=True)] == [
+        "5.0 kB",
+        "1,000",
+        "raw/2024/",
+    ]
+
+
+def test_content_by_state() -> None:
+    counts = {"deleted": 1, "spared": 2, "condemned": 4, "named": 8, "young": 16, "uploading": 32, "waiting": 64}
+    sizes = {f"{name}_size": 1_000 * count for name, count in counts.items()}
+    rows = upkeep.stored_states(Collected(dry_run=True, **counts, **sizes))
+    assert [(row["type"], row["state"], row["objects"]) for row in rows] == [
+        ("state", "named", 10),
+        ("state", "young", 16),
+        ("state", "uploading", 32),
+        ("state", "waiting", 64),
+        ("state", "unnamed", 4),
+        ("state", "due", 1),
+        ("sum", "reclaimable", 69),
+        ("sum", "total", 127),
+    ]
+    assert [row["size"] for row in rows] == [1_000 * row["objects"] for row in rows]
+    assert usage.STATES.document(rows[0]) == {"type": "state", "state": "named", "size": 10_000, "objects": 10}
+    assert usage.STATES.cells(rows[0]) == (10_000, 10, "named")
 
 
 def test_an_entry_of_which_little_is_known() -> None:
