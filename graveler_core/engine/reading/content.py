@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
 from graveler_core.blobs.port import Blobs, Foreign
+from graveler_core.codec.checksums import sha256_digest
 from graveler_core.errors import CorruptData, InvalidInput
 from graveler_core.model.address import parted
 from graveler_core.model.entities import Repository
@@ -17,7 +17,6 @@ from graveler_core.stores import Stores
 
 CHUNK_BYTES: Final = 8 << 20
 """Bytes that `chunks` reads at once."""
-_SHA256: Final = re.compile(r"sha256:([0-9a-f]{64})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,12 +132,11 @@ class StoredContent:
     def _verify(self, content: bytes) -> None:
         if self.entry.address_type is not AddressType.INLINE and len(content) != self.entry.size:
             raise self._damaged(f"has {len(content)} bytes, must have {self.entry.size}")
-        if _SHA256.fullmatch(self.entry.checksum or ""):
+        if sha256_digest(self.entry.checksum) is not None:
             self._verify_digest(hashlib.sha256(content).hexdigest())
 
     def _verify_digest(self, digest: str) -> None:
-        expected = _SHA256.fullmatch(self.entry.checksum or "")
-        if expected is not None and digest != expected[1]:
+        if sha256_digest(self.entry.checksum) not in (None, digest):
             raise self._damaged("differs from the checksum that was stored with the entry")
 
     def _damaged(self, how: str) -> CorruptData:
