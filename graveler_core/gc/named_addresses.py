@@ -1,4 +1,4 @@
-"""Addresses of the objects that a repository names: in its staged changes, compacted trees, and all commits.
+"""Objects that a repository names: in its staged changes, compacted trees, and all commits.
 
 1. For each branch: read its layers and its compacted tree, and then the branch record again. If the record has changed,
    read what it lists now.
@@ -12,8 +12,9 @@ A name that existed at the start is therefore found, unless all that contained i
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -25,25 +26,28 @@ from graveler_core.codec.staged_record import decode_record
 from graveler_core.committed import node
 from graveler_core.committed.trees import address
 from graveler_core.errors import CorruptData, Kind, NotFound, SlowDown
+from graveler_core.gc.findings import Finding, Thing, Trouble
 from graveler_core.gc.stock import Progress
 from graveler_core.model.entities import Branch, Repository
-from graveler_core.model.entry import ENTRY_SCHEMA, RECORD_SCHEMA
+from graveler_core.model.entry import ENTRY_SCHEMA, RECORD_SCHEMA, Entry
 from graveler_core.model.ids import MetarangeId
 from graveler_core.model.index import Index, Run, RunLocation
-from graveler_core.model.layers import SealedToken, SegmentLayer
+from graveler_core.model.layers import Layer, SealedToken, SegmentLayer
 from graveler_core.objects.objects import Objects
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.segments import format as segment_format
+from graveler_core.segments.sorted_keys import KEY
 from graveler_core.staging import area, segment_layer
 from graveler_core.staging.stack import layers_of
 from graveler_core.stores import Stores
 
 COLUMNS = ("address", "address_type")
-"""Columns of the tables. Rows without an address are left out."""
+"""Columns of the tables of `named_addresses`."""
+Damaged = Callable[[Finding], object]
+"""Function that is called with each item that could not be read."""
 _ATTEMPTS = 1_000
 """Maximum number of reads of a branch that changes all the time."""
-_SCHEMA = pa.schema([ENTRY_SCHEMA.field(name) for name in COLUMNS])
 
 
 def named_addresses(stores: Stores, repo: Repository, progress: Progress) -> Iterator[pa.Table]:
@@ -54,12 +58,55 @@ def named_addresses(stores: Stores, repo: Repository, progress: Progress) -> Ite
         CorruptData: An item is missing or damaged, so the addresses in it are unknown.
         SlowDown: A branch changes so often that it could not be read.
     """
-    walk = _Walk(stores, repo, progress)
-    for _, held in access.scan(stores.kv, keys.branches(repo)):
-        yield from walk.branch(held.value)
-    for _, layout in access.scan(stores.kv, keys.commit_layouts(repo)):
-        yield from walk.index(layout.value.index)
+    for _, table in named_objects(stores, repo, COLUMNS, progress):
+        yield table
+
+
+def named_objects(
+    stores: Stores, repo: Repository, columns: Sequence[str], progress: Progress, damaged: Damaged | None = None
+) -> Iterator[tuple[str, pa.Table]]:
+    """Yield columns of the entries that name an object, as tables. An object may occur many times.
+
+    Args:
+        stores: Stores of the flow.
+        repo: The repository.
+        columns: Names of columns, in the order of `ENTRY_SCHEMA`. `address` must be one of them. Other columns of
+            ranges are not read.
+        progress: Called with the number of items examined since the last call.
+        damaged: Called for each item that is missing or damaged, which is then skipped. Without it, such an item ends
+            the walk. Records of branches and layouts that cannot be decoded are skipped without a call.
+
+    Yields:
+        A branch or commit that contains the entries ("branch main", "commit 2a…"), and the entries. A table that
+        several commits share is read once.
+
+    Raises:
+        CorruptData: An item is missing or damaged, and `damaged` is not given.
+        SlowDown: A branch changes so often that it could not be read.
+    """
+    walk = _Walk(stores, repo, progress, pa.schema(map(ENTRY_SCHEMA.field, columns)), damaged)
+    skip = None if damaged is None else lambda error: None
+    for _, held in access.scan(stores.kv, keys.branches(repo), damaged=skip):
+        for table in walk.branch(held.value):
+            yield f"branch {held.value.id}", table
+    for id, layout in access.scan(stores.kv, keys.commit_layouts(repo), damaged=skip):
+        for table in walk.index(layout.value.index, id):
+            yield f"commit {id}", table
         progress(1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Failure:
+    """Item that could not be read."""
+
+    error: CorruptData
+    thing: Thing
+    id: str
+
+    def finding(self, named_by: str) -> Finding:
+        missing = isinstance(self.error.__cause__, NotFound)
+        trouble = Trouble.MISSING if missing else Trouble.CORRUPT
+        return Finding(trouble, self.thing, self.id, self.error.message, named_by)
 
 
 @dataclass(slots=True)
@@ -67,10 +114,17 @@ class _Walk:
     stores: Stores
     repository: Repository
     progress: Progress
+    schema: pa.Schema
+    """Columns of the tables."""
+    damaged: Damaged | None = None
     seen: set[bytes] = field(default_factory=set)
     """Ids of the nodes, ranges and runs that were read."""
+    added: list[bytes] = field(default_factory=list)
+    """Ids that were added to `seen` since the walk began with the current branch or index."""
     segments: set[str] = field(default_factory=set)
     """Ids of the segment layers that were read."""
+    failures: list[_Failure] = field(default_factory=list)
+    """Items of the current branch or index that could not be read."""
 
     @property
     def blobs(self) -> Blobs:
@@ -79,77 +133,121 @@ class _Walk:
         return blobs.beneath if isinstance(blobs, CachedBlobs) else blobs
 
     def branch(self, branch: Branch) -> Iterator[pa.Table]:
-        """Yield the addresses in the layers and the compacted tree of a branch, until its record is unchanged."""
+        """Yield the entries in the layers and the compacted tree of a branch, until its record is unchanged."""
         for _ in range(_ATTEMPTS):
-            failure: CorruptData | None = None
-            try:
-                yield from self._of_record(branch)
-            except CorruptData as e:  # a layer that the branch does not list any more may be deleted
-                failure = e
+            self._begin()
+            yield from self._of_record(branch)
             now = access.read(self.stores.kv, keys.branch(self.repository, branch.id))
             if now is None:
                 return
             if now.value == branch:
-                if failure is not None:
-                    raise failure
+                self._settle(f"branch {branch.id}")
                 return
+            if self.failures:  # a layer that the branch does not list any more may be deleted
+                self.seen.difference_update(self.added)
             branch = now.value
-        raise SlowDown(f"branch {branch.id!r}: changed {_ATTEMPTS} times while it was read; collect again later")
+        raise SlowDown(f"branch {branch.id!r}: changed {_ATTEMPTS} times while it was read; try again later")
 
-    def index(self, index: Index) -> Iterator[pa.Table]:
-        """Yield the addresses in an index, except in parts that were read before."""
+    def index(self, index: Index, commit: str) -> Iterator[pa.Table]:
+        """Yield the entries in the index of a commit, except in parts that were read before."""
+        self._begin()
         if index.inline:
-            yield self._of_elements(index.inline, "inline index")
+            yield from self._tried(lambda: self._of_elements(index.inline, "inline index"), Thing.INDEX, commit)
         for run in index.runs:
             if self._first_time(run.id):
-                yield self._of_run(run)
+                yield from self._tried(partial(self._of_run, run), Thing.RUN, run.id)
         yield from self._of_tree(index.metarange_id)
+        self._settle(f"commit {commit}")
+
+    def _begin(self) -> None:
+        self.added, self.failures = [], []
+
+    def _settle(self, named_by: str) -> None:
+        """Report the items that could not be read.
+
+        Raises:
+            CorruptData: There is such an item, and `damaged` is not given.
+        """
+        for failure in self.failures:
+            if self.damaged is None:
+                raise failure.error
+            self.damaged(failure.finding(named_by))
+
+    def _tried(self, read: Callable[[], pa.Table], thing: Thing, id: str) -> Iterator[pa.Table]:
+        """Yield a table, or note that it could not be read."""
+        try:
+            yield read()
+        except CorruptData as e:
+            self.failures.append(_Failure(e, thing, id))
 
     def _of_record(self, branch: Branch) -> Iterator[pa.Table]:
         for layer in layers_of(branch):
-            if isinstance(layer, SealedToken):
-                for table in area.scan(self.stores.kv, layer.token):
-                    yield _named(table)
-                    self.progress(table.num_rows)
-            elif isinstance(layer, SegmentLayer) and layer.id not in self.segments:
-                yield from self._of_segments(layer)
-                self.segments.add(layer.id)
+            try:
+                yield from self._of_layer(layer)
+            except CorruptData as e:
+                self.failures.append(_Failure(e, Thing.LAYER, layer.id))
         if branch.compacted_metarange is not None:
             yield from self._of_tree(branch.compacted_metarange)
 
-    def _of_segments(self, layer: SegmentLayer) -> Iterator[pa.Table]:
-        for piece in segment_layer.manifest(self.blobs, layer.id).pieces:
-            yield _named(segment_layer.read_piece(self.blobs, layer.id, piece))
-            self.progress(piece.count)
+    def _of_layer(self, layer: Layer) -> Iterator[pa.Table]:
+        if isinstance(layer, SealedToken):
+            for table in area.scan(self.stores.kv, layer.token):
+                yield self._named(table)
+                self.progress(table.num_rows)
+        elif isinstance(layer, SegmentLayer) and layer.id not in self.segments:
+            for piece in segment_layer.manifest(self.blobs, layer.id).pieces:
+                yield self._named(segment_layer.read_piece(self.blobs, layer.id, piece))
+                self.progress(piece.count)
+            self.segments.add(layer.id)
 
     def _of_tree(self, root: MetarangeId) -> Iterator[pa.Table]:
         ahead = [str(root)] if self._first_time(root) else []
         while ahead:
             id = ahead.pop()
-            found = node.decode(self._read(id), id)
+            try:
+                found = node.decode(self._read(id), id)
+            except CorruptData as e:
+                self.failures.append(_Failure(e, Thing.NODE, id))
+                continue
             new = [row.id for row in found.rows if self._first_time(row.id)]
             if found.level:
                 ahead += new
-            else:
-                yield from self.stores.executor.map(self._of_range, new)
+                continue
+            for result in self.stores.executor.map(self._of_range, new):
+                if isinstance(result, _Failure):
+                    self.failures.append(result)
+                else:
+                    yield result
 
-    def _of_range(self, id: str) -> pa.Table:
-        return _named(segment_format.decode(self._read(id), ENTRY_SCHEMA, address(id), COLUMNS))
+    def _of_range(self, id: str) -> pa.Table | _Failure:
+        try:
+            data = self._read(id)
+            return self._named(segment_format.decode(data, ENTRY_SCHEMA, address(id), self.schema.names))
+        except CorruptData as e:
+            return _Failure(e, Thing.RANGE, id)
 
     def _of_run(self, run: Run) -> pa.Table:
         if run.place is RunLocation.BLOB:
-            return _named(segment_format.decode(self._read(run.id), RECORD_SCHEMA, address(run.id), COLUMNS))
+            data = self._read(run.id)
+            return self._named(segment_format.decode(data, RECORD_SCHEMA, address(run.id), self.schema.names))
         objects = Objects(self.stores.kv, self.repository, self.stores.clock)
         return self._of_elements(objects.read(run.id), f"run {run.id}")
 
     def _of_elements(self, data: bytes, name: str) -> pa.Table:
-        rows = []
+        found = list[tuple[bytes, Entry]]()
         for element in decode_elements(data, name):
             entry = decode_record(element.key.decode(errors="backslashreplace"), element.record)
             if entry is not None and entry.address is not None:
-                rows.append((entry.address, int(entry.address_type)))
-        addresses, kinds = zip(*rows, strict=True) if rows else ((), ())
-        return pa.table([pa.array(addresses, pa.string()), pa.array(kinds, pa.int8())], schema=_SCHEMA)
+                found.append((element.key, entry))
+        columns = [
+            [key for key, _ in found] if each.name == KEY else [getattr(entry, each.name) for _, entry in found]
+            for each in self.schema
+        ]
+        return pa.table([pa.array(*pair) for pair in zip(columns, self.schema.types, strict=True)], schema=self.schema)
+
+    def _named(self, table: pa.Table) -> pa.Table:
+        """Return the wanted columns of the rows that have an address."""
+        return table.select(self.schema.names).filter(pc.is_valid(table.column("address")))
 
     def _read(self, id: str) -> bytes:
         try:
@@ -158,10 +256,9 @@ class _Walk:
             raise CorruptData(f"{address(id)}: is missing", kind=Kind.CorruptMetarange, id=id) from e
 
     def _first_time(self, id: str) -> bool:
-        before = len(self.seen)
-        self.seen.add(bytes.fromhex(id))
-        return len(self.seen) > before
-
-
-def _named(table: pa.Table) -> pa.Table:
-    return table.select(COLUMNS).filter(pc.is_valid(table.column("address")))
+        key = bytes.fromhex(id)
+        if key in self.seen:
+            return False
+        self.seen.add(key)
+        self.added.append(key)
+        return True

@@ -67,7 +67,7 @@ def reports_on_trees_do_not_count(patch: pytest.MonkeyPatch) -> None:
 
 def a_collection_reads_no_commits(patch: pytest.MonkeyPatch) -> None:
     """Only the names that branches have staged count."""
-    patch.setattr(named_addresses._Walk, "index", lambda walk, index: iter(()))
+    patch.setattr(named_addresses._Walk, "index", lambda walk, index, commit: iter(()))
 
 
 @pytest.mark.ci
