@@ -18,17 +18,13 @@ from obstore.exceptions import InvalidPathError
 from graveler_core.blobs.failures import Verb, translating, unsigned
 from graveler_core.blobs.local_listing import listed
 from graveler_core.blobs.local_paths import file_info, opened_file, pread
-from graveler_core.blobs.port import LISTED, BlobInfo
+from graveler_core.blobs.port import LISTED, BlobInfo, starts_at_any_key
 from graveler_core.blobs.remote import RemoteStore, presigned, read_range
 from graveler_core.errors import InvalidInput, Kind
 from graveler_core.model.address import Namespace
 
 PAGE = 1000
 """Number of objects in a page, the maximum of one S3 request."""
-UNORDERED = "--x-s3"
-"""Suffix of the names of S3 directory buckets, which are listed in no order."""
-_LEAPING = {"s3", "gs", "memory"}
-"""Stores that can start a listing at any key at no cost. Others list from the beginning and discard objects."""
 _NAMED = re.compile(r'"((?:[^"\\]|\\.)*)"')
 
 
@@ -61,7 +57,7 @@ class ForeignRemote:
         directories one level below. Other stores than S3, GCS and memory have no split points, because they cannot
         start a listing at any key. Takes one request for each directory.
         """
-        if self._place.scheme not in _LEAPING or self._place.bucket.endswith(UNORDERED):
+        if not starts_at_any_key(self._place):
             return []
         level, found = "", self._directories("", most)
         while len(found) == 1 and found[0] != level:

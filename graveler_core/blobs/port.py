@@ -31,6 +31,16 @@ LISTED = pa.schema(
 )
 """Columns of a listing: the key below the listed location, the size in bytes, the ETag without quotes."""
 
+UNORDERED = "--x-s3"
+"""Suffix of the names of S3 directory buckets, which are listed in no order."""
+_LEAPING = {"s3", "gs", "memory"}
+"""Stores that can start a listing at any key at no cost. Others list from the beginning and discard objects."""
+
+
+def starts_at_any_key(place: Namespace) -> bool:
+    """Return true if listings of foreign objects are ordered and can start at any key at no cost."""
+    return place.scheme in _LEAPING and not place.bucket.endswith(UNORDERED)
+
 
 @dataclass(frozen=True, slots=True)
 class BlobInfo:

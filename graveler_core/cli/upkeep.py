@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from graveler_core.cli.progress import ProgressWork
 from graveler_core.cli.repo import RepositoryUri
 from graveler_core.cli.session import Session, verb
 from graveler_core.cli.spans import span
@@ -28,31 +29,38 @@ app = typer.Typer()
 
 
 @verb(app, "fsck")
-def fsck(
+def fsck(  # noqa: PLR0913 - the command line's own options
     session: Session,
     uri: RepositoryUri,
     *,
     deep: Annotated[bool, typer.Option("--deep", help="Also read every range and every staged record.")] = False,
+    data: Annotated[
+        bool, typer.Option("--data", help="Also check existence and size of every object that an entry names.")
+    ] = False,
+    checksums: Annotated[
+        bool, typer.Option("--checksums", help="Also read every such object and compare checksums. Implies --data.")
+    ] = False,
     repair_indexes: Annotated[
         bool, typer.Option("--repair-indexes", help="Repair inline indexes instead of checking the repository.")
     ] = False,
 ) -> None:
     """Check the integrity of a repository. Changes nothing, except with --repair-indexes.
 
-    Exit code 1 if something is missing, corrupt or inconsistent, 0 if things are only unreachable. With
+    Exit code 1 if something is missing, corrupt or inconsistent, 0 if things are only unreachable or unverified. With
     --repair-indexes: 1 if a commit could not be repaired, 0 otherwise.
 
-    JSON: a line for each finding with type ("finding"), trouble ("missing", "corrupt", "inconsistent", "unreachable"),
-    thing, id, why, named_by, size. With --repair-indexes: one document with examined (number of commits), repaired
-    (list of commit ids), unrepaired (list of documents with commit, why).
+    JSON: a line for each finding with type ("finding"), trouble ("missing", "corrupt", "inconsistent", "unreachable",
+    "unverified"), thing, id, why, named_by, size, and for content path. With --repair-indexes: one document with
+    examined (number of commits), repaired (list of commit ids), unrepaired (list of documents with commit, why).
     """
     repository = session.graveler.repository(repository_uri(uri).repository)
     if repair_indexes:
-        if deep:
-            raise InvalidInput("--repair-indexes cannot be combined with --deep: repair first, then check")
+        given = {"--deep": deep, "--data": data, "--checksums": checksums}
+        for option in (name for name, on in given.items() if on):
+            raise InvalidInput(f"--repair-indexes cannot be combined with {option}: repair first, then check")
         return _repair_indexes(session, repository)
-    with session.working("checking"):
-        findings = list(repository.fsck(deep=deep))
+    with session.counting(ProgressWork("checking", unit="items")) as progress:
+        findings = list(repository.fsck(deep=deep, data=data, checksums=checksums, progress=progress.advance))
     session.out.rows(findings, FINDINGS)
     if any(finding.damage for finding in findings):
         raise typer.Exit(DAMAGED)

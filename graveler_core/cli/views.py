@@ -47,7 +47,7 @@ def _kind_style(kind: str) -> str:
 
 
 def _trouble_style(trouble: str) -> str:
-    return "yellow" if trouble == "unreachable" else "red"
+    return "yellow" if trouble in ("unreachable", "unverified") else "red"
 
 
 def _id_or_kind_style(value: str) -> str:
@@ -179,7 +179,14 @@ FINDINGS: View[Finding] = View(
         Column("named by", folds=True),
         Column("why", folds=True),
     ),
-    cells=lambda f: (f.trouble.value, f.thing.value, f.size, f.id, f.named_by, f.why),
+    cells=lambda f: (
+        f.trouble.value,
+        f.thing.value,
+        f.size,
+        f.id,
+        ": ".join(filter(None, (f.named_by, f.path))),
+        f.why,
+    ),
     document=finding_document,
     empty="no problems found",
 )

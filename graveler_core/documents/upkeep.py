@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 
 
 def finding_document(finding: Finding) -> Document:
-    """Return the document of a finding: `type` ("finding"), `trouble` ("missing", "corrupt", "inconsistent" or
-    "unreachable"), `thing`, `id`, `why`, `named_by` (empty if nothing refers to it), `size`.
+    """Return the document of a finding: `type` ("finding"), `trouble` ("missing", "corrupt", "inconsistent",
+    "unreachable" or "unverified"), `thing`, `id`, `why`, `named_by` (empty if nothing refers to it), `size`, and for
+    content `path`, the path of an entry that refers to it.
     """
-    return {
+    document: Document = {
         "type": "finding",
         "trouble": finding.trouble.value,
         "thing": finding.thing.value,
@@ -29,6 +30,9 @@ def finding_document(finding: Finding) -> Document:
         "named_by": finding.named_by,
         "size": finding.size,
     }
+    if finding.path:
+        document["path"] = finding.path
+    return document
 
 
 def collected_document(collected: Collected) -> Document:

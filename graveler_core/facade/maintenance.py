@@ -26,11 +26,22 @@ class Maintenance(Handle):
     """Maintenance of one repository."""
 
     @operation("fsck", needs.repository(Action.CHECK_REPOSITORY))
-    def fsck(self, *, deep: bool = False, progress: Progress = lambda more: None) -> Iterator[Finding]:
+    def fsck(
+        self,
+        *,
+        deep: bool = False,
+        data: bool = False,
+        checksums: bool = False,
+        progress: Progress = lambda more: None,
+    ) -> Iterator[Finding]:
         """Check all stored data of the repository, lazily: see `graveler_core.gc.fsck`. Change nothing.
 
         Args:
             deep: Also read every range, run and staged record, and compare each commit with its first parent.
+            data: Also check that every object that an entry names exists and has the right size: see
+                `graveler_core.gc.data_check`.
+            checksums: Also read these objects, each once, and compare them with the checksums of entries. Implies
+                `data`.
             progress: Called with the number of items examined since the last call.
 
         Yields:
@@ -39,7 +50,7 @@ class Maintenance(Handle):
         Raises:
             NotFound: the repository has been deleted.
         """
-        return fsck(self._stores, self._active(), deep=deep, progress=progress)
+        return fsck(self._stores, self._active(), deep=deep, data=data, checksums=checksums, progress=progress)
 
     @operation("repair indexes", needs.repository(Action.CHECK_REPOSITORY, Action.UPDATE_REPOSITORY))
     def repair_indexes(self, *, progress: Progress = lambda more: None) -> IndexRepairs:

@@ -17,6 +17,8 @@ class Trouble(StrEnum):
     """It is intact, but contradicts an item that refers to it."""
     UNREACHABLE = "unreachable"
     """No branch or tag reaches it. This is not damage; it only uses space."""
+    UNVERIFIED = "unverified"
+    """Its content could not be compared. This is not damage."""
 
 
 class Thing(StrEnum):
@@ -41,6 +43,8 @@ class Thing(StrEnum):
     """Staged layer: a staging token, or files below `_graveler/staging/`."""
     OBJECT = "object"
     """Unreachable object in the key-value store, of unknown kind."""
+    CONTENT = "content"
+    """Object with the content of a file; its id is its address, or the URI of the namespace if it stands for many."""
     BLOB = "blob"
     """Unreachable file in the storage namespace, of unknown kind; its id is its address."""
 
@@ -58,8 +62,10 @@ class Finding:
     """An item that refers to it; empty if there is none."""
     size: int | None = None
     """Size in bytes, if known."""
+    path: str = ""
+    """Path of an entry that refers to it, for content. `named_by` contains this entry."""
 
     @property
     def damage(self) -> bool:
-        """True if data is lost; false if data is only left over."""
-        return self.trouble is not Trouble.UNREACHABLE
+        """True if data is lost; false if data is only left over or not verified."""
+        return self.trouble not in (Trouble.UNREACHABLE, Trouble.UNVERIFIED)

@@ -16,6 +16,8 @@ unreachable. Items that step 2 misses are looked up once more, and records that 
 under construction are unreachable until their branch moves. Damage does not end the check; an unreachable store
 does.
 
+With `data`, the objects that entries name are checked last: see `gc.data_check`.
+
 Memory is proportional to the number of items, not to their size: about 250 bytes for each blob or small run, and 400
 bytes for each commit.
 """
@@ -24,6 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from graveler_core.gc.data_check import check_data
 from graveler_core.gc.findings import Finding, Thing, Trouble
 from graveler_core.gc.inspection import Inspection, begun
 from graveler_core.gc.stock import CONTENT, Progress
@@ -34,25 +37,47 @@ from graveler_core.records import layout as keys
 from graveler_core.stores import Stores
 
 
-def fsck(
-    stores: Stores, repo: Repository, *, deep: bool = False, progress: Progress = lambda more: None
+def fsck(  # noqa: PLR0913 - the options of a check
+    stores: Stores,
+    repo: Repository,
+    *,
+    deep: bool = False,
+    data: bool = False,
+    checksums: bool = False,
+    progress: Progress = lambda more: None,
 ) -> Iterator[Finding]:
-    """Yield the problems of a repository, lazily: damage as it is found, unreachable data at the end.
+    """Yield the problems of a repository, lazily: damage as it is found, then unreachable data, then problems of the
+    objects that entries name.
 
     Args:
+        stores: Stores of the flow.
+        repo: The repository.
         deep: Also read every range, every run and every staged record. This takes as long as reading the whole
             repository and comparing each commit with its parent.
+        data: Also check that every object that an entry names exists and has the right size.
+        checksums: Also read these objects and compare their content with the checksums of entries. Implies `data`.
         progress: Called with the number of items examined since the last call.
 
     Raises:
         Unavailable, SlowDown: The stores cannot be read.
     """
-    check = begun(stores, repo, deep=deep, progress=progress)
+    told = set[tuple[Thing, str]]()
+    for finding in _of_structure(begun(stores, repo, deep=deep, progress=progress)):
+        if finding.damage:
+            told.add((finding.thing, finding.id))
+        yield finding
+    if data or checksums:
+        found = check_data(stores, repo, checksums=checksums, progress=progress)
+        yield from (finding for finding in found if (finding.thing, finding.id) not in told)
+
+
+def _of_structure(check: Inspection) -> Iterator[Finding]:
+    """Yield the problems of everything except the objects that entries name."""
     yield from check.names.claim()
     yield from check.names.default_branch()
     yield from check.names.waiting()
     yield from check.walk_all()
-    if deep:
+    if check.deep:
         yield from check.contents.check_operations()
         yield from check.log.check_operations()
     yield from _unreachable(check)

@@ -53,6 +53,36 @@ def test_what_is_no_repository(cli: Cli) -> None:
     assert cli("fsck", "graveler://a/b").code != 0
 
 
+def test_content(flights: Cli, here: Path) -> None:
+    uri = "graveler://flights"
+    assert flights("fsck", uri, "--data") == flights("fsck", uri, "--checksums", "--json") == Ran(0, "", "")
+    content = {file.read_bytes(): file for file in (here / ".graveler" / "data" / "flights" / "data").iterdir()}
+    content[b"january"].write_bytes(b"JANUARY")
+    assert flights("fsck", uri, "--data") == Ran(0, "", "")
+    ran = flights("fsck", uri, "--checksums", "--json")
+    (document,) = ran.documents
+    assert ran.code == 1
+    assert document.pop("named_by").startswith("commit ")
+    assert document == {
+        "type": "finding",
+        "trouble": "corrupt",
+        "thing": "content",
+        "id": f"data/{content[b'january'].name}",
+        "why": "differs from the checksum that was stored with the entry",
+        "size": 7,
+        "path": "raw/jan.csv",
+    }
+    content[b"hello"].unlink()
+    put(flights, "staged", b"staged")
+    content[b"february"].write_bytes(b"feb")
+    ran = flights("fsck", uri, "--data")
+    assert ran.code == 1
+    assert sorted((line[0], line[2], line[4].partition(": ")[2]) for line in ran.lines) == [
+        ("corrupt", "3", "raw/feb.csv"),
+        ("missing", "", "readme"),
+    ]
+
+
 def test_a_repair_of_indexes(flights: Cli) -> None:
     for path in ("a", "b"):
         put(flights, path, b"x")
@@ -64,6 +94,8 @@ def test_a_repair_of_indexes(flights: Cli) -> None:
     assert (found["trouble"], found["thing"], found["id"]) == ("inconsistent", "index", commit)
     assert flights("fsck", uri).code == 1
     refused(flights("fsck", uri, "--repair-indexes", "--deep"), "--repair-indexes", "--deep")
+    refused(flights("fsck", uri, "--repair-indexes", "--data"), "--repair-indexes", "--data")
+    refused(flights("fsck", uri, "--repair-indexes", "--checksums"), "--repair-indexes", "--checksums")
     assert flights("fsck", uri, "--repair-indexes", "--json").documents == [
         {"examined": 4, "repaired": [commit], "unrepaired": []}
     ]

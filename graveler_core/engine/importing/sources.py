@@ -12,8 +12,7 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from graveler_core.blobs.foreign import UNORDERED
-from graveler_core.blobs.port import LISTED, BlobInfo
+from graveler_core.blobs.port import LISTED, UNORDERED, BlobInfo
 from graveler_core.codec.full_addresses import full_addresses
 from graveler_core.engine.importing.concurrent_listing import Told, side_by_side, unheard
 from graveler_core.engine.importing.partitions import ListedPartitions, PartitionedSource, marked

@@ -1,0 +1,194 @@
+"""Check of the objects that entries of a repository name. Reads only.
+
+1. Read the entries of all branches and commits (`gc.named_addresses`). Keep each object once.
+2. List the storage namespace, and compare existence and size. Objects elsewhere are listed too (`gc.foreign_sizes`).
+3. If wanted, read each object of the right size that has a checksum `sha256:…`, and compare the digest.
+
+The entries are read before the objects are listed. An object is stored before an entry names it, so the objects of
+concurrent writes are found. A collection that is not `alone` deletes an object at least a day after the last entry that
+named it, so a shorter check does not report such an object as missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from graveler_core.blobs.cached import CachedBlobs
+from graveler_core.blobs.port import BlobInfo, Blobs, Foreign
+from graveler_core.codec.checksums import sha256_digests
+from graveler_core.gc.expected_objects import (
+    COLUMNS,
+    COLUMNS_WITH_CHECKSUM,
+    ExpectedObjects,
+    relative_addresses,
+)
+from graveler_core.gc.findings import Finding, Thing, Trouble
+from graveler_core.gc.foreign_sizes import MISSING, Sizes, foreign_sizes
+from graveler_core.gc.named_addresses import named_objects
+from graveler_core.gc.object_digests import sha256_of
+from graveler_core.gc.stock import Progress
+from graveler_core.model.address import parted
+from graveler_core.model.entities import Repository
+from graveler_core.segments.sorted_keys import KEY
+from graveler_core.stores import Stores
+
+_LISTED = 1_000_000
+"""Number of listed objects that are compared with the entries at once."""
+_READ = 1_000
+"""Number of objects whose digests are compared at once."""
+
+
+def check_data(stores: Stores, repo: Repository, *, checksums: bool, progress: Progress) -> Iterator[Finding]:
+    """Yield the problems of the objects that entries name, and damaged items that could not be searched for entries.
+
+    Args:
+        stores: Stores of the flow.
+        repo: The repository.
+        checksums: Also read the objects and compare their content with the checksums of entries.
+        progress: Called with the number of entries, listed objects and read objects since the last call.
+
+    Raises:
+        Unavailable, SlowDown: The stores cannot be read.
+    """
+    unread = list[Finding]()
+    expected = ExpectedObjects(COLUMNS_WITH_CHECKSUM if checksums else COLUMNS)
+    for source, entries in named_objects(stores, repo, expected.columns, progress, unread.append):
+        expected.add(source, entries)
+    yield from unread
+    objects = expected.unique()
+    if objects is None:
+        return
+    check = _Check(stores, repo, objects, expected.sources, progress)
+    sizes = check.sizes()
+    yield from check.wrong_sizes(sizes)
+    if checksums:
+        yield from check.wrong_content(sizes)
+
+
+@dataclass(frozen=True, slots=True)
+class _Check:
+    stores: Stores
+    repository: Repository
+    objects: pa.Table
+    sources: list[str]
+    progress: Progress
+
+    @property
+    def blobs(self) -> Blobs:
+        """Storage namespace without the caches of this process."""
+        blobs = self.stores.blobs.at(self.repository.storage_namespace)
+        return blobs.beneath if isinstance(blobs, CachedBlobs) else blobs
+
+    def sizes(self) -> Sizes:
+        """Return the stored size of each object, or `MISSING`."""
+        sizes = np.full(self.objects.num_rows, MISSING, np.int64)
+        relative = relative_addresses(self.objects, self.repository.storage_namespace)
+        own = pc.is_valid(relative).to_numpy()
+        if own.any():
+            sizes[own] = self._listed_sizes(relative.drop_null())
+        if not own.all():
+            foreign = self.objects.column("address").filter(pa.array(~own))
+            sizes[~own] = foreign_sizes(self.stores, foreign, self.progress)
+        return sizes
+
+    def wrong_sizes(self, sizes: Sizes) -> Iterator[Finding]:
+        """Yield the objects that are missing or have another size than an entry says."""
+        wrong = np.flatnonzero(sizes != self.objects.column("size").to_numpy())
+        for row in wrong.tolist():
+            expected = self.objects.column("size")[row].as_py()
+            if sizes[row] == MISSING:
+                yield self._finding(row, Trouble.MISSING, "does not exist", None)
+            else:
+                size = int(sizes[row])
+                yield self._finding(row, Trouble.CORRUPT, f"has {size} bytes, must have {expected}", size)
+
+    def wrong_content(self, sizes: Sizes) -> Iterator[Finding]:
+        """Read the objects that have the right size. Yield those whose content differs from the checksum of an entry,
+        and at the end the number of objects without a known checksum.
+        """
+        digests = sha256_digests(self.objects.column("checksum"))
+        right = sizes == self.objects.column("size").to_numpy()
+        known = digests.is_valid().to_numpy()
+        addresses = self.objects.column("address").combine_chunks().dictionary_encode().indices.to_numpy()
+        rows = np.flatnonzero(right & known)
+        rows = rows[np.argsort(addresses[rows], kind="stable")]
+        for batch in _whole_groups(rows, addresses, _READ):
+            yield from self._compared(batch, digests, addresses)
+        unknown = len(np.unique(addresses[right & ~known]))
+        if unknown:
+            why = f"{unknown:,} objects have no checksum that graveler can compute; only their size was checked"
+            yield Finding(Trouble.UNVERIFIED, Thing.CONTENT, self.repository.storage_namespace, why)
+
+    def _compared(
+        self, rows: npt.NDArray[np.int64], digests: pa.ChunkedArray, addresses: npt.NDArray[np.int32]
+    ) -> Iterator[Finding]:
+        """Read the objects of some rows, which are grouped by address, and compare their digests."""
+        firsts = np.r_[True, addresses[rows[1:]] != addresses[rows[:-1]]]
+        tasks = [(store, key, size) for store, key, size in self._located(rows[firsts])]
+        found = list[str | None]()
+        for digest in self.stores.executor.map(lambda task: sha256_of(*task), tasks):
+            found.append(digest)
+            self.progress(1)
+        expected = digests.take(pa.array(rows)).to_pylist()
+        for row, group, wanted in zip(rows.tolist(), np.cumsum(firsts) - 1, expected, strict=True):
+            size = self.objects.column("size")[row].as_py()
+            if found[group] is None:
+                yield self._finding(row, Trouble.MISSING, "does not exist", None)
+            elif found[group] != wanted:
+                why = "differs from the checksum that was stored with the entry"
+                yield self._finding(row, Trouble.CORRUPT, why, size)
+
+    def _located(self, rows: npt.NDArray[np.int64]) -> Iterator[tuple[Blobs | Foreign, str, int]]:
+        """Yield store, key and size of objects."""
+        objects = self.objects.take(pa.array(rows))
+        relative = relative_addresses(objects, self.repository.storage_namespace)
+        columns = relative, objects.column("address"), objects.column("size")
+        for own, address, size in zip(*(column.to_pylist() for column in columns), strict=True):
+            if own is not None:
+                yield self.blobs, own, size
+            else:
+                place, key = parted(address)
+                yield self.stores.blobs.foreign(place), key, size
+
+    def _listed_sizes(self, addresses: pa.ChunkedArray) -> Sizes:
+        """Return the sizes of objects in the storage namespace."""
+        sizes = np.full(len(addresses), MISSING, np.int64)
+        for batch in _batches(self.blobs.list(), self.progress):
+            positions = pc.index_in(addresses, value_set=batch.column("address"))
+            found = positions.is_valid().to_numpy()
+            sizes[found] = batch.column("size").take(positions.drop_null()).to_numpy()
+        return sizes
+
+    def _finding(self, row: int, trouble: Trouble, why: str, size: int | None) -> Finding:
+        address = self.objects.column("address")[row].as_py()
+        path = self.objects.column(KEY)[row].as_py().decode(errors="backslashreplace")
+        source = self.sources[self.objects.column("source")[row].as_py()]
+        return Finding(trouble, Thing.CONTENT, address, why, source, size, path)
+
+
+def _batches(listed: Iterable[BlobInfo], progress: Progress) -> Iterator[pa.Table]:
+    """Yield listed objects as tables with the columns `address` and `size`."""
+    iterator = iter(listed)
+    while batch := [(info.address, info.size) for info in islice(iterator, _LISTED)]:
+        addresses, sizes = zip(*batch, strict=True)
+        progress(len(batch))
+        yield pa.table({"address": pa.array(addresses, pa.large_string()), "size": pa.array(sizes, pa.int64())})
+
+
+def _whole_groups(
+    rows: npt.NDArray[np.int64], groups: npt.NDArray[np.int32], most: int
+) -> Iterator[npt.NDArray[np.int64]]:
+    """Divide rows that are sorted by group, at most `most` groups at a time."""
+    if not len(rows):
+        return
+    starts = np.flatnonzero(np.r_[True, groups[rows[1:]] != groups[rows[:-1]]])
+    for first in range(0, len(starts), most):
+        end = starts[first + most] if first + most < len(starts) else len(rows)
+        yield rows[starts[first] : end]
