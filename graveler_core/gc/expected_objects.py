@@ -1,8 +1,8 @@
 """Objects that entries of a repository name, each once, as a table.
 
 An object occurs several times if entries disagree on its size or checksum. Memory holds address, path and size of each
-object, some 150 bytes, and 75 more with checksums. Texts have 64-bit offsets, because 2 GiB are some 50 million
-addresses.
+object, some 100 bytes, and 80 more with checksums. While duplicates are removed, it holds about five times as much.
+Texts have 64-bit offsets, because 2 GiB are some 50 million addresses.
 """
 
 from __future__ import annotations
