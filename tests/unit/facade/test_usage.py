@@ -13,6 +13,7 @@ from graveler_core.errors import InvalidInput, NotFound
 from graveler_core.facade.branch import Branch
 from graveler_core.facade.snapshot import Snapshot
 from graveler_core.model.usage import Usage
+from tests.old_paths import any_path
 from tests.smallest import patched
 from tests.unit.engine.flows import table
 from tests.unit.engine.world import World, entry
@@ -95,7 +96,8 @@ NAMES = st.lists(st.sampled_from(["", "a", "b", "é", "a0"]), min_size=1, max_si
 def test_as_by_counting(sizes: dict[str, int], prefix: str, depth: int, page: int) -> None:
     world = World()
     main = world.repository().branch("main")
-    main.stage_many(table(sizes))
+    with any_path():
+        main.stage_many(table(sizes))
     with patched({PAGE: page}):
         found = told(main, prefix, depth)
     assert {path: (entries, size) for path, entries, size in found} == counted(sizes, prefix, depth)
