@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import timedelta
-from pathlib import Path
-from urllib.parse import urlsplit
 
 import numpy as np
 import pyarrow as pa
@@ -22,13 +20,12 @@ _AT_ONCE = timedelta(0)
 
 
 def stored_content(place: Place) -> None:
-    """Create one empty file for each entry and for each object without a name, and commit the entries."""
-    folder = Path(urlsplit(place.data).path) / "data"
+    """Create one empty object for each entry, and a tenth as many without a name, and commit the entries."""
     with place.connect() as g:
         main = place.create(g).branch("main")
-        folder.mkdir(parents=True, exist_ok=True)
+        blobs = main._stores.blobs.at(place.data)
         for number in range(place.size + place.size // _UNNAMED):
-            (folder / f"{number:032x}").touch()
+            blobs.create(f"data/{number:032x}", b"")
         keys = entries.keys(np.arange(place.size))
         addresses = pa.array([f"data/{number:032x}" for number in range(place.size)])
         main.stage_many(pa.table({"key": keys, "address": addresses, "size": np.zeros(place.size, np.int64)}))

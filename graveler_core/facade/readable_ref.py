@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import Any, BinaryIO, Final, Literal, overload
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, Literal, overload
 
 from graveler_core.engine.reading import listing, snapshot, usage
 from graveler_core.engine.reading.content import StoredContent
@@ -24,6 +24,10 @@ from graveler_core.model.scan import EntryScanPlan, Pinned, scanned_keys
 from graveler_core.model.usage import Usage
 from graveler_core.stores import Stores
 from graveler_core.telemetry import FlowTarget
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.dataset as ds
 
 ARROW_PAGE_ROWS: Final = 65_536
 """Number of entries that operations on columns read at once."""
@@ -218,6 +222,36 @@ class ReadableRef(ABC):
         beginning, levels = prefix_key(prefix), number("depth", depth, 0)
         pages = listing.tables(self._source(), Window(prefix=prefix, page=ARROW_PAGE_ROWS))
         return usage.by_directory(pages, beginning, levels)
+
+    @operation("open a dataset", needs.prefix(*needs.SHOWN))
+    def dataset(
+        self, prefix: str = "", format: str = "parquet", *, partitioning: Any = "hive", schema: pa.Schema | None = None
+    ) -> ds.Dataset:
+        """Open the entries below a prefix as an Arrow dataset. A branch includes what is staged on it.
+
+        The dataset shows the content of this moment, even if the branch changes later. Only the ranges that Arrow needs
+        are transferred, so checksums are not compared. Entries with names that begin with `.` or `_` are left out.
+
+        Args:
+            prefix: Beginning of the paths, such as `flights/`.
+            format: Format of the files, as for `pyarrow.dataset.dataset`: `parquet`, `csv`, `json`, `feather`, `orc`.
+            partitioning: Partitioning of the directories below the prefix, as for `pyarrow.dataset.dataset`.
+            schema: Schema of the dataset. `None` means that of the first file.
+
+        Returns:
+            The dataset. It holds all entries in memory.
+
+        Raises:
+            NotFound: (`PathNotFound`) there is no entry below the prefix.
+            InvalidInput: (`InvalidPath`) the prefix is not valid.
+        """
+        from graveler_core.facade.entry_files import dataset_of
+
+        prefix_key(prefix)
+        repository = snapshot.readable(self._stores, self._record.id)
+        found = listing.items(self._source(), Window(prefix, "", "", PAGE_ROWS))
+        contents = (StoredContent(self._stores, repository, item) for item in found if isinstance(item, Entry))
+        return dataset_of(contents, prefix, format, partitioning, schema)
 
     @operation("scan", needs.prefix(*needs.SHOWN))
     def scan(self, prefix: str = "", start: str = "", end: str | None = None) -> Scan:

@@ -1,4 +1,4 @@
-"""Wrapper of a key-value store that overrides none of the default methods of `Store`, for tests of the defaults."""
+"""Wrapper of a key-value store that overrides no default operation of `Store`, for tests of the defaults."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from graveler_core.kv.store import KeyValue, Predicate, Store, Stored
 
 
 class PlainStore(Store):
-    """Store that passes only the seven abstract methods on, so that all other methods are the defaults."""
+    """Store that passes on only the seven abstract methods and `persists`. All other operations are the defaults."""
 
     def __init__(self, inner: Store) -> None:
         self.inner = inner
@@ -38,6 +38,9 @@ class PlainStore(Store):
         limit: int | None = None,
     ) -> Iterator[KeyValue]:
         return self.inner.scan(partition, prefix=prefix, start=start, end=end, limit=limit)
+
+    def persists(self) -> bool:
+        return self.inner.persists()
 
     def close(self) -> None:
         self.inner.close()

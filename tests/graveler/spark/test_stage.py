@@ -47,7 +47,7 @@ def many(chance: random.Random, rows: int) -> pa.Table:
 
 def strange() -> pa.Table:
     """Every column, keys whose order is another one in UTF-16 and in any alphabet."""
-    keys = ["é", "e\u0301", "Z", "a", "\uffee", "\U0001f600", "\x7f", "ß", "a/b", "\U0010ffff"]
+    keys = ["é", "e\u0301", "Z", "a", "\uffee", "\U0001f600", "~", "ß", "a/b", "\U0010ffff"]
     none = [None] * len(keys)
     return pa.table(
         {

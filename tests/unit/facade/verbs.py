@@ -115,6 +115,7 @@ BRANCH: dict[str, Verb] = {
     "presign": _read(_unsigned),
     "list": _read(lambda b: _all(b.list())),
     "usage": _read(lambda b: _all(b.usage())),
+    "dataset": _read(lambda b: b.dataset(schema=pa.schema([]))),
     "scan": _read(lambda b: b.scan()),
     "staged": _read(lambda b: _all(b.staged())),
     "uncommitted": _read(lambda b: _all(b.uncommitted())),

@@ -154,6 +154,7 @@ BRANCH: dict[str, Sample] = {
     "presign": lambda b: b.presign("content"),
     "list": lambda b: b.list("p/"),
     "usage": lambda b: b.usage("p/"),
+    "dataset": lambda b: b.dataset("p/", schema=pa.schema([])),
     "scan": lambda b: b.scan("p/"),
     "staged": lambda b: b.staged(),
     "uncommitted": lambda b: b.uncommitted(),
@@ -245,6 +246,7 @@ SNAPSHOT: dict[str, Sample] = {
     "to_arrow": lambda s: s.to_arrow("p/"),
     "tree_id": lambda s: s.tree_id(),
     "usage": lambda s: s.usage("p/"),
+    "dataset": lambda s: s.dataset("p/", schema=pa.schema([])),
     "scan": lambda s: s.scan("p/"),
 }
 SCAN: dict[str, Sample] = {

@@ -32,6 +32,7 @@ GOLDEN = Path(__file__).with_name("permissions.txt")
 FILTERS = (Action.SET_COMMITTER,)
 """Where these are missing something else is done, and nothing refused."""
 NO_HANDLES = {
+    "_EntryFiles",
     "CommitRecord",
     "ContentFile",
     "ImportOptions",

@@ -113,6 +113,7 @@ LEFT_OUT = {
     **dict.fromkeys(
         ("Repository.collect", "Graveler.empty_namespaces"), "`collecting` calls their flows with another clock"
     ),
+    **dict.fromkeys(("Branch.dataset", "Snapshot.dataset"), "opens files: tests/unit/facade/test_dataset.py"),
     **dict.fromkeys(("Branch.usage", "Snapshot.usage"), "counts a listing: tests/unit/facade/test_usage.py"),
     "Repository.import_inventory": "differs from import_prefix in its listing alone: tests/unit/engine/importing",
 }
