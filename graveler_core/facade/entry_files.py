@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Sequence
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pyarrow as pa
-import pyarrow.dataset as ds
 from pyarrow import fs
 
 from graveler_core.engine.reading.content import StoredContent
 from graveler_core.errors import Kind, NotFound
 from graveler_core.facade.content_file import ContentFile
+
+if TYPE_CHECKING:
+    import pyarrow.dataset as ds
 
 _IGNORED = (".", "_")
 """First characters of names that a dataset leaves out, as Arrow does for directories."""
@@ -33,6 +35,8 @@ def dataset_of(
     Raises:
         NotFound: There is no entry (`PathNotFound`).
     """
+    import pyarrow.dataset as ds  # imports pandas
+
     found = {content.entry.path: content for content in contents}
     paths = [path for path in found if not path.rpartition("/")[2].startswith(_IGNORED)]
     if not paths:
