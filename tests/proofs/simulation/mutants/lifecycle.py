@@ -106,20 +106,20 @@ def creation_over_another() -> Iterator[None]:
 @mutant(seed=140, breaks="7")
 def namespaces_may_overlap() -> Iterator[None]:
     """A creation does not check for claims of parent and child namespaces."""
-    with instead((beginning, "_overlapping", lambda *_: None)):
+    with instead((beginning, "overlapping", lambda *_: None)):
         yield
 
 
 @mutant(seed=28, breaks="7", theme="repositories")
 def namespaces_are_looked_at_before_the_claim() -> Iterator[None]:
     """A creation checks for other namespace claims before it makes its own claim."""
-    real_claim, real_look = repository.claim, beginning._overlapping
+    real_claim, real_look = repository.claim, beginning.overlapping
     # By process: a patch of its own around the claim would outlive an actor that crashes in it.
     seen: dict[int, Any] = {}
 
     def claim(stores: Any, repo: Any, place: Any) -> Any:
-        seen[id(stores)] = real_look(stores, place)
+        seen[id(stores.kv)] = real_look(stores.kv, place)
         return real_claim(stores, repo, place)
 
-    with instead((repository, "claim", claim), (beginning, "_overlapping", lambda stores, *_: seen[id(stores)])):
+    with instead((repository, "claim", claim), (beginning, "overlapping", lambda kv, *_: seen[id(kv)])):
         yield

@@ -76,7 +76,12 @@ def test_a_planted_bug_is_found(bug: str, monkeypatch: pytest.MonkeyPatch) -> No
     (test, strategies), (module, name, planted) = PLANTED[bug]
     monkeypatch.setattr(module, name, planted)
     searching = settings(
-        max_examples=300, phases=[Phase.generate], deadline=None, database=None, suppress_health_check=list(HealthCheck)
+        max_examples=300,
+        phases=[Phase.generate],
+        derandomize=True,
+        deadline=None,
+        database=None,
+        suppress_health_check=list(HealthCheck),
     )
     with pytest.raises(AssertionError):
         searching(given(**strategies)(test.hypothesis.inner_test))()

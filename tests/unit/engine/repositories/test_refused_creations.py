@@ -25,14 +25,15 @@ def kept(tmp_path: Path) -> str:
 
 @pytest.mark.parametrize("create", ["create_repository", "create_bare_repository"])
 def test_content_in_memory_is_refused_where_the_records_are_kept(kept: str, create: str, tmp_path: Path) -> None:
+    place = f"memory://{create}-refused/lake"
     with graveler.connect(kept) as g:
         for _ in range(2):
             with pytest.raises(InvalidInput, match="lost when this process ends") as refused:
-                getattr(g, create)("lake", "memory://lake")
+                getattr(g, create)("lake", place)
             assert refused.value.kind is Kind.InvalidNamespace
             assert "ephemeral=True" in refused.value.message
         assert list(g.list_repositories()) == []
-        assert getattr(g, create)("lake", "memory://lake", ephemeral=True).id == "lake"
+        assert getattr(g, create)("lake", place, ephemeral=True).id == "lake"
         assert getattr(g, create)("files", tmp_path.as_uri()).id == "files"
 
 
