@@ -88,7 +88,8 @@ def test_flows_on_postgresql(
     workers = {process for process, _ in cluster.map(toy_work.head_of_main, ["spark"] * 6)}
     assert os.getpid() not in workers
     assert sessions(postgresql_url, application) >= left
-    assert 1 <= len(left) <= spark.sparkContext.defaultParallelism
+    # Each worker keeps one session. Spark may start another worker before a former one is free again.
+    assert 1 <= len(left) <= 2 * spark.sparkContext.defaultParallelism
 
 
 def test_connections_that_were_not_used_lately_are_closed(
