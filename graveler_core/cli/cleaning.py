@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,6 +15,9 @@ from graveler_core.cli.uri import repository_uri
 from graveler_core.documents.upkeep import emptied_document
 from graveler_core.documents.versions import repository_document
 from graveler_core.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from graveler_core.gc.collection import CollectionPlan
 
 app = typer.Typer()
 
@@ -36,8 +39,11 @@ def clean(  # noqa: PLR0913 - the command line's own options
         bool, typer.Option("--data", help="Then delete the content of removed repositories, after a grace period.")
     ] = False,
     grace: Annotated[
-        str, typer.Option(metavar="TIME", help="With --data: grace period. Less than 1 day only with --alone.")
-    ] = "7d",
+        str | None,
+        typer.Option(
+            metavar="TIME", help="With --data: grace period, 7d by default. Less than 1 day only with --alone."
+        ),
+    ] = None,
     alone: Annotated[
         bool, typer.Option("--alone", help="With --data: no other process uses the store; allows any grace period.")
     ] = False,
@@ -60,8 +66,9 @@ def clean(  # noqa: PLR0913 - the command line's own options
 
     if data and uri is not None:
         raise InvalidInput(f"--data: works on the whole store, and cannot be combined with {uri}")
-    if alone and not data:
-        raise InvalidInput("--alone needs --data: the other work of clean needs no such promise")
+    if not data and (alone or grace is not None):
+        raise InvalidInput("--alone and --grace need --data: the other work of clean has no use for them")
+    plan = _emptying(grace or "7d", dry_run=dry_run, alone=alone)
     name = None if uri is None else repository_uri(uri).repository
     within = span("--undelete-within", undelete_within)
     done, left = Cleaned(dry_run=dry_run), limit
@@ -81,11 +88,18 @@ def clean(  # noqa: PLR0913 - the command line's own options
                 break
     if data:
         with session.working("emptying namespaces"):
-            emptied = session.graveler.empty_namespaces(grace=span("--grace", grace), dry_run=dry_run, alone=alone)
+            emptied = session.graveler.empty_namespaces(grace=plan.grace, dry_run=dry_run, alone=alone)
         for each in emptied:
             session.out.result(emptied_document(each), emptied_text(each, dry_run=dry_run))
     session.out.result(cleaned_document(done), cleaned_text(done))
     tell_failures(session, done)
+
+
+def _emptying(grace: str, *, dry_run: bool, alone: bool) -> CollectionPlan:
+    """Return the options of `--data`. They are checked before anything is removed."""
+    from graveler_core.gc.collection import CollectionPlan
+
+    return CollectionPlan(span("--grace", grace), dry_run, alone)
 
 
 @verb(repo.app, "undelete")

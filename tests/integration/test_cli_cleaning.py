@@ -88,7 +88,14 @@ def test_clean_empties_namespaces(cleaned: Cli, here: Path) -> None:
     assert create().code == 0
     refused(cleaned("clean", REPOSITORY, "--data"), "whole store")
     refused(cleaned("clean", "--alone"), "--data")
+    refused(cleaned("clean", "--grace", "8d"), "--data")
     refused(cleaned("clean", "--data", "--grace", "1h"), "1 day")
+
+
+def test_clean_removes_nothing_if_an_option_of_the_data_is_wrong(cleaned: Cli) -> None:
+    refused(cleaned("clean", "--data", "--grace", "1h"), "1 day")
+    refused(cleaned("clean", "--data", "--grace", "soon"), "--grace")
+    assert cleaned("repo", "list", "--deleted").lines[0][1] == "deleted"
 
 
 def test_clean_goes_on_where_a_limit_ended(cleaned: Cli) -> None:
