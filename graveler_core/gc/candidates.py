@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
-from urllib.parse import unquote
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +14,7 @@ import pyarrow.compute as pc
 
 from graveler_core.gc.all_repositories import all_repositories
 from graveler_core.gc.named_addresses import named_addresses
+from graveler_core.gc.relative_addresses import relative_addresses
 from graveler_core.gc.stock import CONTENT, Progress
 from graveler_core.model.entities import Repository
 from graveler_core.model.entry import AddressType
@@ -124,13 +124,8 @@ def list_candidates(
 
 def _names(stores: Stores, uri: str, own: Repository | None, progress: Progress) -> Iterable[pa.ChunkedArray]:
     """Yield the addresses in a namespace that entries of any repository name, relative to it."""
-    start = uri.rstrip("/") + "/"
     for one in all_repositories(stores.kv):
+        is_own = own is not None and one.uid == own.uid
         for table in named_addresses(stores, one, progress):
-            kinds, addresses = table.column("address_type"), table.column("address")
-            if own is not None and one.uid == own.uid:
-                yield addresses.filter(pc.equal(kinds, AddressType.RELATIVE))
-            full = addresses.filter(pc.equal(kinds, AddressType.FULL))
-            inside = full.filter(pc.starts_with(full, start)).to_pylist()
-            if inside:
-                yield pa.chunked_array([pa.array([unquote(each.removeprefix(start)) for each in inside], pa.string())])
+            named = table if is_own else table.filter(pc.equal(table.column("address_type"), AddressType.FULL))
+            yield relative_addresses(named, uri).drop_null()

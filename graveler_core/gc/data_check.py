@@ -27,12 +27,12 @@ from graveler_core.gc.expected_objects import (
     COLUMNS,
     COLUMNS_WITH_CHECKSUM,
     ExpectedObjects,
-    relative_addresses,
 )
 from graveler_core.gc.findings import Finding, Thing, Trouble
 from graveler_core.gc.foreign_sizes import MISSING, Sizes, foreign_sizes
 from graveler_core.gc.named_addresses import named_objects
 from graveler_core.gc.object_digests import sha256_of
+from graveler_core.gc.relative_addresses import relative_addresses
 from graveler_core.gc.stock import Progress
 from graveler_core.model.address import parted
 from graveler_core.model.entities import Repository

@@ -9,13 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from urllib.parse import unquote
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from graveler_core.model.entry import AddressType
 from graveler_core.segments.sorted_keys import KEY
 
 COLUMNS = (KEY, "address", "address_type", "size")
@@ -64,30 +61,6 @@ class ExpectedObjects:
             table = _unique(table, [name for name in self.columns if name != KEY])
         self._tables, self._rows, self._unique_rows = [table], table.num_rows, table.num_rows
         return table
-
-
-def relative_addresses(objects: pa.Table, uri: str) -> pa.ChunkedArray:
-    """Return the address of each object relative to a storage namespace, or null if it is outside.
-
-    Args:
-        objects: Table with the columns `address` and `address_type`. Relative addresses belong to the namespace.
-        uri: Normalised URI of the namespace.
-    """
-    start = uri.rstrip("/") + "/"
-    addresses, kinds = objects.column("address"), objects.column("address_type")
-    inside = pc.and_(pc.equal(kinds, AddressType.FULL), pc.starts_with(addresses, start))
-    if pc.any(inside, min_count=0).as_py():
-        addresses = pc.if_else(inside, unquoted(pc.utf8_slice_codeunits(addresses, len(start))), addresses)
-    return pc.if_else(pc.or_(inside, pc.equal(kinds, AddressType.RELATIVE)), addresses, None)
-
-
-def unquoted(texts: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return texts without percent-encoding."""
-    escaped = pc.match_substring(texts, "%")
-    if not pc.any(escaped, min_count=0).as_py():
-        return texts
-    plain = pa.array([unquote(text) for text in texts.filter(escaped).to_pylist()], texts.type)
-    return pa.chunked_array([pc.replace_with_mask(texts.combine_chunks(), escaped.combine_chunks(), plain)])
 
 
 def _unique(table: pa.Table, columns: Sequence[str]) -> pa.Table:

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from graveler_core.blobs.port import Foreign, starts_at_any_key
 from graveler_core.errors import InvalidInput, NotFound
-from graveler_core.gc.expected_objects import unquoted
+from graveler_core.gc.relative_addresses import unquoted
 from graveler_core.gc.stock import Progress
 from graveler_core.model.address import Namespace, parted
 from graveler_core.stores import Stores

@@ -19,10 +19,11 @@ from graveler_core.errors import CorruptData
 from graveler_core.facade.branch import Branch
 from graveler_core.facade.repository import Repository
 from graveler_core.gc import data_check, expected_objects, object_digests
-from graveler_core.gc.expected_objects import ExpectedObjects, relative_addresses
+from graveler_core.gc.expected_objects import ExpectedObjects
 from graveler_core.gc.findings import Finding, Thing, Trouble
 from graveler_core.gc.fsck import fsck
 from graveler_core.gc.named_addresses import _Walk, named_addresses
+from graveler_core.gc.relative_addresses import relative_addresses
 from graveler_core.model.address import Namespace
 from graveler_core.model.entities import Branch as BranchRecord
 from graveler_core.model.entities import Repository as RepositoryRecord
