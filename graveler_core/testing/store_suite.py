@@ -20,7 +20,9 @@ import pytest
 from graveler_core.kv.store import Store
 from graveler_core.testing.sealed import Sealed
 from graveler_core.testing.store_cases.bulk import BulkCases
+from graveler_core.testing.store_cases.crowds import CrowdCases
 from graveler_core.testing.store_cases.handles import HandleCases
+from graveler_core.testing.store_cases.large import LargeCases
 from graveler_core.testing.store_cases.limits import LimitCases
 from graveler_core.testing.store_cases.scans import ScanCases
 from graveler_core.testing.store_cases.swaps import SwapCases
@@ -35,10 +37,12 @@ class StoreSuite(
     ValueCases,
     SwapCases,
     ThreadCases,
+    CrowdCases,
     TogetherCases,
     ScanCases,
     BulkCases,
     LimitCases,
+    LargeCases,
     HandleCases,
     metaclass=Sealed,
 ):

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from itertools import islice
+
+import pyarrow as pa
 
 from graveler_core.errors import PredicateFailed
 from graveler_core.kv import bulk
-from graveler_core.kv.store import EXISTS, Expected, KeyValue, Predicate, Stored
+from graveler_core.kv.columns import batch_of_rows
+from graveler_core.kv.limits import MAX_KEY
+from graveler_core.kv.paging import KeyBounds
+from graveler_core.kv.store import EXISTS, Expected, Item, KeyValue, Predicate, Stored
 from graveler_core.testing.plain_store import PlainStore
 
 
@@ -89,6 +95,41 @@ class ChecksThenSets(PlainStore):
         if not holds:
             raise PredicateFailed(f"key {key!r} was expected otherwise")
         time.sleep(0.002)
+
+
+class CutsLongBounds(PlainStore):
+    """Cuts a bound to the length of the largest key."""
+
+    def scan(
+        self,
+        partition: bytes,
+        *,
+        prefix: bytes = b"",
+        start: bytes = b"",
+        end: bytes | None = None,
+        limit: int | None = None,
+    ) -> Iterator[KeyValue]:
+        return self.inner.scan(partition, prefix=prefix, start=start[:MAX_KEY], end=end and end[:MAX_KEY], limit=limit)
+
+
+class PagesByRowsAlone(PlainStore):
+    """Reads ten thousand rows at once, however large they are."""
+
+    def scan_arrow(self, partition: bytes, keys: KeyBounds) -> Iterator[pa.RecordBatch]:
+        rows = iter([(row.key, row.value) for row in self.inner.scan(partition, start=keys.lower, end=keys.upper)])
+        while page := list(islice(rows, 10_000)):
+            yield batch_of_rows(page)
+
+
+class ForgetsTheRestOfABulkWrite(PlainStore):
+    """Writes what fits into one message of 4 MiB."""
+
+    def set_many(self, items: Sequence[Item]) -> None:
+        left = 4 * 1_024 * 1_024
+        for partition, key, value in items:
+            left -= len(value)
+            if left > 0:
+                self.inner.set(partition, key, value)
 
 
 class StaleWhileScanning(PlainStore):

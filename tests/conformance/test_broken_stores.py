@@ -36,7 +36,13 @@ FOUND_BY = {
         "test_one_of_many_creators_wins",
         "test_one_of_many_swappers_wins",
         "test_counters_add_up",
+        "test_one_of_a_hundred_creators_wins",
+        "test_one_of_a_hundred_swappers_wins",
+        "test_one_of_a_hundred_deleters_wins",
     },
+    broken_stores.CutsLongBounds: {"test_a_bound_may_be_longer_than_any_key"},
+    broken_stores.PagesByRowsAlone: {"test_pages_end_where_their_values_are_large"},
+    broken_stores.ForgetsTheRestOfABulkWrite: {"test_many_large_values_at_once"},
     broken_stores.ChecksThenDeletes: {"test_nothing_is_deleted_once_a_condition_is_gone"},
     broken_stores.DeletesWhateverElseChanged: {"test_delete_together_removes_nothing_where_one_has_changed"},
     broken_stores.StaleWhileScanning: {

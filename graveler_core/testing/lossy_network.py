@@ -1,0 +1,168 @@
+"""Network between a client and a server that tests can cut, as a proxy for TCP connections of the loopback interface.
+
+A test arms one fault. It strikes at the next message of a client, or after some more messages:
+
+    REQUEST   the connection is cut before the server gets the message
+    ANSWER    the server gets the message, and the connection is cut when it answers
+    SILENCE   the server gets the message, and its answer is held back while the connection stays open
+
+Nothing is changed, repeated or sent in another order. A message is what arrives at once: a request of a client that
+waits for its answer is one message, unless it is larger than `_MESSAGE`.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from threading import Lock, Thread
+from typing import Final
+
+_MESSAGE: Final = 16 * 1_024 * 1_024
+
+
+class Cut(Enum):
+    """The message that is lost, or held back."""
+
+    REQUEST = auto()
+    ANSWER = auto()
+    SILENCE = auto()
+
+
+@dataclass(slots=True)
+class _Link:
+    """Both connections of a client: to the proxy and, by it, to the server."""
+
+    client: socket.socket
+    server: socket.socket
+    fault: Cut | None = None
+
+    def close(self) -> None:
+        for end in (self.client, self.server):
+            with suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+            end.close()
+
+
+@dataclass(slots=True)
+class _Plan:
+    fault: Cut | None = None
+    after: int = 0
+
+
+@dataclass(slots=True, eq=False)
+class LossyNetwork:
+    """A proxy at a port of its own. Use `lossy_network` to start it."""
+
+    server_port: int
+    listener: socket.socket
+    _plan: _Plan = field(default_factory=_Plan)
+    _open: dict[int, _Link] = field(default_factory=dict)
+    _lock: Lock = field(default_factory=Lock)
+
+    @property
+    def port(self) -> int:
+        """The port that clients connect to."""
+        port: int = self.listener.getsockname()[1]
+        return port
+
+    def lose(self, fault: Cut, after: int = 0) -> None:
+        """Arm a fault: it strikes once, at the next message of any client after `after` others."""
+        with self._lock:
+            self._plan = _Plan(fault, after)
+
+    def heal(self) -> bool:
+        """Disarm the fault, and cut the connections that are silent. Return true if it has struck."""
+        with self._lock:
+            struck = self._plan.fault is None
+            self._plan = _Plan()
+            silent = [link for link in self._open.values() if link.fault is Cut.SILENCE]
+        for link in silent:
+            link.close()
+        return struck
+
+    def cut(self) -> None:
+        """Cut all connections. New ones can be made."""
+        with self._lock:
+            links = list(self._open.values())
+        for link in links:
+            link.close()
+
+    def serve(self) -> None:
+        """Accept connections until the listener is closed."""
+        while True:
+            try:
+                client, _ = self.listener.accept()
+            except OSError:
+                return
+            try:
+                server = socket.create_connection(("127.0.0.1", self.server_port))
+            except OSError:
+                client.close()
+                continue
+            for end in (client, server):
+                end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            link = _Link(client, server)
+            with self._lock:
+                self._open[id(link)] = link
+            Thread(target=self._pass_requests, args=(link,), daemon=True).start()
+            Thread(target=self._pass_answers, args=(link,), daemon=True).start()
+
+    def _pass_requests(self, link: _Link) -> None:
+        with suppress(OSError):
+            while message := link.client.recv(_MESSAGE):
+                fault = self._strikes()
+                if fault is Cut.REQUEST:
+                    break
+                link.fault = link.fault or fault
+                link.server.sendall(message)
+        self._drop(link)
+
+    def _pass_answers(self, link: _Link) -> None:
+        with suppress(OSError):
+            while message := link.server.recv(_MESSAGE):
+                if link.fault is Cut.ANSWER:
+                    break
+                if link.fault is None:
+                    link.client.sendall(message)
+        self._drop(link)
+
+    def _strikes(self) -> Cut | None:
+        """Return the fault if it strikes at this message, and disarm it."""
+        with self._lock:
+            plan = self._plan
+            if plan.fault is None:
+                return None
+            if plan.after:
+                plan.after -= 1
+                return None
+            fault, plan.fault = plan.fault, None
+            return fault
+
+    def _drop(self, link: _Link) -> None:
+        link.close()
+        with self._lock:
+            self._open.pop(id(link), None)
+
+
+@contextmanager
+def lossy_network(server_port: int) -> Iterator[LossyNetwork]:
+    """Run a proxy for the server at a port of the loopback interface.
+
+    Args:
+        server_port: Port of the server.
+    """
+    with socket.create_server(("127.0.0.1", 0), backlog=128) as listener:
+        network = LossyNetwork(server_port, listener)
+        serving = Thread(target=network.serve, daemon=True)
+        serving.start()
+        try:
+            yield network
+        finally:
+            with suppress(OSError):
+                listener.shutdown(socket.SHUT_RDWR)
+            listener.close()
+            serving.join()
+            network.cut()
