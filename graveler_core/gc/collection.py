@@ -29,9 +29,11 @@ The grace period must therefore be longer than any flow that stages entries by a
 the same condition. Less than a day is refused unless no other process works on the repository.
 
 The record is changed by swaps only. If two collectors find the same state, one of them wins the swap, and the other
-goes on from the record that it finds. Both may delete the objects of a set that is entered as `deleting`, because the
-set never changes and addresses are never used again. After a crash, the next collection goes on from the record. Files
-of addresses that no record lists are deleted when they are older than the grace period.
+goes on from the record that it finds. If a file of a set is missing and the record has changed since it was read,
+another collector has verified the set, and the collection begins again with the new record. Both may delete the
+objects of a set that is entered as `deleting`, because the set never changes and addresses are never used again. After
+a crash, the next collection goes on from the record. Files of addresses that no record lists are deleted when they are
+older than the grace period.
 """
 
 from __future__ import annotations
@@ -42,7 +44,7 @@ from datetime import datetime, timedelta
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from graveler_core.errors import CorruptData, InvalidInput, Kind, PredicateFailed
+from graveler_core.errors import CorruptData, InvalidInput, Kind, PredicateFailed, SlowDown
 from graveler_core.gc.candidates import Candidates, list_candidates
 from graveler_core.gc.stock import Progress
 from graveler_core.gc.sweep import GRACE, LEAST_GRACE
@@ -58,6 +60,8 @@ from graveler_core.refs import repositories
 from graveler_core.stores import Stores
 
 _LONGEST = timedelta(days=36_500)
+_ATTEMPTS = 100
+"""Maximum number of times that a collection begins again because another one has changed the record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,12 +143,13 @@ def collect(
         raise InvalidInput(f"collect: repository {repo.id!r} is bare, so it is unknown which objects are needed")
     work = _Collection(stores, repo, plan or CollectionPlan(), progress)
     work.require_claim()
-    work.finish()
-    work.condemn()
-    work.finish()
-    work.drop_unlisted()
-    work.report_waiting()
-    return work.done
+    for _ in range(_ATTEMPTS):
+        try:
+            return work.run()
+        except CorruptData:
+            if not work.is_overtaken():
+                raise
+    raise SlowDown(f"repository {repo.id!r}: other collections changed its record {_ATTEMPTS} times; try again later")
 
 
 class _Collection:
@@ -178,6 +183,22 @@ class _Collection:
                 "deleted",
                 kind=Kind.CorruptRecord,
             )
+
+    def run(self) -> Collected:
+        """Take all steps that are due."""
+        if self.plan.dry_run:
+            self.done, self.due = Collected(dry_run=True), None
+        self.finish()
+        self.condemn()
+        self.finish()
+        self.drop_unlisted()
+        self.report_waiting()
+        return self.done
+
+    def is_overtaken(self) -> bool:
+        """Read the record again. Return true if it has changed, so that files of the former set may be gone."""
+        before, self.held = self.held, access.read(self.stores.kv, self.where)
+        return self.held != before
 
     def finish(self) -> None:
         """Delete the objects of the current set if it is due."""

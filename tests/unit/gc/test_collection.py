@@ -519,6 +519,35 @@ def test_two_collectors_between_any_two_calls(tmp_path: Path) -> None:
         assert (len(lake.objects), lake.missing()) == (1, []), at
 
 
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_another_collector_verifies_the_set_between_any_two_calls(tmp_path: Path, dry_run: bool) -> None:
+    """Its file is gone then. The first collector begins again."""
+    at, calls = 0, 1
+    while at < calls:
+        lake = Lake(tmp_path / str(at))
+        overwritten(lake)
+        lake.sleep(GRACE)
+        lake.collect()
+        lake.sleep(GRACE)
+        kv = Interposed(lake.world.kv)
+        kv.before[at] = lake.collect
+        done = lake.collect(CollectionPlan(dry_run=dry_run), kv)
+        assert (done.condemned, done.waiting, len(lake.objects), lake.missing()) == (0, 0, 1, []), at
+        calls, at = len(kv.verbs), at + 1
+    assert at > 10
+
+
+def test_a_missing_file_of_a_set_ends_it(lake: Lake) -> None:
+    overwritten(lake)
+    lake.sleep(GRACE)
+    lake.collect()
+    for file in (lake.root / "_graveler" / "collections").rglob("*.parquet"):
+        file.unlink()
+    lake.sleep(GRACE)
+    with pytest.raises(CorruptData, match="is missing, but the collection record lists it"):
+        lake.collect()
+
+
 @pytest.mark.parametrize("size", [1, 2, 3, 1_000])
 def test_every_size_of_files_and_batches_collects_the_same(lake: Lake, size: int) -> None:
     main = lake.branch()
