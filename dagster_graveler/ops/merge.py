@@ -27,7 +27,10 @@ class MergeConfig(dg.Config):
     committer: str = COMMITTER
     strategy: Literal["none", "source", "destination"] = "none"
     """The side that wins if both changed a path; "none" makes it a conflict."""
-    squash: bool = True
+    squash: bool | None = None
+    """Make one commit with one parent, the destination's head. False is refused: it used to mean `replay`."""
+    replay: bool = False
+    """Repeat the commits of the source."""
     unchanged: list[str] = Field(default_factory=list)
     """Prefixes below which the destination must not have changed since the merge base."""
 
@@ -60,8 +63,7 @@ def merged(
     with told_to_dagster(context.retry_number):
         repository = graveler.graveler().repository(what.repository)
         source = repository.commit(what.source).id
-        made = _merge(context, what, repository, source, metadata or {})
-        brought = source in made.parents  # otherwise there was nothing to merge, and this commit was the head already
+        made, brought = _merge(context, what, repository, source, metadata or {})
         diff = summarise(repository.diff(made.parents[0], made.id) if brought else ())
     shown: dict[str, Any] = {
         "commit": made.id,
@@ -81,20 +83,30 @@ def _merge(
     repository: "Repository",
     source: str,
     metadata: Mapping[str, str],
-) -> "CommitRecord":
+) -> "tuple[CommitRecord, bool]":
+    """Return the head after the merge. False: there was nothing to merge, and it was the head already."""
     from graveler_core.errors import NoChanges
 
     try:
-        return repository.merge(
+        made = repository.merge(
             source,
             what.into,
-            message=what.message or f"Merge {what.source} into {what.into}",
+            message=what.message or _title(what),
             committer=what.committer,
             metadata={**run_metadata(context), **metadata},
             strategy=None if what.strategy == "none" else what.strategy,
             squash=what.squash,
+            replay=what.replay,
             unchanged=what.unchanged,
             idempotency_key=f"{step_key(context)}/{source}",
         )
     except NoChanges as nothing:
-        return repository.commit(nothing.details["commit"])
+        return repository.commit(nothing.details["commit"]), False
+    return made, True
+
+
+def _title(what: MergeConfig) -> str:
+    """Return the default message. Repeated commits keep their own."""
+    if what.replay:
+        return ""
+    return f"{'Squash' if what.squash else 'Merge'} {what.source} into {what.into}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -36,8 +37,10 @@ Resolve = Annotated[
     typer.Option(metavar="PATH=RESULT", help="Resolution of one path: source, destination or remove. May be repeated."),
 ]
 Squash = Annotated[
-    bool,
-    typer.Option("--squash/--no-squash", help="Merge in one commit, or apply the commits of the source one by one."),
+    bool, typer.Option("--squash", help="Make one commit with one parent, without a record of the source.")
+]
+Replay = Annotated[
+    bool, typer.Option("--replay", help="Repeat the commits of the source one by one, each with its own message.")
 ]
 
 app = typer.Typer()
@@ -53,7 +56,9 @@ def merge(  # noqa: PLR0913 - the command line's own options
     meta: Metadata = None,
     strategy: Strategy = None,
     resolve: Resolve = None,
-    squash: Squash = True,
+    squash: Squash = False,
+    replay: Replay = False,
+    no_squash: Annotated[bool, typer.Option("--no-squash", hidden=True)] = False,
     allow_empty: Annotated[bool, typer.Option("--allow-empty", help="Make a commit even if nothing changes.")] = False,
     allow_unrelated: Annotated[
         bool, typer.Option("--allow-unrelated", help="Merge even if the two have no common ancestor.")
@@ -73,23 +78,28 @@ def merge(  # noqa: PLR0913 - the command line's own options
 ) -> None:
     """Merge a ref into a branch of the same repository. If there are conflicts, list them and change nothing.
 
-    With --no-squash the commits of the source are applied one by one, each with its own message. The branch then moves
-    past all of them in one step. With --dry-run all conflicts are listed, even those that --strategy would resolve.
-    The command then fails if the merge would fail now, for example because of a missing check.
+    By default the merge makes one commit with two parents. With --squash the commit has one parent, as in Git. With
+    --replay the commits of the source are repeated, and the branch moves past all of them in one step. With --dry-run
+    all conflicts are listed, even those that --strategy would resolve. The command then fails if the merge would fail
+    now, for example because of a missing check.
 
     JSON: one document with id, message, committer, creation_date, parents, metadata, generation. If there are
     conflicts: a line for each of the first thousand with type ("conflict"), path, kind ("added in both", "changed in
     both", "removed in source", "removed in destination"), base, source, destination. With --cluster also the fields
     that `commit` adds, and after an error a last document with error, kind, message, conflicts (the first hundred).
     """
+    if no_squash:
+        raise InvalidInput("--no-squash: is now called --replay, which repeats the commits of the source")
+    if squash and replay:
+        raise InvalidInput("--squash and --replay exclude each other: give one of them")
     sides = ref_uri(source), ref_uri(destination)
     if sides[0].repository != sides[1].repository:
         raise InvalidInput(f"URI {destination!r}: must name the same repository as the source", kind=Kind.InvalidUrl)
     if dry_run and session.cluster is not None:
         raise InvalidInput("--dry-run: cannot be combined with --cluster, because conflicts are listed in this process")
-    rules: dict[str, Any] = {"strategy": strategy, "squash": squash, "resolve": _resolutions(resolve or [])}
+    rules: dict[str, Any] = {"strategy": strategy, "resolve": _resolutions(resolve or [])}
     rules |= {"allow_empty": allow_empty, "allow_unrelated": allow_unrelated, "unchanged": unchanged or []}
-    rules |= {"idempotency_key": idempotency_key}
+    rules |= {"idempotency_key": idempotency_key, "squash": squash or None, "replay": replay}
     if dry_run:
         _rehearse(session, *sides, rules)
     else:
@@ -98,9 +108,10 @@ def merge(  # noqa: PLR0913 - the command line's own options
 
 def _merge(session: Session, source: Uri, destination: Uri, options: dict[str, Any]) -> None:
     committer = session.committer
-    with conflicts_listed(session), session.working("merging"):
+    with conflicts_listed(session), session.working("merging"), _chosen_words():
         made = session.repository(destination).merge(source.ref, destination.ref, committer=committer, **options)
-    committed(session, made, f"merging {source.ref} into {destination.ref}")
+    word = "squashing" if options["squash"] else "merging"
+    committed(session, made, f"{word} {source.ref} into {destination.ref}")
 
 
 def _rehearse(session: Session, source: Uri, destination: Uri, rules: dict[str, Any]) -> None:
@@ -113,8 +124,16 @@ def _rehearse(session: Session, source: Uri, destination: Uri, rules: dict[str, 
         if e.kind is not Kind.NoMergeBase or not rules["allow_unrelated"]:
             raise
         listed = False
-    with nullcontext() if listed else conflicts_listed(session):
+    with nullcontext() if listed else conflicts_listed(session), _chosen_words():
         repository.check_merge(source.ref, destination.ref, **rules)
+
+
+@contextmanager
+def _chosen_words() -> Iterator[None]:
+    """Suppress the warning about the former meaning of `squash`: the result of the command says what it did."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        yield
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from graveler_core.errors import InvalidInput
 from graveler_core.facade.handle import Handle
 from graveler_core.facade.history import CommitRecord, commit_record
 from graveler_core.facade.listing import Listing
+from graveler_core.facade.merge_form import merge_form
 from graveler_core.guard import needs
 from graveler_core.guard.merges import merged, replayed
 from graveler_core.guard.operation import operation
@@ -36,7 +37,8 @@ class Merging(Handle):
         metadata: Mapping[str, str] | None = None,
         strategy: str | None = None,
         resolve: Mapping[str, Resolved] | None = None,
-        squash: bool = True,
+        squash: bool | None = None,
+        replay: bool = False,
         allow_empty: bool = False,
         allow_unrelated: bool = False,
         unchanged: Sequence[str] = (),
@@ -44,22 +46,24 @@ class Merging(Handle):
     ) -> CommitRecord:
         """Merge the commit of a ref into a branch, in one step.
 
-        The merge commit has two parents: the previous head of the branch, and the source.
+        By default one merge commit is made. It has two parents: the previous head of the branch, and the source.
 
         Args:
             source: Ref expression of the commit to merge.
             into: Name of the destination branch.
-            message: Message of the merge commit. Without `squash`, it replaces the message of the last repeated
-            commit.
+            message: Message of the commit. With `replay`, it replaces the message of the last repeated commit.
             committer: Name of the committer. With access control the caller's user name, unless the caller may set
             another one.
-            metadata: Metadata of the commit, as text by key. Without `squash`: added to the metadata of the last
+            metadata: Metadata of the commit, as text by key. With `replay`: added to the metadata of the last
             repeated commit; a key that both have takes this value.
             strategy: Side that wins if both sides changed a path: "source", "destination", or `None` for a conflict.
             resolve: Result for single paths, regardless of the strategy: "source", "destination", an `Entry`, or
             `None` for no entry. The source must have changed each path; it need not be a conflict.
-            squash: Merge in one commit. Otherwise repeat the source's commits, oldest first, each with its own
-            message; the content at the end is the same.
+            squash: Make one commit with one parent, the previous head of the branch, as `git merge --squash` does. The
+            commit does not record the source: a later merge of the same source compares with the same merge base again.
+            The word had another meaning before: `False` is refused, and `True` warns (`FutureWarning`).
+            replay: Repeat the source's commits, oldest first, each with its own message. The last one has the source as
+            its second parent.
             allow_empty: Create the merge commit even if it changes nothing.
             allow_unrelated: Merge histories without a common commit, as if both had begun empty.
             unchanged: Prefixes below which the destination must have the same content as the merge base. Use it for a
@@ -72,17 +76,24 @@ class Merging(Handle):
             The new head of the branch.
 
         Raises:
-            NoChanges: the branch already contains the source, or the source changes nothing here (without `squash`:
-            none of its commits does); `details["commit"]` is the branch's head.
+            NoChanges: the branch already contains the source, or the source changes nothing here (with `replay`: none
+            of its commits does); `details["commit"]` is the branch's head.
             Conflict: (`MergeConflict`) both sides changed some paths; `details["conflicts"]` lists the first
             thousand of `details["count"]`, and `conflicts` lists all. (`PrefixChanged`) the destination has changed
             below some prefixes of `unchanged`: `details["prefixes"]` lists them, and `details["paths"]` the first ten
             changed paths of each.
             DirtyBranch: the destination has uncommitted changes.
             NotFound: (`NoMergeBase`) the histories are unrelated.
-            InvalidInput: the source did not change a path in `resolve`; `details["paths"]` lists these paths.
+            InvalidInput: the source did not change a path in `resolve`; `details["paths"]` lists these paths. Or
+            `squash` and `replay` cannot be combined like this.
         """
-        rules = _strategy(strategy), resolve or {}, squash, allow_unrelated, many_prefixes(unchanged)
+        rules = (
+            _strategy(strategy),
+            resolve or {},
+            merge_form(squash, replay),
+            allow_unrelated,
+            many_prefixes(unchanged),
+        )
         draft = Draft(message, committer, metadata or {}, allow_empty, idempotency_key)
         return commit_record(merge.merge(self._stores, self.id, MergeRequest(source, branch_id(into), *rules), draft))
 
@@ -94,7 +105,8 @@ class Merging(Handle):
         *,
         strategy: str | None = None,
         resolve: Mapping[str, Resolved] | None = None,
-        squash: bool = True,
+        squash: bool | None = None,
+        replay: bool = False,
         allow_empty: bool = False,
         allow_unrelated: bool = False,
         unchanged: Sequence[str] = (),
@@ -109,7 +121,8 @@ class Merging(Handle):
             into: Name of the destination branch.
             strategy: As for `merge`, like all further arguments.
             resolve: Results for single paths.
-            squash: Merge in one commit, or repeat the source's commits.
+            squash: Make one commit with one parent.
+            replay: Repeat the source's commits.
             allow_empty: Allow a merge that changes nothing.
             allow_unrelated: Allow histories without a common commit.
             unchanged: Prefixes below which the destination must not have changed since the merge base.
@@ -118,7 +131,13 @@ class Merging(Handle):
         Raises:
             GravelerError: the errors of `merge`.
         """
-        rules = _strategy(strategy), resolve or {}, squash, allow_unrelated, many_prefixes(unchanged)
+        rules = (
+            _strategy(strategy),
+            resolve or {},
+            merge_form(squash, replay),
+            allow_unrelated,
+            many_prefixes(unchanged),
+        )
         draft = Draft("", allow_empty=allow_empty, idempotency_key=idempotency_key)
         merge.check(self._stores, self.id, MergeRequest(source, branch_id(into), *rules), draft)
 

@@ -26,6 +26,7 @@ from graveler_core.guard.addresses import of_entries
 from graveler_core.guard.call import GuardedCall, rule
 from graveler_core.guard.needs import SHOWN, on_paths
 from graveler_core.guard.scope import Scope, branch_scope
+from graveler_core.model.changes import MergeForm
 from graveler_core.model.entities import Repository
 from graveler_core.model.entry import Entry
 from graveler_core.model.ids import CommitId
@@ -79,8 +80,10 @@ def merged(call: GuardedCall) -> Iterator[Request]:
             yield from (scope.on_prefix(Action.READ_OBJECT) for scope in unproved)
             return
         yield from _each_changed(call, repo, sides, unproved)
-    if not call.arguments.get("message", "given"):  # otherwise the default message would name the commit
-        call.arguments["message"] = f"Merge {source.ref!r} into {into.ref!r}"
+    # Otherwise the default message would name the commit. Repeated commits keep their own messages.
+    if not call.arguments.get("message", "given") and not call.arguments["replay"]:
+        form = MergeForm.SQUASH if call.arguments["squash"] else MergeForm.COMMIT
+        call.arguments["message"] = form.message(source.ref, into.ref)
     call.arguments["source"] = commit
     yield from _resolved(call, into)
 

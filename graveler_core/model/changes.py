@@ -94,6 +94,21 @@ class MergeStrategy(StrEnum):
     DESTINATION = "destination"
 
 
+class MergeForm(StrEnum):
+    """Commits that a merge makes. The content at the end is the same."""
+
+    COMMIT = "commit"
+    """One merge commit with two parents: the destination's head and the source."""
+    SQUASH = "squash"
+    """One commit with one parent, the destination's head. The merge base of the two sides stays where it is."""
+    REPLAY = "replay"
+    """The source's commits, repeated; the last one has the source as its second parent."""
+
+    def message(self, source: str, into: str) -> str:
+        """Return the default message."""
+        return f"{'Squash' if self is MergeForm.SQUASH else 'Merge'} {source!r} into {into!r}"
+
+
 Resolved: TypeAlias = MergeStrategy | Literal["source", "destination"] | Entry | None
 """Resolution of one path in a merge: a side by name, an entry, or `None` to remove the path."""
 

@@ -55,10 +55,25 @@ def test_a_bad_resolution_is_refused(apart: Cli, given: str, told: str) -> None:
 
 
 def test_commits_are_repeated(apart: Cli) -> None:
-    made = apart(*WORDS, "--strategy", "source", "--no-squash", "--meta", "by=hand", "--json").documents[0]
+    made = apart(*WORDS, "--strategy", "source", "--replay", "--meta", "by=hand", "--json").documents[0]
     assert chain(apart) == ["March", "Change on dev", "Change on main"]
     assert (made["message"], made["metadata"], len(made["parents"])) == ("March", {"by": "hand"}, 2)
     assert set(paths(apart, "graveler://flights/main")) == {*paths(apart, "graveler://flights/dev"), "main=1"}
+
+
+def test_a_squash_has_one_parent(apart: Cli) -> None:
+    ran = apart(*WORDS, "--strategy", "source", "--squash")
+    assert "squashing dev into main" in ran.out
+    assert ran.err == ""
+    assert len(apart("log", "graveler://flights/main", "--json").documents[0]["parents"]) == 1
+    assert chain(apart)[:2] == ["Squash 'dev' into 'main'", "Change on main"]
+
+
+def test_the_former_words_are_refused(apart: Cli) -> None:
+    ran = apart(*WORDS, "--no-squash")
+    refused(ran, "--replay")
+    refused(apart(*WORDS, "--squash", "--replay"), "exclude each other")
+    assert chain(apart)[0] == "Change on main"
 
 
 def test_what_changes_nothing_is_refused_unless_it_is_allowed(apart: Cli) -> None:

@@ -5,9 +5,10 @@
    prefix on which the merge depends (`engine.merging.unchanged`).
 2. `decide` reads the changes of the source and writes nothing. If there are conflicts, the merge fails, and the error
    contains their number.
-3. With squash, make one commit of all changes with two parents: the destination's head and the source. Otherwise
-   repeat the commits of the source (`engine.merging.chain`); the last of them has the source as its second parent.
-   Blobs, runs, headers and layouts are written, and nothing refers to them. A crash leaves only garbage.
+3. Make one commit of all changes with two parents: the destination's head and the source. A squash makes the same
+   commit without the second parent, so the merge base stays where it is, and a later merge compares with it again. A
+   replay repeats the commits of the source (`engine.merging.chain`); the last of them has the source as its second
+   parent. Blobs, runs, headers and layouts are written, and nothing refers to them. A crash leaves only garbage.
 4. ✓ Swap once, regardless of the number of commits, from the same record that was checked: the head becomes the last
    commit, and the compacted tree becomes none (the check found it equal to the head). This makes the merge visible.
    A failed swap means that the destination moved or got a layer: the merge is decided again, with the current commit
@@ -39,6 +40,7 @@ from graveler_core.engine.reading.checks import require_passed
 from graveler_core.engine.reading.uncommitted import require_clean
 from graveler_core.engine.staging.kept_content import require_kept_rows
 from graveler_core.errors import NoChanges
+from graveler_core.model.changes import MergeForm
 from graveler_core.model.ids import RepositoryId
 from graveler_core.model.protection import BranchAction
 from graveler_core.objects.commits import StoredCommit
@@ -46,7 +48,7 @@ from graveler_core.stores import Registers, Stores
 
 
 def merge(stores: Stores, repo: RepositoryId, request: MergeRequest, draft: Draft) -> StoredCommit:
-    """Merge a ref into a branch in one step. Return the merge commit, which is the branch's new head.
+    """Merge a ref into a branch in one step. Return the branch's new head.
 
     Raises:
         NoChanges: The destination already has all commits of the source, or the changes have no effect here and the
@@ -88,7 +90,7 @@ def check(stores: Stores, repo: RepositoryId, request: MergeRequest, draft: Draf
         require_permitted(registers, BranchAction.MERGE)
         require_clean(stores, registers, "merging into it")
         decided = _decided(stores, registers, call)
-        if decided is None or not (draft.allow_empty or _has_effect(stores, registers, *decided, request.squash)):
+        if decided is None or not (draft.allow_empty or _has_effect(stores, registers, *decided, request.form)):
             raise _nothing_to_merge(registers, call)
 
     settled(stores, repo, request.into, attempt, same=_same_state)
@@ -99,11 +101,11 @@ def _same_state(used: Registers, now: Registers) -> bool:
     return used.repository.nonce == now.repository.nonce and same_content(used, now)
 
 
-def _has_effect(stores: Stores, registers: Registers, sides: Sides, combination: Combination, squash: bool) -> bool:
+def _has_effect(stores: Stores, registers: Registers, sides: Sides, combination: Combination, form: MergeForm) -> bool:
     changes = rest(combination.indexes, sides.inputs.destination, combination.changes())
     if next(changes, None) is not None:
         return True
-    return not squash and has_effect(stores, registers, sides, combination)
+    return form is MergeForm.REPLAY and has_effect(stores, registers, sides, combination)
 
 
 def _call(request: MergeRequest, draft: Draft) -> MergeCall:
@@ -143,13 +145,14 @@ def _build(stores: Stores, registers: Registers, call: MergeCall) -> StoredCommi
     sides, combination = decided
     if call.rules.resolutions is not None:
         require_kept_rows(stores, registers.repository, call.rules.resolutions.values)
-    made = None if call.request.squash else chain(stores, registers, sides, combination, call)
-    if made is not None:
+    form = call.request.form
+    if form is MergeForm.REPLAY and (made := chain(stores, registers, sides, combination, call)) is not None:
         return made
     applied = combination.applied(stores)
     if applied.effective == 0 and not call.draft.allow_empty:
         return None
-    content = CommitContent(applied.index, applied.operations, (sides.ours, sides.theirs), call.nonce(stores))
+    parents = (sides.ours,) if form is MergeForm.SQUASH else (sides.ours, sides.theirs)
+    content = CommitContent(applied.index, applied.operations, parents, call.nonce(stores))
     commit, writes = new_commit(stores, registers, call.request.titled(call.draft), content)
     record_writes(stores, [*applied.writes, *writes])
     return commit

@@ -14,7 +14,7 @@ from graveler_core.engine.reading.history import DiffQuery, base_of
 from graveler_core.engine.reading.resolve import resolve_commit
 from graveler_core.engine.reading.view import commit_of
 from graveler_core.errors import Kind, NotFound
-from graveler_core.model.changes import MergeStrategy, Resolved
+from graveler_core.model.changes import MergeForm, MergeStrategy, Resolved
 from graveler_core.model.entities import Repository
 from graveler_core.model.entry import RECORD_SCHEMA
 from graveler_core.model.ids import BranchId
@@ -35,8 +35,8 @@ class MergeRequest:
     """Side that wins if both sides changed a path; `None` reports a conflict."""
     resolve: Mapping[str, Resolved] = field(default_factory=dict)
     """Resolutions of single paths that the source changed. They override the strategy."""
-    squash: bool = True
-    """True to make one commit; false to repeat the source's commits."""
+    form: MergeForm = MergeForm.COMMIT
+    """Commits to make."""
     allow_unrelated: bool = False
     """Use the empty tree as the merge base if there is no merge base."""
     unchanged: Sequence[str] = ()
@@ -44,7 +44,7 @@ class MergeRequest:
 
     def titled(self, draft: Draft) -> Draft:
         """Return the draft with its own message, or with one that names both sides."""
-        return draft if draft.message else replace(draft, message=f"Merge {self.source!r} into {self.into!r}")
+        return draft if draft.message else replace(draft, message=self.form.message(self.source, self.into))
 
 
 @dataclass(frozen=True, slots=True)

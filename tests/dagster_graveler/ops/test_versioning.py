@@ -89,6 +89,22 @@ def test_a_merge_shows_what_it_brought(ops: Ops, lake: Repository) -> None:
     assert ops.run("merge", source="dev", into="main").output_for_node("merge") == head.id
 
 
+def test_a_squash_and_a_replay(ops: Ops, lake: Repository) -> None:
+    lake.create_branch("other", "main")
+    squashed = ops.run("merge", source="dev", into="main", squash=True)
+    assert lake.commit("main").parents == (lake.commit("main~1").id,)
+    assert history(lake)[0] == "Squash dev into main"
+    assert squashed.output_for_node("merge") == lake.commit("main").id
+    assert ops.run("merge", source="dev", into="other", replay=True).success
+    assert history(lake, "other")[0] == history(lake, "dev")[0]
+
+
+def test_the_former_word_for_a_replay_is_refused(ops: Ops, lake: Repository) -> None:
+    result = ops.run("merge", source="dev", into="main", squash=False)
+    assert not result.success
+    assert "replay=True" in str(result.failure_data_for_node("merge"))
+
+
 def test_a_merge_that_is_tried_again_is_one_merge(ops: Ops, lake: Repository, fail_once: FailOnce) -> None:
     fail_once(Repository, "merge", OutcomeUnknown("lost"), after=True)
     assert ops.run("merge", source="dev", into="main").success

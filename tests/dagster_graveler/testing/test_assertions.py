@@ -21,7 +21,7 @@ def publish(lake: EphemeralLake) -> dg.ExecuteInProcessResult:
         branch = context.resources.branch
         metadata = run_metadata(context.op_execution_context)
         branch.open_for_writing().commit("table", metadata=metadata)
-        branch.open_repository().merge(branch.name, into=branch.into, metadata=metadata, squash=True)
+        branch.open_repository().merge(branch.name, into=branch.into, metadata=metadata)
         branch.open_repository().delete_branch(branch.name)
 
     return lake.materialize([table, published])

@@ -30,7 +30,7 @@ from graveler_core.refs.repositories import get as get_repository
 from graveler_core.stores import Stores
 from tests.proofs.simulation.cast import SIDE, WORK, Cast
 from tests.proofs.simulation.history import REPO, History, Operation, Outcome
-from tests.proofs.simulation.merging import changed, on_the_side
+from tests.proofs.simulation.merging import changed, form_of, on_the_side, source_of
 from tests.proofs.simulation.observe import Observer
 from tests.proofs.simulation.repositories import Registers
 
@@ -68,9 +68,9 @@ def merge_reported(cast: Cast, stores: Stores, name: str) -> None:
     if cast.chance.random() < 0.5:
         on_the_side(cast, stores, name)
     report(cast, stores, name)
-    squash = cast.chance.random() < 0.5
+    form = form_of(cast)
     with cast.history.operation("merge", name, mark=cast.mark()) as operation:
-        request = MergeRequest(SIDE, WORK, MergeStrategy.SOURCE, squash=squash)
+        request = MergeRequest(source_of(operation, stores, SIDE, form), WORK, MergeStrategy.SOURCE, form=form)
         changed(cast.observer, operation, merge.merge(stores, REPO, request, Draft(operation.mark, name)))
 
 
@@ -116,7 +116,8 @@ def violations(
             continue
         if operation.outcome is Outcome.DONE and operation.answer in observer.heads:
             _, header = observer.heads[CommitId(str(operation.answer))]
-            if not any(_passed(operation, header.parents[1], registers, approvals, cast)):
+            merged = CommitId(operation.source) or header.parents[1]
+            if not any(_passed(operation, merged, registers, approvals, cast)):
                 yield f"{operation}: what it merged had not passed the checks at any time"
         if operation.error is not None and operation.error.kind is Kind.ChecksRequired:
             source = operation.error.details["commit"]

@@ -22,6 +22,7 @@ from graveler_core.engine.repositories import undeletion as undelete
 from graveler_core.engine.staging import bulk, write
 from graveler_core.engine.staging import remove as removing
 from graveler_core.errors import Conflict, GravelerError, NoChanges, NotFound, NotUnique, SlowDown
+from graveler_core.model.changes import MergeForm
 from graveler_core.model.entry import Entry
 from graveler_core.model.ids import CommitId
 from graveler_core.model.operations import Put
@@ -116,8 +117,8 @@ def _put_many(stores: Stores, numbers: dict[str, int], *, segments: bool) -> Non
         bulk.stage_records(stores, REPO, WORK, record_table(rows))
 
 
-def _merge(stores: Stores, *, squash: bool = True) -> object:
-    return merge.merge(stores, REPO, MergeRequest(SIDE, WORK, squash=squash), KEYED).id
+def _merge(stores: Stores, form: MergeForm = MergeForm.COMMIT) -> object:
+    return merge.merge(stores, REPO, MergeRequest(SIDE, WORK, form=form), KEYED).id
 
 
 def _transact(stores: Stores) -> object:
@@ -231,8 +232,9 @@ FLOWS = {
     "compact again": Flow("compact", compacted, lambda s: compaction.compact(s, REPO, WORK), (), (NoChanges,)),
     "compact at intervals": Flow("compact", compacted, _compact_in_time, (), (NoChanges,)),
     "merge": Flow("merge", beside, _merge, (("b/1", 11),)),
+    "squash": Flow("merge", beside, lambda s: _merge(s, MergeForm.SQUASH), (("b/1", 11),)),
     "merge of repeated commits": Flow(
-        "merge", twice_beside, lambda s: _merge(s, squash=False), (("b/1", 11), ("a/2", 13)), (Conflict,)
+        "merge", twice_beside, lambda s: _merge(s, MergeForm.REPLAY), (("b/1", 11), ("a/2", 13)), (Conflict,)
     ),
     "transact": Flow("transact", committed, _transact, (("a/1", 12),)),
     "transact on a compacted tree": Flow("transact", compacted_only, _transact, (("a/1", 12),)),

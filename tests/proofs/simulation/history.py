@@ -75,6 +75,8 @@ class Operation:
     """How long ago another compaction must have begun."""
     discards: str | None = None
     """The prefix under which it throws staged changes away."""
+    source: str = ""
+    """The commit that it squashes: the commit that it makes does not say so."""
     answer: object = None
     error: GravelerError | None = None
 

@@ -8,9 +8,11 @@ from graveler_core.engine.merging import merge
 from graveler_core.engine.merging.sides import MergeRequest
 from graveler_core.engine.references.branching import create_branch
 from graveler_core.engine.staging import bulk, write
-from graveler_core.model.changes import MergeStrategy
+from graveler_core.model.changes import MergeForm, MergeStrategy
 from graveler_core.model.ids import BranchId, CommitId
 from graveler_core.objects.commits import StoredCommit
+from graveler_core.refs.branches import get_branch
+from graveler_core.refs.repositories import get as get_repository
 from graveler_core.stores import Stores
 from tests.proofs.simulation.cast import ASIDE, PATHS, PREFIXES, SIDE, WORK, Cast
 from tests.proofs.simulation.history import REPO, Operation
@@ -21,11 +23,26 @@ def merge_side(cast: Cast, stores: Stores, name: str) -> None:
     for _ in range(cast.chance.choice([1, 1, 2])):
         on_the_side(cast, stores, name)
     mark = cast.mark()
-    squash = cast.chance.random() < 0.5
+    form = form_of(cast)
     with cast.history.operation("merge", name, mark=mark) as operation:
         strategy = cast.chance.choice([None, MergeStrategy.SOURCE])
-        request = MergeRequest(SIDE, WORK, strategy, squash=squash)
+        request = MergeRequest(source_of(operation, stores, SIDE, form), WORK, strategy, form=form)
         changed(cast.observer, operation, merge.merge(stores, REPO, request, Draft(mark, name)))
+
+
+def form_of(cast: Cast) -> MergeForm:
+    """Commits that a merge makes."""
+    chance = cast.chance.random()
+    return MergeForm.COMMIT if chance < 0.4 else MergeForm.REPLAY if chance < 0.7 else MergeForm.SQUASH
+
+
+def source_of(operation: Operation, stores: Stores, branch: BranchId, form: MergeForm) -> str:
+    """What a merge names: the branch, or for a squash, which does not record its source, the branch's head."""
+    if form is not MergeForm.SQUASH:
+        return branch
+    repo = get_repository(stores.kv, stores.clock, stores.ids, REPO)
+    operation.source = get_branch(stores.kv, repo, branch).value.commit_id
+    return operation.source
 
 
 def on_the_side(cast: Cast, stores: Stores, name: str) -> None:
@@ -46,7 +63,7 @@ def publish(cast: Cast, stores: Stores, name: str) -> None:
     prefix, run = PREFIXES[0], BranchId(f"run-{next(cast.numbers)}")
     files = [path for path in PATHS if path.startswith(prefix)]
     path, entry = cast.chance.choice(files), cast.entry()
-    squash = cast.chance.random() < 0.5
+    form = form_of(cast)
     with cast.history.operation("on the side", name) as prepared:
         base: CommitId = create_branch(stores, REPO, run, WORK).commit_id
         bulk.remove_prefix(stores, REPO, run, prefix)
@@ -58,7 +75,8 @@ def publish(cast: Cast, stores: Stores, name: str) -> None:
     may_set = frozenset((file, entry.size if file == path else None) for file in files)
     expected = {file: held.get(file) for file in files}
     with cast.history.operation("merge", name, mark=cast.mark(), may_set=may_set, expected=expected) as operation:
-        request = MergeRequest(run, WORK, MergeStrategy.SOURCE, squash=squash, unchanged=(prefix,))
+        source = source_of(operation, stores, run, form)
+        request = MergeRequest(source, WORK, MergeStrategy.SOURCE, form=form, unchanged=(prefix,))
         made = merge.merge(stores, REPO, request, Draft(operation.mark, name))
         changed(cast.observer, operation, made)
         operation.may_set = frozenset()

@@ -29,6 +29,7 @@ from graveler_core.facade.branch import Branch
 from graveler_core.kv import open_store
 from graveler_core.kv.backends.memory import open_memory
 from graveler_core.kv.store import Store
+from graveler_core.model.changes import MergeForm
 from graveler_core.model.entry import CommonPrefix, Entry
 from graveler_core.model.ids import CommitId
 from graveler_core.staging import segment_layer
@@ -50,6 +51,7 @@ MTIMES = st.integers(0, 1)
 NAMES = st.sampled_from(["main", "dev"])
 ANY_NAMES = st.sampled_from(["main", "dev", "_1.x"])
 TAGS = st.sampled_from(["v1", "v2"])
+FORMS = st.sampled_from(MergeForm)
 STRATEGIES = st.sampled_from([None, "source", "destination"])
 RESULTS = st.sampled_from(["source", "destination", None, "left"])
 SEGMENT_ROWS = 4
@@ -177,13 +179,13 @@ class Machine(RuleBasedStateMachine):
         self.model.add(made.id, content, (model.head,))
         self.model.begin(model, made.id)
 
-    @rule(source=NAMES, into=NAMES, strategy=STRATEGIES, squash=st.booleans(), allow_empty=st.booleans())
-    def merge(self, source: str, into: str, strategy: str | None, *, squash: bool, allow_empty: bool) -> None:
-        self.bring(source, into, strategy=strategy, squash=squash, allow_empty=allow_empty)
+    @rule(source=NAMES, into=NAMES, strategy=STRATEGIES, form=FORMS, allow_empty=st.booleans())
+    def merge(self, source: str, into: str, strategy: str | None, *, form: MergeForm, allow_empty: bool) -> None:
+        self.bring(source, into, strategy=strategy, form=form, allow_empty=allow_empty)
 
-    @rule(source=NAMES, into=NAMES, strategy=STRATEGIES, squash=st.booleans(), results=st.lists(RESULTS, min_size=1))
+    @rule(source=NAMES, into=NAMES, strategy=STRATEGIES, form=FORMS, results=st.lists(RESULTS, min_size=1))
     def merge_resolved(
-        self, source: str, into: str, strategy: str | None, *, squash: bool, results: list[str | None]
+        self, source: str, into: str, strategy: str | None, *, form: MergeForm, results: list[str | None]
     ) -> None:
         """Each path that the source changed becomes one of the results, in turn; some are left to the strategy."""
         (_, theirs), (_, ours) = self.on(source), self.on(into)
@@ -191,11 +193,14 @@ class Machine(RuleBasedStateMachine):
         changed = changes(self.model.commits[base].content, self.model.head(theirs))
         chosen = zip([change.path for change in changed], cycle(results), strict=False)
         resolve = {path: result for path, result in chosen if result != "left"}
-        self.bring(source, into, strategy=strategy, squash=squash, resolve=resolve)
+        self.bring(source, into, strategy=strategy, form=form, resolve=resolve)
 
     def bring(self, source: str, into: str, **options: Any) -> None:
         """A merge, compared with the model's."""
         (_, theirs), (target, ours) = self.on(source), self.on(into)
+        form: MergeForm = options.pop("form")
+        if form is not MergeForm.COMMIT:
+            options[form.value] = True
 
         def call() -> str:
             return self.repo.merge(f"{source_name}@", target.name, **options).id
@@ -221,11 +226,14 @@ class Machine(RuleBasedStateMachine):
                 call()
             assert nothing.value.details["commit"] == ours.head
         else:
-            if options["squash"]:
-                self.model.add(made := call(), result.content, (ours.head, theirs.head))
-                self.model.begin(ours, made)
-            else:
+            if form is MergeForm.REPLAY:
                 self.add_chain(call(), ours, theirs.head)
+            else:
+                parents = (ours.head,) if form is MergeForm.SQUASH else (ours.head, theirs.head)
+                made = self.repo.commit(call())
+                assert made.parents == parents
+                self.model.add(made.id, result.content, parents)
+                self.model.begin(ours, made.id)
             assert not changes(self.model.head(ours), result.content)
 
     def add_chain(self, head: str, ours: BranchModel, theirs: str) -> None:
@@ -245,7 +253,7 @@ class Machine(RuleBasedStateMachine):
         self.remove(into, "absent")
         self.compact(into)
         self.commit_one(source, path, number)
-        self.bring(source, into, strategy="source", squash=True)
+        self.bring(source, into, strategy="source", form=MergeForm.SQUASH)
 
     @rule(name=NAMES)
     def reset(self, name: str) -> None:

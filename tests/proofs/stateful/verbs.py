@@ -50,8 +50,8 @@ CALLS: dict[str, Callable[..., object]] = {
     "reset": lambda repo, name, prefix: repo.branch(name).reset(prefix),
     "commit": lambda repo, name, empty: repo.branch(name).commit("message", allow_empty=empty),
     "transact": _transact,
-    "merge": lambda repo, name, source, strategy, squash: repo.merge(
-        f"{source}@", name, strategy=strategy, squash=squash, message="merge"
+    "merge": lambda repo, name, source, strategy, words: repo.merge(
+        f"{source}@", name, strategy=strategy, message="merge", **dict.fromkeys(words, True)
     ),
     "revert": lambda repo, name, back: repo.revert(f"{name}~{back}", name),
     "cherry-pick": lambda repo, name, source, back: repo.cherry_pick(f"{source}~{back}", name),
@@ -91,7 +91,11 @@ def steps() -> st.SearchStrategy[Step]:
         "reset": (prefixes,),
         "commit": (st.sampled_from([False, False, False, True]),),
         "transact": (st.dictionaries(paths, st.none() | rows, min_size=1, max_size=2),),
-        "merge": (names, st.sampled_from([None, "source", "destination"]), st.booleans()),
+        "merge": (
+            names,
+            st.sampled_from([None, "source", "destination"]),
+            st.sampled_from([(), ("squash",), ("replay",)]),
+        ),
         "revert": (back,),
         "cherry-pick": (names, back),
         "hard reset": (names, back),

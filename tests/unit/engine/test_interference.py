@@ -58,7 +58,8 @@ ON_A_BRANCH: dict[str, Act] = {
     "import": lambda repo, branch: repo.import_prefix(raw(), branch.name),
     "import replacing": lambda repo, branch: repo.import_prefix(raw(), branch.name, "p", mode="replace"),
     "merge": lambda repo, branch: repo.merge("dev", into=branch.name),
-    "merge repeated": lambda repo, branch: repo.merge("dev", into=branch.name, squash=False),
+    "squash": lambda repo, branch: repo.merge("dev", into=branch.name, squash=True),
+    "merge repeated": lambda repo, branch: repo.merge("dev", into=branch.name, replay=True),
     "hard reset": lambda repo, branch: branch.hard_reset("v1"),
     "list": lambda repo, branch: list(branch.list()),
     "branch off": lambda repo, branch: repo.create_branch("new", branch.name),
@@ -123,13 +124,13 @@ def ends_of(flow: str, name: str, other: str) -> tuple[State, State, State, bool
 # These look first and swap later: what comes in between may count as after them although it was seen before.
 COMMITS = {"commit", "empty commit", "keyed commit"}
 WRITES = {"stage", "remove", "stage many", "remove prefix"}
-LATER = {(flow, other) for flow in COMMITS | {"merge", "merge repeated", "hard reset"} for other in WRITES}
+LATER = {(flow, other) for flow in COMMITS | {"merge", "squash", "merge repeated", "hard reset"} for other in WRITES}
 LATER |= {(flow, other) for flow in ("stage few", "stage many", "remove prefix", "reset prefix") for other in WRITES}
 LATER |= {(flow, other) for flow in ("import", "import replacing") for other in WRITES}
 LATER |= {("branch off", other) for other in OTHERS}
 
 
-NEED_CLEAN = {"merge", "merge repeated", "hard reset", "import replacing"}
+NEED_CLEAN = {"merge", "squash", "merge repeated", "hard reset", "import replacing"}
 USUAL = {"stage", "reset prefix", "commit", "compact", "repository again"}
 
 

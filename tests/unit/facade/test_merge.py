@@ -105,12 +105,12 @@ RESOLVED: dict[str, tuple[Mapping[str, Resolved], dict[str, int]]] = {
 class TestResolutions:
     """Decisions path by path."""
 
-    @pytest.mark.parametrize("squash", [True, False])
+    @pytest.mark.parametrize("replay", [False, True])
     @pytest.mark.parametrize("case", RESOLVED)
-    def test_paths_become_what_was_said(self, repo: Repository, case: str, squash: bool) -> None:
+    def test_paths_become_what_was_said(self, repo: Repository, case: str, replay: bool) -> None:
         resolve, expected = RESOLVED[case]
         head, source = repo.commit("main").id, repo.commit("dev").id
-        made = repo.merge("dev", into="main", resolve=resolve, squash=squash)
+        made = repo.merge("dev", into="main", resolve=resolve, replay=replay)
         assert content(repo) == expected
         assert made.parents[1] == source
         assert head in [commit.id for commit in repo.log("main", first_parent=True)]
@@ -154,28 +154,28 @@ class TestResolutions:
 class TestNothingToMerge:
     """A merge that changes nothing."""
 
-    @pytest.mark.parametrize("squash", [True, False])
+    @pytest.mark.parametrize("replay", [False, True])
     @pytest.mark.parametrize("allow_empty", [False, True])
-    def test_what_the_branch_has_already(self, repo: Repository, squash: bool, allow_empty: bool) -> None:
+    def test_what_the_branch_has_already(self, repo: Repository, replay: bool, allow_empty: bool) -> None:
         """There is nothing to record either: history says it."""
         head = repo.commit("main")
         for source in ("main", "main~1", "dev~1"):
             with pytest.raises(NoChanges) as nothing:
-                repo.merge(source, into="main", squash=squash, allow_empty=allow_empty)
+                repo.merge(source, into="main", replay=replay, allow_empty=allow_empty)
             assert nothing.value.details["commit"] == head.id
         assert repo.commit("main") == head
 
-    @pytest.mark.parametrize("squash", [True, False])
-    def test_what_has_no_effect_here(self, repo: Repository, squash: bool) -> None:
+    @pytest.mark.parametrize("replay", [False, True])
+    def test_what_has_no_effect_here(self, repo: Repository, replay: bool) -> None:
         repo.branch("dev").hard_reset("dev~1")
         dev = repo.branch("dev")
         dev.stage("main's", entry(1))
         dev.commit("the same as on main")
         head = repo.commit("main")
         with pytest.raises(NoChanges) as nothing:
-            repo.merge("dev", into="main", squash=squash)
+            repo.merge("dev", into="main", replay=replay)
         assert nothing.value.details["commit"] == head.id
-        made = repo.merge("dev", into="main", squash=squash, allow_empty=True)
+        made = repo.merge("dev", into="main", replay=replay, allow_empty=True)
         assert made.parents == (head.id, repo.commit("dev").id)
         assert made.message == "Merge 'dev' into 'main'"
         assert list(repo.diff(head.id, made.id)) == []
@@ -220,24 +220,24 @@ class TestUnrelatedHistories:
 
     def test_they_are_refused(self, world: World, repo: Repository) -> None:
         strange = stranger(world, repo)
-        for squash in (True, False):
+        for replay in (False, True):
             with pytest.raises(NotFound, match="no common ancestor") as refused:
-                repo.merge(strange, into="main", strategy="source", squash=squash)
+                repo.merge(strange, into="main", strategy="source", replay=replay)
             assert refused.value.kind is Kind.NoMergeBase
             assert refused.value.details == {"left": strange, "right": repo.commit("main").id}
         with pytest.raises(NotFound) as refused:
             repo.conflicts(strange, "main")
         assert refused.value.kind is Kind.NoMergeBase
 
-    @pytest.mark.parametrize("squash", [True, False])
-    def test_they_are_merged_as_if_both_had_begun_empty(self, world: World, repo: Repository, squash: bool) -> None:
+    @pytest.mark.parametrize("replay", [False, True])
+    def test_they_are_merged_as_if_both_had_begun_empty(self, world: World, repo: Repository, replay: bool) -> None:
         strange = stranger(world, repo)
         with pytest.raises(Conflict) as refused:
-            repo.merge(strange, into="main", allow_unrelated=True, squash=squash)
+            repo.merge(strange, into="main", allow_unrelated=True, replay=replay)
         found = refused.value.details["conflicts"]
         assert [conflict.path for conflict in found] == ["added", "both", "dev's", "main's"]
         assert {conflict.kind for conflict in found} == {MergeConflictKind.BOTH_ADDED}
-        made = repo.merge(strange, into="main", allow_unrelated=True, strategy="source", squash=squash)
+        made = repo.merge(strange, into="main", allow_unrelated=True, strategy="source", replay=replay)
         assert content(repo) == AFTER | {"gone there": 1, "main's": 0}
         assert made.parents[1] == strange
         assert repo.merge_base(strange, "main").id == strange
@@ -250,7 +250,7 @@ class TestUnrelatedHistories:
         odd.stage("odd", entry(3))
         odd.commit("odd")
         before = content(repo)
-        repo.merge("odd", into="main", squash=False, strategy="source")
+        repo.merge("odd", into="main", replay=True, strategy="source")
         log = list(repo.log("main", first_parent=True, limit=3))
         assert all(before.keys() <= content(repo, commit.id).keys() for commit in log)
         assert content(repo) == content(repo, "odd@")

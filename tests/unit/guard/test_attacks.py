@@ -123,7 +123,8 @@ def test_what_is_not_denied_is_shown(world: World) -> None:
 
 BRINGING: dict[str, Callable[[Repository, str], object]] = {
     "merge": lambda r, source: r.merge(source, into="main"),
-    "merge of its commits": lambda r, source: r.merge(source, into="main", squash=False),
+    "squash": lambda r, source: r.merge(source, into="main", squash=True),
+    "merge of its commits": lambda r, source: r.merge(source, into="main", replay=True),
     "merge that the source wins": lambda r, source: r.merge(source, into="main", strategy="source"),
     "cherry-pick": lambda r, source: r.cherry_pick(source, onto="main"),
     "transplant": lambda r, source: r.transplant([source], onto="main"),

@@ -9,6 +9,7 @@ from typing import Any
 
 from graveler_core.errors import Conflict, GravelerError, Kind, PermissionDenied
 from graveler_core.facade.history import CommitRecord
+from graveler_core.model.changes import MergeForm
 from tests.proofs.differential.checks import Unmet
 from tests.proofs.differential.model import (
     CHECKS_REQUIRED,
@@ -47,7 +48,8 @@ def merge(w: World, r: Random) -> None:
     """Merge a ref into a branch."""
     name, strategy = pick(w, r), r.choice((None, None, "source", "destination"))
     text = _ahead(w, r, name) or ref(w, r)
-    squash, allow_empty, said = r.random() < 0.6, r.random() < 0.15, words(w, r)
+    form = r.choices([*MergeForm], weights=(4, 2, 4))[0]
+    allow_empty, said = r.random() < 0.15, words(w, r)
     unchanged = [w.names.prefix(r) for _ in range(r.randint(1, 2))] if r.random() < 0.25 else []
     chosen, refused, before = key(w, r, name)
     handle, may = w.use(r), w.model.forbidden(name, "merge") | refused
@@ -68,11 +70,12 @@ def merge(w: World, r: Random) -> None:
         result, moved = merged(sides, strategy, resolve), _moved(sides, unchanged)
         unmet = w.model.checks.unmet(name, source, sides.source)
         wanted = Merge(branch, source, sides, resolve, result, moved, unmet)
-        may |= _refusals(w, wanted, squash=squash, allow_empty=allow_empty)
+        may |= _refusals(w, wanted, replay=form is MergeForm.REPLAY, allow_empty=allow_empty)
     resolved = {} if wanted is None else dict(wanted.resolve)
-    w.said = ("merge", text, name, strategy, squash, allow_empty, resolved, said, chosen, unchanged)
+    w.said = ("merge", text, name, strategy, form, allow_empty, resolved, said, chosen, unchanged)
     given = {path: value.entry if isinstance(value, Value) else value for path, value in resolved.items()}
-    rules = {"strategy": strategy, "resolve": given or None, "squash": squash, "allow_empty": allow_empty}
+    rules = {"strategy": strategy, "resolve": given or None, "allow_empty": allow_empty}
+    rules |= words_of(form)
     rules |= {"unchanged": unchanged, "idempotency_key": chosen, "allow_unrelated": r.random() < 0.1}
     hit = {} if wanted is None else wanted.result.conflicts
     if r.random() < 0.25:
@@ -91,11 +94,17 @@ def merge(w: World, r: Random) -> None:
         w.equal("merge of a key", record.id, before)
     if record is None or wanted is None:
         return
-    whole = Link(wanted.result.content, f"Merge {text!r} into {name!r}", "", {})
-    links = [whole] if squash else _chain(w, wanted, whole)
-    adopt(w, handle, record, Made(wanted.branch, [*links[:-1], _said_of(links[-1], said)], wanted.source))
+    whole = Link(wanted.result.content, form.message(text, name), "", {})
+    links = _chain(w, wanted, whole) if form is MergeForm.REPLAY else [whole]
+    second = None if form is MergeForm.SQUASH else wanted.source
+    adopt(w, handle, record, Made(wanted.branch, [*links[:-1], _said_of(links[-1], said)], second))
     w.require(not changes(w.model.head(wanted.branch), wanted.result.content), "a merge of many commits ends elsewhere")
     used(w, wanted.branch, chosen, record.id)
+
+
+def words_of(form: MergeForm) -> dict[str, bool]:
+    """Return the arguments of a merge that makes these commits."""
+    return {} if form is MergeForm.COMMIT else {form.value: True}
 
 
 def conflicts(w: World, r: Random) -> None:
@@ -153,10 +162,10 @@ def _moved(sides: Sides, unchanged: Sequence[str]) -> dict[str, list[str]]:
     return {prefix: changed for prefix, changed in found.items() if changed}
 
 
-def _refusals(w: World, merge: Merge, *, squash: bool, allow_empty: bool) -> Refusals:
+def _refusals(w: World, merge: Merge, *, replay: bool, allow_empty: bool) -> Refusals:
     """Return the refusals of a merge.
 
-    Commits that cancel each other out change nothing in one commit. They are repeated without `squash`.
+    Commits that cancel each other out change nothing in one commit. They are repeated with `replay`.
     """
     if merge.source in w.model.ancestors(merge.branch.head):
         return {NO_CHANGES}
@@ -168,7 +177,7 @@ def _refusals(w: World, merge: Merge, *, squash: bool, allow_empty: bool) -> Ref
         return {INVALID}
     if merge.result.conflicts:
         return {CONFLICT}
-    changed = bool(changes(merge.sides.destination, merge.result.content)) or (not squash and bool(_repeated(w, merge)))
+    changed = bool(changes(merge.sides.destination, merge.result.content)) or (replay and bool(_repeated(w, merge)))
     return set() if allow_empty or changed else {NO_CHANGES}
 
 

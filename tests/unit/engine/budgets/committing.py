@@ -135,12 +135,12 @@ def merge_nothing(m: Measured) -> Act:
     return in_vain(lambda: m.repo.merge("dev", into="main"))
 
 
-@costs("merge with `squash=False`, 3 commits", Cost((6, 1), (11, 1), "3 ranges, 11 nodes"))
+@costs("merge with `replay=True`, 3 commits", Cost((6, 1), (11, 1), "3 ranges, 11 nodes"))
 def merge_repeated(m: Measured) -> Act:
     for number in (50, 150, 250):
         committed(m.unseen, "dev", number)
     committed(m.unseen, "main", 20)
-    return lambda: m.repo.merge("dev", into="main", squash=False)
+    return lambda: m.repo.merge("dev", into="main", replay=True)
 
 
 @costs("cherry-pick, one change", Cost((4, 1), (7, 1), ONE))

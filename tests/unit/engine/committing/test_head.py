@@ -48,7 +48,8 @@ FLOWS: dict[str, tuple[int, Callable[[Repository], object]]] = {
     "transact": (0, lambda repo: repo.branch("main").transact([Put("new", entry(1))], message="m")),
     "import": (0, lambda repo: repo.import_prefix(raw(), "main")),
     "merge": (0, lambda repo: repo.merge("dev", into="main")),
-    "merge repeated": (0, lambda repo: repo.merge("dev", into="main", squash=False)),
+    "squash": (0, lambda repo: repo.merge("dev", into="main", squash=True)),
+    "merge repeated": (0, lambda repo: repo.merge("dev", into="main", replay=True)),
     "cherry-pick": (0, lambda repo: repo.cherry_pick("dev", onto="main")),
 }
 

@@ -56,7 +56,7 @@ class TestRepeatedCommits:
     def test_each_brings_its_own_step(self, world: World) -> None:
         repo = world.graveler().repository("repo")
         head = repo.commit("main")
-        made = repo.merge("dev", into="main", squash=False)
+        made = repo.merge("dev", into="main", replay=True)
         three, two, one, theirs, *_ = chain(repo)
         assert (made, theirs) == (three, head)
         assert [commit.message for commit in (one, two, three)] == ["one", "two", "three"]
@@ -69,7 +69,7 @@ class TestRepeatedCommits:
     def test_the_last_is_the_merge(self, world: World) -> None:
         repo = world.graveler().repository("repo")
         source = repo.commit("dev")
-        repo.merge("dev", into="main", squash=False)
+        repo.merge("dev", into="main", replay=True)
         three, two, one, theirs, *_ = chain(repo)
         assert three.parents == (two.id, source.id)
         assert (two.parents, one.parents) == ((one.id,), (theirs.id,))
@@ -77,13 +77,13 @@ class TestRepeatedCommits:
 
     def test_each_keeps_what_was_said_of_it(self, world: World) -> None:
         repo = world.graveler().repository("repo")
-        repo.merge("dev", into="main", squash=False)
+        repo.merge("dev", into="main", replay=True)
         said = [(c.message, c.committer, dict(c.metadata)) for c in chain(repo)[:3]]
         assert said == [("three", "", {}), ("two", "bob", {}), ("one", "ann", {"ticket": "7"})]
 
     def test_what_the_call_says_is_of_the_last(self, world: World) -> None:
         repo = world.graveler().repository("repo")
-        repo.merge("dev", into="main", squash=False, message="all", committer="me", metadata={"n": "1"})
+        repo.merge("dev", into="main", replay=True, message="all", committer="me", metadata={"n": "1"})
         said = [(c.message, c.committer, dict(c.metadata)) for c in chain(repo)[:3]]
         assert said == [("all", "me", {"n": "1"}), ("two", "bob", {}), ("one", "ann", {"ticket": "7"})]
 
@@ -91,7 +91,7 @@ class TestRepeatedCommits:
         repo = world.graveler().repository("repo")
         own = {"ticket": "8", "job": "nightly"}
         repo.branch("dev").transact([Put("c", entry(5))], message="four", committer="ann", metadata=own)
-        repo.merge("dev", into="main", squash=False, metadata={"ticket": "9", "n": "1"})
+        repo.merge("dev", into="main", replay=True, metadata={"ticket": "9", "n": "1"})
         last, before = chain(repo)[:2]
         assert (last.message, last.committer) == ("four", "ann")
         assert dict(last.metadata) == {"ticket": "9", "job": "nightly", "n": "1"}
@@ -99,16 +99,16 @@ class TestRepeatedCommits:
 
     def test_the_next_merge_repeats_what_is_new(self, world: World) -> None:
         repo = world.graveler().repository("repo")
-        repo.merge("dev", into="main", squash=False)
+        repo.merge("dev", into="main", replay=True)
         repo.branch("dev").transact([Put("c", entry(5))], message="four")
-        repo.merge("dev", into="main", squash=False)
+        repo.merge("dev", into="main", replay=True)
         assert [commit.message for commit in chain(repo)[:5]] == ["four", "three", "two", "one", "theirs"]
 
     def test_what_changes_nothing_here_is_left_out(self, world: World) -> None:
         repo = world.graveler().repository("repo")
         repo.cherry_pick("dev~2", onto="main")
         world.branch().transact([Remove("k2")], message="as three")
-        made = repo.merge("dev", into="main", squash=False)
+        made = repo.merge("dev", into="main", replay=True)
         assert [commit.message for commit in chain(repo)[:4]] == ["two", "as three", "one", "theirs"]
         assert made.parents[1] == repo.commit("dev").id
         assert at_head(world) == MERGED
@@ -123,7 +123,7 @@ class TestRepeatedCommits:
         repo.branch("dev").transact([Put("c", entry(5))], message="four")
         branch = world.branch()
         branch.transact([update(branch, "theirs", 91)], message="changed again")
-        repo.merge("dev", into="main", squash=False)
+        repo.merge("dev", into="main", replay=True)
         log = [commit.message for commit in chain(repo)[:6]]
         assert log == ["four", "side into dev", "three", "two", "one", "changed again"]
         assert at_head(world) == MERGED | {"theirs": 91, "s": 6, "c": 5}
@@ -133,9 +133,9 @@ class TestRepeatedCommits:
         branch.transact([update(branch, "k1", 50)], message="changed")
         repo = world.graveler().repository("repo")
         found = []
-        for squash in (True, False):
+        for replay in (False, True):
             with pytest.raises(Conflict) as refused:
-                repo.merge("dev", into="main", squash=squash)
+                repo.merge("dev", into="main", replay=replay)
             found.append(refused.value.details)
         assert found[0] == found[1]
         assert [conflict.path for conflict in found[0]["conflicts"]] == ["k1"]
@@ -146,7 +146,7 @@ class TestRepeatedCommits:
         branch = world.branch()
         branch.transact([update(branch, "k1", 50)], message="changed")
         repo = world.graveler().repository("repo")
-        repo.merge("dev", into="main", squash=False, strategy=strategy)
+        repo.merge("dev", into="main", replay=True, strategy=strategy)
         assert [commit.message for commit in chain(repo)[:3]] == ["three", "two", "one"]
         assert at_head(world) == MERGED | ({"k1": 50} if there else {})
 
@@ -154,7 +154,7 @@ class TestRepeatedCommits:
         branch = world.branch()
         branch.transact([update(branch, "k1", 50)], message="changed")
         repo = world.graveler().repository("repo")
-        repo.merge("dev", into="main", squash=False, resolve={"k1": entry(51)}, committer="me")
+        repo.merge("dev", into="main", replay=True, resolve={"k1": entry(51)}, committer="me")
         last, three, *_ = chain(repo)
         assert [commit.message for commit in (last, three)] == ["Merge 'dev' into 'main'", "three"]
         assert (last.committer, last.parents) == ("me", (three.id, repo.commit("dev").id))
@@ -164,7 +164,7 @@ class TestRepeatedCommits:
     def test_a_dirty_destination_is_refused(self, world: World) -> None:
         world.branch().stage("beside", entry(1))
         with pytest.raises(DirtyBranch):
-            world.graveler().repository("repo").merge("dev", into="main", squash=False)
+            world.graveler().repository("repo").merge("dev", into="main", replay=True)
 
 
 class TestAllAtOnce:
@@ -172,18 +172,18 @@ class TestAllAtOnce:
 
     def test_one_swap(self, world: World) -> None:
         kv = Interrupted(world.kv)
-        world.graveler(kv).repository("repo").merge("dev", into="main", squash=False)
+        world.graveler(kv).repository("repo").merge("dev", into="main", replay=True)
         assert kv.met == 1
 
     def test_until_the_swap_nothing_is_seen(self, world: World) -> None:
         seen: list[list[str]] = []
         kv = Interrupted(world.kv, lambda: seen.append(messages(world)))
-        world.graveler(kv).repository("repo").merge("dev", into="main", squash=False)
+        world.graveler(kv).repository("repo").merge("dev", into="main", replay=True)
         assert seen == [["theirs", "begin"]]
 
     def test_a_lost_race_is_decided_again(self, world: World) -> None:
         kv = Interrupted(world.kv, lambda: elsewhere(world, "meanwhile"))
-        world.graveler(kv).repository("repo").merge("dev", into="main", squash=False)
+        world.graveler(kv).repository("repo").merge("dev", into="main", replay=True)
         repo = world.graveler().repository("repo")
         assert [commit.message for commit in chain(repo)[:5]] == ["three", "two", "one", "meanwhile", "theirs"]
         assert at_head(world) == MERGED | {"meanwhile": 90}
@@ -195,7 +195,7 @@ class TestAllAtOnce:
             dev.transact([Put("c", entry(5))], message="four")
             elsewhere(world, "meanwhile")
 
-        world.graveler(Interrupted(world.kv, meanwhile)).repository("repo").merge("dev", into="main", squash=False)
+        world.graveler(Interrupted(world.kv, meanwhile)).repository("repo").merge("dev", into="main", replay=True)
         repo = world.graveler().repository("repo")
         assert [commit.message for commit in chain(repo)[:5]] == ["four", "three", "two", "one", "meanwhile"]
 
@@ -203,16 +203,16 @@ class TestAllAtOnce:
         branch = world.branch()
         kv = Interrupted(world.kv, lambda: branch.transact([update(branch, "k1", 50)], message="changed"))
         with pytest.raises(Conflict):
-            world.graveler(kv).repository("repo").merge("dev", into="main", squash=False)
+            world.graveler(kv).repository("repo").merge("dev", into="main", replay=True)
         assert messages(world)[0] == "changed"
 
-    @pytest.mark.parametrize("squash", [True, False])
+    @pytest.mark.parametrize("replay", [False, True])
     @pytest.mark.parametrize(("fault", "sent"), FAULTS)
-    def test_a_lost_answer_repeats_nothing(self, world: World, fault: Fault, sent: int, squash: bool) -> None:
+    def test_a_lost_answer_repeats_nothing(self, world: World, fault: Fault, sent: int, replay: bool) -> None:
         kv = failing_swap(world.kv, *[fault] * sent)
-        made = world.graveler(kv).repository("repo").merge("dev", into="main", squash=squash, message="merged")
+        made = world.graveler(kv).repository("repo").merge("dev", into="main", replay=replay, message="merged")
         repo = world.graveler().repository("repo")
-        expected = ["merged", "theirs"] if squash else ["merged", "two", "one", "theirs"]
+        expected = ["merged", "two", "one", "theirs"] if replay else ["merged", "theirs"]
         assert [commit.message for commit in chain(repo)[: len(expected)]] == expected
         assert repo.commit("main") == made
         assert at_head(world) == MERGED
@@ -220,10 +220,10 @@ class TestAllAtOnce:
     @pytest.mark.parametrize("later", [lambda world: None, elsewhere])
     def test_once_under_one_key(self, world: World, later: Callable[[World], object]) -> None:
         repo = world.graveler().repository("repo")
-        first = repo.merge("dev", into="main", squash=False, idempotency_key="run")
+        first = repo.merge("dev", into="main", replay=True, idempotency_key="run")
         if later is elsewhere:
             elsewhere(world, "after")
-        assert repo.merge("dev", into="main", squash=False, idempotency_key="run") == first
+        assert repo.merge("dev", into="main", replay=True, idempotency_key="run") == first
 
     def test_a_commit_that_is_built_again_keeps_its_nonce(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         nonces: list[str] = []
@@ -234,7 +234,7 @@ class TestAllAtOnce:
 
         monkeypatch.setattr(merge_chain, "new_commit", noted)
         kv = Interrupted(world.kv, lambda: elsewhere(world, "meanwhile"))
-        world.graveler(kv).repository("repo").merge("dev", into="main", squash=False)
+        world.graveler(kv).repository("repo").merge("dev", into="main", replay=True)
         assert nonces[:3] == nonces[3:]
         assert len(set(nonces)) == 3
 
@@ -253,13 +253,13 @@ class TestCommitsThatCancelEachOtherOut:
     def test_they_are_repeated(self, world: World) -> None:
         repo = self.there_and_back(world)
         before, head = content(repo, "main"), repo.commit("main")
-        made = repo.merge("source", into="main", squash=False)
+        made = repo.merge("source", into="main", replay=True)
         assert [commit.message for commit in chain(repo)[:3]] == ["remove", "add", head.message]
         assert made.parents[1] == repo.commit("source").id
         assert content(repo, "main") == before
         assert content(repo, "main~1") == before | {"new": 30}
         with pytest.raises(NoChanges):
-            repo.merge("source", into="main", squash=False)
+            repo.merge("source", into="main", replay=True)
 
     def test_in_one_commit_they_change_nothing(self, world: World) -> None:
         repo = self.there_and_back(world)

@@ -153,13 +153,13 @@ def test_a_dirty_source_gives_its_head(repo: Repository) -> None:
     assert "staged" not in content(repo, "main")
 
 
-@pytest.mark.parametrize("squash", [True, False])
+@pytest.mark.parametrize("replay", [False, True])
 @pytest.mark.parametrize("strategy", [None, "source"])
 def test_what_is_not_kept_in_memory_is_decided_twice(
-    repo: Repository, monkeypatch: pytest.MonkeyPatch, squash: bool, strategy: str | None
+    repo: Repository, monkeypatch: pytest.MonkeyPatch, replay: bool, strategy: str | None
 ) -> None:
     monkeypatch.setattr(building, "verdict", partial(building.verdict, max_bytes=0))
-    repo.merge("dev", into="main", squash=squash, strategy=strategy)
+    repo.merge("dev", into="main", replay=replay, strategy=strategy)
     assert content(repo, "main") == {"d": 2, "x": 1, "z": 3}
 
 

@@ -55,12 +55,12 @@ def change(repo: Repository, path: str, number: int = 7) -> str:
     return main.commit("another publication").id
 
 
-@pytest.mark.parametrize("squash", [True, False])
-def test_two_replacements_of_a_partition_are_not_mixed(repo: Repository, squash: bool) -> None:
+@pytest.mark.parametrize("replay", [False, True])
+def test_two_replacements_of_a_partition_are_not_mixed(repo: Repository, replay: bool) -> None:
     base = repo.commit("main").id
-    head = repo.merge("one", into="main", unchanged=[JANUARY], squash=squash).id
+    head = repo.merge("one", into="main", unchanged=[JANUARY], replay=replay).id
     for request in ([JANUARY], (FEBRUARY, JANUARY), ["t/"], [""]):
-        error = changed(lambda given=request: repo.merge("two", into="main", unchanged=given, squash=squash))
+        error = changed(lambda given=request: repo.merge("two", into="main", unchanged=given, replay=replay))
         prefix = request[-1]
         assert error.details["prefixes"] == [prefix]
         assert error.details["paths"] == {prefix: [f"{JANUARY}old", f"{JANUARY}one"]}
@@ -121,15 +121,15 @@ def test_changes_that_the_source_has_taken_over_are_part_of_the_merge_base(repo:
     assert files(repo) == [f"{JANUARY}more", f"{JANUARY}two", f"{FEBRUARY}old"]
 
 
-@pytest.mark.parametrize("squash", [True, False])
-def test_each_attempt_checks_the_head_that_it_replaces(world: World, repo: Repository, squash: bool) -> None:
+@pytest.mark.parametrize("replay", [False, True])
+def test_each_attempt_checks_the_head_that_it_replaces(world: World, repo: Repository, replay: bool) -> None:
     others = world.graveler().repository("repo")
     kv = Interrupted(world.kv, lambda: others.merge("one", into="main"))
     mine = world.graveler(kv).repository("repo")
-    changed(lambda: mine.merge("two", into="main", unchanged=[JANUARY], squash=squash))
+    changed(lambda: mine.merge("two", into="main", unchanged=[JANUARY], replay=replay))
     assert files(repo) == [f"{JANUARY}one", f"{FEBRUARY}old"]
     kv = Interrupted(world.kv, lambda: change(others, f"{FEBRUARY}new"))
-    world.graveler(kv).repository("repo").merge("two", into="main", unchanged=["elsewhere/"], squash=squash)
+    world.graveler(kv).repository("repo").merge("two", into="main", unchanged=["elsewhere/"], replay=replay)
     assert kv.met == 2
 
 
