@@ -15,7 +15,7 @@ from dagster_graveler.display.storage import objects_table, outcome, storage_plo
 
 if TYPE_CHECKING:
     from graveler_core.facade.graveler import Graveler
-    from graveler_core.gc.collection import Collected
+    from graveler_core.gc.collected import Collected
 
 CHECK = "little_to_reclaim"
 GRACE = timedelta(days=7)

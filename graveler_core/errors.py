@@ -97,6 +97,7 @@ class Kind(StrEnum):
     ChecksRequired = "ChecksRequired"
     PrefixChanged = "PrefixChanged"
     ContentCollected = "ContentCollected"
+    ContentExpired = "ContentExpired"
 
 
 class GravelerError(Exception):

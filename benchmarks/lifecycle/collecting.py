@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from benchmarks import entries
 from benchmarks.scenario import Measured, Place, clocked, scenario
-from graveler_core.gc.collection import Collected
+from graveler_core.gc.collected import Collected
 from graveler_core.model.entry import Entry
 
 _COMMITS = 1_000

@@ -11,7 +11,7 @@ import dagster as dg
 from dagster_graveler.display.plot import in_markdown
 
 if TYPE_CHECKING:
-    from graveler_core.gc.collection import Collected
+    from graveler_core.gc.collected import Collected
 
 
 def outcome(repository: str, done: Collected | None) -> str:

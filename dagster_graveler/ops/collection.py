@@ -13,7 +13,7 @@ from dagster_graveler.resources.graveler import GravelerResource
 from dagster_graveler.storage import CHECK, GRACE, SHARE, evaluated, reclaimable, storage_key, storage_metadata, stored
 
 if TYPE_CHECKING:
-    from graveler_core.gc.collection import Collected
+    from graveler_core.gc.collected import Collected
 
 OP = "collect"
 POOL = "graveler_collection"

@@ -17,7 +17,7 @@ from graveler_core.documents.versions import repository_document
 from graveler_core.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from graveler_core.gc.collection import CollectionPlan
+    from graveler_core.gc.collection_plan import CollectionPlan
 
 app = typer.Typer()
 
@@ -97,7 +97,7 @@ def clean(  # noqa: PLR0913 - the command line's own options
 
 def _emptying(grace: str, *, dry_run: bool, alone: bool) -> CollectionPlan:
     """Return the options of `--data`. They are checked before anything is removed."""
-    from graveler_core.gc.collection import CollectionPlan
+    from graveler_core.gc.collection_plan import CollectionPlan
 
     return CollectionPlan(span("--grace", grace), dry_run, alone)
 

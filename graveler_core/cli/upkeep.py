@@ -19,7 +19,7 @@ from graveler_core.errors import InvalidInput
 
 if TYPE_CHECKING:
     from graveler_core.facade.repository import Repository
-    from graveler_core.gc.collection import Collected
+    from graveler_core.gc.collected import Collected
 
 DAMAGED = 1
 """Exit code when the repository is damaged."""

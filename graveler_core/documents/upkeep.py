@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from graveler_core.documents.values import Document, time_for_machines
 
 if TYPE_CHECKING:
-    from graveler_core.gc.collection import Collected
+    from graveler_core.gc.collected import Collected
     from graveler_core.gc.findings import Finding
     from graveler_core.gc.namespaces import EmptiedNamespace
     from graveler_core.gc.sweep import Swept

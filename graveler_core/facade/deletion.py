@@ -11,7 +11,7 @@ from graveler_core.engine.repositories import deletion
 from graveler_core.engine.repositories import undeletion as undelete
 from graveler_core.facade.listing import Listing, between
 from graveler_core.facade.repository import Repository
-from graveler_core.gc.collection import CollectionPlan
+from graveler_core.gc.collection_plan import CollectionPlan
 from graveler_core.gc.namespaces import EmptiedNamespace, empty_namespaces
 from graveler_core.gc.stock import Progress
 from graveler_core.gc.sweep import GRACE

@@ -9,7 +9,9 @@ from graveler_core.engine.compacting.history import BranchCompactions, histories
 from graveler_core.engine.staging import pressure
 from graveler_core.facade.handle import Handle
 from graveler_core.facade.listing import Listing, between
-from graveler_core.gc.collection import Collected, CollectionPlan, collect
+from graveler_core.gc.collected import Collected
+from graveler_core.gc.collection import collect
+from graveler_core.gc.collection_plan import CollectionPlan
 from graveler_core.gc.findings import Finding
 from graveler_core.gc.fsck import fsck
 from graveler_core.gc.index_repair import IndexRepairs, repair_indexes

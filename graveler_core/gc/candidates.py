@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -13,12 +13,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from graveler_core.gc.all_repositories import all_repositories
+from graveler_core.gc.commit_groups import NO_GROUPS, CommitGroups, NamedBy
 from graveler_core.gc.named_addresses import named_addresses
 from graveler_core.gc.relative_addresses import relative_addresses
 from graveler_core.gc.stock import CONTENT, Progress
+from graveler_core.model.collection import Reason
 from graveler_core.model.entities import Repository
 from graveler_core.model.entry import AddressType
-from graveler_core.objects.condemned import ADDRESSES
+from graveler_core.objects.condemned import ADDRESSES, CONDEMNED
 from graveler_core.objects.uploads import Uploads
 from graveler_core.stores import Stores
 
@@ -33,25 +35,31 @@ class Candidates:
     """Objects that may be collected. Memory holds about 60 bytes for each, and for each name of a batch."""
 
     objects: pa.Table
-    """In `ADDRESSES`, sorted by address."""
+    """In `ADDRESSES` or `CONDEMNED`, sorted by address."""
     young: tuple[int, int] = (0, 0)
     """Number and size of objects that are too young."""
     uploading: tuple[int, int] = (0, 0)
     """Number and size of objects that belong to uploads in progress."""
-    marks: npt.NDArray[np.bool_] = field(init=False)
-    """True for each object that something names."""
+    marks: npt.NDArray[np.int8] = field(init=False)
+    """Value of `NamedBy` for each object."""
 
     def __post_init__(self) -> None:
         self.objects = self.objects.combine_chunks()
-        self.marks = np.zeros(self.objects.num_rows, np.bool_)
+        self.marks = np.zeros(self.objects.num_rows, np.int8)
 
-    def without(self, tables: Iterable[pa.Table]) -> Candidates:
-        """Return the candidates without the objects in some tables."""
-        others = pa.chunked_array([table.column("address").chunk(0) for table in tables if table.num_rows], pa.string())
-        kept = pc.invert(pc.is_in(self.objects.column("address"), value_set=others))
+    def without(self, objects: pa.Table) -> Candidates:
+        """Return the candidates without some objects."""
+        kept = pc.invert(pc.is_in(self.objects.column("address"), value_set=objects.column("address")))
         return Candidates(self.objects.filter(kept), self.young, self.uploading)
 
-    def mark_named(self, stores: Stores, uri: str, own: Repository | None, progress: Progress) -> None:
+    def mark_named(
+        self,
+        stores: Stores,
+        uri: str,
+        own: Repository | None,
+        progress: Progress,
+        groups: CommitGroups = NO_GROUPS,
+    ) -> None:
         """Mark the objects that entries of the repositories of the store name.
 
         Args:
@@ -59,33 +67,58 @@ class Candidates:
             uri: Storage namespace that contains the objects.
             own: Repository that owns the namespace. Its entries have addresses relative to it.
             progress: Called with the number of items examined since the last call.
+            groups: Commits of `own` with a special treatment. The commits of other repositories all count as live.
 
         Raises:
             CorruptData: An item that names objects is missing or damaged.
         """
         if not self.objects.num_rows:
             return
-        waiting, count = list[pa.ChunkedArray](), 0
-        for addresses in _names(stores, uri, own, progress):
-            waiting.append(addresses)
-            count += len(addresses)
-            if count >= _BATCH:
+        waiting = _Waiting()
+        for by, addresses in _names(stores, uri, own, progress, groups):
+            if waiting.by is not by or waiting.count >= _BATCH:
                 self._mark(waiting)
-                waiting, count = [], 0
+                waiting = _Waiting(by)
+            waiting.names.append(addresses)
+            waiting.count += len(addresses)
         self._mark(waiting)
 
     def unnamed(self) -> pa.Table:
-        """Return the objects that nothing names."""
-        return self.objects.filter(pa.array(~self.marks))
+        """Return the objects that nothing names, except for expiring commits."""
+        return self.objects.filter(pa.array(self.marks <= NamedBy.EXPIRING))
+
+    def to_condemn(self) -> pa.Table:
+        """Return the objects of `unnamed` with the reasons, as a table in `CONDEMNED`."""
+        unnamed = self.unnamed()
+        expiring = self.marks[self.marks <= NamedBy.EXPIRING] == NamedBy.EXPIRING
+        reasons = np.where(expiring, Reason.EXPIRED.value, Reason.UNNAMED.value)
+        return pa.table([*unnamed.columns, pa.array(reasons, pa.string())], schema=CONDEMNED)
 
     def named(self) -> tuple[int, int]:
-        """Return number and size of the objects that something names."""
-        return int(self.marks.sum()), pc.sum(self.objects.column("size").filter(pa.array(self.marks))).as_py() or 0
+        """Return number and size of the objects that something names, except for expiring commits."""
+        return self._measured(self.marks > NamedBy.EXPIRING)
 
-    def _mark(self, waiting: list[pa.ChunkedArray]) -> None:
-        chunks = [chunk for addresses in waiting for chunk in addresses.chunks]
+    def named_by(self, by: NamedBy) -> tuple[int, int]:
+        """Return number and size of the objects with a mark."""
+        return self._measured(self.marks == by)
+
+    def _measured(self, chosen: npt.NDArray[np.bool_]) -> tuple[int, int]:
+        return int(chosen.sum()), pc.sum(self.objects.column("size").filter(pa.array(chosen))).as_py() or 0
+
+    def _mark(self, waiting: _Waiting) -> None:
+        chunks = [chunk for addresses in waiting.names for chunk in addresses.chunks]
         names = pc.unique(pa.chunked_array(chunks, pa.string()))
-        self.marks |= pc.is_in(self.objects.column("address"), value_set=names).to_numpy().astype(np.bool_)
+        found = pc.is_in(self.objects.column("address"), value_set=names).to_numpy().astype(np.bool_)
+        self.marks[found] = np.maximum(self.marks[found], waiting.by)
+
+
+@dataclass(slots=True)
+class _Waiting:
+    """Names that are about to be compared with the candidates."""
+
+    by: NamedBy = NamedBy.NOTHING
+    names: list[pa.ChunkedArray] = field(default_factory=list)
+    count: int = 0
 
 
 def list_candidates(
@@ -122,10 +155,12 @@ def list_candidates(
     return Candidates(chosen, (young, young_size), uploading)
 
 
-def _names(stores: Stores, uri: str, own: Repository | None, progress: Progress) -> Iterable[pa.ChunkedArray]:
+def _names(
+    stores: Stores, uri: str, own: Repository | None, progress: Progress, groups: CommitGroups
+) -> Iterator[tuple[NamedBy, pa.ChunkedArray]]:
     """Yield the addresses in a namespace that entries of any repository name, relative to it."""
     for one in all_repositories(stores.kv):
         is_own = own is not None and one.uid == own.uid
-        for table in named_addresses(stores, one, progress):
+        for by, table in named_addresses(stores, one, progress, groups if is_own else NO_GROUPS):
             named = table if is_own else table.filter(pc.equal(table.column("address_type"), AddressType.FULL))
-            yield relative_addresses(named, uri).drop_null()
+            yield by if is_own else NamedBy.LIVE, relative_addresses(named, uri).drop_null()

@@ -1,19 +1,26 @@
-"""Collection of data: deletion of objects of users that nothing names.
+"""Collection of data: deletion of objects of users that nothing names, or that only expired commits name.
 
     nothing  ──condemn──▶  condemned  ──verify──▶  deleting  ──▶  deleted
 
-1. Condemn. List the namespace. Candidates are the objects that graveler has created (`data/`), that are older than the
-   grace period, and that belong to no upload in progress. Read all names of the repository, and those of other
-   repositories of the store that lie in the namespace (`gc.named_addresses`). Candidates without a name are condemned:
-   their addresses are written to files, and then the collection record lists the files. ✓
+1. Condemn. Read the retention rules, and find the commits that they do not keep (`gc.retention`). List the namespace.
+   Candidates are the objects that graveler has created (`data/`), that are older than the grace period, and that belong
+   to no upload in progress. Read all names of the repository, and those of other repositories of the store that lie in
+   the namespace (`gc.named_addresses`). Candidates that nothing names, or only commits that are not kept, are
+   condemned: their addresses, and the ids of these commits, are written to files, and then the collection record lists
+   the files. ✓ This announces the commits.
 2. Wait for the grace period. From step 1 on, nothing can stage a condemned address (`engine.staging.kept_content`).
-3. Verify. Read all names again. Objects that have a name are spared. The others are entered as `deleting`. ✓
+   A flow that needs the content of an announced commit revives the commit: it swaps the record ✓
+   (`engine.reading.expired`).
+3. Verify. Read rules, references and names again. Announced commits that are kept now, or are revived, do not expire.
+   The others expire. Objects that something else names are spared. One swap enters the other objects as `deleting`, and
+   the commits as expired. ✓
 4. Delete the objects, and enter the set as `deleted`. ✓ Its addresses are remembered for 90 days, so that an entry that
-   somebody has kept in memory cannot be staged.
+   somebody has kept in memory cannot be staged. If commits have expired, they are remembered for ever, because the
+   metadata of these commits still shows them.
 
-Proof that no object is deleted to which an entry refers. A name of an object comes from the flow that stored the
-object, from an entry that is staged by its address, or from another name in the repository. Step 4 deletes objects
-that had no name at step 3. Consider the ways in which one may get a name later:
+Proof that no object is deleted to which an entry refers, except for entries of expired commits. A name of an object
+comes from the flow that stored the object, from an entry that is staged by its address, or from another name in the
+repository. Step 4 deletes objects that had no name at step 3. Consider the ways in which one may get a name later:
 
 * The flow that stored the object stages it within the grace period. The object was older when it was condemned, so
   that flow had ended before step 1, and step 3 found its name.
@@ -22,100 +29,63 @@ that had no name at step 3. Consider the ways in which one may get a name later:
   A flow does not read the collection record if the repository record that it has read says that nothing was ever
   condemned. The first collection changes the repository record before step 1, so such a flow began before step 1.
 * A commit, merge, compaction or import names only content of commits and of staged changes. Step 3 finds all of these
-  names, wherever they move (`gc.named_addresses`). It reads all commits, so no operation on an old commit can name an
-  object without a name.
+  names, wherever they move (`gc.named_addresses`). It reads all commits except those that expire.
+* A flow takes content from a commit that expires: a branch or tag is created at it, a branch is reset to it or
+  undeleted at it, or it is merged or replayed. Each of these flows checks the commit first. If it reads the record
+  before step 1, it ends within the grace period, and step 3 finds what it has made: a reference to the commit, so that
+  the commit is kept, or new commits that name the content. If it reads the record between steps 1 and 3, it swaps the
+  record. If the swap comes first, the swap of step 3 fails, and the next verification finds the commit revived. If the
+  swap of step 3 comes first, the flow finds the commit expired, and is refused. The flow that has revived the commit
+  ends within a grace period, and the commit can only expire with a later set, that is after another one.
+* A flow that builds on the head of a branch needs no check, even if the head is announced. Its swap succeeds only while
+  the commit is the head. Step 3 reads the branches. If it finds the commit as head, the commit is kept. If it does not,
+  then it finds the new head, which names the content itself and is not announced. No other flow can make the commit a
+  head between steps 1 and 3 without reviving it.
+* The rules change. Step 3 reads them. Rules that are set later do not bring expired commits back.
 
-The grace period must therefore be longer than any flow that stages entries by address or stores content. A sweep has
-the same condition. Less than a day is refused unless no other process works on the repository.
+A commit that is not kept has no reference, but a flow may be about to give it one. Nothing younger than the grace
+period expires, so that flow is one of the above.
+
+An expired commit keeps its header, layout and tree for ever. Only content is deleted, so logs, listings and
+differences work as before. Step 3 enters commits and objects with the same swap, so content is never missing from a
+commit that is not marked as expired.
+
+The grace period must therefore be longer than any flow that stages entries by address, stores content, or makes
+something depend on a commit. A sweep has the same condition. Less than a day is refused unless no other process works
+on the repository.
 
 The record is changed by swaps only. If two collectors find the same state, one of them wins the swap, and the other
 goes on from the record that it finds. If a file of a set is missing and the record has changed since it was read,
-another collector has verified the set, and the collection begins again with the new record. Both may delete the
+another collector has verified the set, and the collection reads the files of the new record. Both may delete the
 objects of a set that is entered as `deleting`, because the set never changes and addresses are never used again. After
-a crash, the next collection goes on from the record. Files of addresses that no record lists are deleted when they are
-older than the grace period.
+a crash, the next collection goes on from the record. Files that no record lists are deleted when they are older than
+the grace period.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from graveler_core.errors import CorruptData, InvalidInput, Kind, PredicateFailed, SlowDown
+from graveler_core.errors import CorruptData, InvalidInput, Kind
 from graveler_core.gc.candidates import Candidates, list_candidates
+from graveler_core.gc.collected import Collected
+from graveler_core.gc.collection_plan import CollectionPlan
+from graveler_core.gc.collection_record import PREFIXES, CollectionRecord, ListedFiles, measured
+from graveler_core.gc.commit_groups import CommitGroups, NamedBy
+from graveler_core.gc.expiry import CommitStates, read_states
 from graveler_core.gc.stock import Progress
-from graveler_core.gc.sweep import GRACE, LEAST_GRACE
-from graveler_core.model.collection import REMEMBERED, Collections, CollectionState, CondemnedSet
+from graveler_core.model.collection import CollectionState, CondemnedSet, Reason
 from graveler_core.model.entities import Repository
-from graveler_core.model.ids import Nonce
 from graveler_core.objects import condemned
 from graveler_core.records import access
 from graveler_core.records import layout as keys
-from graveler_core.records.access import Held
-from graveler_core.records.location import Location
 from graveler_core.refs import repositories
 from graveler_core.stores import Stores
 
 _LONGEST = timedelta(days=36_500)
-_ATTEMPTS = 100
-"""Maximum number of times that a collection begins again because another one has changed the record."""
-
-
-@dataclass(frozen=True, slots=True)
-class CollectionPlan:
-    """Options of a collection."""
-
-    grace: timedelta = GRACE
-    dry_run: bool = False
-    """Only report what would be condemned or deleted."""
-    alone: bool = False
-    """True asserts that no other process works on the repository. Any grace period is then allowed."""
-    foreign: bool = False
-    """Also collect objects in the namespace that graveler has not created."""
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.grace, timedelta):
-            raise InvalidInput(f"collect: grace {self.grace!r} must be a timedelta")
-        if self.grace < timedelta(0):
-            raise InvalidInput(f"collect: grace {self.grace} must not be negative")
-        if self.grace < LEAST_GRACE and not self.alone:
-            raise InvalidInput(
-                f"collect: grace {self.grace} is shorter than {LEAST_GRACE}, so other processes may be about to stage "
-                "content that nothing names yet; set alone if no other process uses the repository"
-            )
-
-
-@dataclass(slots=True)
-class Collected:
-    """Result of a collection, or the expected result of a dry run. Sizes are in bytes."""
-
-    dry_run: bool
-    deleted: int = 0
-    """Number of objects that were deleted. In a dry run: that are condemned, due, and still without a name."""
-    deleted_size: int = 0
-    spared: int = 0
-    """Number of condemned objects that were kept because something names them."""
-    spared_size: int = 0
-    condemned: int = 0
-    """Number of objects that were condemned. In a dry run: that would be."""
-    condemned_size: int = 0
-    named: int = 0
-    """Number of objects that something names."""
-    named_size: int = 0
-    young: int = 0
-    """Number of objects that were kept because they are younger than the grace period."""
-    young_size: int = 0
-    uploading: int = 0
-    """Number of objects that were kept because they belong to an upload in progress."""
-    uploading_size: int = 0
-    waiting: int = 0
-    """Number of condemned objects that wait for the end of their grace period."""
-    waiting_size: int = 0
-    due: datetime | None = None
-    """Time from which on a collection deletes the waiting objects."""
 
 
 def collect(
@@ -143,13 +113,12 @@ def collect(
         raise InvalidInput(f"collect: repository {repo.id!r} is bare, so it is unknown which objects are needed")
     work = _Collection(stores, repo, plan or CollectionPlan(), progress)
     work.require_claim()
-    for _ in range(_ATTEMPTS):
-        try:
-            return work.run()
-        except CorruptData:
-            if not work.is_overtaken():
-                raise
-    raise SlowDown(f"repository {repo.id!r}: other collections changed its record {_ATTEMPTS} times; try again later")
+    work.finish()
+    work.condemn()
+    work.finish()
+    work.drop_unlisted()
+    work.report_waiting()
+    return work.done
 
 
 class _Collection:
@@ -161,15 +130,14 @@ class _Collection:
         self.done = Collected(plan.dry_run)
         self.cutoff = stores.clock.now() - min(plan.grace, _LONGEST)
         self.blobs = stores.blobs.at(repository.storage_namespace)
-        self.where = keys.collections(repository.id, repository.uid)
-        self.held = access.read(stores.kv, self.where)
-        self.due: CondemnedSet | None = None
-        """Set that a dry run would delete."""
+        self.record = CollectionRecord(stores, repository)
+        self.assumed: tuple[pa.Table, CommitStates | None] | None = None
+        """Objects that a dry run would have deleted, and the states of the commits afterwards."""
 
     @property
     def current(self) -> CondemnedSet | None:
         """Set that is condemned or being deleted. After a dry run would have deleted it, `None`."""
-        return None if self.held is None or self.due is not None else self.held.value.current
+        return None if self.assumed is not None else self.record.value.current
 
     def require_claim(self) -> None:
         """Refuse to work in a namespace that belongs to another repository."""
@@ -184,66 +152,53 @@ class _Collection:
                 kind=Kind.CorruptRecord,
             )
 
-    def run(self) -> Collected:
-        """Take all steps that are due."""
-        if self.plan.dry_run:
-            self.done, self.due = Collected(dry_run=True), None
-        self.finish()
-        self.condemn()
-        self.finish()
-        self.drop_unlisted()
-        self.report_waiting()
-        return self.done
-
-    def is_overtaken(self) -> bool:
-        """Read the record again. Return true if it has changed, so that files of the former set may be gone."""
-        before, self.held = self.held, access.read(self.stores.kv, self.where)
-        return self.held != before
-
     def finish(self) -> None:
         """Delete the objects of the current set if it is due."""
-        current = self.current
+        if self.current is None:
+            return
+        listed = self.record.read_files()
+        current = self.current  # another collection may have changed the record
         if current is None:
             return
         if current.state is CollectionState.CONDEMNED:
-            if self.stores.clock.now() - current.since < self.plan.grace:
-                return
-            current = self._verified(current)
-        if current is None:
-            return
-        if self.plan.dry_run:
-            self.due = current
-            self.done.deleted, self.done.deleted_size = current.objects, current.size
+            if self.stores.clock.now() - current.since >= self.plan.grace:
+                self._verify(current, listed)
+        elif self.plan.dry_run:
+            self._assume(listed.objects, None)
         else:
             self._delete(current)
 
     def condemn(self) -> None:
-        """Condemn the objects that nothing names, if no other set is condemned."""
+        """If no set is condemned, condemn the objects that nothing names, and announce the commits that expire."""
         found = list_candidates(self.stores, self.repository, self.cutoff, self.progress, foreign=self.plan.foreign)
-        for known in (self.current, self.due):
-            if known is not None:
-                found = found.without(condemned.read(self.blobs, known))
-        self._mark_named(found)
+        listed = self.record.read_files()
+        gone, states = self.assumed or (listed.objects, None)
+        found = found.without(gone)
+        states = states or self._states(listed)
+        self._mark_named(found, states.before_announcement())
         self.done.named, self.done.named_size = found.named()
+        self.done.history, self.done.history_size = found.named_by(NamedBy.HISTORY)
         self.done.young, self.done.young_size = found.young
         self.done.uploading, self.done.uploading_size = found.uploading
         if self.current is not None:
             return
-        unnamed = found.unnamed()
-        self.done.condemned, self.done.condemned_size = _measured(unnamed)
-        if unnamed.num_rows and not self.plan.dry_run:
+        objects = found.to_condemn()
+        self.done.condemned, self.done.condemned_size = measured(objects)
+        self.done.condemned_expired, self.done.condemned_expired_size = measured(_expired(objects))
+        self.done.expiring = len(states.new)
+        if (objects.num_rows or states.new) and not self.plan.dry_run:
             self.repository = repositories.check_addresses(self.stores.kv, self.stores.ids, self.repository)
             self.stores.registers.forget_all(self.repository.id)
-            self._swap(current=self._written(CollectionState.CONDEMNED, unnamed))
+            self.record.condemn(objects, states.announcement(self.stores.clock.now()))
 
     def drop_unlisted(self) -> None:
-        """Delete old files of addresses that no record lists."""
+        """Delete old files that no record lists."""
         if self.plan.dry_run:
             return
-        listed = set() if self.held is None else {one.id for one in self.held.value.sets}
-        for blob in list(self.blobs.list(condemned.PREFIX)):
-            if condemned.set_of(blob.address) not in listed and blob.mtime <= self.cutoff:
-                self.blobs.delete(blob.address)
+        for prefix in PREFIXES:
+            for blob in list(self.blobs.list(prefix)):
+                if not self.record.lists(blob.address) and blob.mtime <= self.cutoff:
+                    self.blobs.delete(blob.address)
 
     def report_waiting(self) -> None:
         """Note the set that waits for the end of its grace period."""
@@ -252,63 +207,53 @@ class _Collection:
             self.done.waiting, self.done.waiting_size = current.objects, current.size
             self.done.due = current.since + self.plan.grace
 
-    def _mark_named(self, found: Candidates) -> None:
-        found.mark_named(self.stores, self.repository.storage_namespace, self.repository, self.progress)
+    def _states(self, listed: ListedFiles) -> CommitStates:
+        return read_states(self.stores, self.repository, listed, self.plan, self.progress)
 
-    def _verified(self, current: CondemnedSet) -> CondemnedSet | None:
-        """Spare the objects of a condemned set that something names. Enter the others as `deleting`."""
-        found = Candidates(pa.concat_tables(condemned.read(self.blobs, current)))
-        self._mark_named(found)
-        unnamed = found.unnamed()
+    def _mark_named(self, found: Candidates, groups: CommitGroups) -> None:
+        found.mark_named(self.stores, self.repository.storage_namespace, self.repository, self.progress, groups)
+
+    def _verify(self, current: CondemnedSet, listed: ListedFiles) -> None:
+        """Spare the objects of a condemned set that something names, and the commits that something keeps now. Delete
+        the other objects, after they were entered as `deleting`, and the other commits as expired.
+        """
+        found = Candidates(listed.objects)
+        states = self._states(listed)
+        after = states.with_due_expired()
+        self._mark_named(found, after.after_expiry())
+        objects = found.unnamed()
         self.done.spared, self.done.spared_size = found.named()
+        self.done.expired = states.due.num_rows
+        self.done.revived = states.announced.num_rows + len(current.revived) - states.due.num_rows
         if self.plan.dry_run:
-            self.due = current
-            self.done.deleted, self.done.deleted_size = _measured(unnamed)
-            return None
-        deleting = self._written(CollectionState.DELETING, unnamed) if unnamed.num_rows else None
-        return deleting if self._swap(current=deleting) else None
+            self._assume(objects, after)
+            return
+        deleting = self.record.verify(objects, after.expired if states.due.num_rows else None)
+        if deleting is not None:
+            self._delete(deleting)
+
+    def _assume(self, objects: pa.Table, states: CommitStates | None) -> None:
+        """Go on as if objects had been deleted."""
+        self.assumed = objects, states
+        self._note_deleted(objects)
 
     def _delete(self, current: CondemnedSet) -> None:
         """Delete all objects of a set in the state `deleting`."""
         for table in condemned.read(self.blobs, current):
             for _ in self.stores.executor.map(self.blobs.delete, table.column("address").to_pylist()):
                 self.progress(1)
-        self.done.deleted += current.objects
-        self.done.deleted_size += current.size
-        now = self.stores.clock.now()
-        past = () if self.held is None else self.held.value.past
-        kept = tuple(one for one in past if now - one.since < REMEMBERED)
-        deleted = current.model_copy(update={"state": CollectionState.DELETED, "since": now})
-        self._swap(current=None, past=(deleted, *kept))
+            self._note_deleted(table)
+        self.record.remember(current)
 
-    def _written(self, state: CollectionState, objects: pa.Table) -> CondemnedSet:
-        id = self.stores.ids.fresh()
-        files = condemned.write(self.blobs, id, objects)
-        count, size = _measured(objects)
-        return CondemnedSet(id=id, state=state, since=self.stores.clock.now(), files=files, objects=count, size=size)
-
-    def _swap(self, current: CondemnedSet | None, past: tuple[CondemnedSet, ...] | None = None) -> bool:
-        """Replace the record that was read last. Return `False` if another collector has changed it."""
-        before = () if self.held is None else self.held.value.past
-        nonce = Nonce(self.stores.ids.fresh())
-        record = Collections(current=current, past=before if past is None else past, nonce=nonce)
-        try:
-            self.held = _replaced(self.stores, self.where, self.held, record)
-        except PredicateFailed:
-            self.held = access.read(self.stores.kv, self.where)
-            return False
-        return True
+    def _note_deleted(self, objects: pa.Table) -> None:
+        count, size = measured(objects)
+        self.done.deleted += count
+        self.done.deleted_size += size
+        count, size = measured(_expired(objects))
+        self.done.deleted_expired += count
+        self.done.deleted_expired_size += size
 
 
-def _replaced(
-    stores: Stores, where: Location[Collections], held: Held[Collections] | None, record: Collections
-) -> Held[Collections]:
-    """Swap the record. A creation is sent once, because a delayed second request could repeat it."""
-    if held is None:
-        return access.create(stores.kv, where, record, once=True)
-    return access.replace(stores.kv, where, held, record)
-
-
-def _measured(objects: pa.Table) -> tuple[int, int]:
-    """Return number and total size of objects."""
-    return objects.num_rows, pc.sum(objects.column("size")).as_py() or 0
+def _expired(objects: pa.Table) -> pa.Table:
+    """Return the objects that only expiring commits named."""
+    return objects.filter(pc.equal(objects.column("reason"), Reason.EXPIRED.value))

@@ -28,9 +28,10 @@ from graveler_core.gc.expected_objects import (
     COLUMNS_WITH_CHECKSUM,
     ExpectedObjects,
 )
+from graveler_core.gc.expiry import without_content
 from graveler_core.gc.findings import Finding, Thing, Trouble
 from graveler_core.gc.foreign_sizes import MISSING, Sizes, foreign_sizes
-from graveler_core.gc.named_addresses import named_objects
+from graveler_core.gc.named_addresses import WantedEntries, named_objects
 from graveler_core.gc.object_digests import sha256_of
 from graveler_core.gc.relative_addresses import relative_addresses
 from graveler_core.gc.stock import Progress
@@ -47,6 +48,7 @@ _READ = 1_000
 
 def check_data(stores: Stores, repo: Repository, *, checksums: bool, progress: Progress) -> Iterator[Finding]:
     """Yield the problems of the objects that entries name, and damaged items that could not be searched for entries.
+    The content of commits that have expired by the retention rules, or are about to, is not examined.
 
     Args:
         stores: Stores of the flow.
@@ -59,7 +61,8 @@ def check_data(stores: Stores, repo: Repository, *, checksums: bool, progress: P
     """
     unread = list[Finding]()
     expected = ExpectedObjects(COLUMNS_WITH_CHECKSUM if checksums else COLUMNS)
-    for source, entries in named_objects(stores, repo, expected.columns, progress, unread.append):
+    wanted = WantedEntries(expected.columns, without_content(stores, repo))
+    for source, entries in named_objects(stores, repo, wanted, progress, unread.append):
         expected.add(source, entries)
     yield from unread
     objects = expected.unique()

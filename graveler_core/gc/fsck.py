@@ -26,14 +26,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from graveler_core.gc.collection_record import CollectionRecord
 from graveler_core.gc.data_check import check_data
 from graveler_core.gc.findings import Finding, Thing, Trouble
 from graveler_core.gc.inspection import Inspection, begun
 from graveler_core.gc.stock import CONTENT, Progress
 from graveler_core.model.entities import Repository
-from graveler_core.objects import condemned
-from graveler_core.records import access
-from graveler_core.records import layout as keys
 from graveler_core.stores import Stores
 
 
@@ -100,15 +98,10 @@ def _unreachable(check: Inspection) -> Iterator[Finding]:
     for layer, files in check.stock.staged.items():
         if layer not in check.names.listed:
             yield _left_over(Thing.LAYER, layer, files.size)
-    listed = _condemned_sets(check)
+    record = CollectionRecord(check.stores, check.repository)
     for address, size in check.stock.foreign.items():
-        if not address.startswith(condemned.PREFIX) or condemned.set_of(address) not in listed:
+        if not record.lists(address):
             yield _left_over(Thing.BLOB, address, size)
-
-
-def _condemned_sets(check: Inspection) -> set[str]:
-    held = access.read(check.stores.kv, keys.collections(check.repository.id, check.repository.uid))
-    return set() if held is None else {one.id for one in held.value.sets}
 
 
 def _left_over(thing: Thing, id: str, size: int) -> Finding:

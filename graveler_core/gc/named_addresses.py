@@ -2,7 +2,8 @@
 
 1. For each branch: read its layers and its compacted tree, and then the branch record again. If the record has changed,
    read what it lists now.
-2. Read the layouts of all commits, including unreachable ones, and the items to which they refer, each once.
+2. Read the layouts of all commits, including unreachable ones, and the items to which they refer, each once. The order
+   is: heads and tags, other commits, expiring commits. Commits whose content has expired are left out.
 
 Names may move during the walk: a commit takes staged changes, a merge takes those of another branch, and branches are
 deleted. A layer leaves its branch when a commit or a compacted tree contains its visible records. The layout of the
@@ -12,9 +13,10 @@ A name that existed at the start is therefore found, unless all that contained i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -26,11 +28,12 @@ from graveler_core.codec.staged_record import decode_record
 from graveler_core.committed import node
 from graveler_core.committed.trees import address
 from graveler_core.errors import CorruptData, Kind, NotFound, SlowDown
+from graveler_core.gc.commit_groups import NO_GROUPS, CommitGroups, NamedBy
 from graveler_core.gc.findings import Finding, Thing, Trouble
 from graveler_core.gc.stock import Progress
-from graveler_core.model.entities import Branch, Repository
+from graveler_core.model.entities import Branch, Layout, Repository
 from graveler_core.model.entry import ENTRY_SCHEMA, RECORD_SCHEMA, Entry
-from graveler_core.model.ids import MetarangeId
+from graveler_core.model.ids import CommitId, MetarangeId
 from graveler_core.model.index import Index, Run, RunLocation
 from graveler_core.model.layers import Layer, SealedToken, SegmentLayer
 from graveler_core.objects.objects import Objects
@@ -46,32 +49,53 @@ COLUMNS = ("address", "address_type")
 """Columns of the tables of `named_addresses`."""
 Damaged = Callable[[Finding], object]
 """Function that is called with each item that could not be read."""
+_LAYOUTS = 1_000
+"""Number of layouts that are read at once."""
 _ATTEMPTS = 1_000
 """Maximum number of reads of a branch that changes all the time."""
 
 
-def named_addresses(stores: Stores, repo: Repository, progress: Progress) -> Iterator[pa.Table]:
+def named_addresses(
+    stores: Stores, repo: Repository, progress: Progress, groups: CommitGroups = NO_GROUPS
+) -> Iterator[tuple[NamedBy, pa.Table]]:
     """Yield the addresses that entries of a repository name, as tables with the columns `COLUMNS`. An address may occur
     many times.
+
+    Args:
+        stores: Stores of the flow.
+        repo: The repository.
+        progress: Called with the number of items examined since the last call.
+        groups: Commits with a special treatment.
 
     Raises:
         CorruptData: An item is missing or damaged, so the addresses in it are unknown.
         SlowDown: A branch changes so often that it could not be read.
     """
-    for _, table in named_objects(stores, repo, COLUMNS, progress):
-        yield table
+    walk = _Walk(stores, repo, progress, _columns(COLUMNS))
+    return ((by, table) for by, _, table in walk.all(groups))
+
+
+@dataclass(frozen=True, slots=True)
+class WantedEntries:
+    """Entries and columns to read."""
+
+    columns: Sequence[str]
+    """Names of columns, in the order of `ENTRY_SCHEMA`. `address` must be one of them. Other columns of ranges are not
+    read.
+    """
+    without: Set[CommitId] = frozenset()
+    """Commits that are left out."""
 
 
 def named_objects(
-    stores: Stores, repo: Repository, columns: Sequence[str], progress: Progress, damaged: Damaged | None = None
+    stores: Stores, repo: Repository, wanted: WantedEntries, progress: Progress, damaged: Damaged | None = None
 ) -> Iterator[tuple[str, pa.Table]]:
     """Yield columns of the entries that name an object, as tables. An object may occur many times.
 
     Args:
         stores: Stores of the flow.
         repo: The repository.
-        columns: Names of columns, in the order of `ENTRY_SCHEMA`. `address` must be one of them. Other columns of
-            ranges are not read.
+        wanted: Entries and columns to read.
         progress: Called with the number of items examined since the last call.
         damaged: Called for each item that is missing or damaged, which is then skipped. Without it, such an item ends
             the walk. Records of branches and layouts that cannot be decoded are skipped without a call.
@@ -84,15 +108,12 @@ def named_objects(
         CorruptData: An item is missing or damaged, and `damaged` is not given.
         SlowDown: A branch changes so often that it could not be read.
     """
-    walk = _Walk(stores, repo, progress, pa.schema(map(ENTRY_SCHEMA.field, columns)), damaged)
-    skip = None if damaged is None else lambda error: None
-    for _, held in access.scan(stores.kv, keys.branches(repo), damaged=skip):
-        for table in walk.branch(held.value):
-            yield f"branch {held.value.id}", table
-    for id, layout in access.scan(stores.kv, keys.commit_layouts(repo), damaged=skip):
-        for table in walk.index(layout.value.index, id):
-            yield f"commit {id}", table
-        progress(1)
+    walk = _Walk(stores, repo, progress, _columns(wanted.columns), damaged)
+    return ((source, table) for _, source, table in walk.all(CommitGroups(expired=wanted.without)))
+
+
+def _columns(names: Sequence[str]) -> pa.Schema:
+    return pa.schema(map(ENTRY_SCHEMA.field, names))
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +152,37 @@ class _Walk:
         """Storage namespace without the caches of this process."""
         blobs = self.stores.blobs.at(self.repository.storage_namespace)
         return blobs.beneath if isinstance(blobs, CachedBlobs) else blobs
+
+    def all(self, groups: CommitGroups) -> Iterator[tuple[NamedBy, str, pa.Table]]:
+        """Yield the entries of all branches and commits, with what contains them."""
+        skip = None if self.damaged is None else lambda error: None
+        for _, held in access.scan(self.stores.kv, keys.branches(self.repository), damaged=skip):
+            for table in self.branch(held.value):
+                yield NamedBy.LIVE, f"branch {held.value.id}", table
+        for by, commits in self._layouts(groups, skip):
+            for id, layout in commits:
+                for table in self.index(layout.index, id):
+                    yield by, f"commit {id}", table
+                self.progress(1)
+
+    def _layouts(
+        self, groups: CommitGroups, skip: Callable[[CorruptData], None] | None
+    ) -> Iterator[tuple[NamedBy, Iterable[tuple[str, Layout]]]]:
+        folder = keys.commit_layouts(self.repository)
+        apart = groups.live | groups.expiring | groups.expired
+        others = access.scan(self.stores.kv, folder, damaged=skip)
+        yield NamedBy.LIVE, self._read_layouts(groups.live)
+        yield NamedBy.HISTORY, ((id, held.value) for id, held in others if id not in apart)
+        yield NamedBy.EXPIRING, self._read_layouts(groups.expiring)
+
+    def _read_layouts(self, commits: Set[CommitId]) -> Iterator[tuple[str, Layout]]:
+        ahead = iter(sorted(commits))
+        while ids := list(islice(ahead, _LAYOUTS)):
+            locations = [keys.commit_layout(self.repository, id) for id in ids]
+            for id, held in zip(ids, access.read_many(self.stores.kv, locations), strict=True):
+                if held is None:
+                    raise CorruptData(f"commit {id}: its layout is missing", kind=Kind.CorruptCommit, commit=id)
+                yield id, held.value
 
     def branch(self, branch: Branch) -> Iterator[pa.Table]:
         """Yield the entries in the layers and the compacted tree of a branch, until its record is unchanged."""

@@ -5,13 +5,14 @@ See `gc.collection` for the states and the proof.
 
 from __future__ import annotations
 
+import operator
 from datetime import datetime, timedelta
 from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from graveler_core.model.entities import Record
-from graveler_core.model.ids import Nonce
+from graveler_core.model.ids import CommitId, Nonce
 
 REMEMBERED = timedelta(days=90)
 """Time for which the addresses of deleted objects are remembered, so that they cannot be staged again."""
@@ -28,8 +29,17 @@ class CollectionState(StrEnum):
     """The objects are deleted."""
 
 
-class AddressFile(BaseModel):
-    """File of sorted addresses, with its bounds."""
+class Reason(StrEnum):
+    """Reason for which an object is condemned."""
+
+    UNNAMED = "unnamed"
+    """Nothing named it."""
+    EXPIRED = "expired"
+    """Only commits that no retention rule keeps named it."""
+
+
+class SortedFile(BaseModel):
+    """File of sorted addresses or commit ids, with its bounds."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -49,11 +59,39 @@ class CondemnedSet(BaseModel):
     state: CollectionState
     since: datetime
     """Time at which the current state was entered."""
-    files: tuple[AddressFile, ...]
+    files: tuple[SortedFile, ...]
     """Ordered by address."""
     objects: int = Field(ge=0)
     size: int = Field(ge=0)
     """Size of the objects in bytes."""
+    expiring: tuple[SortedFile, ...] = Field(default=(), exclude_if=operator.not_)
+    """While `condemned`: commits that are about to expire, ordered by id."""
+    revived: tuple[CommitId, ...] = Field(default=(), exclude_if=operator.not_)
+    """While `condemned`: commits of `expiring` that do not expire, because a flow needs their content."""
+
+
+class ExpiredCommits(BaseModel):
+    """Commits whose content was deleted, except for content that something else names."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    id: str
+    """Fresh for each set of commits."""
+    files: tuple[SortedFile, ...]
+    """Ordered by commit id."""
+
+
+class Expiry(BaseModel):
+    """Expiry of a commit."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    since: datetime
+    """Time at which a collection found that no rule keeps the commit."""
+    rule: str
+    """Retention rule that kept the commit longest."""
+    final: bool = False
+    """True if the commit has expired. False if it is about to expire: its content is still there."""
 
 
 class Collections(Record):
@@ -62,9 +100,18 @@ class Collections(Record):
     current: CondemnedSet | None = None
     past: tuple[CondemnedSet, ...] = ()
     """Sets whose objects were deleted within `REMEMBERED`, newest first."""
+    expired: ExpiredCommits | None = Field(default=None, exclude_if=operator.not_)
+    """Commits whose content may be deleted. No commit leaves this set."""
+    forever: CondemnedSet | None = Field(default=None, exclude_if=operator.not_)
+    """Former sets, put together. Expired commits still show the addresses, so these are remembered for ever."""
     nonce: Nonce
 
     @property
     def sets(self) -> tuple[CondemnedSet, ...]:
         """All sets whose objects may not be staged."""
-        return self.past if self.current is None else (self.current, *self.past)
+        return tuple(one for one in (self.current, *self.past, self.forever) if one is not None)
+
+    @property
+    def ids(self) -> set[str]:
+        """Ids of all sets of files that the record lists."""
+        return {one.id for one in self.sets} | (set() if self.expired is None else {self.expired.id})

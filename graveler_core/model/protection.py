@@ -81,7 +81,7 @@ def protection_rule(pattern: str, blocks: Iterable[str] = DIRECT) -> ProtectionR
     Raises:
         InvalidInput: The pattern cannot match any branch name, or no known action is blocked.
     """
-    _require_pattern(pattern)
+    require_pattern(pattern)
     wanted = [blocks] if isinstance(blocks, str) else [*blocks]
     known = [action for action in BranchAction if action in wanted]
     if not known or any(action not in tuple(BranchAction) for action in wanted):
@@ -125,7 +125,7 @@ def required_checks(pattern: str, checks: Iterable[str]) -> RequiredChecks:
     Raises:
         InvalidInput: The pattern cannot match any branch name, or a name is not valid.
     """
-    _require_pattern(pattern)
+    require_pattern(pattern)
     names = [checks] if isinstance(checks, str) else [*checks]
     return RequiredChecks(pattern=pattern, checks=tuple(sorted({check_name(name) for name in names})))
 
@@ -177,7 +177,8 @@ def checks_for(rules: Iterable[RequiredChecks], branch: BranchId) -> tuple[str, 
     return tuple(sorted({name for rule in requiring(rules, branch) for name in rule.checks}))
 
 
-def _require_pattern(pattern: str) -> None:
+def require_pattern(pattern: str) -> None:
+    """Require a pattern that can match the name of a branch. Raises `InvalidInput` if it cannot."""
     if not isinstance(pattern, str) or len(pattern) > MAX_PATTERN or not _PATTERN.fullmatch(pattern):
         raise InvalidInput(
             f"pattern {pattern!r}: must have 1 to {MAX_PATTERN} characters of a branch name, * ? [ab] [a-c] or [!ab]",

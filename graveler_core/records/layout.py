@@ -19,6 +19,7 @@
                                         refs/int/commits/<id>         Commit of that log
                                         refs/int/layouts/<id>         Layout of such a commit
                                         settings/compaction           CompactionSettings
+                                        settings/retention            Retention
                                         checks/commits/<id>/<check>   CheckReport
                                         checks/trees/<id>/<check>     CheckReport
                                         compactions/<branch>          CompactionHistory
@@ -71,6 +72,7 @@ from graveler_core.model.ids import (
 from graveler_core.model.layers import SealedToken
 from graveler_core.model.migration import MigratedCommit, Migration
 from graveler_core.model.references import InternalReference, ReferenceEvent
+from graveler_core.model.retention import Retention
 from graveler_core.records.location import Folder, Location
 
 GRAVELER = b"graveler"
@@ -207,6 +209,10 @@ def collections(repo: RepositoryId, uid: RepositoryUid) -> Location[Collections]
 
 def compaction_settings(repo: Repository) -> Location[CompactionSettings]:
     return Location(partition(repo), b"settings/compaction", CompactionSettings)
+
+
+def retention(repo: Repository) -> Location[Retention]:
+    return Location(partition(repo), b"settings/retention", Retention)
 
 
 def compaction_histories(repo: Repository) -> Folder[CompactionHistory]:

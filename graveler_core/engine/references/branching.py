@@ -21,6 +21,7 @@ from graveler_core.engine.protocol.registers import fresh
 from graveler_core.engine.protocol.restrictions import require_permitted
 from graveler_core.engine.protocol.retry import retry
 from graveler_core.engine.protocol.swap import cleanups, record_writes, retire
+from graveler_core.engine.reading.expired import require_content
 from graveler_core.engine.reading.resolve import resolve_commit
 from graveler_core.engine.reading.view import commit_of
 from graveler_core.engine.references import reflog
@@ -44,11 +45,13 @@ def create_branch(stores: Stores, repo: RepositoryId, name: BranchId, source: st
 
     Raises:
         NotUnique: A branch (`BranchExists`) or a tag (`TagExists`) has the name.
-        NotFound: The repository or the source does not exist.
+        NotFound: The repository or the source does not exist, or the content of the commit has expired
+            (`ContentExpired`).
         PermissionDenied: The repository is read-only.
     """
     repository = _changeable(stores, repo)
     commit = resolve_commit(stores, repository, source)
+    require_content(stores, repository, [commit.id])
     return _create_branch(stores, repository, name, commit.id)
 
 
@@ -58,7 +61,8 @@ def undelete_branch(stores: Stores, repo: RepositoryId, name: BranchId) -> Branc
     Raises:
         NotUnique: A branch (`BranchExists`) or a tag (`TagExists`) has the name.
         NotFound: The repository does not exist, no deletion of such a branch is known (`BranchNotFound`), or its
-            head does not exist any more (`CommitNotFound`).
+            head does not exist any more (`CommitNotFound`), or the content of the head has expired
+            (`ContentExpired`).
         CorruptData: The log of references is damaged.
         PermissionDenied: The repository is read-only.
     """
@@ -73,7 +77,9 @@ def undelete_branch(stores: Stores, repo: RepositoryId, name: BranchId) -> Branc
             repository=repo,
             branch=name,
         )
-    return _create_branch(stores, repository, name, commit_of(stores, repository, head).id)
+    commit = commit_of(stores, repository, head)
+    require_content(stores, repository, [commit.id])
+    return _create_branch(stores, repository, name, commit.id)
 
 
 def delete_branch(stores: Stores, repo: RepositoryId, name: BranchId, *, by: str = "", message: str = "") -> None:
@@ -122,12 +128,14 @@ def create_tag(stores: Stores, repo: RepositoryId, tag: Tag, ref: str) -> Tag:
 
     Raises:
         NotUnique: A tag (`TagExists`) or a branch (`BranchExists`) has the name.
-        NotFound: The repository or the ref does not exist.
+        NotFound: The repository or the ref does not exist, or the content of the commit has expired
+            (`ContentExpired`).
         PermissionDenied: The repository is read-only.
         Exception: Any error of the hook that verifies tags.
     """
     repository = _changeable(stores, repo)
     commit = resolve_commit(stores, repository, ref)
+    require_content(stores, repository, [commit.id])
     _require_free(stores, repository, branch=BranchId(tag.id))
     record = tag.model_copy(update={"commit_id": commit.id, "past": past.begun(commit.id, stores.moment())})
     verify(stores, record, commit)

@@ -21,6 +21,7 @@ from graveler_core.engine.protocol.registers import fresh
 from graveler_core.engine.protocol.restrictions import require_permitted
 from graveler_core.engine.protocol.retry import retry
 from graveler_core.engine.protocol.swap import cleanups, lists, record_writes, retire, swap
+from graveler_core.engine.reading.expired import require_content
 from graveler_core.engine.reading.resolve import resolve_commit
 from graveler_core.engine.reading.uncommitted import require_clean
 from graveler_core.engine.references.events import note
@@ -69,7 +70,8 @@ def hard_reset(stores: Stores, repo: RepositoryId, branch: BranchId, ref: str) -
 
     Raises:
         DirtyBranch: The branch has uncommitted changes.
-        NotFound: The repository, the branch or the ref does not exist.
+        NotFound: The repository, the branch or the ref does not exist, or the content of the commit has expired
+            (`ContentExpired`).
         PermissionDenied: The branch is protected from force, or the repository is read-only.
     """
 
@@ -77,6 +79,8 @@ def hard_reset(stores: Stores, repo: RepositoryId, branch: BranchId, ref: str) -
         now = fresh(stores, repo, branch)
         require_permitted(now, BranchAction.FORCE)
         target = resolve_commit(stores, now.repository, ref)
+        if target.id != now.branch.commit_id:
+            require_content(stores, now.repository, [target.id])
         _require_clean(stores, now)
         update = {"commit_id": target.id, "compacted_metarange": None, "epoch": now.branch.epoch + 1}
         swapped = swap(stores, now, now.branch.model_copy(update=update))

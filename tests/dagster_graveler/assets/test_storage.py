@@ -17,7 +17,7 @@ from dagster_graveler.resources.graveler import GravelerResource
 from dagster_graveler.storage import CHECK, history, storage_key, stored
 from graveler_core import connect
 from graveler_core.facade.graveler import Graveler
-from graveler_core.gc.collection import Collected
+from graveler_core.gc.collected import Collected
 
 ASSET, HALF = make_storage_asset("lake"), make_storage_check("lake", share=0.5)
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from dagster_graveler.display.storage import objects_table, outcome, storage_plot
-from graveler_core.gc.collection import Collected
+from graveler_core.gc.collected import Collected
 
 DUE = datetime(2030, 1, 8, 3, 30, tzinfo=UTC)
 

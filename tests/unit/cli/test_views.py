@@ -10,7 +10,7 @@ import pytest
 
 from graveler_core.cli import usage, views
 from graveler_core.documents import upkeep, versions
-from graveler_core.gc.collection import Collected
+from graveler_core.gc.collected import Collected
 from graveler_core.gc.findings import Finding, Thing, Trouble
 from graveler_core.gc.sweep import Swept
 from graveler_core.model.changes import Change, ChangeKind, ChangeSummary, MergeConflict

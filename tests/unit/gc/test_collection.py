@@ -6,21 +6,18 @@ import os
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
-from graveler_core.blobs.open import OpenedBlobs
-from graveler_core.errors import Conflict, CorruptData, InvalidInput, Kind, NotFound, OutcomeUnknown
-from graveler_core.facade.branch import Branch
-from graveler_core.facade.repository import Repository
-from graveler_core.gc.collection import Collected, CollectionPlan, collect
+from graveler_core.errors import Conflict, CorruptData, InvalidInput, Kind, OutcomeUnknown
+from graveler_core.gc.collected import Collected
+from graveler_core.gc.collection_plan import CollectionPlan
 from graveler_core.gc.sweep import GRACE
 from graveler_core.model.collection import REMEMBERED, Collections, CollectionState, CondemnedSet
-from graveler_core.model.entities import Repository as RepositoryRecord
 from graveler_core.model.entry import AddressType, Entry
 from graveler_core.model.ids import Nonce
 from graveler_core.model.operations import Put
@@ -29,58 +26,10 @@ from graveler_core.records import access
 from graveler_core.records import layout as keys
 from tests import smallest
 from tests.unit.engine.interposed import Crash, Interposed
-from tests.unit.engine.world import World, entry
+from tests.unit.engine.world import entry
+from tests.unit.gc.lake import NOW, Lake
 
 DAY = timedelta(days=1)
-NOW = CollectionPlan(timedelta(0), alone=True)
-
-
-class Lake:
-    """A repository whose objects are files, and a clock of its own."""
-
-    def __init__(self, root: Path, world: World | None = None) -> None:
-        self.root = root
-        self.world = world or World(blobs=OpenedBlobs(durable=False))
-        self.world.clock.time = datetime.now(UTC) + timedelta(minutes=1)  # later than the files of a slow test
-        if world is None:
-            self.world.graveler().create_repository("repo", root.as_uri())
-
-    @property
-    def repo(self) -> Repository:
-        return self.world.graveler().repository("repo")
-
-    @property
-    def record(self) -> RepositoryRecord:
-        held = access.read(self.world.kv, keys.repository(self.repo.id))
-        assert held is not None
-        return held.value
-
-    def branch(self, name: str = "main") -> Branch:
-        return self.repo.branch(name)
-
-    def collect(self, plan: CollectionPlan | None = None, kv: Interposed | None = None) -> Collected:
-        return collect(self.world.stores(kv), self.record, plan)
-
-    def sleep(self, time: timedelta) -> None:
-        self.world.clock.time += time
-
-    @property
-    def objects(self) -> set[str]:
-        """Addresses of the users' objects."""
-        found = (self.root / "data").rglob("*") if (self.root / "data").exists() else ()
-        return {str(path.relative_to(self.root)) for path in found if path.is_file()}
-
-    def missing(self) -> list[str]:
-        """What a branch shows and cannot be read."""
-        missing = []
-        for branch in self.repo.branches():
-            view = self.repo.branch(branch.id)
-            for found in view.list():
-                try:
-                    view.read(found.path)
-                except NotFound:
-                    missing.append(f"{branch.id}/{found.path}")
-        return missing
 
 
 @pytest.fixture
@@ -148,7 +97,8 @@ def listed(lake: Lake, state: CollectionState, *entries: Entry) -> None:
     """Write a collection record by hand, with one set in a state."""
     addresses = sorted(str(one.address) for one in entries)
     sizes = {str(one.address): one.size for one in entries}
-    objects = pa.table({"address": addresses, "size": [sizes[one] for one in addresses]}, condemned.ADDRESSES)
+    columns = {"address": addresses, "size": [sizes[one] for one in addresses], "reason": ["unnamed"] * len(addresses)}
+    objects = pa.table(columns, condemned.CONDEMNED)
     files = condemned.write(lake.world.blobs.at(lake.root.as_uri()), "1" * 32, objects)
     since, size = lake.world.clock.time - GRACE, sum(sizes.values())
     current = CondemnedSet(id="1" * 32, state=state, since=since, files=files, objects=len(sizes), size=size)
@@ -161,9 +111,9 @@ def test_what_is_spared_is_measured(lake: Lake) -> None:
     lake.branch().commit("kept")
     lake.sleep(GRACE)
     listed(lake, CollectionState.CONDEMNED, kept)
-    spared = Collected(dry_run=True, spared=1, spared_size=4)
+    spared = Collected(dry_run=True, spared=1, spared_size=4, named=1, named_size=4)
     assert lake.collect(CollectionPlan(dry_run=True)) == spared
-    assert lake.collect() == replace(spared, dry_run=False, named=1, named_size=4)
+    assert lake.collect() == replace(spared, dry_run=False)
 
 
 def test_a_dry_run_counts_a_set_that_is_being_deleted(lake: Lake) -> None:
@@ -554,7 +504,11 @@ def test_every_size_of_files_and_batches_collects_the_same(lake: Lake, size: int
     lost = [main.put("x", b"%d" % number) for number in range(5)]
     main.put_many({f"kept/{number}": b"kept" for number in range(7)})
     main.commit("one of five, and seven")
-    names = ("graveler_core.objects.condemned.FILE_ROWS", "graveler_core.gc.candidates._BATCH")
+    names = (
+        "graveler_core.objects.sorted_files.FILE_ROWS",
+        "graveler_core.gc.candidates._BATCH",
+        "graveler_core.gc.named_addresses._LAYOUTS",
+    )
     with smallest.patched(dict.fromkeys(names, size)):
         assert lake.collect().young == 12
         lake.sleep(GRACE)

@@ -17,7 +17,7 @@ from graveler_core.errors import Conflict, CorruptData, GravelerError, InvalidIn
 from graveler_core.facade.graveler import Graveler
 from graveler_core.gc import namespaces
 from graveler_core.gc.all_repositories import all_repositories
-from graveler_core.gc.collection import CollectionPlan
+from graveler_core.gc.collection_plan import CollectionPlan
 from graveler_core.gc.findings import Trouble
 from graveler_core.gc.namespaces import EmptiedNamespace, NamespaceState, empty_namespaces
 from graveler_core.gc.sweep import GRACE

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from graveler_core.model.checks import CheckReport
-from graveler_core.model.collection import AddressFile, Collections, CollectionState, CondemnedSet
+from graveler_core.model.collection import Collections, CollectionState, CondemnedSet, SortedFile
 from graveler_core.model.compaction import (
     CompactionHistory,
     CompactionOutcome,
@@ -177,7 +177,7 @@ RECORDS: dict[str, Record] = {
             id="s2",
             state=CollectionState.CONDEMNED,
             since=SINCE,
-            files=(AddressFile(name="000000.parquet", first="data/0a", last="data/é", count=2),),
+            files=(SortedFile(name="000000.parquet", first="data/0a", last="data/é", count=2),),
             objects=2,
             size=1 << 40,
         ),

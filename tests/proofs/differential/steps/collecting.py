@@ -7,7 +7,8 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 
 from graveler_core.errors import GravelerError, NotFound
-from graveler_core.gc.collection import CollectionPlan, collect
+from graveler_core.gc.collection import collect
+from graveler_core.gc.collection_plan import CollectionPlan
 from graveler_core.gc.namespaces import empty_namespaces
 from graveler_core.refs import repositories
 from graveler_core.stores import Stores

@@ -1,0 +1,124 @@
+"""Commits whose content has expired by the retention rules, or is about to. See `gc.collection`.
+
+A flow that makes something depend on the content of a commit (a new branch or tag, a merge, a replay, a hard reset)
+calls `require_content` first, with a repository record that it has read from the store:
+
+* If the commit has expired, the flow is refused.
+* If the commit is about to expire, a swap of the collection record revives it. The collection swaps the same record
+  when it decides that commits have expired, so one of the two swaps fails. A revived commit does not expire with this
+  set.
+* If the commit is announced after the check, the flow ends before the grace period, so the collection finds what the
+  flow has made, and the commit does not expire, or its content has other names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import pyarrow as pa
+
+from graveler_core.engine.protocol.retry import retry
+from graveler_core.errors import CorruptData, Kind, NotFound, PredicateFailed
+from graveler_core.model.collection import Collections, Expiry
+from graveler_core.model.entities import Repository
+from graveler_core.model.ids import CommitId, Nonce
+from graveler_core.objects import expired_commits
+from graveler_core.records import access
+from graveler_core.records import layout as keys
+from graveler_core.records.access import Held
+from graveler_core.stores import Stores
+
+MAX_REVIVED = 1_000
+"""Maximum number of revived commits in a record. If there are more, no commit of the set expires."""
+
+
+def expiries(stores: Stores, repo: Repository, commits: Collection[CommitId]) -> dict[CommitId, Expiry]:
+    """Return the expiries of those of some commits that have expired or are about to.
+
+    Takes no round trip before the first collection of the repository, and one afterwards if no rule has ever applied.
+
+    Args:
+        stores: Stores of the flow.
+        repo: Repository record that the flow has read.
+        commits: Ids of commits.
+
+    Raises:
+        CorruptData: A file that the collection record lists is missing or damaged.
+    """
+    return _found(stores, repo, commits)[1]
+
+
+def require_content(stores: Stores, repo: Repository, commits: Collection[CommitId]) -> None:
+    """Refuse commits whose content has expired, and revive those that are about to expire.
+
+    Takes the round trips of `expiries`, and one more if a commit is about to expire.
+
+    Args:
+        stores: Stores of the flow.
+        repo: Repository record that the flow has read, not from a cache.
+        commits: Commits on whose content the flow makes something depend.
+
+    Raises:
+        NotFound: The content of a commit has expired (`ContentExpired`). `details` has `commit`, `rule` and `since`.
+    """
+
+    def attempt() -> bool | None:
+        held, found = _found(stores, repo, commits)
+        require_not_expired(found)
+        return True if held is None or not found else _revived(stores, repo, held, found)
+
+    retry(stores, f"revival of commits in {repo.id}", attempt)
+
+
+def require_not_expired(found: dict[CommitId, Expiry]) -> None:
+    """Raise the error for the first commit whose content has expired, if there is one."""
+    for commit, expiry in found.items():
+        if expiry.final:
+            raise expired_error(commit, expiry)
+
+
+def expired_error(commit: CommitId, expiry: Expiry, path: str | None = None) -> NotFound:
+    """Return the error for a commit whose content has expired, or for a path in it."""
+    where = f"commit {commit}" if path is None else f"path {path!r} in commit {commit}"
+    return NotFound(
+        f"{where}: the content expired on {expiry.since:%Y-%m-%d} ({expiry.rule}); use a newer commit",
+        kind=Kind.ContentExpired,
+        commit=commit,
+        rule=expiry.rule,
+        since=expiry.since.isoformat(),
+    )
+
+
+def _found(
+    stores: Stores, repo: Repository, commits: Collection[CommitId]
+) -> tuple[Held[Collections] | None, dict[CommitId, Expiry]]:
+    """Return the collection record, and the expiries of some commits that it lists."""
+    if not repo.addresses_checked or not commits:
+        return None, {}
+    where, blobs = keys.collections(repo.id, repo.uid), stores.blobs.at(repo.storage_namespace)
+    wanted = pa.array(sorted(set(commits)), pa.string())
+    held = access.read(stores.kv, where)
+    while held is not None:
+        try:
+            return held, expired_commits.among(blobs, held.value, wanted)
+        except CorruptData:
+            before, held = held, access.read(stores.kv, where)
+            if held == before:
+                raise  # otherwise the files of a former set may be gone
+    return None, {}
+
+
+def _revived(stores: Stores, repo: Repository, held: Held[Collections], commits: Collection[CommitId]) -> bool | None:
+    """Revive announced commits. Return `None` if another process has changed the record."""
+    current = held.value.current
+    assert current is not None  # noqa: S101 - it has announced the commits
+    revived = (*current.revived, *sorted(commits))
+    update = {"revived": revived} if len(revived) <= MAX_REVIVED else {"revived": (), "expiring": ()}
+    record = held.value.model_copy(
+        update={"current": current.model_copy(update=update), "nonce": Nonce(stores.ids.fresh())}
+    )
+    try:
+        access.replace(stores.kv, keys.collections(repo.id, repo.uid), held, record)
+    except PredicateFailed:
+        return None
+    return True

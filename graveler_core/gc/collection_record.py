@@ -1,0 +1,145 @@
+"""Record of the collections of a repository, and the files that it lists. See `gc.collection` for the states."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from graveler_core.errors import CorruptData, PredicateFailed
+from graveler_core.model.collection import REMEMBERED, Collections, CollectionState, CondemnedSet
+from graveler_core.model.entities import Repository
+from graveler_core.model.ids import Nonce
+from graveler_core.objects import condemned, expired_commits
+from graveler_core.records import access
+from graveler_core.records import layout as keys
+from graveler_core.stores import Stores
+
+PREFIXES = condemned.PREFIX, expired_commits.PREFIX
+"""Prefixes of the files in the storage namespace."""
+FALLEN = 30
+"""Number of sets older than `REMEMBERED` that are put together at once, in repositories with expired commits."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListedFiles:
+    """Content of the files that the record lists for the current set, and of those of the expired commits."""
+
+    objects: pa.Table
+    """Condemned objects, in `CONDEMNED`."""
+    expiring: pa.Table
+    """Announced commits that are not revived, in `COMMITS`."""
+    expired: pa.Table
+    """Expired commits, in `COMMITS`."""
+
+
+class CollectionRecord:
+    """The record as it was read last, and the changes of one collector."""
+
+    def __init__(self, stores: Stores, repository: Repository) -> None:
+        self._stores = stores
+        self._blobs = stores.blobs.at(repository.storage_namespace)
+        self._where = keys.collections(repository.id, repository.uid)
+        self._held = access.read(stores.kv, self._where)
+
+    @property
+    def value(self) -> Collections:
+        """The record. It lists nothing if it was never written."""
+        return Collections(nonce=Nonce("")) if self._held is None else self._held.value
+
+    def read_files(self) -> ListedFiles:
+        """Read the files that the record lists. If another collection has removed some, read the record again first.
+
+        Raises:
+            CorruptData: A file is missing or damaged.
+        """
+        while True:
+            record = self.value
+            sets = [] if record.current is None else condemned.read(self._blobs, record.current)
+            try:
+                objects = pa.concat_tables([condemned.CONDEMNED.empty_table(), *sets])
+                expiring = expired_commits.expiring(self._blobs, record)
+                return ListedFiles(objects, expiring, expired_commits.expired(self._blobs, record))
+            except CorruptData:
+                before, self._held = self._held, access.read(self._stores.kv, self._where)
+                if self._held == before:
+                    raise
+
+    def lists(self, address: str) -> bool:
+        """Return `True` if a file below one of `PREFIXES` belongs to a set that the record lists."""
+        prefix = next((prefix for prefix in PREFIXES if address.startswith(prefix)), None)
+        return prefix is not None and address.removeprefix(prefix).split("/")[0] in self.value.ids
+
+    def condemn(self, objects: pa.Table, expiring: pa.Table) -> bool:
+        """Condemn objects, and announce commits. Return `False` if another process has changed the record."""
+        return self._swap(current=self._written(CollectionState.CONDEMNED, objects, expiring))
+
+    def verify(self, objects: pa.Table, expired: pa.Table | None) -> CondemnedSet | None:
+        """Replace the condemned set by the objects that are to be deleted, and the expired commits.
+
+        Args:
+            objects: Objects that are to be deleted.
+            expired: All expired commits. `None` leaves them.
+
+        Returns:
+            The set of the objects. `None` if there is none, or if another process has changed the record.
+        """
+        deleting = self._written(CollectionState.DELETING, objects) if objects.num_rows else None
+        update: dict[str, Any] = {"current": deleting}
+        if expired is not None:
+            update["expired"] = expired_commits.write_expired(self._blobs, self._stores.ids.fresh(), expired)
+        return deleting if self._swap(**update) else None
+
+    def remember(self, deleted: CondemnedSet) -> bool:
+        """Enter a set as deleted. Return `False` if another process has changed the record.
+
+        Sets older than `REMEMBERED` are forgotten. If commits have expired, these still show the addresses. The old
+        sets are then put together into one, so that the record stays small.
+        """
+        now, record = self._stores.clock.now(), self.value
+        young = tuple(one for one in record.past if now - one.since < REMEMBERED)
+        old = record.past[len(young) :]
+        past = deleted.model_copy(update={"state": CollectionState.DELETED, "since": now})
+        if record.expired is None:
+            return self._swap(current=None, past=(past, *young))
+        if len(old) < FALLEN:
+            return self._swap(current=None, past=(past, *record.past))
+        sets = [*old, *([] if record.forever is None else [record.forever])]
+        rows = pa.concat_tables([table for one in sets for table in condemned.read(self._blobs, one)])
+        unique = rows.group_by("address").aggregate([("size", "max"), ("reason", "min")]).sort_by("address")
+        columns = [unique.column(name) for name in ("address", "size_max", "reason_min")]
+        forever = self._written(CollectionState.DELETED, pa.table(columns, schema=condemned.CONDEMNED))
+        return self._swap(current=None, past=(past, *young), forever=forever)
+
+    def _written(self, state: CollectionState, objects: pa.Table, expiring: pa.Table | None = None) -> CondemnedSet:
+        id = self._stores.ids.fresh()
+        count, size = measured(objects)
+        return CondemnedSet(
+            id=id,
+            state=state,
+            since=self._stores.clock.now(),
+            files=condemned.write(self._blobs, id, objects),
+            objects=count,
+            size=size,
+            expiring=() if expiring is None else expired_commits.write_expiring(self._blobs, id, expiring),
+        )
+
+    def _swap(self, **update: Any) -> bool:
+        """Replace the record. A creation is sent once, because a delayed second request could repeat it."""
+        record = self.value.model_copy(update={**update, "nonce": Nonce(self._stores.ids.fresh())})
+        try:
+            if self._held is None:
+                self._held = access.create(self._stores.kv, self._where, record, once=True)
+            else:
+                self._held = access.replace(self._stores.kv, self._where, self._held, record)
+        except PredicateFailed:
+            self._held = access.read(self._stores.kv, self._where)
+            return False
+        return True
+
+
+def measured(objects: pa.Table) -> tuple[int, int]:
+    """Return number and total size of objects."""
+    return objects.num_rows, pc.sum(objects.column("size")).as_py() or 0

@@ -1,0 +1,413 @@
+"""Commits that no retention rule keeps lose their content, after a grace period in which any flow may still need it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from graveler_core.engine.reading import expired
+from graveler_core.errors import Conflict, CorruptData, InvalidInput, Kind, NotFound, OutcomeUnknown
+from graveler_core.facade.repository import Repository
+from graveler_core.gc.collected import Collected
+from graveler_core.gc.collection_plan import CollectionPlan
+from graveler_core.gc.sweep import GRACE
+from graveler_core.model.collection import REMEMBERED, Collections
+from graveler_core.model.ids import CommitId, Nonce
+from graveler_core.model.retention import Days, Retention, RetentionRules, retention_rules
+from graveler_core.records import access
+from graveler_core.records import layout as keys
+from tests import smallest
+from tests.unit.engine.interposed import Crash, Interposed
+from tests.unit.gc.lake import NOW, Lake
+
+DAY = timedelta(days=1)
+
+
+def follow(lake: Lake, days: Days, branches: Mapping[str, Days] | None = None) -> None:
+    """Have the repository follow retention rules."""
+    rules = retention_rules(days, branches or {})
+    access.write(
+        lake.world.kv, keys.retention(lake.record), Retention(rules=rules, nonce=Nonce(lake.world.ids.fresh()))
+    )
+
+
+def commit(lake: Lake, content: str, branch: str = "main") -> CommitId:
+    """Overwrite a path, commit, and let a day pass."""
+    lake.branch(branch).put("x", content.encode())
+    made = lake.branch(branch).commit(content).id
+    lake.sleep(DAY)
+    return CommitId(made)
+
+
+def expiries(lake: Lake, *commits: CommitId) -> list[bool | None]:
+    """For each commit: true if it has expired, false if it is about to, or `None`."""
+    found = expired.expiries(lake.world.stores(), lake.record, commits)
+    return [found[id].final if id in found else None for id in commits]
+
+
+def record(lake: Lake) -> Collections:
+    held = access.read(lake.world.kv, keys.collections(lake.record.id, lake.record.uid))
+    assert held is not None
+    return held.value
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    return Lake(tmp_path / "lake")
+
+
+@pytest.fixture
+def history(lake: Lake) -> list[CommitId]:
+    """Commits that are 40, 39, … days old. Each has overwritten the one object of the former. The first of all is the
+    empty one of the repository.
+    """
+    made = [commit(lake, f"content {number}") for number in range(4)]
+    lake.sleep(36 * DAY)
+    return made
+
+
+def test_without_rules_nothing_expires(lake: Lake, history: list[CommitId]) -> None:
+    assert lake.collect(NOW) == Collected(dry_run=False, named=4, named_size=36, history=3, history_size=27)
+    assert expiries(lake, *history) == [None] * 4
+
+
+def test_content_of_expired_commits_is_deleted(lake: Lake, history: list[CommitId]) -> None:
+    follow(lake, 30)
+    first = lake.collect()
+    assert (first.expiring, first.condemned, first.condemned_expired, first.condemned_expired_size) == (4, 3, 3, 27)
+    assert (first.named, first.history, first.expired) == (1, 0, 0)
+    assert expiries(lake, *history) == [False, False, False, None]
+    assert len(lake.objects) == 4
+    lake.sleep(GRACE)
+    last = lake.collect()
+    assert (last.expired, last.revived, last.deleted, last.deleted_expired, last.deleted_expired_size) == (
+        4,
+        0,
+        3,
+        3,
+        27,
+    )
+    assert (len(lake.objects), lake.missing()) == (1, [])
+    assert expiries(lake, *history) == [True, True, True, None]
+    assert lake.collect(NOW) == Collected(dry_run=False, named=1, named_size=9)
+
+
+def test_content_that_another_commit_names_stays(lake: Lake, history: list[CommitId]) -> None:
+    """The objects of a kept commit, whoever else names them. An expired commit may still have some of its content."""
+    lake.branch().put("y", b"y")
+    lake.branch().commit("a second path")
+    lake.sleep(31 * DAY)
+    commit(lake, "last")
+    follow(lake, 30)
+    done = lake.collect(NOW)
+    assert (done.expired, done.deleted, done.named) == (5, 3, 3)
+    assert lake.repo.at(history[3]).read("x") == b"content 3", "the commit after it still names this"
+
+
+def test_a_rule_is_for_the_branches_that_it_matches(lake: Lake, history: list[CommitId]) -> None:
+    lake.repo.create_branch("dev", source=history[1])
+    lost = commit(lake, "dev", "dev")
+    lake.branch("dev").hard_reset(history[1])
+    lake.sleep(31 * DAY)
+    follow(lake, None, {"main": 30})
+    assert lake.collect(NOW).expired == 1, "dev keeps its history for ever"
+    assert expiries(lake, *history, lost) == [None, None, True, None, None]
+
+
+def test_the_content_at_the_beginning_of_the_time_stays(lake: Lake, history: list[CommitId]) -> None:
+    commit(lake, "young")
+    follow(lake, 30)
+    assert lake.collect(NOW).expired == 4
+    assert expiries(lake, *history) == [True, True, True, None]
+    assert lake.repo.at(history[3]).read("x") == b"content 3"
+
+
+def test_a_dry_run_says_what_a_run_does(lake: Lake, history: list[CommitId]) -> None:
+    follow(lake, 30)
+    lake.branch().upload("y", b"never staged")
+    for number in range(4):
+        would = lake.collect(CollectionPlan(dry_run=True))
+        did = lake.collect()
+        assert replace(would, dry_run=False, waiting=did.waiting, waiting_size=did.waiting_size, due=did.due) == did
+        lake.sleep(GRACE)
+        commit(lake, f"more {number}")
+    assert lake.objects
+    assert expiries(lake, history[0]) == [True]
+
+
+def test_other_rules_are_for_dry_runs(lake: Lake, history: list[CommitId]) -> None:
+    """They tell what they would reclaim."""
+    rules = RetentionRules(days=30)
+    would = lake.collect(CollectionPlan(dry_run=True, rules=rules))
+    assert (would.expiring, would.condemned_expired, would.condemned_expired_size) == (4, 3, 27)
+    assert lake.collect(CollectionPlan(dry_run=True)).expiring == 0
+    with pytest.raises(InvalidInput, match="only be applied in a dry run"):
+        CollectionPlan(rules=rules)
+
+
+def test_what_names_the_content_when_the_grace_ends_keeps_it(lake: Lake, history: list[CommitId]) -> None:
+    """A reference that a flow has made which had read the record before the announcement."""
+    follow(lake, 30)
+    lake.collect()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("graveler_core.engine.references.branching.require_content", lambda *_: None)
+        lake.repo.create_branch("dev", source=history[1])
+    lake.sleep(GRACE)
+    done = lake.collect()
+    assert (done.expired, done.revived, done.spared, done.deleted) == (3, 1, 1, 2)
+    assert expiries(lake, *history) == [True, None, True, None]
+    assert (lake.branch("dev").read("x"), lake.missing()) == (b"content 1", [])
+
+
+def test_longer_rules_revive(lake: Lake, history: list[CommitId]) -> None:
+    follow(lake, 30)
+    lake.collect()
+    follow(lake, 46)
+    lake.sleep(GRACE)
+    done = lake.collect()
+    assert (done.expired, done.revived, done.deleted, done.spared) == (2, 2, 1, 2)
+    follow(lake, None)
+    assert lake.collect().expiring == 0
+    assert expiries(lake, *history) == [True, None, None, None], "what has expired stays so"
+
+
+def depend(repo: Repository, how: str, on: CommitId) -> None:
+    """Have something depend on the content of an old commit."""
+    match how:
+        case "branch":
+            repo.create_branch("dev", source=on)
+        case "tag":
+            repo.create_tag("v1", on)
+        case "hard reset":
+            repo.branch("main").hard_reset(on)
+
+
+FLOWS = ["branch", "tag", "hard reset"]
+
+
+@pytest.mark.parametrize("how", FLOWS)
+def test_a_flow_that_needs_an_announced_commit_revives_it(lake: Lake, history: list[CommitId], how: str) -> None:
+    follow(lake, 30)
+    lake.collect()
+    depend(lake.repo, how, history[1])
+    assert record(lake).current.revived == (history[1],)  # type: ignore[union-attr]
+    assert expiries(lake, *history) == [False, None, False, None]
+    lake.sleep(GRACE)
+    done = lake.collect()
+    assert done.revived >= 1
+    assert expiries(lake, history[0], history[1]) == [True, None]
+    assert lake.missing() == []
+    assert lake.repo.at(history[1]).read("x") == b"content 1"
+
+
+@pytest.mark.parametrize("how", FLOWS)
+def test_a_flow_that_needs_an_expired_commit_is_refused(lake: Lake, history: list[CommitId], how: str) -> None:
+    follow(lake, 30)
+    lake.collect(NOW)
+    before = lake.repo.commit("main").id
+    with pytest.raises(NotFound, match=r"content expired on .* \(default rule: 30 days\)") as caught:
+        depend(lake.repo, how, history[1])
+    assert (caught.value.kind, caught.value.details["commit"]) == (Kind.ContentExpired, history[1])
+    assert lake.repo.commit("main").id == before
+    assert [branch.id for branch in lake.repo.branches()] == ["main"]
+    assert list(lake.repo.tags()) == []
+
+
+def test_a_revived_commit_stays_until_the_flow_has_ended(lake: Lake, history: list[CommitId]) -> None:
+    """A flow that is slower than the rest of the grace period: it has revived the commit, and made nothing yet."""
+    follow(lake, 30)
+    lake.collect()
+    lake.sleep(GRACE)
+    expired.require_content(lake.world.stores(), lake.record, [history[1]])
+    done = lake.collect()
+    assert (done.expired, done.revived, done.deleted, done.spared) == (3, 1, 2, 1)
+    assert expiries(lake, *history) == [True, False, True, None], "it is announced again"
+    lake.sleep(GRACE - DAY)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("graveler_core.engine.references.branching.require_content", lambda *_: None)
+        lake.repo.create_branch("dev", source=history[1])
+    lake.sleep(DAY)
+    assert lake.collect().revived == 1
+    assert (lake.branch("dev").read("x"), lake.missing()) == (b"content 1", [])
+
+
+def test_when_many_are_needed_nothing_expires(lake: Lake, history: list[CommitId]) -> None:
+    follow(lake, 30)
+    lake.collect()
+    with smallest.patched({"graveler_core.engine.reading.expired.MAX_REVIVED": 1}):
+        expired.require_content(lake.world.stores(), lake.record, history[:2])
+    lake.sleep(GRACE)
+    done = lake.collect()
+    assert (done.expired, done.deleted, done.spared) == (0, 0, 3)
+    assert len(lake.objects) == 4
+
+
+def attempted(act: Callable[[], object]) -> bool:
+    """Act. Return `False` if the content has expired."""
+    try:
+        act()
+    except NotFound as refused:
+        if refused.kind is not Kind.ContentExpired:
+            raise
+        return False
+    return True
+
+
+@pytest.mark.parametrize("how", FLOWS)
+@pytest.mark.parametrize("run", [0, 1])
+def test_flows_between_any_two_calls(tmp_path: Path, how: str, run: int) -> None:
+    """What a flow has made has its content for ever. A flow that is too late is told."""
+    outcomes, at, calls = set[bool](), 0, 1
+    while at < calls:
+        lake = Lake(tmp_path / str(at))
+        history = [commit(lake, f"content {number}") for number in range(3)]
+        lake.sleep(36 * DAY)
+        follow(lake, 30)
+        for number in range(4):
+            kv = Interposed(lake.world.kv)
+            could = list[bool]()
+            if number == run:
+                act = partial(depend, lake.repo, how, history[1])
+                kv.before[at] = lambda act=act, could=could: could.append(attempted(act))  # type: ignore[misc]
+            lake.collect(None, kv)
+            lake.sleep(GRACE)
+            if number == run:
+                calls, done = len(kv.verbs), could[0]
+        assert not lake.missing(), at
+        assert expiries(lake, history[1]) == [None if done else True], at
+        outcomes.add(done)
+        at += 1
+    assert at > 10
+    assert outcomes == ({True} if run == 0 else {True, False})
+
+
+@pytest.mark.parametrize("how", FLOWS)
+def test_collections_between_any_two_calls_of_a_flow(tmp_path: Path, how: str) -> None:
+    """A collection that announces commits, or ends, while a flow is under way which needs one."""
+    for run in (0, 1):
+        at, calls = 0, 1
+        while at < calls:
+            lake = Lake(tmp_path / f"{run}-{at}")
+            history = [commit(lake, f"content {number}") for number in range(3)]
+            lake.sleep(36 * DAY)
+            follow(lake, 30)
+            if run:
+                lake.collect()
+                lake.sleep(GRACE)
+            kv = Interposed(lake.world.kv)
+            kv.before[at] = lake.collect
+            repo = lake.world.graveler(kv).repository("repo")
+            done = attempted(partial(depend, repo, how, history[1]))
+            calls, at = len(kv.verbs), at + 1
+            for _ in range(3):
+                lake.sleep(GRACE)
+                lake.collect()
+            assert not lake.missing(), (run, at)
+            assert expiries(lake, history[1]) == [None if done else True], (run, at)
+
+
+def test_a_collector_dies_at_any_call_and_the_next_goes_on(tmp_path: Path) -> None:
+    at = reached = 0
+    while at == reached:
+        lake = Lake(tmp_path / str(at))
+        history = [commit(lake, f"content {number}") for number in range(2)]
+        lake.sleep(36 * DAY)
+        follow(lake, 30)
+        kv = Interposed(lake.world.kv)
+        kv.fail[at] = Crash()
+        try:
+            lake.collect(NOW, kv)
+        except Crash:
+            reached += 1
+        lake.collect(NOW)
+        assert (len(lake.objects), lake.missing(), expiries(lake, *history)) == (1, [], [True, None]), at
+        at += 1
+    assert at > 15
+
+
+@pytest.mark.parametrize("done", [True, False])
+def test_a_reply_is_lost(tmp_path: Path, done: bool) -> None:
+    for at in range(35):
+        lake = Lake(tmp_path / str(at))
+        history = [commit(lake, f"content {number}") for number in range(2)]
+        lake.sleep(36 * DAY)
+        follow(lake, 30)
+        kv = Interposed(lake.world.kv)
+        kv.lose[at] = done
+        with suppress(OutcomeUnknown):
+            lake.collect(NOW, kv)
+        lake.collect(NOW)
+        assert (len(lake.objects), lake.missing(), expiries(lake, *history)) == (1, [], [True, None]), at
+
+
+def test_two_collectors_between_any_two_calls(tmp_path: Path) -> None:
+    at, calls = 0, 1
+    while at < calls:
+        lake = Lake(tmp_path / str(at))
+        history = [commit(lake, f"content {number}") for number in range(2)]
+        lake.sleep(36 * DAY)
+        follow(lake, 30)
+        kv = Interposed(lake.world.kv)
+        kv.before[at] = partial(lake.collect, NOW)
+        lake.collect(NOW, kv)
+        lake.collect(NOW)
+        calls, at = len(kv.verbs), at + 1
+        assert (len(lake.objects), lake.missing(), expiries(lake, *history)) == (1, [], [True, None]), at
+
+
+def test_addresses_of_expired_commits_are_never_forgotten(lake: Lake, history: list[CommitId]) -> None:
+    """The metadata of an expired commit shows its entries for ever. They cannot be staged."""
+    follow(lake, 30)
+    lake.collect(NOW)
+    with smallest.patched({"graveler_core.gc.collection_record.FALLEN": 1}):
+        for number in range(3):
+            lake.sleep(REMEMBERED + DAY)
+            commit(lake, f"next {number}")
+            lake.sleep(31 * DAY)
+            lake.collect(NOW)
+    assert len(record(lake).past) <= 1
+    for id in history[:3]:
+        entry = lake.repo.at(id).get("x")
+        assert entry is not None
+        with pytest.raises(Conflict) as caught:
+            lake.branch().stage("again", entry)
+        assert caught.value.kind is Kind.ContentCollected
+
+
+def test_damage_ends_it(lake: Lake, history: list[CommitId]) -> None:
+    """A missing header could be that of a commit which keeps others."""
+    follow(lake, 30)
+    where = keys.commits(lake.record).at(history[2])
+    lake.world.kv.delete(where.partition, where.key)
+    with pytest.raises(CorruptData, match=history[2]):
+        lake.collect(NOW)
+    assert len(lake.objects) == 4
+
+
+def test_checks_know_expired_commits(lake: Lake, history: list[CommitId]) -> None:
+    follow(lake, 30)
+    lake.collect()
+    assert not list(lake.repo.fsck(data=True))
+    lake.collect(NOW)
+    assert not list(lake.repo.fsck(data=True))
+    lake.collect(NOW)
+    assert not list(lake.repo.fsck(data=True))
+
+
+def test_old_files_go(lake: Lake, history: list[CommitId]) -> None:
+    """The files of former sets, and only those."""
+    follow(lake, 38)
+    lake.collect(NOW)
+    lake.sleep(20 * DAY)
+    lake.collect(NOW)
+    lake.sleep(GRACE)
+    lake.collect(NOW)
+    assert expiries(lake, *history) == [True, True, True, None]
+    files = (lake.root / "_graveler" / "expired").glob("*/*")
+    assert [path.parent.name for path in files] == [record(lake).expired.id]  # type: ignore[union-attr]
