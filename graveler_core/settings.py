@@ -1,13 +1,17 @@
-"""Settings from environment variables (`GRAVELER_…`). No other module of the library reads the environment."""
+"""Settings from environment variables (`GRAVELER_…`), else from the file `.graveler/config` of the working directory or
+a directory above it, else defaults. No other module of the library reads the environment.
+"""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 from pydantic import Field, SecretStr
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
+from graveler_core.configuration import find, read
 from graveler_core.model.credentials import Credentials, credentials
 from graveler_core.telemetry.secrets import without_password
 
@@ -16,13 +20,17 @@ def _local_data() -> str:
     return (Path.cwd() / ".graveler" / "data").as_uri()
 
 
-class Settings(BaseSettings):
-    """Defaults of a process."""
+class EnvironmentSettings(BaseSettings):
+    """Defaults of a process, from environment variables only."""
 
     model_config = SettingsConfigDict(env_prefix="GRAVELER_", frozen=True)
 
     store: SecretStr = SecretStr("sqlite:///.graveler/meta.db")
     """URL of the key-value store. Secret, because it may contain a password."""
+    repository: str | None = None
+    """Default repository: the one that short URIs of the command line such as `main/raw` mean."""
+    config: Path | None = None
+    """Configuration file that was used. `GRAVELER_CONFIG` names one; if it is empty, none is used."""
     access_key_id: str | None = None
     """Access key id of the user, if access control is set up."""
     secret_access_key: SecretStr | None = None
@@ -54,6 +62,43 @@ class Settings(BaseSettings):
         """Return the settings without secrets: URLs contain neither passwords nor query values."""
         told = {**self.model_dump(), "store": self.store.get_secret_value()}
         return {name: _shown(value) for name, value in told.items()}
+
+
+class Settings(EnvironmentSettings):
+    """Defaults of a process, from environment variables, else from the configuration file that applies."""
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Return where values come from, in order of precedence."""
+        found = configured()
+        path = InitSettingsSource(settings_cls, {"config": found.pop("config", None)})
+        return init_settings, path, env_settings, InitSettingsSource(settings_cls, found)
+
+
+def configured() -> dict[str, Any]:
+    """Return the values of the configuration file that applies, and its path as `config`.
+
+    Raises:
+        InvalidInput: The file is not valid, or belongs to another user.
+    """
+    named = os.environ.get("GRAVELER_CONFIG")
+    if named == "":
+        return {"config": None}
+    file = find(Path.cwd()) if named is None else Path(named)
+    return {} if file is None else {"config": file.absolute(), **read(file, own=named is None).values()}
+
+
+def sources() -> dict[str, str]:
+    """Return the environment variables that are set and settings of the command line, by name of the setting."""
+    prefix = Settings.model_config["env_prefix"]
+    return {name: prefix + name.upper() for name in Settings.model_fields if prefix + name.upper() in os.environ}
 
 
 def _shown(value: object) -> object:

@@ -22,7 +22,6 @@ from logging import INFO
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
-from urllib.parse import quote
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
@@ -80,6 +79,7 @@ def connect(  # noqa: PLR0913 - one call, all of it optional
         PermissionDenied: (`CredentialsRequired`) the store requires credentials; (`InvalidCredentials`) the
         credentials are wrong.
     """
+    from graveler_core.configuration import anchored
     from graveler_core.facade.graveler import Graveler
     from graveler_core.stores import Hooks
     from graveler_core.stores.opening import Opening
@@ -95,7 +95,7 @@ def connect(  # noqa: PLR0913 - one call, all of it optional
     opening = Opening(
         reopen=reopen,
         environment=_environment,
-        url=_anchored(url),
+        url=anchored(url, Path.cwd()),
         credentials=credentials,
         storage_options=dict(storage_options or {}),
         cache_dir=None if cache_dir is None else str(Path(cache_dir).absolute()),
@@ -159,12 +159,6 @@ def _environment() -> tuple[str, Credentials | None]:
 
     settings = Settings()
     return settings.store.get_secret_value(), settings.credentials
-
-
-def _anchored(url: str) -> str:
-    """Return the URL of a SQLite file with an absolute path, because other processes have other directories."""
-    path = url.removeprefix("sqlite:///")
-    return url if path == url or path.startswith("/") else f"sqlite:///{quote(str(Path.cwd()))}/{path}"
 
 
 def principal_of(stores: Stores, credentials: Credentials | None) -> Principal | None:

@@ -30,6 +30,7 @@ from graveler_core.cli import (
     history,
     iam,
     importing,
+    init,
     kv,
     merge,
     metrics,
@@ -56,11 +57,12 @@ INTERRUPTED = 130
 
 app = typer.Typer(
     name="graveler",
-    help="Git for data. URIs have the form graveler://repository/ref/path.",
+    help="Git for data. URIs have the form graveler://repository/ref/path, or ref/path after graveler init.",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for _verbs in (
+    init,
     objects,
     usage,
     get,
@@ -160,7 +162,7 @@ def _failure(error: BaseException) -> str:
         case typer.Abort():
             return "aborted"
         case GravelerError():
-            return error.message
+            return "; ".join([error.message, *getattr(error, "__notes__", ())])
         case OSError(strerror=str(reason)):
             return f"{error.filename}: {reason}" if error.filename is not None else reason
     frame = traceback.extract_tb(error.__traceback__)[-1]

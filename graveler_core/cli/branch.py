@@ -11,7 +11,7 @@ from graveler_core.cli.output import Column, View
 from graveler_core.cli.repo import RepositoryUri
 from graveler_core.cli.session import Session, verb
 from graveler_core.cli.terminal import SHORT_ID
-from graveler_core.cli.uri import new_ref_uri, ref_in, ref_uri, repository_uri
+from graveler_core.cli.uri import HERE, new_ref_uri, ref_in, ref_uri, repository_uri
 from graveler_core.cli.views import BRANCHES
 from graveler_core.documents.values import Document
 from graveler_core.documents.versions import branch_document
@@ -53,7 +53,7 @@ def create(
 
 
 @verb(app, "list")
-def list_(session: Session, uri: RepositoryUri) -> None:
+def list_(session: Session, uri: RepositoryUri = HERE) -> None:
     """List the branches of a repository with their head commits, sorted by name.
 
     JSON: a line for each with id, commit_id.
@@ -129,7 +129,7 @@ def unprotect(session: Session, uri: PatternUri) -> None:
 
 
 @verb(app, "protections")
-def protections(session: Session, uri: RepositoryUri) -> None:
+def protections(session: Session, uri: RepositoryUri = HERE) -> None:
     """List the protection rules of a repository, sorted by pattern.
 
     JSON: a line for each rule with type ("protection"), pattern, blocks ("write", "commit", "merge", "force").

@@ -10,7 +10,7 @@ from graveler_core.cli.branch import PatternUri
 from graveler_core.cli.output import Column, View
 from graveler_core.cli.repo import RepositoryUri
 from graveler_core.cli.session import Session, verb
-from graveler_core.cli.uri import ref_uri, repository_uri
+from graveler_core.cli.uri import HERE, ref_uri, repository_uri
 from graveler_core.documents.values import Document
 from graveler_core.documents.versions import check_document
 
@@ -68,7 +68,7 @@ def require(session: Session, uri: PatternUri, names: Names = None) -> None:
 
 
 @verb(app, "required")
-def required(session: Session, uri: RepositoryUri) -> None:
+def required(session: Session, uri: RepositoryUri = HERE) -> None:
     """List the checks that branches of a repository require, by pattern.
 
     JSON: a line for each rule with type ("required checks"), pattern, checks.

@@ -10,7 +10,7 @@ import typer
 from graveler_core.cli.objects import Limit
 from graveler_core.cli.reference_views import REFLOG
 from graveler_core.cli.session import Session, verb
-from graveler_core.cli.uri import Uri, parse, ref_in, ref_range, ref_uri, repository_uri
+from graveler_core.cli.uri import HERE, Uri, parse, ref_in, ref_range, ref_uri, repository_uri
 from graveler_core.cli.views import CHANGES, COMMITS, LOG, LOG_WITH_CHANGES, LOG_WITH_COUNTS
 from graveler_core.documents.values import time_for_machines
 from graveler_core.documents.versions import commit_document, summary_document
@@ -107,7 +107,9 @@ def _shown(commit: LogEntry) -> Iterator[str]:
 @verb(app, "reflog")
 def reflog(
     session: Session,
-    uri: Annotated[str, typer.Argument(metavar="URI", help="graveler://repository, or graveler://repository/name")],
+    uri: Annotated[
+        str, typer.Argument(metavar="URI", help="graveler://repository, or graveler://repository/name")
+    ] = HERE,
     *,
     after: Annotated[
         str, typer.Option(metavar="TOKEN", help="Continue after the event that has this token in the JSON output.")

@@ -17,6 +17,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import typer
+from typer.models import ArgumentInfo
 
 from graveler_core.cli.clusters import ClusterOptions
 from graveler_core.cli.logs import logged
@@ -24,7 +25,7 @@ from graveler_core.cli.options import Options, signature, taken
 from graveler_core.cli.output import Output
 from graveler_core.cli.progress import Progress, ProgressWork
 from graveler_core.documents.errors import error_document
-from graveler_core.errors import GravelerError, InvalidInput
+from graveler_core.errors import GravelerError, InvalidInput, NotFound
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from graveler_core.facade.graveler import Graveler
     from graveler_core.facade.repository import Repository
     from graveler_core.facade.snapshot import Snapshot
-    from graveler_core.settings import Settings
+    from graveler_core.settings import EnvironmentSettings
     from graveler_core.stores import TagVerifier
 
 P = ParamSpec("P")
@@ -56,12 +57,20 @@ class Session:
         self.out = Output(as_json=options.as_json)
         self._logs = ExitStack()
         self._logging = False
+        self.shortened: dict[str, str] = {}
+        """Full URIs by the short ones that were given."""
 
     @cached_property
-    def settings(self) -> Settings:
+    def settings(self) -> EnvironmentSettings:
         from graveler_core.settings import Settings
 
         return Settings()
+
+    def ignore_configuration(self) -> None:
+        """Use the environment and defaults, and no configuration file. To be called before the store is opened."""
+        from graveler_core.settings import EnvironmentSettings
+
+        self.settings = EnvironmentSettings()
 
     @cached_property
     def graveler(self) -> Graveler:
@@ -134,6 +143,16 @@ class Session:
             if "graveler" in self.__dict__:
                 opened.callback(self.graveler.close)
 
+    def full_uri(self, text: str) -> str:
+        """Return the full URI of one that may be short. Settings are read only for a short one."""
+        from graveler_core.cli.uri import expanded
+
+        short = "://" not in text
+        full = expanded(text, self.settings.repository if short else None)
+        if short:
+            self.shortened[text] = full
+        return full
+
     def repository(self, uri: Uri) -> Repository:
         return self.graveler.repository(uri.repository)
 
@@ -178,6 +197,8 @@ def verb(
 ) -> Callable[[Callable[Concatenate[Session, P], None]], Callable[..., None]]:
     """Register `function(session, …)` as a command with the shared options.
 
+    Arguments whose metavar ends in URI may be short: the function receives the full URI.
+
     Args:
         app: Application that gets the command.
         name: Name of the command.
@@ -191,11 +212,15 @@ def verb(
             on_cluster = taken(ClusterOptions, given) if clusters else None
             try:
                 with closing(Session(options, name, on_cluster)) as session, session.reporting():
-                    function(session, **given)  # type: ignore[call-arg]
+                    for uri in uris & given.keys():
+                        given[uri] = given[uri] and session.full_uri(given[uri])
+                    with _short_uris_named(session):
+                        function(session, **given)  # type: ignore[call-arg]
             except BrokenPipeError as e:  # typer would exit with 1, which means an error
                 raise typer.Exit(NOBODY_READS) from e
 
         _, *own = inspect.signature(function, eval_str=True).parameters.values()
+        uris = {each.name for each in own if _is_uri(each)}
         context = inspect.Parameter("ctx", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
         added = (Options, ClusterOptions) if clusters else (Options,)
         command.__signature__ = signature([*own, context], *added)  # type: ignore[attr-defined]
@@ -203,3 +228,20 @@ def verb(
         return command
 
     return register
+
+
+def _is_uri(parameter: inspect.Parameter) -> bool:
+    """Return whether a parameter is an argument whose metavar says that it is a URI of graveler."""
+    marks = getattr(parameter.annotation, "__metadata__", ())
+    return any(isinstance(mark, ArgumentInfo) and str(mark.metavar).strip("[]").endswith("URI") for mark in marks)
+
+
+@contextmanager
+def _short_uris_named(session: Session) -> Iterator[None]:
+    """Add to an error about something that does not exist what a short URI means."""
+    try:
+        yield
+    except NotFound as error:
+        for short, full in session.shortened.items():
+            error.add_note(f"{short!r} means {full}")
+        raise

@@ -10,7 +10,7 @@ from graveler_core.cli.confirmation import YesOption, confirm
 from graveler_core.cli.repo import RepositoryUri
 from graveler_core.cli.session import Session, verb
 from graveler_core.cli.terminal import SHORT_ID
-from graveler_core.cli.uri import new_ref_uri, ref_in, ref_uri, repository_uri
+from graveler_core.cli.uri import HERE, new_ref_uri, ref_in, ref_uri, repository_uri
 from graveler_core.cli.views import TAGS
 from graveler_core.documents.versions import tag_document
 
@@ -40,7 +40,7 @@ def create(
 
 
 @verb(app, "list")
-def list_(session: Session, uri: RepositoryUri) -> None:
+def list_(session: Session, uri: RepositoryUri = HERE) -> None:
     """List the tags of a repository, sorted by name.
 
     JSON: a line for each with id, commit_id, message, signature.

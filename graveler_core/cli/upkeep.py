@@ -12,7 +12,7 @@ from graveler_core.cli.repo import RepositoryUri
 from graveler_core.cli.session import Session, verb
 from graveler_core.cli.spans import span
 from graveler_core.cli.terminal import bytes_for_people, time_for_people
-from graveler_core.cli.uri import repository_uri
+from graveler_core.cli.uri import HERE, repository_uri
 from graveler_core.cli.views import FINDINGS
 from graveler_core.documents.upkeep import collected_document, swept_document
 from graveler_core.errors import InvalidInput
@@ -31,7 +31,7 @@ app = typer.Typer()
 @verb(app, "fsck")
 def fsck(  # noqa: PLR0913 - the command line's own options
     session: Session,
-    uri: RepositoryUri,
+    uri: RepositoryUri = HERE,
     *,
     deep: Annotated[bool, typer.Option("--deep", help="Also read every range and every staged record.")] = False,
     data: Annotated[

@@ -1,9 +1,12 @@
 """URIs of the command line: `graveler://repository/ref/path`. Pure functions from text to values.
 
-    graveler://flights                      a repository graveler://flights/main~2               a ref expression of it:
-    branch, tag, commit, with ~ ^ $ @ graveler://flights/main/raw/jan.parquet a path (or, where a verb says so, a
-    prefix) at that ref graveler://flights/main..dev/raw/       two refs, for `diff`; three dots compare with their
-    merge base
+| URI | names |
+|---|---|
+| `graveler://flights` | a repository |
+| `graveler://flights/main~2` | a ref expression of it: branch, tag, commit, with `~ ^ $ @` |
+| `graveler://flights/main/raw/jan.parquet` | a path (or, where a verb says so, a prefix) at that ref |
+| `graveler://flights/main..dev/raw/` | two refs, for `diff`; three dots compare with their merge base |
+| `.`, `main/raw/` | short forms: the default repository, and a URI in it |
 
 Branch and tag names contain no `/`, so the first two slashes separate repository, ref and path. The path is taken
 literally: nothing is percent-decoded, and `?` and `#` have no special meaning.
@@ -17,6 +20,8 @@ from graveler_core.errors import InvalidInput, Kind
 from graveler_core.model.names import allowed_name, path_key, prefix_key, repository_id
 
 SCHEME = "graveler://"
+HERE = "."
+"""Short form of the default repository."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +44,27 @@ class Uri:
     def __str__(self) -> str:
         tail = f"/{self.ref}" if self.ref else ""
         return f"{SCHEME}{self.repository}{tail}{'/' + self.path if self.path else ''}"
+
+
+def expanded(text: str, repository: str | None) -> str:
+    """Return the full URI of a short one: `.` is the default repository, `main/raw` a URI in it.
+
+    Args:
+        text: URI, full or short.
+        repository: The default repository.
+
+    Raises:
+        InvalidInput: The URI is short, and there is no default repository.
+    """
+    if "://" in text:
+        return text
+    if repository is None:
+        raise _refuse(
+            text,
+            f"must begin with {SCHEME}, as in {SCHEME}repository/ref/path, because there is no default repository; "
+            "graveler init creates one, and GRAVELER_REPOSITORY names one",
+        )
+    return f"{SCHEME}{repository}" if text == HERE else f"{SCHEME}{repository}/{text}"
 
 
 def parse(text: str) -> Uri:

@@ -54,6 +54,12 @@ def _id_or_kind_style(value: str) -> str:
     return _KIND_STYLES.get(value, "bold")
 
 
+SETTINGS: View[tuple[str, str | None, str]] = View(
+    (Column("setting", style="bold"), Column("value", folds=True), Column("from", folds=True)),
+    lambda row: row,
+    lambda row: {"name": row[0], "value": row[1], "source": row[2]},
+    "no settings",
+)
 _ID = Column("commit", people=_short, style="yellow")
 _DATE = Column("date", people=time_for_people, machines=time_for_machines)
 _KIND = Column("change", style=_kind_style)

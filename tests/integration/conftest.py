@@ -15,7 +15,7 @@ from tests.postgresql_server import empty_database, running_server
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty working directory with default settings."""
-    for name in ("GRAVELER_STORE", "GRAVELER_DATA"):
+    for name in ("GRAVELER_STORE", "GRAVELER_DATA", "GRAVELER_REPOSITORY", "GRAVELER_CONFIG"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("GRAVELER_COMMITTER", "ada")
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))

@@ -336,7 +336,7 @@ def loaded(words: list[str]) -> set[str]:
 
 def test_help_and_wrong_input_load_nothing_heavy(here: Path) -> None:
     engine = {"polars", "obstore", "sqlalchemy", "psycopg", "sqlite3", "pydantic_settings"}
-    for words in (["ls", "--help"], ["ls", "flights/main"], ["frobnicate"]):
+    for words in (["ls", "--help"], ["ls", "graveler:///main"], ["frobnicate"]):
         packages = loaded(words)
         assert "typer" in packages
         assert not packages & (HEAVY | engine)
