@@ -6,12 +6,14 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
+from uuid import uuid4
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.examples import examples
+from tests.servers.process import ServerProcess
 
 # Before Spark or matplotlib are imported: workers are this interpreter, and no plot asks for a screen.
 os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
@@ -32,10 +34,10 @@ settings.register_profile(
 settings.load_profile("house")
 
 
-COSTLY_FIXTURES = {"spark", "engines", "postgresql_server", "s3", "installation", "server"}
+COSTLY_FIXTURES = {"spark", "engines", "postgresql_server", "mariadb", "redis", "s3", "installation", "server"}
 """Fixtures that start a Spark session, a server, or work on a Dagster instance on disk."""
-COSTLY_PARAMETER = "postgresql"
-"""Parameter of fixtures that then use a server."""
+COSTLY_PARAMETERS = {"postgresql", "mysql", "redis"}
+"""Parameters of fixtures that then use a server."""
 
 
 @pytest.hookimpl(wrapper=True)
@@ -70,7 +72,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def _costly(item: pytest.Item) -> bool:
     parameters = item.callspec.params.values() if hasattr(item, "callspec") else ()
     return bool(COSTLY_FIXTURES & set(getattr(item, "fixturenames", ()))) or any(
-        isinstance(value, str) and value == COSTLY_PARAMETER for value in parameters
+        isinstance(value, str) and value in COSTLY_PARAMETERS for value in parameters
     )
 
 
@@ -80,3 +82,35 @@ def _own_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(os.environ):
         if name.startswith("GRAVELER_") or name == "DAGSTER_HOME":
             monkeypatch.delenv(name)
+
+
+@pytest.fixture(scope="session")
+def mariadb() -> Iterator[ServerProcess]:
+    """A running MariaDB: one for each worker."""
+    from tests.servers.mariadb import mariadb_server
+
+    with mariadb_server() as server:
+        yield server
+
+
+@pytest.fixture
+def mysql_url(mariadb: ServerProcess) -> str:
+    """The URL of an empty database."""
+    from tests.servers.mariadb import fresh_database
+
+    return fresh_database(mariadb)
+
+
+@pytest.fixture(scope="session")
+def redis() -> Iterator[ServerProcess]:
+    """A running Redis: one for each worker."""
+    from tests.servers.redis import redis_server
+
+    with redis_server() as server:
+        yield server
+
+
+@pytest.fixture
+def redis_url(redis: ServerProcess) -> str:
+    """The URL of an empty namespace."""
+    return f"redis://127.0.0.1:{redis.port}/0?namespace=test-{uuid4().hex}"

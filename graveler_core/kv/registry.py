@@ -1,6 +1,6 @@
 """Opens stores by URL. The scheme of the URL is the name of an entry point in the group `graveler.kv_stores`.
 
-An entry point is a function `(url: str) -> Store`. The three backends of this library are registered in the same way as
+An entry point is a function `(url: str) -> Store`. The backends of this library are registered in the same way as
 plug-ins, in the metadata of the distribution.
 """
 
@@ -17,7 +17,7 @@ from graveler_core.kv.store import Store
 from graveler_core.telemetry.secrets import without_password
 
 GROUP: Final = "graveler.kv_stores"
-_EXTRAS: Final = {"postgresql": "postgres"}
+_EXTRAS: Final = {"mariadb": "mysql", "mysql": "mysql", "postgresql": "postgres"}
 """Extras that install the dependencies of a backend, by scheme."""
 
 

@@ -13,6 +13,7 @@ from graveler_core.kv.store import Description
 _TO_WAL: Final = (
     "import sqlite3, sys; print(sqlite3.connect(sys.argv[1]).execute('PRAGMA journal_mode=WAL').fetchone()[0])"
 )
+_MYSQL_REMEDY: Final = "set it to 1, also in the configuration of the server, which is read at its start"
 
 
 def examine_store(of: Examination) -> None:
@@ -28,6 +29,8 @@ def judge(of: Examination, told: Description) -> None:
         _sqlite(of, told)
     elif told["backend"] == "postgresql":
         _postgresql(of, told)
+    elif told["backend"] == "mysql":
+        _mysql(of, told)
 
 
 def _sqlite(of: Examination, told: Description) -> None:
@@ -47,6 +50,29 @@ def _postgresql(of: Examination, told: Description) -> None:
         switched = (word for name in off for word in ("-c", f"ALTER SYSTEM SET {name} = on"))
         what = f"the server has {' and '.join(off)} switched off"
         of.tell(Ailment.STORE_NOT_DURABLE, "postgresql", what, "psql", *switched, "-c", "SELECT pg_reload_conf()")
+    _clock(of, told, "PostgreSQL")
+
+
+def _mysql(of: Examination, told: Description) -> None:
+    weak = [
+        name
+        for name, strong in (("innodb_flush_log_at_trx_commit", (1, 3)), ("sync_binlog", (1,)))
+        if told[name] not in strong and (name != "sync_binlog" or told["log_bin"])
+    ]
+    if weak:
+        what = f"the server has {' and '.join(f'{name} = {told[name]}' for name in weak)}"
+        program = "mariadb" if "mariadb" in str(told["version"]).lower() else "mysql"
+        statements = "; ".join(f"SET GLOBAL {name} = 1" for name in weak)
+        of.tell(Ailment.STORE_NOT_DURABLE, "mysql", what, program, "--execute", statements, remedy=_MYSQL_REMEDY)
+    if not told["innodb_doublewrite"]:
+        what = "the server has innodb_doublewrite switched off"
+        of.tell(
+            Ailment.STORE_NOT_DURABLE, "mysql", what, remedy="turn it on in the configuration, and restart the server"
+        )
+    _clock(of, told, "MySQL")
+
+
+def _clock(of: Examination, told: Description, server: str) -> None:
     ahead = timedelta(seconds=float(told["clock_ahead"] or 0))
     if abs(ahead) > OFF_BY:
-        of.clocks_differ("the answer of the PostgreSQL server", ahead)
+        of.clocks_differ(f"the answer of the {server} server", ahead)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 
 import pyarrow as pa
@@ -28,7 +28,7 @@ class PagedStore(Store):
     ) -> Iterator[KeyValue]:
         check_partition(partition)
         check_limit(limit)
-        found = pages(partial(self._page, partition), interval(prefix, start, end), limit, FIRST_PAGE_ROWS)
+        found = pages(self._reader(partition), interval(prefix, start, end), limit, FIRST_PAGE_ROWS)
         return (
             KeyValue(key, value, Predicate(value))
             for page in found
@@ -36,7 +36,7 @@ class PagedStore(Store):
         )
 
     def scan_arrow(self, partition: bytes, keys: KeyBounds) -> Iterator[pa.RecordBatch]:
-        found = pages(partial(self._page, partition), keys, None, PAGE_ROWS)
+        found = pages(self._reader(partition), keys, None, PAGE_ROWS)
         return (batch_of_columns(page.keys, page.values) for page in found)
 
     def sets_atomically(self) -> bool:
@@ -48,3 +48,7 @@ class PagedStore(Store):
     @abstractmethod
     def _page(self, partition: bytes, keys: KeyBounds, rows: int) -> RowPage:
         """Read at most `rows` rows in key order, or fewer if their values reach `PAGE_BYTES`."""
+
+    def _reader(self, partition: bytes) -> Callable[[KeyBounds, int], RowPage]:
+        """Return the function that reads the pages of one scan. Subclasses override it if pages share a state."""
+        return partial(self._page, partition)

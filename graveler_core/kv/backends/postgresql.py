@@ -8,11 +8,11 @@ never checked in one step and the value written in another.
 
 from __future__ import annotations
 
-import random
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from operator import itemgetter
-from typing import Any, Final, LiteralString, TypeVar, cast
+from typing import Any, LiteralString, TypeVar, cast
 
 import psycopg
 import pyarrow as pa
@@ -20,14 +20,14 @@ from sqlalchemy import create_engine
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
-from graveler_core.errors import GravelerError, SlowDown, Unavailable
+from graveler_core.errors import GravelerError, Unavailable
 from graveler_core.kv.backends import postgresql_schema
 from graveler_core.kv.backends import postgresql_statements as sql
 from graveler_core.kv.backends.postgresql_description import described
 from graveler_core.kv.backends.postgresql_errors import RETRIED, is_lost, mapped
 from graveler_core.kv.backends.postgresql_sessions import ConnectionTarget, Sessions, parse_url
 from graveler_core.kv.backends.postgresql_turns import AdvisoryTurns
-from graveler_core.kv.backends.sql import SqlStore
+from graveler_core.kv.backends.sql import SqlStore, tried_again
 from graveler_core.kv.paging import (
     CHUNK_ROWS,
     PAGE_BYTES,
@@ -45,8 +45,6 @@ from graveler_core.kv.store import (
 )
 
 _T = TypeVar("_T")
-
-_ATTEMPTS: Final = 6
 
 
 def open_postgresql(url: str) -> Store:
@@ -151,14 +149,7 @@ class PostgreSQLStore(SqlStore):
         writing: bool,
     ) -> _T:
         """Run one statement as one transaction. Retry it if the server rolled it back and allows a retry."""
-        for attempt in range(_ATTEMPTS):
-            try:
-                return self._once(statement, parameters, answer, writing=writing)
-            except SlowDown as error:
-                if error.details.get("state") not in RETRIED:
-                    raise
-                time.sleep(random.uniform(0, 0.005 * 2**attempt))  # noqa: S311 - jitter, no secret
-        return self._once(statement, parameters, answer, writing=writing)
+        return tried_again(partial(self._once, statement, parameters, answer, writing=writing), RETRIED)
 
     def _once(
         self,

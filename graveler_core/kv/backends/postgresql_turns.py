@@ -17,7 +17,8 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import PoolProxiedConnection
 
 from graveler_core.errors import GravelerError
-from graveler_core.kv.backends.postgresql_sessions import ConnectionTarget, Room, Sessions
+from graveler_core.kv.backends.postgresql_sessions import ConnectionTarget, Sessions
+from graveler_core.kv.backends.sessions import Room
 
 _ROOM: Final = Room(kept=4, more=4, seconds=0)
 _BEGIN: Final = "BEGIN"

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import random
+import time
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, ClassVar, LiteralString, Protocol
+from typing import Any, ClassVar, Final, LiteralString, Protocol, TypeVar
 
+from graveler_core.errors import SlowDown
 from graveler_core.kv.backends.paged import PagedStore
 from graveler_core.kv.limits import check_key, check_value
+from graveler_core.kv.paging import split_rows
 from graveler_core.kv.store import EXISTS, Predicate, Stored, predicate_failed
+
+_T = TypeVar("_T")
+
+_ATTEMPTS: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,3 +109,36 @@ class SqlStore(PagedStore):
 def stored(rows: list[Any]) -> Stored | None:
     """Return the result of `get` for the rows of its statement."""
     return Stored(rows[0][0], Predicate(rows[0][0])) if rows else None
+
+
+def tried_again(once: Callable[[], _T], undone: Collection[object]) -> _T:
+    """Run a transaction. Run it again if the server rolled it back and allows this.
+
+    Args:
+        once: Function that runs the transaction once.
+        undone: Values of the detail `state` of a `SlowDown` after which the transaction can be run again.
+    """
+    for attempt in range(_ATTEMPTS):
+        try:
+            return once()
+        except SlowDown as error:
+            if error.details.get("state") not in undone:
+                raise
+            time.sleep(random.uniform(0, 0.005 * 2**attempt))  # noqa: S311 - jitter, no secret
+    return once()
+
+
+def split_points_by_steps(rows: int, pieces: int, step: Callable[[bytes, int], list[bytes]]) -> list[bytes]:
+    """Return split points by stepping through the index, which is faster than a window function over all rows.
+
+    Args:
+        rows: Number of rows of the partition.
+        pieces: Number of key ranges.
+        step: Function of a key and a number of rows that returns the key so many rows after the first one, if any.
+    """
+    points: list[bytes] = []
+    before = 0
+    for row in split_rows(rows, pieces):
+        points += step(points[-1] if points else b"", row - before)
+        before = row
+    return points

@@ -20,7 +20,7 @@ from typing import Any, Final, TypeVar
 
 import pyarrow as pa
 
-from graveler_core.kv.backends.sql import RowStatements, SqlStore, stored
+from graveler_core.kv.backends.sql import RowStatements, SqlStore, split_points_by_steps, stored
 from graveler_core.kv.backends.sqlite_columns import read_columns
 from graveler_core.kv.backends.sqlite_connections import Connections
 from graveler_core.kv.backends.sqlite_description import describe
@@ -33,7 +33,6 @@ from graveler_core.kv.paging import (
     PAGE_ROWS,
     KeyBounds,
     RowPage,
-    split_rows,
 )
 from graveler_core.kv.store import (
     EXISTS,
@@ -185,15 +184,11 @@ class SQLiteStore(SqlStore):
 
 
 def _split(connection: sqlite3.Connection, partition: bytes, pieces: int) -> list[bytes]:
-    """Return split points by stepping through the index, which is faster than a window function over all rows."""
+    def step(start: bytes, rows: int) -> list[bytes]:
+        return [key for [key] in connection.execute(_STEP, (partition, start, rows)).fetchall()]
+
     [[rows]] = connection.execute(_ROWS.count, (partition,)).fetchall()
-    points: list[bytes] = []
-    before = 0
-    for row in split_rows(rows, pieces):
-        found = connection.execute(_STEP, (partition, points[-1] if points else b"", row - before)).fetchall()
-        points += [key for [key] in found]
-        before = row
-    return points
+    return split_points_by_steps(rows, pieces, step)
 
 
 def _read_page(connection: sqlite3.Connection, partition: bytes, keys: KeyBounds, rows: int) -> RowPage:

@@ -19,6 +19,7 @@ from graveler_core.diagnostics.doctor.of_store import judge
 from graveler_core.diagnostics.plan import DoctorPlan
 from graveler_core.engine.references.events import fold
 from graveler_core.errors import GravelerError, InvalidInput, NotFound, Unavailable
+from graveler_core.kv.store import Description
 from graveler_core.kv.wrappers.passing import StoreCall
 from graveler_core.model.compaction import Thresholds
 from graveler_core.model.ids import BranchId
@@ -134,6 +135,28 @@ def test_a_servers_settings_and_clock(world: World) -> None:
         *("-c", "SELECT pg_reload_conf()"),
     )
     assert (late.ailment, late.what[:26]) == (Ailment.CLOCKS_DIFFER, "was written 3,600 s earlie")
+
+
+def test_settings_of_mysql(world: World) -> None:
+    of = Examination(world.stores(), DoctorPlan(), Budget(world.clock, 60), world.clock.now())
+    well: Description = {
+        "backend": "mysql",
+        "version": "8.4.0",
+        "innodb_flush_log_at_trx_commit": 1,
+        "innodb_doublewrite": True,
+        "log_bin": False,
+        "sync_binlog": 0,
+        "clock_ahead": 0.0,
+    }
+    judge(of, well)
+    assert of.found == []
+    judge(of, {**well, "log_bin": True, "innodb_flush_log_at_trx_commit": 2, "innodb_doublewrite": False})
+    unsafe, torn = of.found
+    assert (unsafe.ailment, torn.ailment) == (Ailment.STORE_NOT_DURABLE, Ailment.STORE_NOT_DURABLE)
+    statements = "SET GLOBAL innodb_flush_log_at_trx_commit = 1; SET GLOBAL sync_binlog = 1"
+    assert unsafe.command == ("mysql", "--execute", statements)
+    assert unsafe.what == "the server has innodb_flush_log_at_trx_commit = 2 and sync_binlog = 0"
+    assert (torn.command, "restart" in torn.remedy) == ((), True)
 
 
 def test_no_secret_is_in_what_is_found(world: World) -> None:

@@ -1,0 +1,172 @@
+"""Pooled sessions on a MySQL or MariaDB database, with the settings that the guarantees of the store require.
+
+The settings do not depend on the defaults of the server:
+
+* READ COMMITTED, so that statements evaluate predicates on the newest row, and lock no gaps between keys.
+* Strict mode, so that nothing is cut off, and backslash escapes, which PyMySQL uses.
+* The number of rows of an UPDATE includes rows that already had the value (`FOUND_ROWS`). Otherwise, a won
+  compare-and-swap that writes the same value would look like a lost one.
+* On a Galera cluster, each statement waits for the writes of the other nodes (`wsrep_sync_wait`).
+* The server is not read-only, because a replica returns old data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
+
+import pymysql
+from pymysql.constants import CLIENT
+
+from graveler_core.errors import InvalidInput, Kind, Unavailable
+from graveler_core.kv.backends.sessions import ROOM, Room, SessionPool
+from graveler_core.telemetry.secrets import without_password
+
+_TIMEOUTS: Final = {"connect_timeout": 10, "read_timeout": 60, "write_timeout": 60}
+"""Default time-outs in seconds."""
+_LOCK_SECONDS: Final = 20
+"""Maximum time to wait for a locked row. It is below the time-out of reads, so that the server answers."""
+_SET_UP: Final = (
+    "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
+    "SET SESSION sql_mode='STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'",
+)
+_LOOK: Final = "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('read_only', 'wsrep_on')"
+
+
+@dataclass(frozen=True, slots=True)
+class MySQLTarget:
+    """Database to connect to."""
+
+    options: Mapping[str, Any] = field(repr=False)
+    """Arguments of `pymysql.connect`, which may contain a secret."""
+    shown: str
+    """URL without secrets, for messages."""
+
+    @property
+    def database(self) -> str:
+        """Name of the database."""
+        return str(self.options["database"])
+
+    def connect(self) -> pymysql.Connection[Any]:
+        """Open a connection that is not pooled, in autocommit mode.
+
+        Raises:
+            Unavailable: The server requires a package that is not installed.
+            pymysql.Error: The connection failed. The caller converts the error.
+        """
+        try:
+            return pymysql.connect(**self.options, autocommit=True, charset="utf8mb4", client_flag=CLIENT.FOUND_ROWS)
+        except RuntimeError as error:
+            # Its password plug-in needs RSA if the connection is neither encrypted nor local.
+            raise Unavailable(
+                f"{self.shown}: {error}; use TLS, or install it: pip install cryptography", store=self.shown
+            ) from None
+        except OSError as error:
+            # A file of the TLS options cannot be used.
+            raise Unavailable(f"{self.shown} cannot be connected to: {error}", store=self.shown) from None
+
+    def patient(self, seconds: float) -> MySQLTarget:
+        """Return the same database with another time-out of reads."""
+        return replace(self, options={**self.options, "read_timeout": seconds})
+
+
+def parse_url(url: str) -> MySQLTarget:
+    """Parse `mysql://user:password@host:port/database?options`. `mysql+pymysql` and `mariadb` are synonyms.
+
+    Raises:
+        InvalidInput: Kind InvalidUrl.
+    """
+    shown = without_password(url)
+
+    def refused(why: str) -> InvalidInput:
+        return InvalidInput(f"{shown!r} is not a valid URL of a MySQL database: {why}", kind=Kind.InvalidUrl, url=shown)
+
+    try:
+        parts = urlsplit(f"mysql://{url.partition('://')[2]}")
+        port = parts.port
+    except ValueError:
+        # The original error is dropped, because its message may contain the password.
+        parts, port = None, None
+    if parts is None:
+        raise refused("host and port cannot be read; write mysql://user:password@host:port/database")
+    database = unquote(parts.path.removeprefix("/"))
+    if not database or "/" in database or parts.fragment:
+        raise refused("it must name one database: mysql://user:password@host:port/database")
+    options = {"host": parts.hostname or "127.0.0.1", "port": port or 3306, "database": database}
+    return MySQLTarget({**_TIMEOUTS, **options, **_user(parts), **_query(parts.query, refused)}, shown)
+
+
+def _user(parts: SplitResult) -> dict[str, Any]:
+    # As bytes, because PyMySQL would encode text as Latin-1.
+    password = unquote(parts.password or "").encode()
+    return {"user": unquote(parts.username), "password": password} if parts.username else {}
+
+
+def _query(query: str, refused: Callable[[str], InvalidInput]) -> dict[str, Any]:
+    options: dict[str, Any] = {}
+    for name, text in parse_qsl(query, keep_blank_values=True):
+        if name not in _OPTIONS:
+            raise refused(f"{name} is not one of the options {', '.join(sorted(_OPTIONS))}")
+        try:
+            options[name] = _OPTIONS[name](text)
+        except ValueError as error:
+            raise refused(f"{name} must be {error}") from None
+    return options
+
+
+def _seconds(text: str) -> int:
+    if not text.isdecimal() or not int(text):
+        raise ValueError("a number of seconds, 1 or more")
+    return int(text)
+
+
+def _truth(text: str) -> bool:
+    if text not in ("true", "false"):
+        raise ValueError("true or false")
+    return text == "true"
+
+
+def _file(text: str) -> str:
+    if not Path(text).is_file():
+        raise ValueError("the path of a file")
+    return text
+
+
+_OPTIONS: Final[dict[str, Callable[[str], Any]]] = {
+    **dict.fromkeys(_TIMEOUTS, _seconds),
+    **dict.fromkeys(("ssl_disabled", "ssl_verify_cert", "ssl_verify_identity"), _truth),
+    **dict.fromkeys(("ssl_ca", "ssl_cert", "ssl_key"), _file),
+    "unix_socket": str,
+}
+
+
+class MySQLSessions(SessionPool):
+    """Session pool of one store in MySQL or MariaDB."""
+
+    def __init__(self, target: MySQLTarget, room: Room = ROOM) -> None:
+        super().__init__(target.shown, room)
+        self._target = target
+
+    def _connect(self) -> Any:
+        shown = self._target.shown
+        connection = self._target.connect()
+        try:
+            with connection.cursor() as cursor:
+                for statement in (*_SET_UP, f"SET SESSION innodb_lock_wait_timeout={_LOCK_SECONDS}"):
+                    cursor.execute(statement)
+                cursor.execute(_LOOK)
+                found = {name: value != "OFF" for name, value in cursor.fetchall()}
+                if found.get("read_only"):
+                    raise Unavailable(f"the server of {shown} is read-only", kind=Kind.StoreReadOnly, store=shown)
+                if found.get("wsrep_on"):
+                    cursor.execute("SET SESSION wsrep_sync_wait=7")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _socket(self, connection: Any) -> int | None:
+        return connection._sock.fileno() if connection.open else None
