@@ -34,9 +34,20 @@ settings.register_profile(
 settings.load_profile("house")
 
 
-COSTLY_FIXTURES = {"spark", "engines", "postgresql_server", "mariadb", "redis", "s3", "installation", "server"}
+COSTLY_FIXTURES = {
+    "spark",
+    "engines",
+    "postgresql_server",
+    "mariadb",
+    "redis",
+    "etcd",
+    "dynamodb",
+    "s3",
+    "installation",
+    "server",
+}
 """Fixtures that start a Spark session, a server, or work on a Dagster instance on disk."""
-COSTLY_PARAMETERS = {"postgresql", "mysql", "redis"}
+COSTLY_PARAMETERS = {"postgresql", "mysql", "redis", "etcd", "dynamodb"}
 """Parameters of fixtures that then use a server."""
 
 
@@ -114,3 +125,35 @@ def redis() -> Iterator[ServerProcess]:
 def redis_url(redis: ServerProcess) -> str:
     """The URL of an empty namespace."""
     return f"redis://127.0.0.1:{redis.port}/0?namespace=test-{uuid4().hex}"
+
+
+@pytest.fixture(scope="session")
+def etcd() -> Iterator[ServerProcess]:
+    """A running etcd: one for each worker."""
+    from tests.servers.etcd import etcd_server
+
+    with etcd_server() as server:
+        yield server
+
+
+@pytest.fixture
+def etcd_url(etcd: ServerProcess) -> str:
+    """The URL of an empty prefix."""
+    return f"etcd://127.0.0.1:{etcd.port}/test/{uuid4()}"
+
+
+@pytest.fixture(scope="session")
+def dynamodb() -> Iterator[ServerProcess]:
+    """A running DynamoDB Local: one for each worker."""
+    from tests.servers.dynamodb import dynamodb_server
+
+    with dynamodb_server() as server:
+        yield server
+
+
+@pytest.fixture
+def dynamodb_url(dynamodb: ServerProcess) -> str:
+    """The URL of a table that does not exist yet."""
+    from tests.servers.dynamodb import fresh_table
+
+    return fresh_table(dynamodb.port)

@@ -17,7 +17,13 @@ from graveler_core.kv.store import Store
 from graveler_core.telemetry.secrets import without_password
 
 GROUP: Final = "graveler.kv_stores"
-_EXTRAS: Final = {"mariadb": "mysql", "mysql": "mysql", "postgresql": "postgres"}
+_EXTRAS: Final = {
+    "dynamodb": "dynamodb",
+    "etcd": "etcd",
+    "mariadb": "mysql",
+    "mysql": "mysql",
+    "postgresql": "postgres",
+}
 """Extras that install the dependencies of a backend, by scheme."""
 
 

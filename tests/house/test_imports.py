@@ -60,10 +60,14 @@ def library(project: Project) -> list[str]:
     return [name for name in modules if not name.startswith("graveler_core.testing") and not name.endswith("__main__")]
 
 
+# urllib3 asks once, without any traffic, if the system has addresses of version 6.
+HARMLESS = "laddr=('::', 0, 0, 0)>, ('::1', 0))"
+
+
 @pytest.mark.parametrize("whole", [False, True], ids=["the-door", "every-module"])
 def test_importing_opens_nothing_and_stays_light(project: Project, whole: bool) -> None:
     opened, threads, packages = probe(library(project) if whole else ["graveler_core"])
-    assert not opened
+    assert not [event for event in opened if not event.endswith(HARMLESS)]
     assert threads == 1
     assert not packages & HEAVY
 

@@ -105,4 +105,4 @@ def test_no_secret_is_in_a_command(flights: Cli) -> None:
 def test_every_ailment_is_made_here_or_with_the_server() -> None:
     pages = sorted(Path(__file__).parent.glob("test_cli_doctor*.py"))
     made = "".join(page.read_text().split("def test_every_ailment")[0] for page in pages)
-    assert {ailment for ailment in Ailment if f"Ailment.{ailment.name}" not in made} == {Ailment.STORE_NOT_DURABLE}
+    assert not [ailment for ailment in Ailment if f"Ailment.{ailment.name}" not in made]

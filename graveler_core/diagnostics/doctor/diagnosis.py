@@ -24,6 +24,9 @@ class Ailment(StrEnum):
     STORE_ON_NETWORK = "store-on-network"
     STORE_WITHOUT_WAL = "store-without-wal"
     STORE_NOT_DURABLE = "store-not-durable"
+    STORE_NOT_CONSISTENT = "store-not-consistent"
+    STORE_ALARM = "store-alarm"
+    STORE_KEEPS_HISTORY = "store-keeps-history"
     CLOCKS_DIFFER = "clocks-differ"
     REPOSITORY_HALF_MADE = "repository-half-made"
     DELETED_DUE = "deleted-due"
@@ -100,6 +103,21 @@ _MEANINGS: Final[dict[Ailment, _Meaning]] = {
         Severity.CRITICAL,
         "a power failure can lose acknowledged writes, or the whole database",
         "turn it on in the configuration of the server",
+    ),
+    Ailment.STORE_NOT_CONSISTENT: _Meaning(
+        Severity.CRITICAL,
+        "processes in different regions overwrite each other's writes, so acknowledged commits can be lost",
+        "remove the replicas, or create the table with multi-region strong consistency and copy the store to it",
+    ),
+    Ailment.STORE_ALARM: _Meaning(
+        Severity.CRITICAL,
+        "the cluster refuses writes",
+        "free space or restore the damaged member, and disarm the alarm with `etcdctl alarm disarm`",
+    ),
+    Ailment.STORE_KEEPS_HISTORY: _Meaning(
+        Severity.WARNING,
+        "its database grows with every write up to its quota, and then the cluster refuses writes",
+        "start the members with --auto-compaction-retention=1h, and compact once",
     ),
     Ailment.CLOCKS_DIFFER: _Meaning(
         Severity.WARNING,

@@ -15,6 +15,9 @@ _TO_WAL: Final = (
 )
 _MYSQL_REMEDY: Final = "set it to 1, also in the configuration of the server, which is read at its start"
 
+MANY_REVISIONS: Final = 100_000
+"""Number of revisions above which an etcd cluster should have removed old ones."""
+
 
 def examine_store(of: Examination) -> None:
     """Read the description of the store and examine it."""
@@ -31,6 +34,10 @@ def judge(of: Examination, told: Description) -> None:
         _postgresql(of, told)
     elif told["backend"] == "mysql":
         _mysql(of, told)
+    elif told["backend"] == "dynamodb":
+        _dynamodb(of, told)
+    elif told["backend"] == "etcd":
+        _etcd(of, told)
 
 
 def _sqlite(of: Examination, told: Description) -> None:
@@ -72,7 +79,31 @@ def _mysql(of: Examination, told: Description) -> None:
     _clock(of, told, "MySQL")
 
 
+def _dynamodb(of: Examination, told: Description) -> None:
+    table = f"dynamodb://{told['table']}"
+    if told["durability"] == "none":
+        remedy = "copy the store to a table of Amazon DynamoDB with `graveler kv copy`"
+        of.tell(Ailment.STORE_NOT_DURABLE, table, "the service is DynamoDB Local, which is for tests", remedy=remedy)
+    if told["replicas"] and told["multi_region_consistency"] != "STRONG":
+        what = f"the table is replicated to {told['replicas']} other regions without strong consistency"
+        of.tell(Ailment.STORE_NOT_CONSISTENT, table, what)
+    _clock(of, told, "DynamoDB")
+
+
+def _etcd(of: Examination, told: Description) -> None:
+    where = f"etcd, prefix {told['prefix']}"
+    if told["alarms"]:
+        what = f"the cluster has raised the alarm {told['alarms']}"
+        of.tell(Ailment.STORE_ALARM, where, what, "etcdctl", "endpoint", "status", "--cluster")
+    revision = int(told["revision"] or 0)
+    if not told["compacted"] and revision > MANY_REVISIONS:
+        what = f"the cluster keeps all of its {revision:,} revisions"
+        of.tell(Ailment.STORE_KEEPS_HISTORY, where, what, "etcdctl", "compact", str(revision))
+    _clock(of, told, "etcd")
+
+
 def _clock(of: Examination, told: Description, server: str) -> None:
+    """Examine the clock of a server."""
     ahead = timedelta(seconds=float(told["clock_ahead"] or 0))
     if abs(ahead) > OFF_BY:
         of.clocks_differ(f"the answer of the {server} server", ahead)

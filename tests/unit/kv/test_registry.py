@@ -8,18 +8,24 @@ import pytest
 
 from graveler_core.errors import InvalidInput, Kind
 from graveler_core.kv import open_store
+from graveler_core.kv.backends.dynamodb import DynamoDBStore
+from graveler_core.kv.backends.etcd import EtcdStore
 from graveler_core.kv.backends.memory import MemoryStore
 from graveler_core.kv.backends.mysql import MySQLStore
 from graveler_core.kv.backends.postgresql import PostgreSQLStore
 from graveler_core.kv.backends.sqlite import SQLiteStore
 
 
-def test_schemes_name_backends(tmp_path: Path, postgresql_url: str, mysql_url: str) -> None:
+def test_schemes_name_backends(
+    tmp_path: Path, postgresql_url: str, mysql_url: str, etcd_url: str, dynamodb_url: str
+) -> None:
     urls = {
         "memory://": MemoryStore,
         f"sqlite:///{tmp_path}/kv.db": SQLiteStore,
         postgresql_url: PostgreSQLStore,
         mysql_url: MySQLStore,
+        etcd_url: EtcdStore,
+        dynamodb_url: DynamoDBStore,
         mysql_url.replace("mysql:", "mysql+pymysql:"): MySQLStore,
         mysql_url.replace("mysql:", "mariadb:"): MySQLStore,
         postgresql_url.replace("postgresql:", "postgresql+psycopg:"): PostgreSQLStore,

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -157,6 +158,32 @@ def test_settings_of_mysql(world: World) -> None:
     assert unsafe.command == ("mysql", "--execute", statements)
     assert unsafe.what == "the server has innodb_flush_log_at_trx_commit = 2 and sync_binlog = 0"
     assert (torn.command, "restart" in torn.remedy) == ((), True)
+
+
+DYNAMODB = {"backend": "dynamodb", "table": "lake", "durability": "power", "replicas": 0, "clock_ahead": 0.0}
+ETCD = {"backend": "etcd", "prefix": "lake", "alarms": "", "revision": 100_000, "compacted": False, "clock_ahead": None}
+
+
+@pytest.mark.parametrize(
+    ("told", "expected"),
+    [
+        ({**DYNAMODB, "multi_region_consistency": "EVENTUAL"}, []),
+        ({**DYNAMODB, "replicas": 1, "multi_region_consistency": "STRONG"}, []),
+        ({**DYNAMODB, "replicas": 2, "multi_region_consistency": "EVENTUAL"}, [Ailment.STORE_NOT_CONSISTENT]),
+        ({**DYNAMODB, "durability": "none"}, [Ailment.STORE_NOT_DURABLE]),
+        ({**DYNAMODB, "clock_ahead": 90.0}, [Ailment.CLOCKS_DIFFER]),
+        (ETCD, []),
+        ({**ETCD, "revision": None, "alarms": None}, []),
+        ({**ETCD, "revision": 100_001}, [Ailment.STORE_KEEPS_HISTORY]),
+        ({**ETCD, "revision": 100_001, "compacted": True}, []),
+        ({**ETCD, "alarms": "CORRUPT,NOSPACE"}, [Ailment.STORE_ALARM]),
+        ({**ETCD, "clock_ahead": -90.0}, [Ailment.CLOCKS_DIFFER]),
+    ],
+)
+def test_services(world: World, told: dict[str, Any], expected: list[Ailment]) -> None:
+    of = Examination(world.stores(), DoctorPlan(), Budget(world.clock, 60), world.clock.now())
+    judge(of, told)
+    assert [found.ailment for found in of.found] == expected
 
 
 def test_no_secret_is_in_what_is_found(world: World) -> None:

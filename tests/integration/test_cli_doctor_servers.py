@@ -1,0 +1,64 @@
+"""`graveler doctor` on stores that are servers: alarms, kept history, and services that are for tests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from graveler_core.diagnostics.doctor import of_store
+from graveler_core.diagnostics.doctor.diagnosis import Ailment
+from graveler_core.errors import Kind, Unavailable
+from graveler_core.kv import bulk, open_store
+from graveler_core.kv.backends import dynamodb, dynamodb_description
+from graveler_core.kv.store import Description
+from tests.integration.command_line import Cli
+from tests.integration.doctoring import gone, ill
+from tests.servers.etcd import etcd_server
+
+
+def test_a_cluster_that_is_full(here: object, cli: Cli) -> None:
+    """Its quota is used up for real; the store says so, and reads go on."""
+    del here
+    with etcd_server(("--quota-backend-bytes", str(1_024 * 1_024))) as server:
+        url = f"etcd://127.0.0.1:{server.port}/full"
+        store = open_store(url)
+        with pytest.raises(Unavailable) as caught:
+            bulk.set_many(store, [(b"p", b"%d" % number, b"x" * 90_000) for number in range(100)])
+        assert caught.value.kind is Kind.StoreFull
+        assert store.get(b"p", b"0") is not None
+        store.close()
+        row = ill(cli, Ailment.STORE_ALARM, "--store", url)
+        assert (row["severity"], "NOSPACE" in row["what"]) == ("critical", True)
+
+
+def test_a_cluster_that_keeps_its_history(cli: Cli, etcd_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(of_store, "MANY_REVISIONS", 2)
+    store = open_store(etcd_url)
+    told = store.describe()
+    monkeypatch.setattr(type(store), "describe", lambda self: {**told, "revision": 3, "compacted": False})
+    store.close()
+    row = ill(cli, Ailment.STORE_KEEPS_HISTORY, "--store", etcd_url)
+    assert row["command"] == ["etcdctl", "compact", "3"]
+    monkeypatch.setattr(type(store), "describe", lambda self: {**told, "revision": 3, "compacted": True})
+    gone(cli, Ailment.STORE_KEEPS_HISTORY, "--store", etcd_url)
+
+
+def test_a_service_for_tests(cli: Cli, dynamodb_url: str) -> None:
+    row = ill(cli, Ailment.STORE_NOT_DURABLE, "--store", dynamodb_url)
+    assert (row["severity"], "DynamoDB Local" in row["what"]) == ("critical", True)
+    assert "secret" not in repr(row)
+
+
+def test_a_table_with_replicas(cli: Cli, dynamodb_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """DynamoDB Local has none: the answer of the service is another one."""
+
+    def replicated(answer: dict[str, Any], before: float, after: float) -> Description:
+        table = {**answer["Table"], "Replicas": [{"RegionName": "eu-west-1"}]}
+        return dynamodb_description.described({**answer, "Table": table}, before, after)
+
+    monkeypatch.setattr(dynamodb, "described", replicated)
+    row = ill(cli, Ailment.STORE_NOT_CONSISTENT, "--store", dynamodb_url)
+    assert "1 other regions" in row["what"]
+    monkeypatch.setattr(dynamodb, "described", dynamodb_description.described)
+    gone(cli, Ailment.STORE_NOT_CONSISTENT, "--store", dynamodb_url)
