@@ -1,0 +1,59 @@
+"""Empty stores on servers, each beyond a network that tests can cut."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from pathlib import Path
+
+import pytest
+
+import graveler_core as graveler
+from graveler_core.facade.graveler import Graveler
+from graveler_core.testing.lossy_network import LossyNetwork, lossy_network
+
+SERVERS = {"mysql": "mariadb", "etcd": "etcd", "dynamodb": "dynamodb"}
+"""Fixture of the server, by the scheme of its store."""
+
+
+@pytest.fixture(params=list(SERVERS))
+def scheme(request: pytest.FixtureRequest) -> str:
+    """The scheme of the store."""
+    chosen: str = request.param
+    return chosen
+
+
+@pytest.fixture
+def store_url(scheme: str, request: pytest.FixtureRequest) -> str:
+    """The URL of an empty store."""
+    url: str = request.getfixturevalue(f"{scheme}_url")
+    return url
+
+
+@pytest.fixture
+def network(scheme: str, request: pytest.FixtureRequest) -> Iterator[LossyNetwork]:
+    """The network before the server of the store."""
+    with lossy_network(request.getfixturevalue(SERVERS[scheme]).port) as made:
+        yield made
+
+
+@pytest.fixture
+def distant_url(store_url: str, network: LossyNetwork) -> str:
+    """The URL of the same store through the network."""
+    found = store_url.replace(f"127.0.0.1:{network.server_port}", f"127.0.0.1:{network.port}")
+    assert found != store_url
+    return found
+
+
+@pytest.fixture
+def namespace(tmp_path: Path) -> str:
+    """A storage namespace on disk."""
+    return (tmp_path / "lake").as_uri()
+
+
+@pytest.fixture
+def handles(store_url: str) -> Iterator[tuple[Graveler, Graveler]]:
+    """Two handles on the store, each with connections of its own."""
+    with ExitStack() as stack:
+        first, second = (stack.enter_context(closing(graveler.connect(store_url))) for _ in range(2))
+        yield first, second

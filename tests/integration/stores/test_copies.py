@@ -1,0 +1,40 @@
+"""`graveler kv copy` between a file and each store that is a server, in both directions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.integration.command_line import Cli, paths, put, refused
+
+HERE, BACK = "sqlite:///.graveler/meta.db", "sqlite:///back.db"
+
+
+def test_copies_there_and_back(flights: Cli, store_url: str, here: Path) -> None:
+    del here
+    put(flights, "staged", b"x")
+    for source, target in ((HERE, store_url), (store_url, BACK)):
+        (copied,) = flights("kv", "copy", source, target, "--json").documents
+        assert copied["repositories"] == 1
+        verified = flights("kv", "verify", source, target)
+        assert (verified.code, verified.err) == (0, "")
+    assert flights("kv", "verify", HERE, BACK).code == 0
+    shown = paths(flights, "graveler://flights/main/")
+    ran = flights("ls", "-r", "graveler://flights/main/", "--store", store_url, "--json")
+    assert [row["path"] for row in ran.documents] == shown
+    assert "staged" in shown
+    refused(flights("kv", "copy", HERE, store_url), "the target is not empty")
+
+
+def test_work_goes_on_in_the_copy(flights: Cli, store_url: str) -> None:
+    assert flights("kv", "copy", HERE, store_url).code == 0
+    for arguments in (
+        ("branch", "create", "graveler://flights/dev", "--source", "main"),
+        ("rm", "graveler://flights/dev/readme"),
+        ("commit", "graveler://flights/dev", "-m", "Remove the readme"),
+        ("merge", "graveler://flights/dev", "graveler://flights/main"),
+    ):
+        ran = flights(*arguments, "--store", store_url)
+        assert ran.code == 0, ran.err
+    ran = flights("ls", "-r", "graveler://flights/main/", "--store", store_url, "--json")
+    assert [row["path"] for row in ran.documents] == ["raw/feb.csv", "raw/jan.csv"]
+    assert "secret" not in ran.out + ran.err

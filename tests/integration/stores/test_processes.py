@@ -1,0 +1,79 @@
+"""Two processes on one store: every acknowledged put and commit of both is in the history, once."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+
+from graveler_core.facade.graveler import Graveler
+
+TIMES = 12
+WORK = """
+import sys
+import graveler_core as graveler
+from graveler_core.errors import NoChanges
+
+url, name, times = sys.argv[1], sys.argv[2], int(sys.argv[3])
+with graveler.connect(url) as g:
+    main = g.repository("lake").branch("main")
+    for number in range(times):
+        main.put(f"{name}/{number:05}", name.encode())
+        print("put", number, flush=True)
+        try:
+            main.commit(f"{name} {number}")
+            print("commit", number, flush=True)
+        except NoChanges:
+            pass  # the commit of the other process has this entry, too
+"""
+
+
+def start(url: str, name: str, times: int) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", WORK, url, name, str(times)],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+def told(process: subprocess.Popen[str], what: str, output: str) -> list[int]:
+    """The numbers that a process has reported. A last line without its end was cut off."""
+    lines = [line.split() for line in output.splitlines(keepends=True) if line.endswith("\n")]
+    return [int(number) for word, number in lines if word == what]
+
+
+def test_two_processes_commit_to_one_branch(handles: tuple[Graveler, Graveler], store_url: str, namespace: str) -> None:
+    lake = handles[0].create_repository("lake", storage_namespace=namespace)
+    processes = {name: start(store_url, name, TIMES) for name in "ab"}
+    committed = Counter[str]()
+    for name, process in processes.items():
+        output, _ = process.communicate(timeout=300)
+        assert process.returncode == 0
+        assert told(process, "put", output) == list(range(TIMES))
+        committed.update(f"{name} {number}" for number in told(process, "commit", output))
+    lake.branch("main").commit("rest", allow_empty=True)
+    log = Counter(commit.message for commit in lake.log("main"))
+    assert {message: count for message, count in log.items() if message[0] in "ab" and " " in message} == committed
+    expected = {f"{name}/{number:05}" for name in "ab" for number in range(TIMES)}
+    assert {entry.path for entry in lake.at("main@").list()} == expected
+
+
+def test_a_killed_process_loses_nothing(handles: tuple[Graveler, Graveler], store_url: str, namespace: str) -> None:
+    lake = handles[0].create_repository("lake", storage_namespace=namespace)
+    victim, survivor = start(store_url, "victim", 100_000), start(store_url, "survivor", TIMES)
+    assert victim.stdout is not None
+    output = "".join(victim.stdout.readline() for _ in range(TIMES))
+    victim.send_signal(signal.SIGKILL)
+    output += victim.communicate()[0]
+    other, _ = survivor.communicate(timeout=300)
+    assert survivor.returncode == 0
+    assert len(told(survivor, "put", other)) == TIMES
+    log = Counter(commit.message for commit in lake.log("main"))
+    assert set(log.values()) == {1}
+    assert {f"victim {number}" for number in told(victim, "commit", output)} <= set(log)
+    found = {entry.path for entry in lake.branch("main").list()}
+    assert {f"victim/{number:05}" for number in told(victim, "put", output)} <= found
+    assert {f"survivor/{number:05}" for number in range(TIMES)} <= found
