@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from dagster_graveler.jobs.pressure import make_pressure_schedule
     from dagster_graveler.jobs.sweep import make_sweep_job, make_sweep_schedule
     from dagster_graveler.jobs.versioning import make_versioning_jobs
+    from dagster_graveler.publishing.publish_in_order import PublishTarget, publish_in_order
     from dagster_graveler.publishing.write_audit_publish import write_audit_publish
     from dagster_graveler.resources.graveler import GravelerResource
     from dagster_graveler.resources.graveler_branch import GravelerBranch
@@ -42,6 +43,7 @@ __all__ = [
     "GravelerIOManager",
     "GravelerLakeComponent",
     "GravelerResource",
+    "PublishTarget",
     "SparkGravelerResource",
     "__version__",
     "branch_for_deployment",
@@ -68,6 +70,7 @@ __all__ = [
     "make_sweep_job",
     "make_sweep_schedule",
     "make_versioning_jobs",
+    "publish_in_order",
     "reported_commit",
     "write_audit_publish",
 ]

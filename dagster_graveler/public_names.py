@@ -10,6 +10,7 @@ PUBLIC_NAMES = {
     "GravelerIOManager": "io_managers.graveler",
     "GravelerLakeComponent": "components.lake",
     "GravelerResource": "resources.graveler",
+    "PublishTarget": "publishing.publish_in_order",
     "SparkGravelerResource": "resources.spark_graveler",
     "branch_for_deployment": "deployments",
     "make_branch_heads_sensor": "sensors.branch_heads",
@@ -35,6 +36,7 @@ PUBLIC_NAMES = {
     "make_sweep_job": "jobs.sweep",
     "make_sweep_schedule": "jobs.sweep",
     "make_versioning_jobs": "jobs.versioning",
+    "publish_in_order": "publishing.publish_in_order",
     "reported_commit": "data_version",
     "write_audit_publish": "publishing.write_audit_publish",
 }

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Mapping
+from typing import NamedTuple
+
 REPOSITORY_TAG = "graveler/repository"
+"""Repository of the branch that a run compacts."""
 BRANCH_TAG = "graveler/branch"
-"""Name of the branch to work on."""
+"""Name of the branch to work on, in every repository of the run."""
 READ_COMMIT_TAG = "graveler/read_commit"
 """Head of the published branch when the run read it for the first time."""
-BRANCH_UID_TAG = "graveler/branch-uid"
-"""Uid of the branch, so that a branch that later gets the same name is not taken for this one."""
 MARKED_TAG = "graveler/marked-by"
 """Id of the run that wrote these tags about itself. Another id means that Dagster copied them from a parent run."""
 CHOSEN_TAG = "graveler/branch-chosen"
@@ -21,3 +24,39 @@ COMPACTION_TAG = "graveler/compaction"
 """Layers that are compacted: the run key without its epoch."""
 WHY_TAG = "graveler/why"
 PRIORITY_TAG = "dagster/priority"
+_KEY_LENGTH = 40
+"""Characters of a repository name in a tag. Dagster allows 63 characters after the slash."""
+
+
+class MarkedBranch(NamedTuple):
+    """The branch of a run in one repository. The uid tells it apart from a later branch with the same name."""
+
+    name: str
+    uid: str
+
+
+def branch_mark(repository: str, branch: MarkedBranch) -> dict[str, str]:
+    """Return the tag that names the branch of a run in one repository. A run can have several.
+
+    Args:
+        repository: Name of the repository.
+        branch: The branch.
+    """
+    return {_mark_key(repository): f"{branch.name}@{branch.uid}"}
+
+
+def marked_branch(tags: Mapping[str, str], repository: str) -> MarkedBranch | None:
+    """Return the branch that the tags of a run name in one repository, or `None`.
+
+    Args:
+        tags: The tags.
+        repository: Name of the repository.
+    """
+    name, _, uid = tags.get(_mark_key(repository), "").rpartition("@")
+    return MarkedBranch(name, uid) if name else None
+
+
+def _mark_key(repository: str) -> str:
+    if len(repository) > _KEY_LENGTH:
+        repository = f"{repository[:_KEY_LENGTH]}-{hashlib.sha256(repository.encode()).hexdigest()[:8]}"
+    return f"{BRANCH_TAG}.{repository}"

@@ -15,7 +15,8 @@ from dagster_graveler.components.maintenance import LakeMaintenance, maintenance
 from dagster_graveler.components.partitions import LakePartitions
 from dagster_graveler.components.scaffolder import LakeScaffolder
 from dagster_graveler.io_managers.graveler import GravelerIOManager
-from dagster_graveler.publishing.write_audit_publish import PATH, write_audit_publish
+from dagster_graveler.publishing.tables import PATH
+from dagster_graveler.publishing.write_audit_publish import write_audit_publish
 from dagster_graveler.resources.graveler import GravelerResource
 from dagster_graveler.resources.graveler_branch import GravelerBranch
 

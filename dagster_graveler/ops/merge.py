@@ -1,6 +1,7 @@
 """Merge a ref into a branch, in this process or on Spark, depending on the size. Idempotent, as `commit` is."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal
 
 import dagster as dg
@@ -77,6 +78,31 @@ def merged(
     return dg.Output(made.id, metadata=shown)
 
 
+def check_merge(context: dg.OpExecutionContext, what: MergeConfig, graveler: GravelerResource) -> None:
+    """Raise the failure that `merged` would raise now with the same arguments. Change nothing.
+
+    Args:
+        context: Context of the op.
+        what: The merge.
+        graveler: Connection to the store.
+    """
+    from graveler_core.errors import NoChanges
+
+    with told_to_dagster(context.retry_number), suppress(NoChanges):
+        repository = graveler.graveler().repository(what.repository)
+        source = repository.commit(what.source).id
+        repository.check_merge(source, what.into, **_rules(what), idempotency_key=f"{step_key(context)}/{source}")
+
+
+def _rules(what: MergeConfig) -> dict[str, Any]:
+    return {
+        "strategy": None if what.strategy == "none" else what.strategy,
+        "squash": what.squash,
+        "replay": what.replay,
+        "unchanged": what.unchanged,
+    }
+
+
 def _merge(
     context: dg.OpExecutionContext,
     what: MergeConfig,
@@ -94,10 +120,7 @@ def _merge(
             message=what.message or _title(what),
             committer=what.committer,
             metadata={**run_metadata(context), **metadata},
-            strategy=None if what.strategy == "none" else what.strategy,
-            squash=what.squash,
-            replay=what.replay,
-            unchanged=what.unchanged,
+            **_rules(what),
             idempotency_key=f"{step_key(context)}/{source}",
         )
     except NoChanges as nothing:

@@ -1,4 +1,4 @@
-"""BranchChoice of the branch on which a run works.
+"""Choice of the branch on which a run works.
 
 The choice depends on the run, its tags, and runs that ended before it was created, so that all steps of a run make the
 same one, each in a process of its own.
@@ -12,14 +12,15 @@ from enum import StrEnum
 
 import dagster as dg
 
-from dagster_graveler.publishing.groups import TableGroup, group_of
+from dagster_graveler.publishing.groups import Publication, publication_of
 from dagster_graveler.run_tags import (
     BRANCH_TAG,
-    BRANCH_UID_TAG,
     CHOSEN_TAG,
     MARKED_TAG,
     PUBLISH_TAG,
-    REPOSITORY_TAG,
+    MarkedBranch,
+    branch_mark,
+    marked_branch,
 )
 from dagster_graveler.runs import is_resumption, origin_run, partition_label, planned_assets, planned_checks
 from dagster_graveler.sensors.run_states import ENDED
@@ -41,9 +42,9 @@ class BranchChoice:
     """The branch of a run."""
 
     name: str
-    chosen: Chosen
-    uid: str = ""
+    uid: str
     """Uid that the branch must have; empty if the run has not seen the branch yet."""
+    chosen: Chosen
     resumes: bool = False
     """True if the run continues with what a parent run wrote."""
 
@@ -65,28 +66,42 @@ def choose(
         exists: Function that returns true if the branch with this name and uid exists.
     """
     tags = (instance.get_run_by_id(run.run_id) or run).tags
-    marked_by, name = tags.get(MARKED_TAG), tags.get(BRANCH_TAG)
-    resumes = is_resumption(run)
-    if name and (marked_by in (None, run.run_id) or resumes or _is_named_by_user(instance, tags)):
-        inherited_name_only = marked_by not in (None, run.run_id) and not resumes
-        uid = "" if inherited_name_only else tags.get(BRANCH_UID_TAG, "")
-        chosen = Chosen.TAG if marked_by is None or inherited_name_only else Chosen(tags.get(CHOSEN_TAG, Chosen.TAG))
-        return BranchChoice(name, chosen, uid, resumes)
+    marked_by, resumes = tags.get(MARKED_TAG), is_resumption(run)
+    copied = marked_by not in (None, run.run_id) and not resumes  # by Dagster, from a parent run
+    if copied:
+        by_user = BRANCH_TAG in tags and _is_named_by_user(instance, tags)
+        named = BranchChoice(tags[BRANCH_TAG], "", Chosen.TAG, resumes) if by_user else None
+    else:
+        named = _named(tags, repository, resumes)
     first = origin_run(instance, run) or run
-    if resumes and BRANCH_TAG in first.tags:
-        return BranchChoice(first.tags[BRANCH_TAG], Chosen.TEMPLATE, first.tags.get(BRANCH_UID_TAG, ""), resumes)
-    kept = _kept(instance, first, repository, group_for(instance, first), exists)
-    return kept or BranchChoice(template(), Chosen.TEMPLATE, resumes=resumes)
+    if named is None and resumes:
+        named = _named(first.tags, repository, resumes)
+    if named is not None:
+        return named
+    kept = _kept(instance, first, repository, publication_for(instance, first), exists)
+    return kept or BranchChoice(template(), "", Chosen.TEMPLATE, resumes)
 
 
-def group_for(instance: dg.DagsterInstance, run: dg.DagsterRun) -> TableGroup | None:
-    """Return the group to which the assets and checks of a run belong, or `None`."""
+def _named(tags: Mapping[str, str], repository: str, resumes: bool) -> BranchChoice | None:
+    """Return the branch that the tags of a run name: the run has used it, or the user has chosen it."""
+    name = tags.get(BRANCH_TAG)
+    chosen = Chosen(tags.get(CHOSEN_TAG, Chosen.TAG)) if MARKED_TAG in tags else Chosen.TAG
+    marked = marked_branch(tags, repository)
+    if marked is not None:
+        return BranchChoice(*marked, chosen, resumes)
+    if name and chosen is Chosen.TAG:
+        return BranchChoice(name, "", chosen, resumes)
+    return None  # the run has marked a branch of another repository only
+
+
+def publication_for(instance: dg.DagsterInstance, run: dg.DagsterRun) -> Publication | None:
+    """Return the publication to which the assets and checks of a run belong, or `None`."""
     checked = {check.asset_key for check in planned_checks(instance, run.run_id)}
-    return group_of(planned_assets(instance, run.run_id) | checked)
+    return publication_of(planned_assets(instance, run.run_id) | checked)
 
 
 def marks(
-    run: dg.DagsterRun, choice: BranchChoice, repository: str, uid: str, group: TableGroup | None
+    run: dg.DagsterRun, choice: BranchChoice, repository: str, uid: str, publication: Publication | None
 ) -> dict[str, str]:
     """Return the tags of a run that uses a branch.
 
@@ -95,16 +110,15 @@ def marks(
         choice: The choice of the branch.
         repository: Name of the repository.
         uid: Uid of the branch.
-        group: The group of the run, or `None`.
+        publication: The publication of the run, or `None`.
     """
     tags = {
-        REPOSITORY_TAG: repository,
         BRANCH_TAG: choice.name,
-        BRANCH_UID_TAG: uid,
+        **branch_mark(repository, MarkedBranch(choice.name, uid)),
         CHOSEN_TAG: choice.chosen.value,
         MARKED_TAG: run.run_id,
     }
-    return tags if group is None else {**tags, PUBLISH_TAG: group.name}
+    return tags if publication is None else {**tags, PUBLISH_TAG: publication.name}
 
 
 def _is_named_by_user(instance: dg.DagsterInstance, tags: Mapping[str, str]) -> bool:
@@ -119,22 +133,23 @@ def _kept(
     instance: dg.DagsterInstance,
     run: dg.DagsterRun,
     repository: str,
-    group: TableGroup | None,
+    publication: Publication | None,
     exists: Callable[[str, str], bool],
 ) -> BranchChoice | None:
-    """Return the newest branch of the group for the same partitions, if the run covers a part of the group."""
-    if group is None or group.is_whole(planned_assets(instance, run.run_id)):
+    """Return the newest branch of the publication for the same partitions, if the run covers a part of it."""
+    if publication is None or publication.is_whole(planned_assets(instance, run.run_id)):
         return None
     record = instance.get_run_record_by_id(run.run_id)
     if record is None:
         return None
-    tags = {REPOSITORY_TAG: repository, PUBLISH_TAG: group.name}
-    filters = dg.RunsFilter(tags=tags, created_before=record.create_timestamp, statuses=list(ENDED))
+    filters = dg.RunsFilter(
+        tags={PUBLISH_TAG: publication.name}, created_before=record.create_timestamp, statuses=list(ENDED)
+    )
     for earlier in instance.get_run_records(filters):
         found = earlier.dagster_run
+        marked = marked_branch(found.tags, repository)
         ended = earlier.end_time is not None and earlier.end_time <= record.create_timestamp.timestamp()
         same = partition_label(found) == partition_label(run) and found.tags.get(MARKED_TAG) == found.run_id
-        if ended and same:
-            name, uid = found.tags[BRANCH_TAG], found.tags[BRANCH_UID_TAG]
-            return BranchChoice(name, Chosen.KEPT, uid) if exists(name, uid) else None
+        if ended and same and marked is not None:
+            return BranchChoice(*marked, Chosen.KEPT) if exists(*marked) else None
     return None

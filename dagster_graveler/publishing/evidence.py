@@ -14,7 +14,7 @@ import dagster as dg
 
 from dagster_graveler.publishing.groups import GroupTable, TableGroup
 from dagster_graveler.publishing.written import CONTENT, REPLACED
-from dagster_graveler.run_tags import BRANCH_TAG, BRANCH_UID_TAG, MARKED_TAG, REPOSITORY_TAG
+from dagster_graveler.run_tags import MARKED_TAG, MarkedBranch, branch_mark
 
 _EVENTS = {
     dg.DagsterEventType.ASSET_CHECK_EVALUATION,
@@ -117,7 +117,7 @@ def gather(instance: dg.DagsterInstance, group: TableGroup, place: Place) -> Evi
 
 def runs_on(instance: dg.DagsterInstance, place: Place) -> list[dg.DagsterRun]:
     """Return the runs that used a branch, oldest first. Runs that only inherited the tags of a parent do not count."""
-    tags = {REPOSITORY_TAG: place.repository, BRANCH_TAG: place.branch, BRANCH_UID_TAG: place.uid}
+    tags = branch_mark(place.repository, MarkedBranch(place.branch, place.uid))
     runs = instance.get_runs(dg.RunsFilter(tags=tags), ascending=True)
     return [run for run in runs if run.tags.get(MARKED_TAG) == run.run_id]
 
@@ -137,7 +137,7 @@ def _read_run(instance: dg.DagsterInstance, group: TableGroup, run: dg.DagsterRu
             check = event.asset_check_evaluation_data.asset_check_key
             evaluated.append((check, entry, starts.get(step, Start(position, entry.timestamp))))
         elif event.asset_key == group.publish_key:
-            found.published = _text(event, "commit") if _text(event, "graveler/state") == "published" else ""
+            found.published = _text(event, group.commit_label) if _text(event, "graveler/state") == "published" else ""
         elif event.asset_key in tables:
             last_writes[event.asset_key] = position, entry
             found.replaced.setdefault(event.asset_key, set()).update(_replaced(event))

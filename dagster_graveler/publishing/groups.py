@@ -1,6 +1,8 @@
-"""Groups: tables that are published together, with their blocking checks, publish asset and published branch.
+"""Groups and publications.
 
-A group is known to the process that loaded its definitions. Every process that executes a step loads them first.
+A group consists of tables of one repository that are published into one branch, with their blocking checks. A
+publication consists of one group, or of several groups that one publish asset publishes in a declared order. It is
+known to the process that loaded its definitions. Every process that executes a step loads them first.
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ class GroupTable:
 
 @dataclass(frozen=True, slots=True)
 class TableGroup:
-    """Tables that are published together."""
+    """Tables that are published into one branch."""
 
     key: dg.AssetKey
     """Key of the asset of the published branch."""
@@ -44,45 +46,71 @@ class TableGroup:
     publish: Literal["group", "asset"] = "group"
     warn: Literal["refuse", "allow"] = "refuse"
     require: bool = False
+    member_of: dg.AssetKey | None = None
+    """Key of the publication, if it has several groups."""
 
     @property
     def name(self) -> str:
-        """Name of the group, for people and run tags: that of the published branch."""
+        """Name of the group, for people: that of the published branch."""
         return self.key.to_user_string()
 
     @property
     def publish_key(self) -> dg.AssetKey:
         """Key of the publish asset."""
-        return dg.AssetKey([*self.key.path, "publish"])
+        return dg.AssetKey([*(self.member_of or self.key).path, "publish"])
+
+    @property
+    def commit_label(self) -> str:
+        """Metadata key of the published commit in materializations of the publish asset."""
+        return "commit" if self.member_of is None else f"commit of {self.name}"
 
     @property
     def publish_asset(self) -> str:
         """Name of the publish asset, for people."""
         return self.publish_key.to_user_string()
 
-    @property
-    def keys(self) -> frozenset[dg.AssetKey]:
-        """Keys of the tables and of the publish asset."""
-        return frozenset({self.publish_key, *(table.key for table in self.tables)})
-
     def table_of(self, path: str) -> GroupTable | None:
         """Return the table to which a path of the repository belongs, or `None`."""
         return next((table for table in self.tables if table.holds(path)), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Publication:
+    """Groups that one publish asset publishes, in this order."""
+
+    key: dg.AssetKey
+    """Key of the published branch; if there are several groups, a key of the publication's own."""
+    groups: tuple[TableGroup, ...]
+
+    @property
+    def name(self) -> str:
+        """Name of the publication, for people and run tags."""
+        return self.key.to_user_string()
+
+    @property
+    def publish_key(self) -> dg.AssetKey:
+        """Key of the publish asset."""
+        return self.groups[0].publish_key
+
+    @property
+    def keys(self) -> frozenset[dg.AssetKey]:
+        """Keys of the tables and of the publish asset."""
+        return frozenset({self.publish_key, *(table.key for group in self.groups for table in group.tables)})
 
     def is_whole(self, planned: Collection[dg.AssetKey]) -> bool:
         """Return true if a run that materializes these assets covers all tables and the publish asset."""
         return self.keys <= set(planned)
 
 
-_GROUPS: dict[dg.AssetKey, TableGroup] = {}
+_PUBLICATIONS: dict[dg.AssetKey, Publication] = {}
 
 
-def register(group: TableGroup) -> None:
-    """Make a group known to this process. A later group with the same assets replaces an earlier one."""
-    _GROUPS.update(dict.fromkeys(group.keys, group))
+def register(publication: Publication) -> None:
+    """Make a publication known to this process. A later one with the same assets replaces an earlier one."""
+    _PUBLICATIONS.update(dict.fromkeys(publication.keys, publication))
 
 
-def group_of(keys: Iterable[dg.AssetKey]) -> TableGroup | None:
-    """Return the group to which assets belong, or `None` if they belong to no group or to several ones."""
-    found = {_GROUPS[key].key: _GROUPS[key] for key in keys if key in _GROUPS}
+def publication_of(keys: Iterable[dg.AssetKey]) -> Publication | None:
+    """Return the publication to which assets belong, or `None` if they belong to none or to several ones."""
+    found = {_PUBLICATIONS[key].key: _PUBLICATIONS[key] for key in keys if key in _PUBLICATIONS}
     return next(iter(found.values())) if len(found) == 1 else None

@@ -46,13 +46,15 @@ def run_again(group: TableGroup, place: Place, run: dg.DagsterRun | None) -> str
     )
 
 
-def kept(place: Place, reasons: Sequence[str], advice: str) -> str:
+def kept(place: Place, reasons: Sequence[str], advice: str, one_of_several: bool) -> str:
     """Return the description of a branch that is kept.
 
     Args:
         place: The branch.
         reasons: Reasons why it is not published.
         advice: What to do.
+        one_of_several: True if the run has branches in several repositories.
     """
     because = "\n".join(f"- {reason}" for reason in reasons)
-    return f"kept: branch {place.branch!r} is not published.\n{because}\n{advice}"
+    of = f" of repository {place.repository!r}" if one_of_several else ""
+    return f"kept: branch {place.branch!r}{of} is not published.\n{because}\n{advice}"

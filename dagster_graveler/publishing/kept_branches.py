@@ -7,7 +7,7 @@ that the cursor only says where the listing of branches continues.
 import hashlib
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -16,10 +16,11 @@ import dagster as dg
 from dagster_graveler.publishing.evidence import Evidence, Place, gather, runs_on
 from dagster_graveler.publishing.groups import TableGroup
 from dagster_graveler.publishing.instructions import what_to_do
-from dagster_graveler.publishing.verdict import Verdict, judge, kept_changes
+from dagster_graveler.publishing.publisher import MergeTarget, Publisher
+from dagster_graveler.publishing.verdict import Verdict, judge, kept_changes, verdicts_table
 from dagster_graveler.publishing.written import BRANCH, STATE
 from dagster_graveler.resources.graveler_branch import GravelerBranch
-from dagster_graveler.run_tags import BRANCH_TAG, BRANCH_UID_TAG, PUBLISH_TAG
+from dagster_graveler.run_tags import BRANCH_TAG, PUBLISH_TAG, MarkedBranch, branch_mark, marked_branch
 from dagster_graveler.runs import PARTITION_TAG, RANGE_END_TAG, RANGE_START_TAG, planned_assets
 from dagster_graveler.sensors import cursors
 from dagster_graveler.sensors.run_states import ENDED
@@ -52,6 +53,10 @@ class KeptBranch:
     verdict: Verdict
     reasons: tuple[str, ...]
     """Reasons why it is not published; none if it is to be published."""
+    others: tuple["KeptBranch", ...] = ()
+    """Branches that the same run wrote in repositories of other targets."""
+    waits: bool = False
+    """True if an earlier target has a branch too: the publication of that one includes this one."""
 
     @property
     def newest_run(self) -> dg.DagsterRun:
@@ -66,48 +71,50 @@ class KeptBranch:
     @property
     def state(self) -> str:
         """Key of the evidence: changes with each write and each result of a check."""
-        times = [write.timestamp for write in self.evidence.writes.values()]
-        times += [evaluation.timestamp for evaluation in self.evidence.evaluations.values()]
+        found = [self.evidence, *(each.evidence for each in self.others)]
+        times = [write.timestamp for one in found for write in one.writes.values()]
+        times += [evaluation.timestamp for one in found for evaluation in one.evaluations.values()]
         return f"{self.place.uid}/{max(times, default=0.0):.6f}"
 
 
 def make_kept_branches_sensor(
-    group: TableGroup,
+    publisher: Publisher,
+    target: MergeTarget,
     *,
     job: Any,
-    branch_key: str,
     keep_for: timedelta,
     interval_seconds: int,
 ) -> dg.SensorDefinition:
-    """Return the sensor over the kept branches of a group.
+    """Return the sensor over the kept branches of a target.
 
     Args:
-        group: The group.
-        job: Job of the whole group; the sensor requests runs of its publish asset.
-        branch_key: Key of the resource `GravelerBranch`.
+        publisher: The publication of the target.
+        target: The target whose repository is examined.
+        job: Job of the whole publication; the sensor requests runs of its publish asset.
         keep_for: Time after the last run for which a reported branch is kept.
         interval_seconds: Minimum time between two ticks.
     """
+    group = target.group
 
     @dg.sensor(
         name=f"{'__'.join(group.key.path)}__kept_branches".replace("-", "_"),
         job=job,
         minimum_interval_seconds=interval_seconds,
-        required_resource_keys={branch_key},
+        required_resource_keys=publisher.branch_keys,
         default_status=dg.DefaultSensorStatus.RUNNING,
         description=f"Publishes, reports and finally deletes branches on which tables of {group.name} were left.",
     )
     def kept_branches(context: dg.SensorEvaluationContext) -> dg.SensorResult:
-        branch: GravelerBranch = getattr(context.resources, branch_key)
+        branch: GravelerBranch = getattr(context.resources, target.branch_key)
         after = cursors.read(_Cursor, context.cursor).after
         repository = _repository(branch)
         if repository is None:
             return dg.SensorResult(skip_reason=f"repository {branch.repository} does not exist yet")
         listed = list(repository.branches(after=after, limit=PAGE))
         cursor = _Cursor(after=listed[-1].id if len(listed) == PAGE else "").text()
-        found = list(_kept(context.instance, repository, group, branch.into, listed))
+        found = list(_Examination(context, publisher).kept(target, repository, listed))
         reported = _reported(context.instance, group)
-        requests = [_request(group, each) for each in found if not each.reasons]
+        requests = [_request(group, each) for each in found if not each.reasons and not each.waits]
         events = [_observation(group, each) for each in found if each.reasons and each.report not in reported]
         deleted = [each for each in found if each.report in reported and _delete(context, repository, each, keep_for)]
         told = (
@@ -130,42 +137,89 @@ def _repository(branch: GravelerBranch) -> "Repository | None":
         return None
 
 
-def _kept(
-    instance: dg.DagsterInstance,
-    repository: "Repository",
-    group: TableGroup,
-    into: str,
-    branches: Sequence["Branch"],
-) -> Iterator[KeptBranch]:
-    """Return the branches of a group that no run uses any more."""
-    from graveler_core.errors import NotFound
+@dataclass(frozen=True, slots=True)
+class _Examination:
+    """Decisions of a tick about the branches of a target, together with those of the other targets."""
 
-    for branch in branches:
-        place = Place(repository.id, branch.id, str(branch.uid))
-        runs = runs_on(instance, place) if branch.id != into else []
-        if not any(run.tags.get(PUBLISH_TAG) == group.name for run in runs):
-            continue
-        if any(run.status not in ENDED for run in runs):
-            continue
+    context: dg.SensorEvaluationContext
+    publisher: Publisher
+
+    def kept(self, target: MergeTarget, repository: "Repository", branches: Sequence["Branch"]) -> Iterator[KeptBranch]:
+        """Return the branches of a target that no run uses any more."""
+        for branch in branches:
+            place = Place(repository.id, branch.id, str(branch.uid))
+            runs = runs_on(self.context.instance, place) if branch.id != self._branch(target).into else []
+            if not any(run.tags.get(PUBLISH_TAG) == self.publisher.publication.name for run in runs):
+                continue
+            if any(run.status not in ENDED for run in runs):
+                continue
+            found = self._decided(target, repository, place, runs)
+            if found is not None:  # otherwise it was deleted during the tick
+                yield found
+
+    def _decided(
+        self, target: MergeTarget, repository: "Repository", place: Place, runs: Sequence[dg.DagsterRun]
+    ) -> KeptBranch | None:
+        own = self._judged(target, repository, place)
+        if own is None:
+            return None
+        together = {target.group.key: own}
+        for other in self.publisher.targets:
+            if other is not target and (found := self._of_same_runs(other, runs)) is not None:
+                together[other.group.key] = found
+        first = next(each for each in self.publisher.targets if each.group.key in together)
+        reasons = [*own.verdict.reasons]
+        for key, each in together.items():
+            if key != target.group.key:
+                reasons += [f"repository {each.place.repository}: {reason}" for reason in each.verdict.reasons]
+        reasons += self._missing(together)
+        good = not any(each.verdict.reasons for each in together.values())
+        reasons += self._failed_publication(own.newest_run) if good else ()
+        others = tuple(each for key, each in together.items() if key != target.group.key)
+        return replace(own, reasons=tuple(reasons), others=others, waits=first is not target)
+
+    def _judged(self, target: MergeTarget, repository: "Repository", place: Place) -> KeptBranch | None:
+        from graveler_core.errors import NotFound
+
+        group = target.group
         try:
-            changes = kept_changes(repository, group, branch.id, into)
-            evidence = gather(instance, group, place)
-            verdict = judge(repository.at(branch.id), group, evidence, changes)
-        except NotFound:  # deleted during the tick
-            continue
-        yield KeptBranch(place, evidence, verdict, tuple(_reasons(instance, group, evidence, verdict)))
+            changes = kept_changes(repository, group, place.branch, self._branch(target).into)
+            evidence = gather(self.context.instance, group, place)
+            return KeptBranch(place, evidence, judge(repository.at(place.branch), group, evidence, changes), ())
+        except NotFound:
+            return None
 
+    def _of_same_runs(self, target: MergeTarget, runs: Sequence[dg.DagsterRun]) -> KeptBranch | None:
+        """Return the branch that the newest of some runs used in the repository of another target."""
+        repository = _repository(self._branch(target))
+        if repository is None:
+            return None
+        for run in reversed(runs):
+            marked = marked_branch(run.tags, repository.id)
+            if marked is not None:
+                if not self._branch(target).has(*marked):
+                    return None
+                return self._judged(target, repository, Place(repository.id, *marked))
+        return None
 
-def _reasons(instance: dg.DagsterInstance, group: TableGroup, evidence: Evidence, verdict: Verdict) -> Iterator[str]:
-    yield from verdict.reasons
-    if group.publish == "group":
-        for table in group.tables:
-            if table.key not in evidence.writes:
-                yield f"table {table.name} was not materialized on this branch, and the group is published as a whole"
-    newest = evidence.runs[-1]
-    failed = verdict.good and newest.status is not dg.DagsterRunStatus.SUCCESS
-    if failed and group.publish_key in planned_assets(instance, newest.run_id):
-        yield f"its publication failed: see run {newest.run_id}"
+    def _missing(self, together: Mapping[dg.AssetKey, KeptBranch]) -> Iterator[str]:
+        for target in self.publisher.targets:
+            kept = together.get(target.group.key)
+            for table in target.group.tables if target.group.publish == "group" else ():
+                if kept is None or table.key not in kept.evidence.writes:
+                    yield (
+                        f"table {table.name} was not materialized on this branch, and the group is published as a whole"
+                    )
+
+    def _failed_publication(self, newest: dg.DagsterRun) -> Iterator[str]:
+        publish_key = self.publisher.publication.publish_key
+        failed = newest.status is not dg.DagsterRunStatus.SUCCESS
+        if failed and publish_key in planned_assets(self.context.instance, newest.run_id):
+            yield f"its publication failed: see run {newest.run_id}"
+
+    def _branch(self, target: MergeTarget) -> GravelerBranch:
+        found: GravelerBranch = getattr(self.context.resources, target.branch_key)
+        return found
 
 
 def _reported(instance: dg.DagsterInstance, group: TableGroup) -> set[str]:
@@ -186,7 +240,7 @@ def _observation(group: TableGroup, kept: KeptBranch) -> dg.AssetObservation:
         BRANCH: kept.place.branch,
         "reason": reasons,
         "what to do": what_to_do(group, kept.place, kept.newest_run),
-        "checks": kept.verdict.table(),
+        "checks": verdicts_table([kept.verdict, *(each.verdict for each in kept.others)]),
         _REPORT: kept.report,
     }
     return dg.AssetObservation(
@@ -196,7 +250,9 @@ def _observation(group: TableGroup, kept: KeptBranch) -> dg.AssetObservation:
 
 def _request(group: TableGroup, kept: KeptBranch) -> dg.RunRequest:
     partitions = {tag: kept.newest_run.tags[tag] for tag in _PARTITION_TAGS if tag in kept.newest_run.tags}
-    tags = {**partitions, BRANCH_TAG: kept.place.branch, BRANCH_UID_TAG: kept.place.uid}
+    tags = {**partitions, BRANCH_TAG: kept.place.branch}
+    for each in (kept, *kept.others):
+        tags |= branch_mark(each.place.repository, MarkedBranch(each.place.branch, each.place.uid))
     return dg.RunRequest(run_key=f"publish/{kept.state}", asset_selection=[group.publish_key], tags=tags)
 
 

@@ -71,21 +71,27 @@ class Verdict:
         """Ids of the runs that evaluated the checks."""
         return sorted({finding.run_id for finding in self.findings if finding.run_id})
 
-    def table(self) -> dg.TableMetadataValue:
-        """Return the findings as a Dagster table."""
-        columns = [dg.TableColumn(name) for name in ("table", "check", "result", "run")]
-        records = [
-            dg.TableRecord({"table": f.table.name, "check": f.check, "result": str(f.outcome), "run": f.run_id})
-            for f in self.findings
-        ]
-        return dg.MetadataValue.table(records, dg.TableSchema(columns=columns))
-
     def markdown(self) -> str:
         """Return the decision in words."""
         if self.reasons:
             return "\n".join(f"- {escaped(reason)}" for reason in self.reasons)
         tables = ", ".join(escaped(table.name) for table in self.changes.tables) or "none"
         return f"All {len(self.findings)} blocking checks passed. Changed tables: {tables}."
+
+
+def verdicts_table(verdicts: Iterable[Verdict]) -> dg.TableMetadataValue:
+    """Return the findings of verdicts as a Dagster table.
+
+    Args:
+        verdicts: The verdicts.
+    """
+    columns = [dg.TableColumn(name) for name in ("table", "check", "result", "run")]
+    records = [
+        dg.TableRecord({"table": f.table.name, "check": f.check, "result": str(f.outcome), "run": f.run_id})
+        for verdict in verdicts
+        for f in verdict.findings
+    ]
+    return dg.MetadataValue.table(records, dg.TableSchema(columns=columns))
 
 
 def committed_changes(repository: Repository, group: TableGroup, commit: str, into: str) -> Changes:

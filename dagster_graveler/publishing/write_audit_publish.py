@@ -1,20 +1,13 @@
 """`write_audit_publish`: definitions of tables that are written on a branch, checked there, and then published."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Literal
 
 import dagster as dg
 
-from dagster_graveler.beta import beta_accepted
 from dagster_graveler.display.show import Show
-from dagster_graveler.publishing.groups import GroupTable, TableGroup, register
-from dagster_graveler.publishing.kept_branches import make_kept_branches_sensor
-from dagster_graveler.publishing.ops import Publisher, commit_op, deletion_hook, publish_op
-
-PATH = "graveler/path"
-"""Definition metadata of a table: its path in the repository, if that is not the asset key joined by slashes."""
-_NAME_LENGTH = 255
+from dagster_graveler.publishing.publish_in_order import PublishTarget, publish_in_order
 
 
 def write_audit_publish(  # noqa: PLR0913 - one call, most of it optional
@@ -61,111 +54,18 @@ def write_audit_publish(  # noqa: PLR0913 - one call, most of it optional
         The tables, their checks, the publish asset, the published branch, the job, and the sensor over kept branches.
 
     Raises:
-        DagsterInvalidDefinitionError: the tables have different partitions or backfill policies, or lie in one
+        DagsterInvalidDefinitionError: The tables have different partitions or backfill policies, or lie in one
             another, or a check belongs to no table.
     """
-    asset_key = dg.AssetKey.from_coercible(key)
-    group = TableGroup(asset_key, _tables(tables, checks, asset_key), publish, warn, require)
-    publisher = Publisher(group, branch, pool or f"graveler/{'/'.join(asset_key.path)}", show)
-    asset = _publish_asset(publisher, tables)
-    published = dg.AssetSpec(
-        asset_key,
-        deps=[group.publish_key],
-        group_name=next(iter(tables[0].group_names_by_key.values())),
-        description="Published branch. The data version is the commit at its head.",
-    )
-    whole = dg.define_asset_job(
-        job or f"{publisher.slug}__job",
-        selection=dg.AssetSelection.assets(*group.keys),
+    target = PublishTarget(key=key, tables=tables, checks=checks, branch=branch, show=show)
+    return publish_in_order(
+        targets=[target],
+        publish=publish,
+        warn=warn,
+        require=require,
+        pool=pool,
+        job=job,
         executor_def=executor_def,
-        description="Write all tables on an isolated branch, check them, and publish them. If a check fails, the "
-        "published branch does not change and the written one is kept.",
+        keep_for=keep_for,
+        interval_seconds=interval_seconds,
     )
-    register(group)
-    sensor = make_kept_branches_sensor(
-        group, job=whole, branch_key=branch, keep_for=keep_for, interval_seconds=interval_seconds
-    )
-    return dg.Definitions(assets=[*tables, asset, published], asset_checks=list(checks), jobs=[whole], sensors=[sensor])
-
-
-def _publish_asset(publisher: Publisher, tables: Sequence[dg.AssetsDefinition]) -> dg.AssetsDefinition:
-    commit, publish, hook = commit_op(publisher), publish_op(publisher), deletion_hook(publisher)
-
-    @dg.graph(name=publisher.slug, ins={name: dg.GraphIn() for name in publisher.inputs})
-    def graph(**written):  # type: ignore[no-untyped-def]
-        return publish.alias("publish").with_hooks({hook})(commit.alias("commit")(**written))
-
-    first = tables[0]
-    with beta_accepted():
-        return dg.AssetsDefinition.from_graph(
-            graph,
-            keys_by_input_name=publisher.inputs,
-            keys_by_output_name={"result": publisher.group.publish_key},
-            partitions_def=first.partitions_def,
-            backfill_policy=first.backfill_policy,
-            group_name=next(iter(first.group_names_by_key.values())),
-            descriptions_by_output_name={
-                "result": "Publication of the tables of a run: their branch is "
-                "committed, and merged if all blocking checks of changed tables passed. Otherwise it is kept."
-            },
-        )
-
-
-def _tables(
-    tables: Sequence[dg.AssetsDefinition], checks: Sequence[dg.AssetChecksDefinition], key: dg.AssetKey
-) -> tuple[GroupTable, ...]:
-    """Return the tables with their blocking checks."""
-    if not tables:
-        raise dg.DagsterInvalidDefinitionError(f"{key.to_user_string()}: tables must not be empty")
-    _refuse_differences(tables, key)
-    specs = [spec for table in tables for spec in table.specs]
-    found = [spec for each in (*tables, *checks) for spec in each.check_specs]
-    blocking: dict[dg.AssetKey, list[str]] = {spec.key: [] for spec in specs}
-    for check in found:
-        if check.asset_key not in blocking:
-            raise dg.DagsterInvalidDefinitionError(
-                f"check {check.name} of {check.asset_key.to_user_string()}: this asset is none of the tables of "
-                f"{key.to_user_string()}"
-            )
-        if check.blocking:
-            blocking[check.asset_key].append(check.name)
-    made = tuple(
-        GroupTable(
-            spec.key, str(spec.metadata.get(PATH, "/".join(spec.key.path))).strip("/"), tuple(blocking[spec.key])
-        )
-        for spec in specs
-    )
-    _refuse_nested(made, key)
-    return made
-
-
-def _refuse_differences(tables: Sequence[dg.AssetsDefinition], key: dg.AssetKey) -> None:
-    first = tables[0]
-    for table in tables[1:]:
-        pairs = {
-            "partitions definitions": (first.partitions_def, table.partitions_def),
-            "backfill policies": (first.backfill_policy, table.backfill_policy),
-        }
-        for what, (one, other) in pairs.items():
-            if one != other:
-                names = [each.to_user_string() for each in (*first.keys, *table.keys)]
-                raise dg.DagsterInvalidDefinitionError(
-                    f"{key.to_user_string()}: its tables must have equal {what}, so that one run covers all of them; "
-                    f"different ones: {names[0]} has {one}, {names[-1]} has {other}"
-                )
-
-
-def _refuse_nested(tables: Iterable[GroupTable], key: dg.AssetKey) -> None:
-    before: GroupTable | None = None
-    for table in sorted(tables, key=lambda each: f"{each.path}/"):
-        if before is not None and f"{table.path}/".startswith(f"{before.path}/"):
-            raise dg.DagsterInvalidDefinitionError(
-                f"{key.to_user_string()}: table {table.name} at path {table.path!r} lies in table {before.name} at "
-                f"path {before.path!r}"
-            )
-        before = table
-        for check in table.checks:
-            if len(table.check_name(check)) > _NAME_LENGTH:
-                raise dg.DagsterInvalidDefinitionError(
-                    f"check name {table.check_name(check)!r}: must have at most {_NAME_LENGTH} characters"
-                )

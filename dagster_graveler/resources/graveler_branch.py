@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import dagster as dg
 from pydantic import ConfigDict, Field, PrivateAttr
 
-from dagster_graveler.publishing.branch_choice import BranchChoice, choose, group_for, marks
+from dagster_graveler.publishing.branch_choice import BranchChoice, choose, marks, publication_for
 from dagster_graveler.resources.graveler import GravelerResource
 from dagster_graveler.run_tags import BRANCH_TAG
 from dagster_graveler.runs import origin_run_id, partition_label
@@ -86,7 +86,7 @@ class GravelerBranch(dg.ConfigurableResource):  # type: ignore[type-arg]
         run, instance = self._run, self._instance
         if self._choice is None and run is not None and instance is not None:
             template = partial(self._filled, instance, run)
-            self._choice = choose(instance, run, self.repository, template, self._has)
+            self._choice = choose(instance, run, self.repository, template, self.has)
         return self._choice
 
     @property
@@ -148,7 +148,13 @@ class GravelerBranch(dg.ConfigurableResource):  # type: ignore[type-arg]
         except NotFound:
             return None
 
-    def _has(self, name: str, uid: str) -> bool:
+    def has(self, name: str, uid: str) -> bool:
+        """Return true if the repository has a branch with this name and uid.
+
+        Args:
+            name: Name of the branch.
+            uid: Uid of the branch.
+        """
         found = self._find(name)
         return found is not None and found.record().uid == uid
 
@@ -158,8 +164,8 @@ class GravelerBranch(dg.ConfigurableResource):  # type: ignore[type-arg]
         if run is None or instance is None or choice is None or self._marked or branch.name == self.into:
             return
         uid = str(branch.record().uid)
-        instance.add_run_tags(run.run_id, marks(run, choice, self.repository, uid, group_for(instance, run)))
-        self._choice = BranchChoice(choice.name, choice.chosen, uid, choice.resumes)
+        instance.add_run_tags(run.run_id, marks(run, choice, self.repository, uid, publication_for(instance, run)))
+        self._choice = BranchChoice(choice.name, uid, choice.chosen, choice.resumes)
         self._marked = True
 
     def _refuse_lost_branch(self) -> None:

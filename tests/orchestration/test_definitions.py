@@ -51,12 +51,14 @@ def test_commit_merge_and_compaction_retry_with_backoff_and_jitter() -> None:
     from dagster_graveler.ops.collection import collect_content
     from dagster_graveler.ops.compaction import compact_branch
     from dagster_graveler.ops.sweep import sweep_repository
-    from dagster_graveler.publishing.groups import TableGroup
-    from dagster_graveler.publishing.ops import Publisher, commit_op, publish_op
+    from dagster_graveler.publishing.groups import Publication, TableGroup
+    from dagster_graveler.publishing.ops import commit_op, publish_op
+    from dagster_graveler.publishing.publisher import MergeTarget, Publisher
 
     cleaning = make_cleaning_job(GravelerResource(url="memory://")).nodes
     assert len(cleaning) == 3
-    publisher = Publisher(TableGroup(dg.AssetKey("main"), ()), "branch", "pool")
+    group = TableGroup(dg.AssetKey("main"), ())
+    publisher = Publisher(Publication(group.key, (group,)), (MergeTarget(group, "branch"),), "pool")
     own = (commit_op(publisher), publish_op(publisher), compact_branch, collect_content, sweep_repository)
     for op in (*own, *(node.definition for node in cleaning)):
         policy = op.retry_policy  # type: ignore[attr-defined]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dagster as dg
 
-from dagster_graveler.run_tags import BRANCH_TAG, BRANCH_UID_TAG, PUBLISH_TAG, REPOSITORY_TAG
+from dagster_graveler.run_tags import BRANCH_TAG, PUBLISH_TAG, MarkedBranch, marked_branch
 from tests.dagster_graveler.publishing.conftest import Lake
 from tests.dagster_graveler.publishing.small_lake import PUBLISH, TABLES, failures
 
@@ -97,9 +97,10 @@ def test_the_tags_of_a_run_name_its_branch(lake: Lake) -> None:
     run = lake.instance.get_run_by_id(result.run_id)
     assert run is not None
     (kept,) = lake.branches()
-    assert run.tags[REPOSITORY_TAG] == "lake"
     assert run.tags[BRANCH_TAG] == kept
-    assert run.tags[BRANCH_UID_TAG] == lake.repository.branch(kept).record().uid
+    assert run.tags["graveler/branch.lake"] == f"{kept}@{lake.repository.branch(kept).record().uid}"
+    assert marked_branch(run.tags, "lake") == MarkedBranch(kept, str(lake.repository.branch(kept).record().uid))
+    assert marked_branch(run.tags, "other") is None
     assert run.tags[PUBLISH_TAG] == "lake/main"
 
 

@@ -1,0 +1,242 @@
+"""Publication of the targets of a run: all verdicts first, then one merge after the other, in the declared order.
+
+Each merge is atomic. Several merges together are not: between two of them, readers see the first target with the new
+data and the second with the old one. Nothing is merged before every target has a good verdict and a merge that would
+succeed at this moment. After that, the sequence stops only if a merge loses against another publication, or if a
+store fails. The merges have idempotency keys, so a retry finds those that were made and continues with the others.
+One step makes all merges of a run. Two runs that publish at the same time do so for each target as two runs with one
+target do: the merge of one of them sees the other's commit, and is refused if both replaced the same partitions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import dagster as dg
+
+from dagster_graveler.data_version import DATA_VERSION_TAG
+from dagster_graveler.ops.merge import MergeConfig, check_merge, merged
+from dagster_graveler.publishing.branch_choice import Chosen
+from dagster_graveler.publishing.evidence import Evidence, Place, gather
+from dagster_graveler.publishing.instructions import kept, run_again, what_to_do
+from dagster_graveler.publishing.publisher import MergeTarget, Publisher
+from dagster_graveler.publishing.reports import report, require
+from dagster_graveler.publishing.verdict import Verdict, committed_changes, judge, verdicts_table
+from dagster_graveler.publishing.written import PUBLISHED, STATE
+from dagster_graveler.resources.graveler_branch import GravelerBranch
+from dagster_graveler.runs import MESSAGE_TAG, RANGE_END_TAG, RANGE_START_TAG, partition_label
+
+if TYPE_CHECKING:
+    from graveler_core.facade.repository import Repository
+
+KEPT = "kept"
+NOTHING = "nothing to publish"
+ALREADY = "already published"
+_LOST = ("MergeConflict", "PrefixChanged")
+"""Kinds of errors of a merge that lost against another publication."""
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """Result of one target: the commit that is published, and the metadata of the publication."""
+
+    target: MergeTarget
+    branch: GravelerBranch
+    commit: str
+    metadata: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A target with a branch, and the verdict about the head commit of the branch."""
+
+    target: MergeTarget
+    branch: GravelerBranch
+    repository: Repository
+    commit: str
+    evidence: Evidence
+    verdict: Verdict
+
+    @property
+    def place(self) -> Place:
+        """The branch."""
+        return Place(self.branch.repository, self.branch.name, self.branch.uid)
+
+
+def publish_targets(context: dg.OpExecutionContext, publisher: Publisher) -> Iterator[Published]:
+    """Publish the branches of a run. Yield the result of each target as soon as it is there.
+
+    Args:
+        context: Context of the publish op.
+        publisher: The targets.
+
+    Raises:
+        Failure: A branch is kept. If the first merge was not made yet, all of them are.
+    """
+    branches = publisher.branches(context.resources)
+    some = any(branch.exists() for branch in branches)
+    found = [
+        _judged(context, target, branch) if branch.exists() else _without_branch(context, target, branch, some)
+        for target, branch in zip(publisher.targets, branches, strict=True)
+    ]
+    judged = [each for each in found if isinstance(each, Judged)]
+    if not all(each.verdict.good for each in judged):
+        raise _refused(context, judged)
+    for each in judged:
+        group = each.target.group
+        if group.require:
+            require(each.repository, group, each.branch.into)
+        report(each.repository, group, each.verdict, each.commit)
+    _check_merges(context, judged)
+    done: list[Published] = []
+    for one in found:
+        done.append(_merge(context, one, done) if isinstance(one, Judged) else one)
+        yield done[-1]
+
+
+def _judged(context: dg.OpExecutionContext, target: MergeTarget, branch: GravelerBranch) -> Judged:
+    repository, group = branch.open_repository(), target.group
+    commit = repository.commit(branch.name).id
+    evidence = gather(context.instance, group, Place(branch.repository, branch.name, branch.uid))
+    changes = committed_changes(repository, group, commit, branch.into)
+    verdict = judge(repository.at(commit), group, evidence, changes)
+    return Judged(target, branch, repository, commit, evidence, verdict)
+
+
+def _without_branch(
+    context: dg.OpExecutionContext, target: MergeTarget, branch: GravelerBranch, others_exist: bool
+) -> Published:
+    """Return the result of a target whose branch does not exist: it was published before, or nothing was written."""
+    choice, label = branch.choice(), target.group.commit_label
+    before = Evidence()
+    if choice is not None and choice.uid:
+        before = gather(context.instance, target.group, Place(branch.repository, choice.name, choice.uid))
+    if before.published:
+        context.log.info("already published as commit %s", before.published)
+        return Published(
+            target, branch, before.published, {STATE: ALREADY, label: before.published, "merged": branch.name}
+        )
+    if choice is not None and (choice.uid or (choice.chosen is Chosen.TAG and not others_exist)):
+        raise dg.Failure(
+            f"branch {branch.name!r} of repository {branch.repository!r} does not exist, and no publication of it is "
+            "known: it was deleted, or nothing was written on it. Materialize the tables again.",
+            metadata={"error": "NotFound"},
+            allow_retries=False,
+        )
+    context.log.info("%s: %s", target.group.name, NOTHING)
+    head = branch.open_repository().commit(branch.into).id
+    return Published(target, branch, head, {STATE: NOTHING, label: head})
+
+
+def _config(context: dg.OpExecutionContext, each: Judged) -> MergeConfig:
+    return MergeConfig(
+        repository=each.branch.repository,
+        source=each.commit,
+        into=each.branch.into,
+        message=message(context.run),
+        # Another publication may have added files to what this one replaces, and the merge would keep both.
+        unchanged=each.evidence.replaced_in(each.verdict.changes.tables),
+    )
+
+
+def _check_merges(context: dg.OpExecutionContext, judged: Sequence[Judged]) -> None:
+    """Refuse if a merge of several would be refused now. A single merge tells it itself."""
+    if len(judged) > 1:
+        for each in judged:
+            try:
+                check_merge(context, _config(context, each), each.branch.graveler)
+            except dg.Failure as refused:
+                raise _lost(context, each, refused, ()) from refused
+
+
+def _merge(context: dg.OpExecutionContext, each: Judged, done: Sequence[Published]) -> Published:
+    try:
+        made = merged(context, _config(context, each), each.branch.graveler, _merge_metadata(each))
+    except dg.Failure as refused:
+        raise _lost(context, each, refused, done) from refused
+    is_published = each.commit in each.repository.commit(made.value).parents
+    if is_published:
+        _observe_tables(context, each.verdict, made.value)
+    shown = {**made.metadata, each.target.group.commit_label: made.value, "merged": each.branch.name}
+    return Published(
+        each.target,
+        each.branch,
+        made.value,
+        {**shown, STATE: PUBLISHED if is_published else NOTHING, **_shown([each])},
+    )
+
+
+def _observe_tables(context: dg.OpExecutionContext, verdict: Verdict, commit: str) -> None:
+    """Tell the catalog the commit of each published table. An observation leaves the status of its checks as it is."""
+    run = context.run
+    several = context.has_partition_key or (RANGE_START_TAG in run.tags and RANGE_END_TAG in run.tags)
+    for table in verdict.changes.tables:
+        for partition in context.partition_keys if several else [None]:
+            context.log_event(
+                dg.AssetObservation(
+                    table.key,
+                    partition=partition,
+                    description=f"Published as commit {commit}",
+                    metadata={STATE: PUBLISHED, "commit": commit},
+                    tags={DATA_VERSION_TAG: commit},
+                )
+            )
+
+
+def _refused(context: dg.OpExecutionContext, judged: Sequence[Judged]) -> dg.Failure:
+    """Return the failure of a run of which at least one target has no good verdict: nothing is merged."""
+    told = [_told(context, each, len(judged) > 1) for each in judged if not each.verdict.good]
+    if good := [each for each in judged if each.verdict.good]:
+        waiting = ", ".join(f"{each.branch.name!r} of repository {each.branch.repository!r}" for each in good)
+        told.append(f"All blocking checks of branch {waiting} passed. It waits for the others.")
+    metadata: dict[str, Any] = {STATE: KEPT, "branch": ", ".join(dict.fromkeys(each.branch.name for each in judged))}
+    return dg.Failure("\n".join(told), metadata={**metadata, **_shown(judged)}, allow_retries=False)
+
+
+def _told(context: dg.OpExecutionContext, each: Judged, several: bool) -> str:
+    return kept(each.place, each.verdict.reasons, what_to_do(each.target.group, each.place, context.run), several)
+
+
+def _lost(context: dg.OpExecutionContext, each: Judged, refused: dg.Failure, done: Sequence[Published]) -> dg.Failure:
+    """Return the failure of a merge that is refused."""
+    group, more, reasons = each.target.group, dict(refused.metadata), [str(refused.description)]
+    advice = what_to_do(group, each.place, context.run)
+    if str(getattr(more.get("kind"), "value", "")) in _LOST:
+        reasons.append("another run published the same data meanwhile")
+        advice = run_again(group, each.place, context.run)
+    told = [kept(each.place, reasons, advice, group.member_of is not None)]
+    merged_before = [one for one in done if one.metadata[STATE] == PUBLISHED]
+    told += [f"Published before, and it stays: {one.target.group.name} as commit {one.commit}" for one in merged_before]
+    return dg.Failure(
+        "\n".join(told),
+        metadata={**more, STATE: KEPT, "branch": each.branch.name, **_shown([each])},
+        allow_retries=False,
+    )
+
+
+def _shown(judged: Sequence[Judged]) -> dict[str, Any]:
+    several = len(judged) > 1
+    words = "\n\n".join(
+        (f"**{each.target.group.name}**\n\n" if several else "") + each.verdict.markdown() for each in judged
+    )
+    return {"verdict": dg.MetadataValue.md(words), "checks": verdicts_table(each.verdict for each in judged)}
+
+
+def _merge_metadata(each: Judged) -> Mapping[str, str]:
+    verdict, group = each.verdict, each.target.group
+    tables = ", ".join(table.name for table in verdict.changes.tables)
+    shown = {"branch": each.branch.name, "tables": tables, "checks": f"{len(verdict.findings)} accepted"}
+    if group.member_of is not None:
+        shown["publication"] = group.member_of.to_user_string()
+    return {**shown, "check runs": ", ".join(verdict.runs)} if verdict.runs else shown
+
+
+def message(run: dg.DagsterRun) -> str:
+    """Return the message of the commits of a run.
+
+    Args:
+        run: The run.
+    """
+    return run.tags.get(MESSAGE_TAG) or f"Publish {partition_label(run) or 'tables'}"

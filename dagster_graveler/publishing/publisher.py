@@ -1,0 +1,70 @@
+"""Parts of a publish asset: the targets in their order, and the pool."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import dagster as dg
+
+from dagster_graveler.display.show import Show
+from dagster_graveler.publishing.groups import Publication, TableGroup
+from dagster_graveler.resources.graveler_branch import GravelerBranch
+
+
+@dataclass(frozen=True, slots=True)
+class MergeTarget:
+    """A group, the key of its branch resource, and the metadata to show of what is published."""
+
+    group: TableGroup
+    branch_key: str
+    show: Show | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Publisher:
+    """Targets that a publish asset merges, in this order."""
+
+    publication: Publication
+    targets: tuple[MergeTarget, ...]
+    pool: str
+
+    @property
+    def slug(self) -> str:
+        """Name of the publication in the form of op names."""
+        return "__".join(self.publication.key.path)
+
+    @property
+    def inputs(self) -> dict[str, dg.AssetKey]:
+        """Tables by the names of the inputs that wait for them."""
+        return {"__".join(table.key.path): table.key for target in self.targets for table in target.group.tables}
+
+    @property
+    def branch_keys(self) -> set[str]:
+        """Keys of the branch resources."""
+        return {target.branch_key for target in self.targets}
+
+    def branches(self, resources: object) -> list[GravelerBranch]:
+        """Return the branch resource of each target.
+
+        Args:
+            resources: Resources of the context.
+
+        Raises:
+            Failure: A branch resource works on the published branch itself, or two of them have equal repositories.
+        """
+        found: list[GravelerBranch] = [getattr(resources, target.branch_key) for target in self.targets]
+        for branch in found:
+            if branch.name == branch.into:
+                raise dg.Failure(
+                    f"the run works on {branch.into!r} itself, the branch to publish into: remove the run tag "
+                    "graveler/branch, or name another branch",
+                    allow_retries=False,
+                )
+        names = [branch.repository for branch in found]
+        if twice := sorted({name for name in names if names.count(name) > 1}):
+            raise dg.Failure(
+                f"{self.publication.name}: each target must have a repository of another name; {twice[0]!r} is the "
+                "repository of several targets",
+                allow_retries=False,
+            )
+        return found

@@ -1,0 +1,90 @@
+"""Tables of a group, as they are declared: their paths and blocking checks, and what is refused."""
+
+from collections.abc import Iterable, Sequence
+
+import dagster as dg
+
+from dagster_graveler.publishing.groups import GroupTable
+
+PATH = "graveler/path"
+"""Definition metadata of a table: its path in the repository, if that is not the asset key joined by slashes."""
+_NAME_LENGTH = 255
+
+
+def checked_tables(
+    tables: Sequence[dg.AssetsDefinition], checks: Sequence[dg.AssetChecksDefinition], key: dg.AssetKey
+) -> tuple[GroupTable, ...]:
+    """Return the tables of a group with their blocking checks.
+
+    Args:
+        tables: The assets.
+        checks: Their checks.
+        key: Key of the published branch.
+
+    Raises:
+        DagsterInvalidDefinitionError: There is no table, or a check belongs to none, or tables lie in one another.
+    """
+    if not tables:
+        raise dg.DagsterInvalidDefinitionError(f"{key.to_user_string()}: tables must not be empty")
+    specs = [spec for table in tables for spec in table.specs]
+    found = [spec for each in (*tables, *checks) for spec in each.check_specs]
+    blocking: dict[dg.AssetKey, list[str]] = {spec.key: [] for spec in specs}
+    for check in found:
+        if check.asset_key not in blocking:
+            raise dg.DagsterInvalidDefinitionError(
+                f"check {check.name} of {check.asset_key.to_user_string()}: this asset is none of the tables of "
+                f"{key.to_user_string()}"
+            )
+        if check.blocking:
+            blocking[check.asset_key].append(check.name)
+    made = tuple(
+        GroupTable(
+            spec.key, str(spec.metadata.get(PATH, "/".join(spec.key.path))).strip("/"), tuple(blocking[spec.key])
+        )
+        for spec in specs
+    )
+    _refuse_nested(made, key)
+    return made
+
+
+def refuse_differences(tables: Sequence[dg.AssetsDefinition], key: dg.AssetKey) -> None:
+    """Refuse tables that one run cannot cover.
+
+    Args:
+        tables: The tables of a publication.
+        key: Key of the publication, for the message.
+
+    Raises:
+        DagsterInvalidDefinitionError: The tables have different partitions or backfill policies.
+    """
+    if not tables:
+        return
+    first = tables[0]
+    for table in tables[1:]:
+        pairs = {
+            "partitions definitions": (first.partitions_def, table.partitions_def),
+            "backfill policies": (first.backfill_policy, table.backfill_policy),
+        }
+        for what, (one, other) in pairs.items():
+            if one != other:
+                names = [each.to_user_string() for each in (*first.keys, *table.keys)]
+                raise dg.DagsterInvalidDefinitionError(
+                    f"{key.to_user_string()}: its tables must have equal {what}, so that one run covers all of them; "
+                    f"different ones: {names[0]} has {one}, {names[-1]} has {other}"
+                )
+
+
+def _refuse_nested(tables: Iterable[GroupTable], key: dg.AssetKey) -> None:
+    before: GroupTable | None = None
+    for table in sorted(tables, key=lambda each: f"{each.path}/"):
+        if before is not None and f"{table.path}/".startswith(f"{before.path}/"):
+            raise dg.DagsterInvalidDefinitionError(
+                f"{key.to_user_string()}: table {table.name} at path {table.path!r} lies in table {before.name} at "
+                f"path {before.path!r}"
+            )
+        before = table
+        for check in table.checks:
+            if len(table.check_name(check)) > _NAME_LENGTH:
+                raise dg.DagsterInvalidDefinitionError(
+                    f"check name {table.check_name(check)!r}: must have at most {_NAME_LENGTH} characters"
+                )
