@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import urllib.request
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -15,6 +16,7 @@ from graveler_core.kv import bulk
 from graveler_core.kv.backends import backing_off
 from graveler_core.kv.backends.etcd import open_etcd
 from graveler_core.kv.backends.etcd_client import EtcdClient, parse_url
+from tests.servers.certificates import make_certificates
 from tests.servers.etcd import etcd_server
 from tests.servers.process import ServerProcess, free_port
 
@@ -194,6 +196,20 @@ def test_users(guarded: ServerProcess) -> None:
         with pytest.raises(PermissionDenied) as caught:
             open_etcd(url)
         assert SECRET not in repr(caught.value)
+
+
+def test_tls(tmp_path: Path) -> None:
+    make_certificates(tmp_path)
+    with etcd_server(certificates=tmp_path) as server:
+        where = f"etcd://127.0.0.1:{server.port}/lake"
+        full = f"tls=true&ca={tmp_path}/ca.pem&cert={tmp_path}/cert.pem&key={tmp_path}/key.pem"
+        store = open_etcd(f"{where}?{full}")
+        store.set_if(b"p", b"k", b"v", None)
+        assert [row.value for row in store.scan(b"p")] == [b"v"]
+        store.close()
+        for options in ("tls=true", f"tls=true&ca={tmp_path}/ca.pem", "tls=false"):
+            with pytest.raises(Unavailable):
+                open_etcd(f"{where}?{options}")
 
 
 def test_a_user_where_there_are_none(etcd: ServerProcess) -> None:
