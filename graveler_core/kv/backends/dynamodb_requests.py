@@ -7,7 +7,7 @@ does not hold. Clients are safe for threads, but not for a fork, so each process
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -110,32 +110,45 @@ class Requests:
 
     def read_batch(self, keys: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         """Yield the items of at most 100 distinct keys, in any order. Absent keys are left out."""
-        for answer in self._batch("batch_get_item", {"Keys": keys, "ConsistentRead": True}, "UnprocessedKeys"):
-            yield from answer["Responses"].get(self.target.table, ())
+
+        def read(left: Sequence[Any]) -> Sequence[Any]:
+            request = {self.target.table: {"Keys": left, "ConsistentRead": True}}
+            answer = self.read("batch_get_item", RequestItems=request)
+            found.extend(answer["Responses"].get(self.target.table, ()))
+            rest: Sequence[Any] = answer.get("UnprocessedKeys", {}).get(self.target.table, {}).get("Keys", ())
+            return rest
+
+        found: list[dict[str, Any]] = []
+        self._until_nothing_is_left(read, keys)
+        return iter(found)
 
     def write_batch(self, writes: Sequence[dict[str, Any]]) -> None:
         """Send at most 25 puts and deletions of distinct keys, without conditions. This is not atomic."""
-        for _ in self._batch("batch_write_item", writes, "UnprocessedItems"):
-            pass
 
-    def _batch(self, operation: str, left: Any, unprocessed: str) -> Iterator[dict[str, Any]]:
-        """Send a batch, and then what the service has left over, until nothing is left.
+        def write(left: Sequence[Any]) -> Sequence[Any]:
+            answer = self.write("batch_write_item", RequestItems={self.target.table: left})
+            rest: Sequence[Any] = answer.get("UnprocessedItems", {}).get(self.target.table, ())
+            return rest
+
+        self._until_nothing_is_left(write, writes)
+
+    def _until_nothing_is_left(self, send: Callable[[Sequence[Any]], Sequence[Any]], left: Sequence[Any]) -> None:
+        """Send a batch, and then what the service has left over.
 
         The service leaves over what exceeds its limits. It makes progress in most answers, so that only answers without
         progress count as attempts.
+
+        Args:
+            send: Function that sends a batch and returns the rest.
+            left: The batch.
         """
-        send = self.read if operation == "batch_get_item" else self.write
         attempt = 0
-        while True:
-            answer = send(operation, RequestItems={self.target.table: left})
-            yield answer
-            before, left = _size(left), answer.get(unprocessed, {}).get(self.target.table)
-            if not left:
-                return
-            attempt = attempt + 1 if _size(left) == before else 0
+        while rest := send(left):
+            attempt = attempt + 1 if len(rest) == len(left) else 0
             if attempt == ATTEMPTS:
                 raise SlowDown(f"the service is busy: {self.target.shown}: it processes nothing of a batch")
             pause(attempt)
+            left = rest
 
     def _send(self, operation: str, request: dict[str, Any], *, writing: bool) -> dict[str, Any]:
         if "RequestItems" not in request and "TransactItems" not in request:
@@ -152,7 +165,3 @@ class Requests:
         if self._process != os.getpid():
             self._client, self._process = self.target.connect(), os.getpid()
         return self._client
-
-
-def _size(left: Any) -> int:
-    return len(left["Keys"] if isinstance(left, dict) else left)

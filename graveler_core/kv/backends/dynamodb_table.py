@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import time
 from typing import Any, Final
-from urllib.parse import unquote
+from urllib.parse import unquote, urlsplit
 
 from graveler_core.errors import GravelerError, Kind, SlowDown, Unavailable
 from graveler_core.kv.backends.dynamodb_requests import Requests, TableTarget
@@ -47,8 +47,8 @@ def parse_url(url: str) -> TableTarget:
     if at and not (access_key_id and colon and secret):
         raise invalid_url(url, "write access_key_id:secret_access_key@table, or no credentials")
     options = query_options(url, _OPTIONS)
-    if not options.get("endpoint", "https://").startswith(("http://", "https://")):
-        raise invalid_url(url, "the endpoint must begin with http:// or https://")
+    if "endpoint" in options and not _is_endpoint(options["endpoint"]):
+        raise invalid_url(url, "the endpoint is http:// or https:// with a host, and without a user")
     return TableTarget(
         table,
         options.get("region"),
@@ -58,6 +58,16 @@ def parse_url(url: str) -> TableTarget:
         unquote(secret) or None,
         seconds(url, options.get("timeout"), ANSWER_SECONDS),
     )
+
+
+def _is_endpoint(text: str) -> bool:
+    """Return true if botocore accepts the URL. Its errors show the URL, so that it must not contain a secret."""
+    try:
+        parts = urlsplit(text)
+        port = parts.port
+    except ValueError:
+        return False
+    return parts.scheme in ("http", "https") and bool(parts.hostname) and port != 0 and parts.username is None
 
 
 def prepare(requests: Requests, migrations: Migrations = MIGRATIONS) -> None:

@@ -7,8 +7,11 @@ import signal
 import subprocess
 import sys
 from collections import Counter
+from contextlib import closing
 
 from graveler_core.facade.graveler import Graveler
+from graveler_core.kv import open_store
+from graveler_core.kv.store import Store
 
 TIMES = 12
 WORK = """
@@ -77,3 +80,28 @@ def test_a_killed_process_loses_nothing(handles: tuple[Graveler, Graveler], stor
     found = {entry.path for entry in lake.branch("main").list()}
     assert {f"victim/{number:05}" for number in told(victim, "put", output)} <= found
     assert {f"survivor/{number:05}" for number in range(TIMES)} <= found
+
+
+def test_a_forked_process_has_connections_of_its_own(store_url: str) -> None:
+    """Answers on a shared connection would be those to questions of the other process."""
+
+    def talk(store: Store, name: bytes) -> bool:
+        for number in range(40):
+            store.set(b"p", name, b"%s %d" % (name, number))
+            found = store.get(b"p", name)
+            if found is None or found.value != b"%s %d" % (name, number):
+                return False
+        return True
+
+    with closing(open_store(store_url)) as store:
+        assert talk(store, b"before")
+        child = os.fork()
+        if not child:
+            answered = False
+            try:
+                answered = talk(store, b"child")
+            finally:
+                os._exit(0 if answered else 1)
+        assert talk(store, b"parent")
+        assert os.waitpid(child, 0)[1] == 0
+        assert [row.key for row in store.scan(b"p")] == [b"before", b"child", b"parent"]

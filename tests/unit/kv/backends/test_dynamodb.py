@@ -67,6 +67,10 @@ def test_urls() -> None:
         ("dynamodb://key@table", "credentials"),
         (f"dynamodb://:{SECRET}@table", "credentials"),
         ("dynamodb://table?endpoint=host:8000", "endpoint"),
+        ("dynamodb://table?endpoint=http://", "endpoint"),
+        ("dynamodb://table?endpoint=http://host:port", "endpoint"),
+        ("dynamodb://table?endpoint=ftp://host", "endpoint"),
+        (f"dynamodb://table?endpoint=http://ann:{SECRET}@host", "endpoint"),
         ("dynamodb://table?timeout=-1", "timeout"),
         (f"dynamodb://table?aws_secret_access_key={SECRET}", "'aws_secret_access_key'"),
         ("dynamodb://table?region=", "'region'"),
@@ -90,6 +94,11 @@ def test_nobody_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/nowhere")
     with pytest.raises(PermissionDenied, match="credentials"):
         open_dynamodb(f"dynamodb://table?{where}")
+    for name in ("AWS_REGION", "AWS_DEFAULT_REGION"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_CONFIG_FILE", "/nowhere")
+    with pytest.raises(Unavailable, match="region"):
+        open_dynamodb("dynamodb://key:secret@table")
     with pytest.raises(Unavailable, match="profile"):
         open_dynamodb(f"dynamodb://table?{where}&profile=nobody")
 
