@@ -23,6 +23,7 @@ _CONTEXT = get_context("forkserver")
 _CONTEXT.set_forkserver_preload(
     [
         "tests.proofs.processes.actor",
+        "tests.proofs.processes.collection_actor",
         "tests.proofs.processes.lifecycle_actor",
         "graveler_core.blobs.open",
         "graveler_core.facade.graveler",

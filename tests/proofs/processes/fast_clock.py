@@ -7,6 +7,7 @@ only what was killed is half-done. A killed process holds no lock.
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -26,14 +27,25 @@ class FastClock(SystemClock):
     def now(self) -> datetime:
         return super().now() + timedelta(minutes=self._minutes.stat().st_size)
 
+    def at(self, then: datetime) -> datetime:
+        """What it showed when the clock of the machine showed something. That clock may have seconds only."""
+        before = [int(minutes) for at, minutes in self._moves() if float(at) <= then.timestamp()]
+        return then + timedelta(minutes=sum(before))
+
     def wall(self) -> float:
         """Seconds since 1970."""
         return self.now().timestamp()
 
     def put_forward(self, minutes: int) -> None:
         """Puts it forward as soon as nobody is within a call; whoever begins one waits."""
-        with self._locked("gate", LOCK_EX), self._locked("door", LOCK_EX), self._minutes.open("ab") as file:
-            file.write(bytes(minutes))
+        with self._locked("gate", LOCK_EX), self._locked("door", LOCK_EX):
+            moved = time.time()
+            with self._minutes.open("ab") as file:
+                file.write(bytes(minutes))
+            with self._log.open("a") as log:
+                log.write(f"{moved} {minutes}\n")
+            while time.time() < int(moved) + 1:  # what is written from now on is later, also in whole seconds
+                time.sleep(0.01)
 
     @contextmanager
     def call(self) -> Iterator[None]:
@@ -46,6 +58,13 @@ class FastClock(SystemClock):
     @property
     def _minutes(self) -> Path:
         return self.directory / "minutes"
+
+    @property
+    def _log(self) -> Path:
+        return self.directory / "moves"
+
+    def _moves(self) -> list[list[str]]:
+        return [line.split() for line in self._log.read_text().splitlines()] if self._log.exists() else []
 
     @contextmanager
     def _locked(self, name: str, kind: int) -> Iterator[None]:
