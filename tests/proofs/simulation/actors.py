@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
@@ -26,22 +25,9 @@ from graveler_core.model.operations import Basis, Put, Remove
 from graveler_core.refs.branches import get_branch
 from graveler_core.refs.repositories import get as get_repository
 from graveler_core.stores import Stores
-from tests.proofs.simulation import approvals, cleaning, uploading
-from tests.proofs.simulation.approvals import merge_reported, report, require
-from tests.proofs.simulation.cast import PATHS, PREFIXES, SHARED_KEY, SIDE, WORK, Act, Cast
-from tests.proofs.simulation.cleaning import bring_back, clean_up, delete_and_bring_back, delete_only
+from tests.proofs.simulation.cast import PATHS, PREFIXES, SHARED_KEY, SIDE, WORK, Cast
 from tests.proofs.simulation.history import AGAIN, REPO
-from tests.proofs.simulation.lifecycles import (
-    other_repository,
-    protect,
-    recreate_branch,
-    recreate_repository,
-    time_passes,
-)
-from tests.proofs.simulation.merging import changed, merge_side, on_the_side, publish
-from tests.proofs.simulation.references import THEME, drop_one, fold_log, move_one, name_one, undelete_one
-from tests.proofs.simulation.sweeping import fold_head, sweep_all
-from tests.proofs.simulation.uploading import purge_all, upload_and_commit
+from tests.proofs.simulation.merging import changed, on_the_side
 
 INTERVAL = timedelta(milliseconds=150)
 """Between compactions, where they are not done at will: so many steps."""
@@ -214,125 +200,3 @@ def change(cast: Cast, stores: Stores, name: str) -> None:
             with cast.history.operation("put", name, sets={path: entry.size}):
                 write.stage(stores, REPO, WORK, path, entry)
     commit_all(cast, stores, name)
-
-
-ACTS: dict[Act, int] = {
-    put: 10,
-    remove: 3,
-    put_many: 4,
-    remove_prefix: 2,
-    reset_prefix: 2,
-    reset_all: 1,
-    hard_reset: 1,
-    get: 4,
-    listing: 3,
-    commit_all: 8,
-    merge_side: 2,
-    cherry_pick: 1,
-    revert: 1,
-    transact_one: 3,
-    compact: 3,
-    recreate_branch: 2,
-}
-"""How often each is drawn."""
-LIFECYCLE: dict[Act, int] = {recreate_repository: 6, other_repository: 4, time_passes: 2}
-"""Only in some histories: little else survives them."""
-THEMES: dict[str, tuple[Act, ...]] = {
-    "writes": (put, remove, commit_all),
-    "resets": (put, commit_all, reset_all, compact),
-    "branches": (put, put_many, commit_all, recreate_branch),
-    "heads": (put, merge_side, cherry_pick, revert, compact),
-    "transactions": (put, commit_all, transact_one, compact),
-}
-"""What some histories consist of alone: calls that get in each other's way."""
-NAMING: dict[Act, int] = {name_one: 4, drop_one: 6, undelete_one: 2, move_one: 4, fold_log: 3}
-OTHERS: dict[Act, int] = {
-    change: 5,
-    sweep_all: 5,
-    fold_head: 3,
-    put_again: 4,
-    overwrite: 8,
-    publish: 6,
-    upload_and_commit: 8,
-    purge_all: 5,
-    protect: 5,
-    require: 8,
-    report: 5,
-    merge_reported: 8,
-    clean_up: 9,
-    bring_back: 9,
-    delete_only: 4,
-    delete_and_bring_back: 7,
-} | NAMING
-"""Only in themes."""
-RARE_THEMES: dict[str, tuple[Act, ...]] = {
-    "repositories": (get, recreate_repository, other_repository),
-    "merges": (put, commit_all, merge_side, publish),
-    "prefixes": (put, commit_all, reset_prefix),
-    "compactions": (put, put_many, remove_prefix, reset_prefix, commit_all, hard_reset, compact, compact, compact),
-    "removals": (put_again, remove, transact_one, put_again, remove, transact_one, commit_all),
-    "removals and repositories": (put_again, remove, recreate_repository),
-    "indexes": (change, change, revert),
-    "overwrites": (put, put_many, remove, remove_prefix, reset_prefix, commit_all, transact_one, overwrite, compact),
-    "moves": (remove, change, compact, compact, hard_reset, hard_reset, hard_reset),
-    uploading.THEME: (put, commit_all, compact, upload_and_commit, purge_all),
-    "sweeps": (change, fold_head, sweep_all, compact),
-    approvals.THEME: (
-        put,
-        remove,
-        put_many,
-        reset_all,
-        commit_all,
-        merge_side,
-        transact_one,
-        recreate_branch,
-        protect,
-        require,
-        report,
-        merge_reported,
-        merge_reported,
-    ),
-    "protected removals": (put_again, remove, commit_all, protect),
-    THEME: tuple(NAMING),
-    "folds": (change, fold_head, fold_head, sweep_all, sweep_all),
-    cleaning.AMONG_OTHERS: (
-        put,
-        put_many,
-        commit_all,
-        recreate_branch,
-        recreate_repository,
-        other_repository,
-        time_passes,
-        delete_only,
-        delete_and_bring_back,
-        bring_back,
-        clean_up,
-    ),
-    cleaning.LAYERS: (put, put_many, put_many, commit_all, reset_all, recreate_branch, clean_up),
-    cleaning.CONTESTED: (delete_only, delete_and_bring_back, clean_up),
-    cleaning.UNHEARD: (delete_and_bring_back, clean_up),
-    cleaning.RESTORATIONS: (delete_only, delete_and_bring_back, bring_back, time_passes),
-    cleaning.AT_THE_END: (
-        put,
-        put_many,
-        commit_all,
-        reset_all,
-        recreate_branch,
-        recreate_repository,
-        time_passes,
-        delete_only,
-        delete_and_bring_back,
-        bring_back,
-    ),
-}
-"""Only where they are asked for."""
-
-
-def life(cast: Cast, stores: Stores, name: str, acts: Sequence[Act]) -> Callable[[], None]:
-    """A process that does these acts one after the other."""
-
-    def body() -> None:
-        for act in acts:
-            act(cast, stores, name)
-
-    return body

@@ -6,6 +6,7 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import count
+from typing import TYPE_CHECKING
 
 from graveler_core.model.entry import Entry
 from graveler_core.model.ids import BranchId, CommitId, MetarangeId, RepositoryId
@@ -13,6 +14,9 @@ from graveler_core.stores import Stores
 from tests.proofs.simulation.history import History, Value
 from tests.proofs.simulation.observe import Observer
 from tests.proofs.simulation.schedule import Scheduler
+
+if TYPE_CHECKING:
+    from tests.proofs.simulation.collecting import Lake
 
 WORK = BranchId("work")
 SIDE = BranchId("side")
@@ -39,6 +43,10 @@ class Cast:
     side_values: set[tuple[str, Value]] = field(default_factory=set)
     """All that anyone may have merged from the side branch."""
 
+    stored: Callable[[int], Entry] | None = None
+    """Stores content, of so many bytes, or names what somebody stored before. Without it, entries have no content."""
+    lake: Lake = field(init=False)
+    """Content that was stored, in histories with collections."""
     trees: dict[CommitId, MetarangeId] = field(default_factory=dict)
     """Trees of commits on the side branch on which somebody reported. No two of these commits have the same content."""
 
@@ -47,8 +55,10 @@ class Cast:
         return self.scheduler.chance
 
     def entry(self) -> Entry:
-        """An entry that no one has written before."""
+        """An entry that no one has written before, but where content is stored."""
         number = next(self.numbers)
+        if self.stored is not None:
+            return self.stored(number)
         return Entry(address=f"data/{number}", size=number, checksum=str(number))
 
     def mark(self) -> str:

@@ -14,6 +14,7 @@ import random
 import sys
 import time
 import traceback
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -38,6 +39,7 @@ from tests import smallest as thresholds
 from tests.proofs.simulation import (
     approvals,
     cleaning,
+    collecting,
     commits,
     compactions,
     protections,
@@ -47,14 +49,25 @@ from tests.proofs.simulation import (
     sweeping,
     uploading,
 )
-from tests.proofs.simulation.actors import ACTS, LIFECYCLE, OTHERS, RARE_THEMES, THEMES, change, life, put_again
 from tests.proofs.simulation.cast import MAIN, PATHS, SIDE, WORK, Cast
 from tests.proofs.simulation.checker import Judge
+from tests.proofs.simulation.content import ContentJudge
 from tests.proofs.simulation.history import REPO, History, Outcome
 from tests.proofs.simulation.observe import Observer
 from tests.proofs.simulation.repositories import Registers
 from tests.proofs.simulation.schedule import FAULTS, Fate, Scheduler
 from tests.proofs.simulation.substitutes import substituted
+from tests.proofs.simulation.themes import (
+    ACTS,
+    LIFECYCLE,
+    OTHERS,
+    RARE_THEMES,
+    THEMES,
+    change,
+    collect_all,
+    life,
+    put_again,
+)
 from tests.proofs.simulation.world import RUNS, TINY_SIZES, World
 
 SWEEPS = ("sweeps", "folds")
@@ -103,20 +116,23 @@ def _simulate(seed: int, theme: str, sizes: Sizes | None = None, *, trace: bool)
     chance = random.Random(seed)
     scheduler = Scheduler(chance, trace=[] if trace else None)
     world = World(scheduler, sizes or SIZES.get(theme), idle=theme in SWEEPS, logs=theme == references.THEME)
+    world.ages = theme in collecting.THEMES
     history = History(lambda: scheduler.step)
     observer = Observer(world.kv, world.held, PATHS, REPO, WORK)
     cast = Cast(history, observer, scheduler)
     registers = Registers(world.kv, observer)
     names = references.References(world.kv)
     reports = approvals.Approvals(world.kv)
+    content = ContentJudge(world, observer)
+    beside = defaultdict[str, Callable[[], object]](
+        lambda: lambda: None, dict.fromkeys(collecting.THEMES, content.look)
+    )
+    beside |= {references.THEME: names.look, approvals.THEME: lambda: reports.look(scheduler.step)}
 
     def changed() -> None:
         registers.look(scheduler.step, scheduler.current)
         observer.look(scheduler.step, scheduler.current)
-        if theme == references.THEME:
-            names.look()
-        if theme == approvals.THEME:
-            reports.look(scheduler.step)
+        beside[theme]()
 
     partitions = partial(world.filled, layout.object_partitions)
     with (
@@ -131,14 +147,14 @@ def _simulate(seed: int, theme: str, sizes: Sizes | None = None, *, trace: bool)
                 sweeping.left_over(world, history)
             changed()
             world.changed = changed
+            if theme in collecting.THEMES:
+                collecting.begin(world, cast, content)
             _people(world, cast, theme)
             _weather(scheduler, theme)
             scheduler.run()
             faultless, scheduler.fault_rate = scheduler.fault_rate == 0, 0
             _settle(world, history)
-            if theme in cleaning.THEMES:
-                cleaning.clean_to_the_end(world)
-                _read_all(world.process(), history)
+            _clean_to_the_end(world, history, theme)
         except Exception as e:
             violations, error = ["".join(traceback.format_exception(e))], e
         else:
@@ -150,8 +166,11 @@ def _simulate(seed: int, theme: str, sizes: Sizes | None = None, *, trace: bool)
             violations = list(sweeping.violations(world, history)) or [
                 *judged(history, observer, registers, faultless=faultless),
                 *cleaning.violations(world, history, observer, registers, theme),
-                *uploading.violations(world, history, observer),
             ]
+            if theme in collecting.THEMES:
+                violations = [*content.violations(history), *violations]
+            else:
+                violations += uploading.violations(world, history, observer)
             if theme == references.THEME:
                 violations += references.violations(world.process(), names)
             if theme == approvals.THEME:
@@ -167,7 +186,7 @@ def judged(history: History, observer: Observer, registers: Registers, *, faultl
     # A write that is evaluated anew under other rules sets in the same token what it has set before: one that came late
     # looks like one that was not dropped. And a cleaner that waits for nobody forgets layers to which calls under way
     # may still write.
-    once = not any(operation.kind in ("protect", "clean") for operation in history.operations)
+    once = not any(operation.kind in ("protect", "clean", collecting.COLLECT) for operation in history.operations)
     yield from retirement.violations(observer, faultless=faultless and once)
     yield from repositories.violations(history, registers)
     yield from protections.violations(history, registers)
@@ -203,7 +222,7 @@ def _people(world: World, cast: Cast, theme: str) -> None:
     process, stores = 0, world.process()
     apart = chance.choice([0.9, 0.65, 0.2])
     for number in range(chance.randint(3, 6)):
-        plan = chance.choices(kinds, weights, k=chance.randint(1, 8 if change in kinds else 4))
+        plan = chance.choices(kinds, weights, k=chance.randint(1, 8 if change in kinds or collect_all in kinds else 4))
         if chance.random() < apart:
             process, stores = number, world.process()
             if chance.random() < 0.7:
@@ -240,6 +259,17 @@ def _settle(world: World, history: History) -> None:
             protection.require_checks(stores, REPO, rule.model_copy(update={"checks": ()}))
     for act in (_read_all, _commit_rest, _read_all):
         act(stores, history)
+
+
+def _clean_to_the_end(world: World, history: History, theme: str) -> None:
+    """Long afterwards, remove all that nothing needs."""
+    if theme in cleaning.THEMES:
+        cleaning.clean_to_the_end(world)
+    elif theme in collecting.THEMES:
+        collecting.collect_to_the_end(world, theme)
+    else:
+        return
+    _read_all(world.process(), history)
 
 
 def _undisturbed(history: History) -> Iterator[str]:

@@ -50,7 +50,7 @@ def fold_head(cast: Cast, stores: Stores, name: str) -> None:
         tend(at_once, repo, WORK, read_commit(stores.kv, stores.commits, repo, head))
 
 
-def left_over(world: World, history: History) -> None:
+def leftover(world: World, history: History) -> None:
     """Some commits that nobody has folded, and what processes left that died: of a fold of the head its tree, of a
     commit on it its objects. All of it long ago, and just what who comes next will make.
     """
@@ -72,14 +72,14 @@ def left_over(world: World, history: History) -> None:
 
 def grace(history: History, scheduler: Scheduler) -> timedelta:
     """What is older was written before any call that may still name it."""
-    spans = [(op.start, _over(op, scheduler)) for op in history.operations if op.kind != SWEEP]
+    spans = [(op.start, over(op, scheduler)) for op in history.operations if op.kind != SWEEP]
     begun = min((start for start, end in spans if end > scheduler.step), default=scheduler.step)
     before = min((start for start, end in spans if start <= begun <= end), default=begun)
     return scheduler.moment() - scheduler.moment(before) + FRESH + timedelta(milliseconds=1)
 
 
-def _over(operation: Operation, scheduler: Scheduler) -> int:
-    """When a call came back and nothing that it sent was under way any more."""
+def over(operation: Operation, scheduler: Scheduler) -> int:
+    """Return the step at which a call came back and nothing that it sent was under way any more."""
     sent = [c for c in scheduler.lates if c.actor == operation.actor and c.since >= operation.start]
     return max([operation.returned, *(c.until for c in sent if c.since <= operation.returned)])
 

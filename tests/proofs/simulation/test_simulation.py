@@ -8,7 +8,7 @@ from concurrent.futures import ProcessPoolExecutor
 
 import pytest
 
-from tests.proofs.simulation import cleaning, references, uploading
+from tests.proofs.simulation import cleaning, collecting, references, uploading
 from tests.proofs.simulation.run import main, simulate
 
 BATCH = 50
@@ -57,6 +57,7 @@ def test_histories_keep_the_promises(batch: int) -> None:
         uploading.THEME,
         references.THEME,
         *cleaning.THEMES,
+        *collecting.THEMES,
     ],
 )
 def test_histories_of_a_theme_keep_the_promises(theme: str, seeds: range) -> None:

@@ -5,7 +5,7 @@ The one who purges has no grace: whether an upload is given up does not rest on 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from graveler_core.codec.entry import entries
@@ -34,8 +34,8 @@ UPLOAD = "upload"
 PURGE = "purge"
 
 
-def upload_and_commit(cast: Cast, stores: Stores, name: str) -> None:
-    """As a job does: several uploads, of which one is handed to the commit."""
+def upload_and_commit(cast: Cast, stores: Stores, name: str, meanwhile: Callable[[], object] = lambda: None) -> None:
+    """As a job does: several uploads, of which one is handed to the commit, after what happens meanwhile."""
     path, number = cast.chance.choice(cast.paths), next(cast.numbers)
     ids, named = list[str](), dict[str, Held[Upload]]()
     with cast.history.operation(UPLOAD, name) as stored:
@@ -44,6 +44,7 @@ def upload_and_commit(cast: Cast, stores: Stores, name: str) -> None:
             ids.append(_stored(uploads))
     if stored.error is not None:
         return
+    meanwhile()
     with cast.history.operation("transact", name, mark=cast.mark(), sets={path: number}) as operation:
         head = get_branch(stores.kv, get_repository(stores.kv, stores.clock, stores.ids, REPO), WORK).value.commit_id
         found = get_committed(stores, REPO, head, path)

@@ -26,7 +26,7 @@ from graveler_core.model.entities import Repository
 from graveler_core.objects.commits import CommitCache
 from graveler_core.segments.boundary import Cutting
 from graveler_core.staging.write_counts import WriteCounts
-from graveler_core.stores import AtOnce, RetryBudget, Stores
+from graveler_core.stores import AtOnce, RegisterCache, RetryBudget, Stores
 from graveler_core.testing.plain_store import PlainStore
 from tests.proofs.simulation.schedule import Fate, Scheduler
 
@@ -154,10 +154,21 @@ class Held(dict[str, bytes]):
         super().__init__()
         self._now = now
         self.written: dict[str, datetime] = {}
+        self.first: dict[str, bytes] = {}
+        """What was written at each address first, also if it is gone."""
+        self.removing: Callable[[str], object] = lambda at: None
+        """Called before an object is removed."""
 
     def __setitem__(self, at: str, data: bytes) -> None:
         super().__setitem__(at, data)
         self.written[at] = self._now()
+        self.first.setdefault(at, data)
+
+    def remove(self, at: str) -> None:
+        """Remove an object, if there is one."""
+        if at in self:
+            self.removing(at)
+            del self[at]
 
     def touch(self, at: str) -> bool:
         """Make it young; False where there is none."""
@@ -210,7 +221,7 @@ class SimBlobs:
         return iter(self._do(f"list {prefix}", lambda: self._list(prefix, after)))
 
     def delete(self, address: str) -> None:
-        self._do(f"delete {address}", lambda: self._held.pop(self._namespace + address, None), writes=True)
+        self._do(f"delete {address}", lambda: self._held.remove(self._namespace + address), writes=True)
 
     def renew(self, address: str) -> bool:
         return self._do(f"renew {address}", lambda: self._held.touch(self._namespace + address), writes=True)
@@ -316,6 +327,8 @@ class World:
     """Whether commits do not fold by themselves."""
     logs: bool = False
     """Whether what happens to references is written down beside. Else it is known from records and intents alone."""
+    ages: bool = False
+    """Whether copies of registers are as old as the clock of the history says. Else a copy is used for ever."""
     changed: Callable[[], None] = lambda: None
     kv: Store = field(default_factory=lambda: open_memory("memory://"))
 
@@ -337,6 +350,7 @@ class World:
             blobs=SimBlobs(self.held, self.scheduler),
             clock=self._clock,
             commits=CommitCache(now=self._wall),
+            registers=RegisterCache(now=self._wall) if self.ages else RegisterCache(),
             wall=self._wall,
             counts=WriteCounts(every=4, names=lambda: f"writer {next(self._writers)}"),
             ids=self._ids,

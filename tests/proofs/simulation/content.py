@@ -1,0 +1,200 @@
+"""The judge of content: all names of objects, read beside the engine.
+
+At each deletion of an object, and at the end, nothing names what is gone. What a name leads to is what was written
+first. The names are read from the records directly, and entries are decoded in an own way, so that an error in
+`gc.named_addresses` cannot hide itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from graveler_core.codec.entry import entries
+from graveler_core.codec.records import decode
+from graveler_core.codec.staged_record import decode_record
+from graveler_core.committed.index.scan import scan as scan_index
+from graveler_core.committed.scan import scan
+from graveler_core.errors import Kind
+from graveler_core.model.entities import Branch, Repository
+from graveler_core.model.entry import AddressType, Entry
+from graveler_core.model.ids import CommitId
+from graveler_core.model.layers import SealedToken, SegmentLayer
+from graveler_core.objects import expired_commits
+from graveler_core.records import access
+from graveler_core.records import layout as keys
+from graveler_core.staging import segment_layer
+from tests.proofs.simulation.history import History
+from tests.proofs.simulation.observe import Observer, Unscheduled, layers
+from tests.proofs.simulation.retirement import LEFT
+from tests.proofs.simulation.uploading import PURGE
+from tests.proofs.simulation.world import SimBlobs, World
+
+CONTENT = re.compile(r"(memory://.*)/data/[0-9a-f]{32}(/.*)?")
+"""URIs of objects of users."""
+UPLOADED = re.compile(r"data/[0-9a-f]{32}/.*")
+"""Addresses of objects of uploads."""
+
+
+@dataclass
+class ContentJudge:
+    """Watches the objects of users in all namespaces."""
+
+    world: World
+    observer: Observer
+    broken: list[str] = field(default_factory=list)
+    """What was wrong at the moment when it was looked at."""
+    deleted: int = 0
+    _looked: set[bytes] = field(default_factory=set)
+    _seen: set[CommitId] = field(default_factory=set)
+    """Commits that a branch reached."""
+    _told: set[str] = field(default_factory=set)
+    _expiries: dict[str, frozenset[str]] = field(default_factory=dict)
+    _committed: dict[CommitId, frozenset[str]] = field(default_factory=dict)
+    _trees: dict[str, frozenset[str]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.world.held.removing = self._removed
+
+    def look(self) -> None:
+        """Note the heads of all branches, and what has expired."""
+        for repo in self._repositories():
+            self._look_at_expired(repo)
+            for row in self.world.kv.scan(keys.branches(repo).partition, prefix=keys.branches(repo).prefix):
+                if row.value not in self._looked:
+                    self._looked.add(row.value)
+                    self._reach(repo, decode(Branch, row.value, "branch").commit_id)
+
+    def names(self, *, seen: bool = False, expired: bool = False) -> dict[str, str]:
+        """Return the URIs of all objects that something names, with what names each.
+
+        Args:
+            seen: Leave out commits that no branch ever reached: those of a call that has failed. A job deletes the
+                objects of its upload if its commit has failed.
+            expired: Include the names in expired commits. A rule may keep such a commit again, with what is left.
+        """
+        found = dict[str, str]()
+        for repo in self._repositories():
+            for _, held in access.scan(self.world.kv, keys.branches(repo)):
+                where = f"branch {held.value.id} of {repo.id}"
+                found |= dict.fromkeys(self._of_branch(repo, held.value), where)
+            gone = frozenset[str]() if expired else self._expired(repo)
+            for id, _ in access.scan(self.world.kv, keys.commit_layouts(repo)):
+                if id not in gone and (not seen or id in self._seen):
+                    found |= dict.fromkeys(self._of_commit(repo, CommitId(id)), f"commit {id[:8]} of {repo.id}")
+        return found
+
+    def violations(self, history: History) -> Iterator[str]:
+        """What content is gone, wrong, or left although nothing names it.
+
+        A call that stalls may store content in a namespace that a cleaner has released. Nobody can find this content.
+        """
+        yield from self.broken
+        yield from _uploads_lost(history)
+        held, first = self.world.held, self.world.held.first
+        named, seen = self.names(), self.names(seen=True)
+        for at, who in named.items():
+            if at in first and held.get(at) != first[at] and (at in seen or not _is_upload(at)):
+                yield f"{at}, which {who} names, {'holds something else' if at in held else 'is gone'}"
+        known = self.names(expired=True)
+        abandoned = {uri for uri, _ in access.scan(self.world.kv, keys.ABANDONED)}
+        owned = {one.value.storage_namespace for _, one in access.scan(self.world.kv, keys.REPOSITORIES)}
+        cleaned = any(operation.kind == "clean" for operation in history.operations)
+        for at in held:
+            found = CONTENT.fullmatch(at)
+            if found is None or at in known or found[1] in abandoned:
+                continue
+            if found[1] in owned or not cleaned:
+                yield f"{LEFT}: nothing names {at}"
+
+    def _removed(self, at: str) -> None:
+        if CONTENT.fullmatch(at):
+            self.deleted += 1
+            who = self.names(seen=_is_upload(at)).get(at)
+            if who is not None:
+                step = self.world.scheduler.step
+                self.broken.append(f"at step {step}, {self.world.scheduler.current} deletes {at}, which {who} names")
+
+    def _repositories(self) -> Iterator[Repository]:
+        """All that exist, and all that can be restored."""
+        entries = dict(access.scan(self.world.kv, keys.DELETED_REPOSITORIES))
+        lost = {held.value.repository.uid for held in entries.values() if held.value.emptying}
+        found = [held.value for _, held in access.scan(self.world.kv, keys.REPOSITORIES)]
+        found += [held.value.repository for held in entries.values()]
+        return (repo for repo in {repo.uid: repo for repo in found}.values() if repo.uid not in lost)
+
+    def _expired(self, repo: Repository) -> frozenset[str]:
+        """Commits that have expired."""
+        record = self.observer.read(keys.collections(repo.id, repo.uid))
+        if record is None or record.expired is None:
+            return frozenset()
+        if record.expired.id not in self._expiries:
+            blobs = SimBlobs(self.world.held, Unscheduled()).at(repo.storage_namespace)
+            found = expired_commits.expired(blobs, record).column("commit").to_pylist()
+            self._expiries[record.expired.id] = frozenset(found)
+        return self._expiries[record.expired.id]
+
+    def _look_at_expired(self, repo: Repository) -> None:
+        """A branch or tag names no commit that has expired: it kept it, or it was refused."""
+        expired = self._expired(repo)
+        if expired:
+            for folder in (keys.branches(repo), keys.tags(repo)):
+                for name, held in access.scan(self.world.kv, folder):  # type: ignore[var-annotated]
+                    if held.value.commit_id in expired and name not in self._told:
+                        self._told.add(name)
+                        self.broken.append(f"at step {self.world.scheduler.step}, {name} names an expired commit")
+
+    def _reach(self, repo: Repository, head: CommitId) -> None:
+        ahead = [head]
+        while ahead:
+            commit = ahead.pop()
+            if commit not in self._seen:
+                self._seen.add(commit)
+                ahead += self.observer.header(repo, commit).parents
+
+    def _of_branch(self, repo: Repository, branch: Branch) -> Iterator[str]:
+        for layer in layers(branch):
+            if isinstance(layer, SealedToken):
+                rows = self.world.kv.scan(keys.staging(layer.token))
+                yield from _uris(repo, (decode_record("", row.value) for row in rows))
+            elif isinstance(layer, SegmentLayer):
+                blobs = SimBlobs(self.world.held, Unscheduled()).at(repo.storage_namespace)
+                for table in segment_layer.scan(blobs, layer.id)[1]:
+                    yield from _uris(repo, entries(table))
+        if branch.compacted_metarange is not None:
+            yield from self._of_tree(repo, branch.compacted_metarange)
+
+    def _of_tree(self, repo: Repository, metarange: str) -> frozenset[str]:
+        if metarange not in self._trees:
+            pages = scan(self.observer.trees(repo), metarange)  # type: ignore[arg-type]
+            self._trees[metarange] = frozenset(_uris(repo, (one for page in pages for one in entries(page))))
+        return self._trees[metarange]
+
+    def _of_commit(self, repo: Repository, commit: CommitId) -> frozenset[str]:
+        if commit not in self._committed:
+            pages = scan_index(self.observer.indexes(repo), self.observer.layout(repo, commit).index)
+            self._committed[commit] = frozenset(_uris(repo, (one for page in pages for one in entries(page))))
+        return self._committed[commit]
+
+
+def _uploads_lost(history: History) -> Iterator[str]:
+    """Jobs whose objects were collected before they could name them, although nobody treated them as dead."""
+    if any(operation.kind == PURGE for operation in history.operations):
+        return
+    for operation in history.operations:
+        error = operation.error
+        if error is not None and error.kind is Kind.ContentCollected and UPLOADED.fullmatch(error.details["address"]):
+            yield f"{operation}: the objects of an upload in progress were collected"
+
+
+def _is_upload(at: str) -> bool:
+    found = CONTENT.fullmatch(at)
+    return found is not None and found[2] is not None
+
+
+def _uris(repo: Repository, found: Iterable[Entry | None]) -> Iterator[str]:
+    for entry in found:
+        if entry is not None and entry.address is not None:
+            own = entry.address_type is AddressType.RELATIVE
+            yield f"{repo.storage_namespace}/{entry.address}" if own else entry.address
