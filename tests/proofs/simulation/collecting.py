@@ -16,7 +16,7 @@ from graveler_core.engine.committing import commit
 from graveler_core.engine.committing.draft import Draft
 from graveler_core.engine.references import branching, reset
 from graveler_core.engine.repositories import creation as repository
-from graveler_core.engine.repositories import deletion
+from graveler_core.engine.repositories import deletion, undeletion
 from graveler_core.engine.staging import write
 from graveler_core.engine.staging.content import Content
 from graveler_core.gc.collection import collect
@@ -46,7 +46,8 @@ REPOSITORIES = "collections and repositories"
 RACES = "collectors"
 EMPTIED = "emptied namespaces"
 RETENTION = "collections and retention"
-THEMES = (THEME, REPOSITORIES, RACES, EMPTIED, RETENTION)
+LONG = "collections and long jobs"
+THEMES = (THEME, REPOSITORIES, RACES, EMPTIED, RETENTION, LONG)
 GRACE = timedelta(days=1)
 COLLECT, ELSEWHERE = "collect", "name elsewhere"
 COLLECTIONS = 3
@@ -192,11 +193,6 @@ def forget_elsewhere(cast: Cast, stores: Stores, name: str) -> None:
         reset.reset(stores, OTHER, MAIN)
 
 
-def delete_other(cast: Cast, stores: Stores, name: str) -> None:
-    with cast.history.operation("delete repository", name, repository=OTHER):
-        deletion.delete_repository(stores, OTHER)
-
-
 def collect_all(cast: Cast, stores: Stores, name: str) -> None:
     with cast.history.operation(COLLECT, name):
         repo = get_repository(stores.kv, stores.clock, stores.ids, REPO)
@@ -215,6 +211,17 @@ def collect_twice(cast: Cast, stores: Stores, name: str) -> None:
     collect_all(cast, stores, name)
     days_pass(cast, stores, name)
     collect_all(cast, stores, name)
+
+
+def delete_other(cast: Cast, stores: Stores, name: str) -> None:
+    """The other repository is deleted for some days, mostly soon after it has named something."""
+    if cast.chance.random() < 0.7:
+        name_elsewhere(cast, stores, name)
+    with cast.history.operation("delete repository", name, repository=OTHER):
+        deletion.delete_repository(stores, OTHER)
+    collect_twice(cast, stores, name)
+    with cast.history.operation("undelete repository", name, repository=OTHER) as operation:
+        operation.answer = undeletion.undelete_repository(stores, OTHER).uid
 
 
 def set_rules(cast: Cast, stores: Stores, name: str) -> None:
@@ -243,7 +250,12 @@ def name_old(cast: Cast, stores: Stores, name: str) -> None:
 
 def upload_for_days(cast: Cast, stores: Stores, name: str) -> None:
     """A job that takes longer than the grace period. The record of its upload keeps its objects."""
-    upload_and_commit(cast, stores, name, lambda: days_pass(cast, stores, name))
+
+    def meanwhile() -> None:
+        days_pass(cast, stores, name)
+        collect_all(cast, stores, name)
+
+    upload_and_commit(cast, stores, name, meanwhile)
 
 
 def empty_all(cast: Cast, stores: Stores, name: str) -> None:

@@ -156,16 +156,8 @@ RARE_THEMES: dict[str, tuple[Act, ...]] = {
         collect_twice,
         days_pass,
     ),
-    collecting.RACES: (
-        put,
-        transact_one,
-        reset_all,
-        commit_all,
-        collect_all,
-        collect_twice,
-        days_pass,
-        upload_for_days,
-    ),
+    collecting.RACES: (put, transact_one, reset_all, commit_all, collect_all, collect_twice, days_pass),
+    collecting.LONG: (put, commit_all, delete_other, upload_for_days, days_pass),
     collecting.EMPTIED: (put_content, delete_only, clean_up, name_elsewhere, forget_elsewhere, days_pass, empty_all),
     collecting.RETENTION: (
         put,

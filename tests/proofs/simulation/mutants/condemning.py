@@ -41,7 +41,7 @@ def collection_reads_names_once() -> Iterator[None]:
         yield
 
 
-@mutant(seed=81, breaks="8", theme=collecting.RACES)
+@mutant(seed=118, breaks="8", theme=collecting.RACES)
 def collection_waits_for_no_grace() -> Iterator[None]:
     """A collection verifies and deletes what it has condemned at once."""
     real = _Collection.finish
@@ -144,7 +144,7 @@ def bulk_writes_ask_no_collection() -> Iterator[None]:
         yield
 
 
-@mutant(seed=13, breaks="8", theme=collecting.RACES)
+@mutant(seed=0, breaks="8", theme=collecting.RACES)
 def transactions_ask_no_collection() -> Iterator[None]:
     """A transaction does not check if the content of its entries is condemned."""
     with instead((transact, "require_kept", lambda *_: None)):
@@ -203,4 +203,18 @@ def deletions_are_not_resumed() -> Iterator[None]:
 def announced_commits_expire_whatever_keeps_them_now() -> Iterator[None]:
     """A collection does not find out again which commits are kept, after the grace period."""
     with instead((CommitStates, "due", property(lambda states: states.announced))):
+        yield
+
+
+@mutant(seed=7, breaks="8", theme=collecting.LONG)
+def deleted_repositories_are_not_read() -> Iterator[None]:
+    """A collection does not read the names in deleted repositories that can be restored."""
+    with instead((candidates, "all_repositories", lambda kv: [r.value for _, r in access.scan(kv, keys.REPOSITORIES)])):
+        yield
+
+
+@mutant(seed=4, breaks="8", theme=collecting.LONG)
+def uploads_in_progress_are_collected() -> Iterator[None]:
+    """A collection condemns objects whose upload has not ended."""
+    with instead((candidates, "Uploads", lambda *_: SimpleNamespace(standing=lambda: iter(())))):
         yield
