@@ -188,6 +188,24 @@ def principal_of(stores: Stores, credentials: Credentials | None) -> Principal |
     return None
 
 
+def sign_in(stores: Stores, credentials: Credentials | None) -> Graveler:
+    """Return a handle for a user on stores that are open already, as a server needs for each of its users.
+
+    Args:
+        stores: The stores. The handle uses them too, so close the stores and not the handle.
+        credentials: Credentials of the user, as for `connect`.
+
+    Returns:
+        The handle.
+
+    Raises:
+        PermissionDenied: As for `connect`.
+    """
+    from graveler_core.facade.graveler import Graveler
+
+    return Graveler(replace(stores, principal=principal_of(stores, credentials)))
+
+
 @cache
 def _say_that_it_is_open() -> None:
     """Log once in each process that a store has no access control."""

@@ -40,6 +40,7 @@ from graveler_core.cli import (
     put,
     replay,
     repo,
+    serve,
     stage,
     staged,
     tag,
@@ -87,6 +88,7 @@ for _verbs in (
     kv,
     iam,
     migrate,
+    serve,
 ):
     app.add_typer(_verbs.app)
 

@@ -95,12 +95,17 @@ class Session:
                 cluster=cluster,
             )
 
+    @property
+    def store_url(self) -> str:
+        """URL of the store, which may contain a password."""
+        return self.options.store or self.settings.store.get_secret_value()
+
     def _access(self) -> StoreAccess:
         from graveler_core.clusters import StoreAccess
 
         settings = self.settings
         return StoreAccess(
-            self.options.store or settings.store.get_secret_value(),
+            self.store_url,
             settings.credentials,
             self._on_cluster.storage_options,
             None if settings.cache_dir is None else str(settings.cache_dir),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 
 from graveler_core.engine.committing import commit, transact
@@ -101,7 +101,7 @@ class Branch(Staging):
         return Listing((record for page in pages for record in staged_of(page)), lambda record: record.path, limit)
 
     @operation("commit", needs.branch(Action.CREATE_COMMIT), needs.committer())
-    def commit(
+    def commit(  # noqa: PLR0913 - one call, all of it optional
         self,
         message: str,
         *,
@@ -109,6 +109,7 @@ class Branch(Staging):
         metadata: Mapping[str, str] | None = None,
         allow_empty: bool = False,
         idempotency_key: str = "",
+        date: datetime | None = None,
     ) -> CommitRecord:
         """Commit everything that is staged.
 
@@ -123,15 +124,18 @@ class Branch(Staging):
             allow_empty: Create the commit even if it changes nothing.
             idempotency_key: Name of this call. A later call with the same key returns the commit that this call
             created.
+            date: Creation date of the commit, for histories that come from elsewhere. It decides the order of a log
+            within a generation, and the age of the commit. `None` means now.
 
         Returns:
             The commit.
 
         Raises:
+            InvalidInput: a text is too long, or the date has no time zone.
             NoChanges: there is nothing to commit. Staged records that change nothing are dropped.
             Conflict: (`Discarded`) a reset discarded the changes concurrently.
         """
-        draft = Draft(message, committer, metadata or {}, allow_empty, idempotency_key)
+        draft = Draft(message, committer, metadata or {}, allow_empty, idempotency_key, date)
         return commit_record(commit.commit(*self._at, draft))
 
     @operation("transact", needs.branch(Action.CREATE_COMMIT), of_operations, needs.committer())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from graveler_core.engine.reading.content import StoredContent
@@ -46,6 +47,18 @@ class ContentFile(io.RawIOBase):
             CorruptData: the object is shorter than the entry says.
         """
         return self._stored.read_range(start, length)
+
+    def chunks(self, *, verify: bool = True) -> Iterator[bytes]:
+        """Yield the whole content in large ranges, regardless of the position.
+
+        Args:
+            verify: Compare the content with the checksum of the entry, after the last range.
+
+        Raises:
+            NotFound: (`ObjectNotFound`) the object does not exist.
+            CorruptData: the object is not the one that was stored.
+        """
+        return self._stored.chunks(verify=verify)
 
     def readable(self) -> bool:
         """Return true."""

@@ -64,6 +64,11 @@ class Graveler(Deletion, MigrationFromSql, Health):
         self._stores.close()
 
     @property
+    def user(self) -> str | None:
+        """Name of the user whose permissions the handle checks, or `None` on a store without access control."""
+        return None if self._stores.principal is None else self._stores.principal.user
+
+    @property
     def iam(self) -> Access:
         """Handle on users, groups, policies and credentials."""
         return Access(self._stores)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
 from graveler_core.errors import InvalidInput
 from graveler_core.model.commit_texts import require_texts
@@ -25,9 +26,13 @@ class Draft:
     metadata: Mapping[str, str] = field(default_factory=dict)
     allow_empty: bool = False
     idempotency_key: str = ""
+    date: datetime | None = None
+    """Creation date of the commit. `None` means the time at which it is made."""
 
     def __post_init__(self) -> None:
         require_texts(self.message, self.committer, self.metadata, self.idempotency_key)
+        if self.date is not None and (not isinstance(self.date, datetime) or self.date.tzinfo is None):
+            raise InvalidInput(f"date {self.date!r}: must be a datetime with a time zone")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +53,7 @@ def new_commit(
     header = Commit(
         committer=draft.committer,
         message=draft.message,
-        creation_date=stores.clock.now(),
+        creation_date=stores.clock.now() if draft.date is None else draft.date.astimezone(UTC),
         parents=tuple(parent.id for parent in content.parents),
         metadata=dict(draft.metadata),
         generation=1 + max((parent.header.generation for parent in content.parents), default=0),

@@ -208,6 +208,7 @@ STORE: dict[str, Verb] = {
     "deleted_repositories": _read(lambda g: _all(g.deleted_repositories())),
     "undelete_repository": _read(_undeleted),
     "iam": _read(lambda g: g.iam),
+    "user": _read(lambda g: g.user),
     "close": _read(lambda g: None),
 }
 HANDLES: dict[type, dict[str, Verb]] = {Branch: BRANCH, Repository: REPOSITORY, Graveler: STORE}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
@@ -45,6 +46,16 @@ def test_a_commit_names_what_it_took(main: Branch) -> None:
     assert (made.message, made.committer, dict(made.metadata)) == ("m", "me", {"a": "2", "z": "1"})
     assert main.record().commit_id == made.id
     assert main.record().sealed_tokens == ()
+
+
+def test_a_commit_can_be_dated(main: Branch) -> None:
+    main.stage("a", entry(1))
+    date = datetime(1999, 12, 31, 23, 0, tzinfo=timezone(timedelta(hours=-1)))
+    assert main.commit("m", date=date).creation_date == datetime(2000, 1, 1, tzinfo=UTC)
+    main.stage("a", entry(2))
+    with pytest.raises(InvalidInput, match="time zone"):
+        main.commit("m", date=datetime(2000, 1, 1))
+    assert [change.path for change in main.uncommitted()] == ["a"]
 
 
 def test_nothing_staged_seals_nothing(main: Branch) -> None:

@@ -1,0 +1,116 @@
+"""Operations on branches: references, staged changes, protection."""
+
+from __future__ import annotations
+
+from starlette.responses import Response as HttpResponse
+
+from graveler.server.api.call import Call, answer, no_content, plain
+from graveler.server.api.commits import commit_record
+from graveler.server.api.records import (
+    ApiRef,
+    BranchCreation,
+    CherryPickCreation,
+    ProtectionRuleRecord,
+    ProtectionRules,
+    ProtectionRuleSettings,
+    ResetCreation,
+    RevertCreation,
+)
+from graveler_core.errors import InvalidInput, Kind, NotFound
+from graveler_core.facade.branch import Branch
+from graveler_core.facade.repository import Repository
+
+
+def list_branches(call: Call) -> HttpResponse:
+    """List branches with their heads."""
+    query = call.query
+    found = call.graveler.repository(call.repository).branches(query.text("prefix"), query.text("after"))
+    return call.page(found, lambda branch: ApiRef(id=branch.id, commit_id=branch.commit_id), lambda branch: branch.id)
+
+
+def create_branch(call: Call) -> HttpResponse:
+    """Create a branch. The answer is the commit id as plain text, as clients expect."""
+    wanted: BranchCreation = call.body
+    made = call.graveler.repository(call.repository).create_branch(wanted.name, wanted.source)
+    return plain(201, made.record().commit_id)
+
+
+def get_branch(call: Call) -> HttpResponse:
+    """Show the head of a branch."""
+    record = call.graveler.repository(call.repository).branch(call.branch).record()
+    return answer(200, ApiRef(id=record.id, commit_id=record.commit_id))
+
+
+def delete_branch(call: Call) -> HttpResponse:
+    """Delete a branch."""
+    call.graveler.repository(call.repository).delete_branch(call.branch)
+    return no_content()
+
+
+def reset_branch(call: Call) -> HttpResponse:
+    """Discard staged changes: all, those below a prefix, or that of one path."""
+    wanted: ResetCreation = call.body
+    repo = call.graveler.repository(call.repository)
+    branch = repo.branch(call.branch)
+    if wanted.type != "reset" and not wanted.path:
+        raise InvalidInput(f"reset of type {wanted.type!r}: needs a path")
+    if wanted.type == "object":
+        _reset_path(repo, branch, wanted.path)
+    else:
+        branch.reset(wanted.path if wanted.type == "common_prefix" else "")
+    return no_content()
+
+
+def hard_reset_branch(call: Call) -> HttpResponse:
+    """Move the head of a branch to the commit that a ref names."""
+    call.graveler.repository(call.repository).branch(call.branch).hard_reset(call.query.required("ref"))
+    return no_content()
+
+
+def revert_branch(call: Call) -> HttpResponse:
+    """Undo the changes of a commit."""
+    wanted: RevertCreation = call.body
+    call.graveler.repository(call.repository).revert(
+        wanted.ref, call.branch, message=wanted.commit_overrides.message or "", mainline=_mainline(wanted.parent_number)
+    )
+    return no_content()
+
+
+def cherry_pick(call: Call) -> HttpResponse:
+    """Apply the changes of a commit."""
+    wanted: CherryPickCreation = call.body
+    made = call.graveler.repository(call.repository).cherry_pick(
+        wanted.ref, call.branch, message=wanted.commit_overrides.message or "", mainline=_mainline(wanted.parent_number)
+    )
+    return answer(201, commit_record(made))
+
+
+def get_protection(call: Call) -> HttpResponse:
+    """List the patterns of protected branches."""
+    rules = call.graveler.repository(call.repository).protection()
+    return answer(200, ProtectionRules([ProtectionRuleRecord(pattern=pattern) for pattern in rules]))
+
+
+def set_protection(call: Call) -> HttpResponse:
+    """Replace the patterns of protected branches. Rules of kept patterns stay as they are."""
+    wanted: ProtectionRuleSettings = call.body
+    repo = call.graveler.repository(call.repository)
+    known = repo.protection()
+    repo.set_protection({rule.pattern: known.get(rule.pattern, ("write", "commit")) for rule in wanted.root})
+    return no_content()
+
+
+def _reset_path(repo: Repository, branch: Branch, path: str) -> None:
+    """Stage the committed entry of a path again, or remove the path if it has none. Both leave no change."""
+    try:
+        committed = repo.at(f"{branch.name}@").get(path)
+    except NotFound as error:
+        if error.kind is not Kind.PathNotFound:
+            raise
+        branch.remove(path)
+    else:
+        branch.stage(path, committed)
+
+
+def _mainline(parent_number: int) -> int:
+    return max(1, parent_number)

@@ -1,0 +1,154 @@
+"""A request to the API as its operations see it, and builders of responses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, TypeVar
+from urllib.parse import parse_qsl
+
+from pydantic import BaseModel
+from starlette.responses import PlainTextResponse
+from starlette.responses import Response as HttpResponse
+
+from graveler.server.api import records
+from graveler.server.authentication import SignedIn
+from graveler_core.errors import InvalidInput, Kind, PermissionDenied
+from graveler_core.facade.graveler import Graveler
+
+DEFAULT_AMOUNT = 100
+"""Number of results of a page if the request names none."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """Query parameters. Clients send empty ones, which count as missing."""
+
+    values: Mapping[str, list[str]]
+
+    @classmethod
+    def of(cls, raw: str) -> Query:
+        """Read the query string of a URL, in which `+` is a space."""
+        values: dict[str, list[str]] = {}
+        for name, value in parse_qsl(raw, keep_blank_values=True, errors="strict"):
+            values.setdefault(name, []).append(value)
+        return cls(values)
+
+    def text(self, name: str) -> str:
+        """Return a parameter, or "" if it is missing."""
+        return self.values.get(name, [""])[-1]
+
+    def texts(self, name: str) -> list[str]:
+        """Return all values of a parameter that may be repeated."""
+        return [value for value in self.values.get(name, []) if value]
+
+    def required(self, name: str) -> str:
+        """Return a parameter that must not be empty."""
+        value = self.text(name)
+        if not value:
+            raise InvalidInput(f"query parameter {name!r}: must be given and must not be empty")
+        return value
+
+    def flag(self, name: str, *, default: bool = False) -> bool:
+        """Return a boolean parameter. Clients write `true`, `True` and `1`."""
+        value = self.text(name).lower()
+        if value not in ("", "true", "false", "1", "0"):
+            raise InvalidInput(f"query parameter {name!r}: {value!r} must be true or false")
+        return default if not value else value in ("true", "1")
+
+    @property
+    def amount(self) -> int:
+        """Number of results that the client asks for."""
+        given = self.text("amount") or "0"
+        try:
+            number = int(given)
+        except ValueError:
+            number = -2
+        if not -1 <= number <= records.MAX_PER_PAGE:
+            raise InvalidInput(
+                f"query parameter 'amount': {given!r} must be a number from -1 to {records.MAX_PER_PAGE}"
+            )
+        return number if number > 0 else DEFAULT_AMOUNT
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A request, with the user who sent it."""
+
+    signed_in: SignedIn | None
+    """The user, or `None` for an operation that needs no credentials."""
+    storage_root: str
+    """URI below which namespaces `local://…` are."""
+    path: Mapping[str, str]
+    """Parameters in the path of the URL."""
+    query: Query
+    headers: Mapping[str, str]
+    body: Any = None
+    """Body of the type that the route names."""
+    stream: Iterable[bytes] = field(default=())
+    """Body of a request whose route reads it as a stream. It can be read once, in the thread of the operation."""
+
+    @property
+    def graveler(self) -> Graveler:
+        """Handle that checks the permissions of the user. Raises `PermissionDenied` if there is no user."""
+        if self.signed_in is None:
+            raise PermissionDenied("credentials are missing", kind=Kind.CredentialsRequired)
+        return self.signed_in.graveler
+
+    @property
+    def user(self) -> str:
+        """Name of the user; "" on a server without access control."""
+        return "" if self.signed_in is None else self.signed_in.user
+
+    @property
+    def repository(self) -> str:
+        """Name of the repository in the path."""
+        return self.path["repository"]
+
+    @property
+    def branch(self) -> str:
+        """Name of the branch in the path."""
+        return self.path["branch"]
+
+    def page(
+        self, items: Iterable[T], convert: Callable[[T], records.ApiResponse], offset: Callable[[T], str]
+    ) -> HttpResponse:
+        """Answer with the first results of a listing.
+
+        Args:
+            items: Items after the offset of the request.
+            convert: Converts an item to a record.
+            offset: Returns the offset that resumes the listing after an item.
+        """
+        amount = self.query.amount
+        found: Iterator[T] = iter(items)
+        shown = list(islice(found, amount))
+        more = len(shown) == amount and next(found, None) is not None
+        pagination = records.Pagination(
+            has_more=more, next_offset=offset(shown[-1]) if more else "", results=len(shown)
+        )
+        page = records.ResultPage[Any](pagination=pagination, results=[convert(item) for item in shown])
+        return answer(200, page)
+
+
+def answer(status: int, record: BaseModel, **headers: str) -> HttpResponse:
+    """Answer with a record as JSON."""
+    return HttpResponse(
+        record.model_dump_json(exclude_none=True, serialize_as_any=True),
+        status_code=status,
+        media_type="application/json",
+        headers=headers,
+    )
+
+
+def no_content() -> HttpResponse:
+    """Answer with status 204."""
+    return HttpResponse(status_code=204)
+
+
+def plain(status: int, text: str) -> HttpResponse:
+    """Answer with plain text."""
+    return PlainTextResponse(text, status_code=status)

@@ -1,0 +1,172 @@
+"""Operations on commits: commit, log, diff, merge."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from typing import Final
+
+from starlette.responses import Response as HttpResponse
+
+from graveler.server.api import diffs
+from graveler.server.api.call import Call, answer
+from graveler.server.api.records import ApiCommit, CommitCreation, MergeBaseResult, MergeCreation, MergeResult
+from graveler_core.errors import Conflict, InvalidInput, Kind
+from graveler_core.facade.history import CommitRecord, LogEntry
+
+_COMMIT_ID: Final = re.compile(r"[0-9a-f]{64}")
+_STRATEGIES: Final = {"": None, "source-wins": "source", "dest-wins": "destination"}
+_STRATEGY_KEY: Final = ".lakefs.merge.strategy"
+"""Key of commit metadata under which clients look for the strategy of a merge."""
+
+
+def commit(call: Call) -> HttpResponse:
+    """Commit the staged changes of a branch."""
+    wanted: CommitCreation = call.body
+    made = (
+        call.graveler.repository(call.repository)
+        .branch(call.branch)
+        .commit(
+            wanted.message,
+            metadata=wanted.metadata,
+            allow_empty=wanted.allow_empty,
+            date=None if wanted.date is None else _moment(wanted.date),
+        )
+    )
+    return answer(201, commit_record(made))
+
+
+def get_commit(call: Call) -> HttpResponse:
+    """Show the commit that a ref names."""
+    return answer(200, commit_record(call.graveler.repository(call.repository).commit(call.path["commit"])))
+
+
+def log(call: Call) -> HttpResponse:
+    """List the commits that a ref reaches. An offset is a token of the log, or a commit id."""
+    query, repo, ref = call.query, call.graveler.repository(call.repository), call.path["ref"]
+    prefixes = [*query.texts("prefixes"), *query.texts("objects")]
+    paths = frozenset(query.texts("objects"))
+    one_prefix = prefixes[0] if len(prefixes) == 1 else ""
+    after = query.text("after")
+    entries: Iterable[LogEntry] = repo.log(
+        ref,
+        prefix=one_prefix,
+        first_parent=query.flag("first_parent"),
+        after=None if not after or _COMMIT_ID.fullmatch(after) else after,
+    )
+    if _COMMIT_ID.fullmatch(after):
+        entries = _after_commit(entries, after)
+    since, end = query.text("since"), query.text("stop_at")
+    entries = _until(entries, None if not since else _parsed_time(since), end)
+    if prefixes and (len(prefixes) > 1 or paths):
+        entries = (entry for entry in entries if _changed(entry, prefixes, paths))
+    return call.page(entries, commit_record, lambda entry: entry.token)
+
+
+def diff_refs(call: Call) -> HttpResponse:
+    """List the differences between two refs. By default those of the right side since the merge base."""
+    query, repo = call.query, call.graveler.repository(call.repository)
+    left, right = call.path["left"], call.path["right"]
+    kind = query.text("type") or "three_dot"
+    if kind not in ("two_dot", "three_dot"):
+        raise InvalidInput(f"query parameter 'type': {kind!r} must be two_dot or three_dot")
+    found = diffs.between_refs(repo, left, right, query, since_merge_base=kind == "three_dot")
+    return call.page(found, lambda record: record, lambda record: record.path)
+
+
+def diff_branch(call: Call) -> HttpResponse:
+    """List the staged changes of a branch."""
+    branch = call.graveler.repository(call.repository).branch(call.branch)
+    found = diffs.uncommitted(branch, call.query)
+    return call.page(found, lambda record: record, lambda record: record.path)
+
+
+def merge(call: Call) -> HttpResponse:
+    """Merge a ref into a branch."""
+    wanted: MergeCreation = call.body or MergeCreation()
+    metadata = dict(wanted.metadata)
+    if wanted.strategy:
+        metadata[_STRATEGY_KEY] = wanted.strategy
+    try:
+        made = call.graveler.repository(call.repository).merge(
+            call.path["source"],
+            into=call.branch,
+            message=wanted.message,
+            metadata=metadata,
+            strategy=_STRATEGIES[wanted.strategy],
+            allow_empty=wanted.allow_empty,
+            squash=True if wanted.squash_merge else None,
+        )
+    except Conflict as error:
+        if error.kind is not Kind.MergeConflict:
+            raise
+        return answer(409, MergeResult(reference=""))
+    return answer(200, MergeResult(reference=made.id))
+
+
+def find_merge_base(call: Call) -> HttpResponse:
+    """Show the merge base of two refs."""
+    repo = call.graveler.repository(call.repository)
+    source, destination = call.path["source"], call.branch
+    found = MergeBaseResult(
+        source_commit_id=repo.at(source).commit_id,
+        destination_commit_id=repo.at(destination).commit_id,
+        base_commit_id=repo.merge_base(source, destination).id,
+    )
+    return answer(200, found)
+
+
+def commit_record(commit: CommitRecord) -> ApiCommit:
+    """Return a commit as a record of the API. graveler has no metaranges that clients can read, so no id is given."""
+    return ApiCommit(
+        id=commit.id,
+        parents=list(commit.parents),
+        committer=commit.committer,
+        message=commit.message,
+        creation_date=int(commit.creation_date.timestamp()),
+        meta_range_id="",
+        metadata=dict(commit.metadata),
+        generation=commit.generation,
+    )
+
+
+def _after_commit(entries: Iterable[LogEntry], id: str) -> Iterator[LogEntry]:
+    """Yield the entries behind a commit."""
+    rest = iter(entries)
+    for entry in rest:
+        if entry.id == id:
+            break
+    yield from rest
+
+
+def _until(entries: Iterable[LogEntry], since: datetime | None, end: str) -> Iterator[LogEntry]:
+    """Yield entries that are not older than a time, up to and including the commit `end`."""
+    for entry in entries:
+        if since is None or entry.creation_date >= since:
+            yield entry
+        if entry.id == end:
+            return
+
+
+def _changed(entry: LogEntry, prefixes: list[str], paths: frozenset[str]) -> bool:
+    """Return true if a commit changed a path, or a path below a prefix."""
+    return any(
+        change.path in paths or any(change.path.startswith(each) for each in prefixes if each not in paths)
+        for change in entry.changes()
+    )
+
+
+def _parsed_time(given: str) -> datetime:
+    try:
+        parsed = datetime.fromisoformat(given)
+    except ValueError as error:
+        raise InvalidInput(f"query parameter 'since': {given!r} must be a time such as 2026-01-31T12:00:00Z") from error
+    return parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
+
+
+def _moment(seconds: int) -> datetime:
+    try:
+        return datetime.fromtimestamp(seconds, UTC)
+    except (ValueError, OverflowError, OSError) as error:
+        raise InvalidInput(f"date {seconds}: must be a number of seconds since 1970 that is a date") from error

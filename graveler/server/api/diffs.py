@@ -1,0 +1,96 @@
+"""Differences as records of the API, optionally grouped by directory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from graveler.server.api.call import Query
+from graveler.server.api.objects import checksum_of, content_type_of, seconds_of
+from graveler.server.api.records import DiffRecord, RightStats
+from graveler_core.facade.branch import Branch
+from graveler_core.facade.repository import Repository
+from graveler_core.model.changes import Change
+
+_LAST = "\U0010ffff"
+"""Greatest character: with it behind a prefix, a listing continues behind all paths with the prefix."""
+
+
+def between_refs(
+    repo: Repository, left: str, right: str, query: Query, *, since_merge_base: bool
+) -> Iterator[DiffRecord]:
+    """Yield the differences between two refs. With `since_merge_base`, paths that both sides changed are conflicts."""
+
+    def changes(after: str) -> Iterable[Change]:
+        return repo.diff(left, right, query.text("prefix"), after, since_merge_base=since_merge_base)
+
+    def conflicts(after: str) -> Iterator[str]:
+        if since_merge_base:
+            for conflict in repo.conflicts(right, left, query.text("prefix"), after):
+                yield conflict.path
+
+    with_stats = query.flag("include_right_stats")
+    records = (_record(change, with_right=with_stats) for change in changes(query.text("after")))
+    if query.text("delimiter"):
+        return _grouped(changes, query)
+    return _with_conflicts(records, conflicts(query.text("after")))
+
+
+def uncommitted(branch: Branch, query: Query) -> Iterator[DiffRecord]:
+    """Yield the staged changes of a branch."""
+
+    def changes(after: str) -> Iterable[Change]:
+        return branch.uncommitted(query.text("prefix"), after)
+
+    if query.text("delimiter"):
+        return _grouped(changes, query)
+    return (_record(change) for change in changes(query.text("after")))
+
+
+def _grouped(changes: Callable[[str], Iterable[Change]], query: Query) -> Iterator[DiffRecord]:
+    """Yield the changes directly below the prefix, and one record for each directory with changes."""
+    prefix, delimiter = query.text("prefix"), query.text("delimiter")
+    after = query.text("after")
+    shown = after if after.endswith(delimiter) else ""
+    after = after + _LAST if shown else after
+    while True:
+        for change in changes(after):
+            head, found, _ = change.path[len(prefix) :].partition(delimiter)
+            if not found:
+                yield _record(change)
+                continue
+            directory = prefix + head + delimiter
+            if directory != shown:
+                yield DiffRecord(type="prefix_changed", path=directory, path_type="common_prefix")
+                shown = directory
+            after = directory + _LAST
+            break
+        else:
+            return
+
+
+def _with_conflicts(records: Iterable[DiffRecord], conflicts: Iterator[str]) -> Iterator[DiffRecord]:
+    """Mark the records whose paths are conflicts. Both are sorted by path."""
+    conflict = next(conflicts, None)
+    for record in records:
+        while conflict is not None and conflict.encode() < record.path.encode():
+            conflict = next(conflicts, None)
+        yield record.model_copy(update={"type": "conflict"}) if record.path == conflict else record
+
+
+def _record(change: Change, *, with_right: bool = False) -> DiffRecord:
+    entry = change.after or change.before
+    right = None
+    if with_right and change.after is not None:
+        right = RightStats(
+            checksum=checksum_of(change.after),
+            mtime=seconds_of(change.after.mtime),
+            content_type=content_type_of(change.after),
+            metadata=dict(change.after.metadata) or None,
+        )
+    return DiffRecord(
+        type=change.kind.value,
+        path=change.path,
+        path_type="object",
+        size_bytes=None if entry is None else entry.size,
+        right=right,
+    )

@@ -1,0 +1,100 @@
+"""HTTP status and message of each error of graveler.
+
+Some messages are compared by clients as text, so they are fixed. All others are the messages of the errors.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from starlette.responses import Response as HttpResponse
+
+from graveler.server.api.call import answer
+from graveler.server.api.records import ErrorMessage
+from graveler_core.errors import (
+    Conflict,
+    CorruptData,
+    DirtyBranch,
+    GravelerError,
+    InvalidInput,
+    Kind,
+    LimitExceeded,
+    NoChanges,
+    NotFound,
+    NotUnique,
+    OutcomeUnknown,
+    PermissionDenied,
+    SlowDown,
+    Unavailable,
+)
+
+UNAUTHENTICATED: Final = "error authenticating request"
+RETRY_AFTER_SECONDS: Final = 1
+_BY_KIND: Final[dict[Kind, int]] = {
+    Kind.RepositoryDeleting: 410,
+    Kind.ObjectNotFound: 410,
+    Kind.ContentCollected: 410,
+    Kind.NamespaceInUse: 400,
+    Kind.AccessDenied: 401,
+    Kind.InvalidCredentials: 401,
+    Kind.CredentialsRequired: 401,
+    Kind.ChecksRequired: 412,
+    Kind.PredicateFailed: 412,
+    Kind.StoreBusy: 503,
+}
+_BY_CLASS: Final[tuple[tuple[type[GravelerError], int], ...]] = (
+    (NotFound, 404),
+    (NotUnique, 409),
+    (InvalidInput, 400),
+    (LimitExceeded, 400),
+    (DirtyBranch, 400),
+    (Conflict, 409),
+    (NoChanges, 400),
+    (SlowDown, 429),
+    (OutcomeUnknown, 500),
+    (Unavailable, 503),
+    (PermissionDenied, 403),
+    (CorruptData, 500),
+)
+"""Status by class, the first that fits. 401 also stands for a lack of permission, because clients expect it."""
+_FIXED: Final[dict[Kind, str]] = {
+    Kind.RepositoryNotFound: "repository not found",
+    Kind.BranchNotFound: "branch not found",
+    Kind.TagNotFound: "tag not found",
+    Kind.CommitNotFound: "commit not found",
+    Kind.RefNotFound: "not found",
+    Kind.PathNotFound: "not found",
+    Kind.RepositoryExists: "error creating repository: not unique",
+    Kind.BranchExists: "branch already exists: not unique",
+    Kind.TagExists: "tag already exists: not unique",
+    Kind.InvalidCredentials: UNAUTHENTICATED,
+    Kind.CredentialsRequired: UNAUTHENTICATED,
+}
+
+
+def status_of(error: GravelerError) -> int:
+    """Return the HTTP status of an error."""
+    if error.kind in _BY_KIND:
+        return _BY_KIND[error.kind]
+    return next((status for kind, status in _BY_CLASS if isinstance(error, kind)), 500)
+
+
+def message_of(error: GravelerError) -> str:
+    """Return the message of an error for clients."""
+    if error.kind in _FIXED:
+        return _FIXED[error.kind]
+    if error.kind is Kind.AccessDenied:
+        return f"insufficient permissions: {error.message}"
+    return f"no changes: {error.message}" if isinstance(error, NoChanges) else error.message
+
+
+def error_response(error: GravelerError) -> HttpResponse:
+    """Answer with an error."""
+    status = status_of(error)
+    headers = {"retry-after": str(RETRY_AFTER_SECONDS)} if status in (429, 503) else {}
+    return refusal(status, message_of(error), **headers)
+
+
+def refusal(status: int, message: str, **headers: str) -> HttpResponse:
+    """Answer with a status and a message."""
+    return answer(status, ErrorMessage(message=message), **headers)

@@ -1,0 +1,217 @@
+"""Operations on objects: list, show, read, write, copy, delete."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Final
+
+from starlette.responses import Response as HttpResponse
+
+from graveler.server.api.call import Call, answer, no_content
+from graveler.server.api.errors import message_of, refusal, status_of
+from graveler.server.api.records import (
+    ApiObject,
+    ObjectCopy,
+    ObjectErrorRecord,
+    ObjectErrors,
+    ObjectStaging,
+    PathList,
+)
+from graveler.server.content_response import content_response
+from graveler_core.errors import GravelerError, Kind, NotFound, PredicateFailed
+from graveler_core.facade.branch import Branch
+from graveler_core.facade.repository import Repository
+from graveler_core.model.entry import AddressType, CommonPrefix, Entry
+
+DEFAULT_CONTENT_TYPE: Final = "application/octet-stream"
+_USER_METADATA: Final = "x-lakefs-meta-"
+_INTERNAL_METADATA: Final = "x-lakefs-internal-"
+_RESERVED: Final = "::lakefs::"
+
+
+def list_objects(call: Call) -> HttpResponse:
+    """List entries, or with a delimiter entries and common prefixes."""
+    query, repo = call.query, call.graveler.repository(call.repository)
+    found = repo.at(call.path["ref"]).list(query.text("prefix"), query.text("after"), query.text("delimiter"))
+    with_metadata = query.flag("user_metadata", default=True)
+
+    def record(item: Entry | CommonPrefix) -> ApiObject:
+        return object_record(repo, item, with_metadata=with_metadata)
+
+    return call.page(found, record, lambda item: item.path)
+
+
+def stat_object(call: Call) -> HttpResponse:
+    """Show an entry."""
+    repo = call.graveler.repository(call.repository)
+    found = repo.at(call.path["ref"]).get(call.query.required("path"))
+    shown = object_record(repo, found, with_metadata=call.query.flag("user_metadata", default=True))
+    return answer(200, shown.model_copy(update={"metadata": dict(found.metadata)}))
+
+
+def get_object(call: Call) -> HttpResponse:
+    """Answer with the content of an entry, or a range of it."""
+    ref = call.graveler.repository(call.repository).at(call.path["ref"])
+    return content_response(ref.open(call.query.required("path")), call.headers)
+
+
+def head_object(call: Call) -> HttpResponse:
+    """Answer with the headers of `get_object`."""
+    ref = call.graveler.repository(call.repository).at(call.path["ref"])
+    return content_response(ref.open(call.query.required("path")), call.headers, without_body=True)
+
+
+def upload_object(call: Call) -> HttpResponse:
+    """Store the body of the request, and stage an entry for it.
+
+    With the condition `If-None-Match: *`, the path is looked up before the body is read and again before the entry is
+    staged. Of two uploads that are staged at the same moment, both may succeed.
+    """
+    path = call.query.required("path")
+    repo = call.graveler.repository(call.repository)
+    branch = repo.branch(call.branch)
+    condition = call.headers.get("if-none-match")
+    if condition not in (None, "*"):
+        return refusal(501, f"If-None-Match {condition!r}: an upload can only have the condition *")
+    if condition:
+        _require_absent(branch, path)
+    uploaded = branch.upload(
+        path,
+        call.stream,
+        content_type=call.headers.get("content-type", DEFAULT_CONTENT_TYPE),
+        metadata=_metadata(call.headers),
+    )
+    if condition:
+        _require_absent(branch, path)
+    return answer(201, object_record(repo, branch.stage(path, uploaded)))
+
+
+def delete_object(call: Call) -> HttpResponse:
+    """Remove a path. A path that does not exist is no error."""
+    call.graveler.repository(call.repository).branch(call.branch).remove(call.query.required("path"))
+    return no_content()
+
+
+def delete_objects(call: Call) -> HttpResponse:
+    """Remove many paths: all of them, or those that the user may remove. The answer lists the others."""
+    wanted: PathList = call.body
+    branch = call.graveler.repository(call.repository).branch(call.branch)
+    failed = []
+    try:
+        branch.remove_many(wanted.paths)
+    except GravelerError as error:
+        if error.kind not in (Kind.AccessDenied, Kind.BranchProtected, Kind.RepositoryReadOnly, Kind.InvalidPath):
+            raise
+        failed = [each for each in (_removed(branch, path) for path in wanted.paths) if each is not None]
+    return answer(200, ObjectErrors(errors=failed))
+
+
+def copy_object(call: Call) -> HttpResponse:
+    """Stage an entry of the same content at another path. No content is copied."""
+    wanted: ObjectCopy = call.body
+    if wanted.shallow:
+        return refusal(501, "shallow copies: leave it out; every copy within a repository shares its content")
+    repo = call.graveler.repository(call.repository)
+    found = repo.at(wanted.src_ref or call.branch).get(wanted.src_path)
+    made = repo.branch(call.branch).stage(call.query.required("dest_path"), found)
+    return answer(201, object_record(repo, made))
+
+
+def stage_object(call: Call) -> HttpResponse:
+    """Stage an entry whose content is already in an object store."""
+    wanted: ObjectStaging = call.body
+    repo = call.graveler.repository(call.repository)
+    address, kind = _address(repo, wanted.physical_address)
+    made = repo.branch(call.branch).stage(
+        call.query.required("path"),
+        Entry(
+            address=address,
+            address_type=kind,
+            size=wanted.size_bytes,
+            checksum=wanted.checksum.strip('" '),
+            mtime=datetime.now(UTC) if wanted.mtime is None else datetime.fromtimestamp(wanted.mtime, UTC),
+            content_type=wanted.content_type or DEFAULT_CONTENT_TYPE,
+            metadata=wanted.metadata,
+        ),
+    )
+    return answer(201, object_record(repo, made))
+
+
+def object_record(repo: Repository, item: Entry | CommonPrefix, *, with_metadata: bool = True) -> ApiObject:
+    """Return an entry or a common prefix as a record of the API."""
+    if isinstance(item, CommonPrefix):
+        return ApiObject(path=item.path, path_type="common_prefix", physical_address="", checksum="", mtime=0)
+    return ApiObject(
+        path=item.path,
+        path_type="object",
+        physical_address=_uri(repo, item),
+        checksum=checksum_of(item),
+        mtime=seconds_of(item.mtime),
+        size_bytes=item.size,
+        metadata=(dict(item.metadata) or None) if with_metadata else None,
+        content_type=content_type_of(item),
+    )
+
+
+def checksum_of(entry: Entry) -> str:
+    """Return the checksum of an entry without the name of its algorithm."""
+    return (entry.checksum or "").rpartition(":")[2]
+
+
+def content_type_of(entry: Entry) -> str:
+    """Return the content type of an entry."""
+    return entry.content_type or DEFAULT_CONTENT_TYPE
+
+
+def seconds_of(moment: datetime | None) -> int:
+    """Return a time in seconds since 1970, or 0 for none."""
+    return 0 if moment is None else int(moment.timestamp())
+
+
+def _uri(repo: Repository, entry: Entry) -> str:
+    """Return the physical address of an entry. Content that is stored in the entry has none."""
+    if entry.address is None:
+        return ""
+    if entry.address_type is AddressType.RELATIVE:
+        return f"{repo.storage_namespace.rstrip('/')}/{entry.address}"
+    return entry.address
+
+
+def _address(repo: Repository, uri: str) -> tuple[str, AddressType]:
+    """Return the address of a URI: relative if it is in the storage namespace of the repository."""
+    namespace = repo.storage_namespace.rstrip("/") + "/"
+    if uri.startswith(namespace):
+        return uri.removeprefix(namespace), AddressType.RELATIVE
+    return uri, AddressType.FULL
+
+
+def _require_absent(branch: Branch, path: str) -> None:
+    """Raise `PredicateFailed` if the path exists."""
+    try:
+        branch.get(path)
+    except NotFound as error:
+        if error.kind is not Kind.PathNotFound:
+            raise
+    else:
+        raise PredicateFailed("path already exists", path=path)
+
+
+def _metadata(headers: Mapping[str, str]) -> dict[str, str]:
+    """Return the metadata of an object from the headers of its upload."""
+    found = {}
+    for name, value in headers.items():
+        if name.startswith(_USER_METADATA):
+            found[name.removeprefix(_USER_METADATA)] = value
+        elif name.startswith(_INTERNAL_METADATA):
+            found[_RESERVED + name.removeprefix(_INTERNAL_METADATA)] = value
+    return found
+
+
+def _removed(branch: Branch, path: str) -> ObjectErrorRecord | None:
+    """Remove one path. Return the error, if there is one."""
+    try:
+        branch.remove(path)
+    except GravelerError as error:
+        return ObjectErrorRecord(status_code=status_of(error), message=message_of(error), path=path)
+    return None

@@ -1,0 +1,73 @@
+"""Operations on repositories."""
+
+from __future__ import annotations
+
+from typing import Final
+from urllib.parse import quote
+
+from starlette.responses import Response as HttpResponse
+
+from graveler.server.api.call import Call, answer, no_content
+from graveler.server.api.records import ApiMap, ApiRepository, RepositoryCreation
+from graveler_core.errors import InvalidInput
+from graveler_core.facade.repository import Repository
+
+_LOCAL: Final = "local://"
+
+
+def list_repositories(call: Call) -> HttpResponse:
+    """List the repositories that the user may read."""
+    query, wanted = call.query, call.query.text("search")
+    found = call.graveler.list_repositories(query.text("prefix"), query.text("after"))
+    return call.page((repo for repo in found if wanted in repo.id), repository_record, lambda repo: repo.id)
+
+
+def create_repository(call: Call) -> HttpResponse:
+    """Create a repository with one branch and one commit, or a bare one."""
+    wanted: RepositoryCreation = call.body
+    if wanted.sample_data:
+        raise InvalidInput("sample_data: this server has no sample data; leave it out")
+    create = call.graveler.create_bare_repository if call.query.flag("bare") else call.graveler.create_repository
+    namespace = _namespace(wanted.storage_namespace, call.storage_root)
+    made = create(wanted.name, namespace, default_branch=wanted.default_branch)
+    if wanted.read_only:
+        made.set_read_only(True)
+    return answer(201, repository_record(made))
+
+
+def get_repository(call: Call) -> HttpResponse:
+    """Show a repository."""
+    return answer(200, repository_record(call.graveler.repository(call.repository)))
+
+
+def delete_repository(call: Call) -> HttpResponse:
+    """Delete a repository. It can be restored until a cleaner has removed it."""
+    call.graveler.delete_repository(call.repository)
+    return no_content()
+
+
+def get_metadata(call: Call) -> HttpResponse:
+    """Show the metadata of a repository, which is always empty."""
+    call.graveler.repository(call.repository)
+    return answer(200, ApiMap({}))
+
+
+def _namespace(given: str, storage_root: str) -> str:
+    """Return the URI of a namespace. `local://<path>` is a path below the storage root."""
+    path = given.removeprefix(_LOCAL)
+    if path == given:
+        return given
+    if not path.strip("/") or any(part in ("", ".", "..") for part in path.strip("/").split("/")):
+        raise InvalidInput(f"storage namespace {given!r}: must be local:// and a path without empty, . and .. segments")
+    return f"{storage_root.rstrip('/')}/{quote(path.strip('/'))}"
+
+
+def repository_record(repo: Repository) -> ApiRepository:
+    """Return a repository as a record of the API."""
+    return ApiRepository(
+        id=repo.id,
+        creation_date=int(repo.creation_date.timestamp()),
+        default_branch=repo.default_branch,
+        storage_namespace=repo.storage_namespace,
+        read_only=repo.read_only,
+    )

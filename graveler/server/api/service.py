@@ -1,0 +1,62 @@
+"""Operations of the service itself: health, configuration, the current user."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from starlette.responses import Response as HttpResponse
+
+from graveler.server.api.call import Call, answer, no_content
+from graveler.server.api.records import (
+    ApiUser,
+    CurrentUser,
+    LoginConfig,
+    ServerConfig,
+    SetupState,
+    StorageConfig,
+    VersionConfig,
+)
+
+COMPATIBLE_VERSION: Final = "1.80.0"
+"""Version of lakeFS whose API this is. Clients turn it into numbers, and enable features by it."""
+_NAMESPACE_PATTERN: Final = "^(s3|gs|az|file|memory)://.+$"
+
+
+def get_health(call: Call) -> HttpResponse:
+    """Answer that the server runs."""
+    return no_content()
+
+
+def get_config(call: Call) -> HttpResponse:
+    """Answer with the configuration. The storage type is that of most namespaces: clients only show it."""
+    storage = _storage_config()
+    version = VersionConfig(version=COMPATIBLE_VERSION)
+    return answer(200, ServerConfig(version_config=version, storage_config=storage))
+
+
+def get_storage_config(call: Call) -> HttpResponse:
+    """Answer with the storage part of the configuration."""
+    return answer(200, _storage_config())
+
+
+def get_user(call: Call) -> HttpResponse:
+    """Answer with the authenticated user, or an empty one for a request without credentials."""
+    return answer(200, CurrentUser(user=ApiUser(id=call.user, creation_date=0)))
+
+
+def get_setup_state(call: Call) -> HttpResponse:
+    """Answer that the server is set up. Setting up is a command: `graveler iam setup`."""
+    return answer(200, SetupState(state="initialized", login_config=LoginConfig(RBAC="internal")))
+
+
+def post_statistics(call: Call) -> HttpResponse:
+    """Discard the statistics that clients send before each command."""
+    return no_content()
+
+
+def _storage_config() -> StorageConfig:
+    return StorageConfig(
+        blockstore_type="s3",
+        blockstore_namespace_example="s3://bucket/prefix",
+        blockstore_namespace_ValidityRegex=_NAMESPACE_PATTERN,
+    )

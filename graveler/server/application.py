@@ -1,0 +1,180 @@
+"""The ASGI application: routes requests to operations, which run in worker threads.
+
+The application holds no state but caches, so any number of servers and library users work on one store at once. What
+an operation has changed is in the store before the response is sent.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+
+from pydantic import ValidationError
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Mount, Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from graveler.server.api.call import Call, Query
+from graveler.server.api.errors import error_response, refusal
+from graveler.server.api.routes import ROUTES, ApiRoute
+from graveler.server.authentication import Authentication, SignedIn
+from graveler.server.body_stream import BodyStream
+from graveler_core.errors import GravelerError, InvalidInput, LimitExceeded
+
+MAX_JSON_BYTES: Final = 4 << 20
+"""Maximum size of a JSON body."""
+_SECURITY_HEADERS: Final = ((b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"no-referrer"))
+
+
+@dataclass(frozen=True, slots=True)
+class ServerUsers:
+    """ServerUsers of a server."""
+
+    authentication: Authentication | None
+    """Authentication of requests, on a store with access control."""
+    everyone: SignedIn | None
+    """User that all requests act for, on a store without access control."""
+
+    def of(self, request: Request, *, public: bool) -> SignedIn | None:
+        """Return the user of a request; `None` for an operation that needs no credentials.
+
+        Raises:
+            PermissionDenied: The request needs credentials, and has none or wrong ones.
+        """
+        if public or self.authentication is None:
+            return self.everyone
+        return self.authentication.user_of(request.headers.get("authorization"))
+
+
+def create_application(users: ServerUsers, storage_root: str) -> ASGIApp:
+    """Create the application.
+
+    Args:
+        users: ServerUsers of the server.
+        storage_root: URI below which namespaces `local://…` are, which clients use for a server's own directory.
+
+    Returns:
+        The ASGI application.
+    """
+    api = Starlette(
+        routes=[
+            Route(route.path, partial(_serve, users, storage_root, route), methods=[route.method]) for route in ROUTES
+        ],
+        exception_handlers={404: _unknown, 405: _unknown},
+    )
+    for route in api.router.routes:
+        if isinstance(route, Route) and route.methods is not None and "GET" in route.methods:
+            route.methods.discard("HEAD")  # HEAD is an operation of its own
+    app = Starlette(routes=[Mount("/api/v1", app=api), Route("/_health", _alive)], exception_handlers={404: _unknown})
+    return _WithHeaders(app)
+
+
+async def _serve(users: ServerUsers, storage_root: str, route: ApiRoute, request: Request) -> Response:
+    """Run one operation in a worker thread."""
+    try:
+        query = _query(request)
+        user = await run_in_threadpool(users.of, request, public=route.public)
+        body = await _json_body(route, request)
+    except GravelerError as error:
+        return error_response(error)
+    except ClientDisconnect:
+        return refusal(400, "the client ended the connection before the end of the body")
+    call = Call(
+        signed_in=user,
+        storage_root=storage_root,
+        path=request.path_params,
+        query=query,
+        headers=request.headers,
+        body=body,
+        stream=BodyStream(request) if route.streams else (),
+    )
+    return await run_in_threadpool(_run, route, call)
+
+
+def _run(route: ApiRoute, call: Call) -> Response:
+    try:
+        return route.run(call)
+    except GravelerError as error:
+        return error_response(error)
+
+
+def _query(request: Request) -> Query:
+    try:
+        return Query.of(request.url.query)
+    except ValueError as error:
+        raise InvalidInput("query: must be UTF-8 text") from error
+
+
+async def _json_body(route: ApiRoute, request: Request) -> Any:
+    """Return the body of a request in the type of its route.
+
+    Raises:
+        InvalidInput: The body is not JSON, or a field is missing or wrong.
+        LimitExceeded: The body is too large.
+    """
+    if route.body is None:
+        return None
+    content, announced = bytearray(), request.headers.get("content-length", "0")
+    if announced.isdecimal() and int(announced) > MAX_JSON_BYTES:
+        raise _too_large()  # before the client sends it
+    async for piece in request.stream():
+        content += piece
+        if len(content) > MAX_JSON_BYTES:
+            raise _too_large()
+    if not content and not route.body_required:
+        return None
+    try:
+        return route.body.model_validate(json.loads(content))
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(f"body: {_reason(error)}") from error
+
+
+def _too_large() -> LimitExceeded:
+    return LimitExceeded(f"body: must have at most {MAX_JSON_BYTES:,} bytes")
+
+
+def _reason(error: Exception) -> str:
+    """Return what is wrong with a body, in one line."""
+    if isinstance(error, ValidationError):
+        wrong = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(map(str, wrong["loc"])) or "value"
+        return f"{where}: {wrong['msg']}"
+    return "must be JSON"
+
+
+async def _unknown(request: Request, error: Exception) -> Response:
+    return refusal(404, "invalid API endpoint")
+
+
+async def _alive(request: Request) -> Response:
+    return PlainTextResponse("alive!")
+
+
+class _WithHeaders:
+    """Adds an id and security headers to each response."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        added = [(b"x-request-id", str(uuid.uuid4()).encode()), *_SECURITY_HEADERS]
+        await self._app(scope, receive, _adding(send, added))
+
+
+def _adding(send: Send, added: list[tuple[bytes, bytes]]) -> Callable[[Message], Awaitable[None]]:
+    async def send_with_headers(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            message = {**message, "headers": [*message.get("headers", ()), *added]}
+        await send(message)
+
+    return send_with_headers

@@ -1,0 +1,132 @@
+"""Authentication of requests: HTTP Basic, with an access key and its secret.
+
+The verification of a secret takes a tenth of a second and 64 MiB on purpose. Verified credentials are remembered for
+`REMEMBERED_SECONDS`, by a keyed hash: the memory of the server holds no secret. The permissions of a remembered user
+are read again every 30 seconds, and with them whether the credential still exists.
+
+After `MAX_FAILURES` failed attempts in a row, an access key is refused without a verification for some seconds, so that
+secrets cannot be tried quickly, and failed attempts cannot keep the processor busy.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import hmac
+import secrets
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from threading import Lock
+from time import monotonic
+from typing import Final
+
+from graveler_core.errors import GravelerError, Kind, PermissionDenied, SlowDown
+from graveler_core.facade.graveler import Graveler
+from graveler_core.model.credentials import Credentials
+
+REMEMBERED_SECONDS: Final = 60.0
+"""Seconds for which verified credentials are remembered."""
+MAX_REMEMBERED: Final = 1_024
+MAX_FAILURES: Final = 5
+LOCKED_SECONDS: Final = 5.0
+"""Seconds for which an access key is refused after `MAX_FAILURES` failures in a row."""
+
+
+@dataclass(frozen=True, slots=True)
+class SignedIn:
+    """An authenticated user, and the handle that checks its permissions."""
+
+    user: str
+    graveler: Graveler
+
+
+class Authentication:
+    """Authentication of the requests of one process. Thread-safe."""
+
+    def __init__(self, sign_in: Callable[[Credentials], SignedIn], clock: Callable[[], float] = monotonic) -> None:
+        """Create an authentication.
+
+        Args:
+            sign_in: Verifies credentials, and raises `PermissionDenied` if they are wrong.
+            clock: Returns a time in seconds that never goes back.
+        """
+        self._sign_in = sign_in
+        self._clock = clock
+        self._key = secrets.token_bytes(32)
+        self._lock = Lock()
+        self._verified: OrderedDict[bytes, tuple[float, SignedIn]] = OrderedDict()
+        self._failures: OrderedDict[str, tuple[int, float]] = OrderedDict()
+
+    def user_of(self, authorization: str | None) -> SignedIn:
+        """Return the user of a request.
+
+        Args:
+            authorization: Header `Authorization` of the request.
+
+        Raises:
+            PermissionDenied: (`InvalidCredentials`) The header is missing, malformed, or names wrong credentials.
+            SlowDown: Too many attempts with the access key have failed.
+        """
+        given = _basic(authorization)
+        if given is None:
+            raise PermissionDenied("credentials are missing", kind=Kind.InvalidCredentials)
+        name = hmac.digest(self._key, _packed(given), hashlib.sha256)
+        known = self._known(name)
+        if known is not None:
+            return known
+        self._require_unlocked(given.access_key_id)
+        try:
+            user = self._sign_in(given)
+        except PermissionDenied:
+            self._note_failure(given.access_key_id)
+            raise
+        self._remember(name, given.access_key_id, user)
+        return user
+
+    def _known(self, name: bytes) -> SignedIn | None:
+        with self._lock:
+            until, user = self._verified.get(name, (0.0, None))
+            return user if self._clock() < until else None
+
+    def _remember(self, name: bytes, access_key_id: str, user: SignedIn) -> None:
+        with self._lock:
+            self._failures.pop(access_key_id, None)
+            self._verified[name] = (self._clock() + REMEMBERED_SECONDS, user)
+            self._verified.move_to_end(name)
+            while len(self._verified) > MAX_REMEMBERED:
+                self._verified.popitem(last=False)
+
+    def _require_unlocked(self, access_key_id: str) -> None:
+        with self._lock:
+            count, last = self._failures.get(access_key_id, (0, 0.0))
+            if count >= MAX_FAILURES and self._clock() < last + LOCKED_SECONDS:
+                raise SlowDown(
+                    f"too many attempts with this access key have failed; wait {LOCKED_SECONDS:.0f} seconds",
+                    kind=Kind.RetriesExhausted,
+                )
+
+    def _note_failure(self, access_key_id: str) -> None:
+        with self._lock:
+            count, _ = self._failures.get(access_key_id, (0, 0.0))
+            self._failures[access_key_id] = (count + 1, self._clock())
+            self._failures.move_to_end(access_key_id)
+            while len(self._failures) > MAX_REMEMBERED:
+                self._failures.popitem(last=False)
+
+
+def _basic(authorization: str | None) -> Credentials | None:
+    """Return the credentials of a header, or `None` if it is missing or malformed."""
+    scheme, _, encoded = (authorization or "").partition(" ")
+    if scheme.lower() != "basic":
+        return None
+    try:
+        id, found, secret = base64.b64decode(encoded.strip(), validate=True).decode().partition(":")
+        return Credentials(id, secret) if found else None
+    except (binascii.Error, UnicodeDecodeError, GravelerError):
+        return None
+
+
+def _packed(given: Credentials) -> bytes:
+    return b"\0".join((given.access_key_id.encode(), given.secret_access_key.get_secret_value().encode()))

@@ -1,0 +1,153 @@
+"""Running of the server on a store: from a URL to a listening socket."""
+
+from __future__ import annotations
+
+import ipaddress
+import signal
+import socket
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import uvicorn
+
+from graveler.server.application import ServerUsers, create_application
+from graveler.server.authentication import Authentication, SignedIn
+from graveler_core.errors import InvalidInput, PermissionDenied, Unavailable
+from graveler_core.model.credentials import Credentials
+from graveler_core.stores import Stores
+from graveler_core.wiring import open_stores, sign_in
+
+STOP_SECONDS: Final = 30
+"""Seconds for which a stopping server waits for requests under way."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerOptions:
+    """Address and limits of a server."""
+
+    host: str = "127.0.0.1"
+    port: int = 8000
+    open: bool = False
+    """Serve a store without access control to everyone who reaches the address, which must be a loopback address."""
+    tls_certificate: str | None = None
+    """File with the certificate, in PEM form."""
+    tls_key: str | None = None
+    """File with the private key of the certificate."""
+    storage_root: str = ""
+    """URI below which namespaces `local://…` are."""
+    max_connections: int = 1_000
+    """Number of connections from which on requests are answered with 503."""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.port <= 65_535:
+            raise InvalidInput(f"port {self.port}: must be a number from 0 to 65535")
+        if (self.tls_certificate is None) != (self.tls_key is None):
+            raise InvalidInput("TLS: give both the certificate and its key, or neither")
+
+    @property
+    def url(self) -> str:
+        """Address for clients."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{'http' if self.tls_certificate is None else 'https'}://{host}:{self.port}"
+
+
+def serve(url: str, storage_options: Mapping[str, str], started: Callable[[str], object], **options: Any) -> None:
+    """Serve a store until the process is told to stop. Requests under way are finished first.
+
+    Args:
+        url: URL of the key-value store, as for `graveler.connect`.
+        storage_options: Options of the object stores, as for `graveler.connect`.
+        started: Called with the address of the server when it accepts requests.
+        options: Fields of `ServerOptions`.
+
+    Raises:
+        InvalidInput: An option is not valid; or the store has no access control, and the server is not open or its
+            address is not loopback.
+        Unavailable: The address is in use.
+        GravelerError: As for `graveler.connect`.
+    """
+    checked = ServerOptions(**options)
+    stores = open_stores(url, storage_options=storage_options or None)
+    try:
+        config = uvicorn.Config(
+            create_application(users_of(stores, checked), checked.storage_root),
+            ssl_certfile=checked.tls_certificate,
+            ssl_keyfile=checked.tls_key,
+            limit_concurrency=checked.max_connections,
+            timeout_graceful_shutdown=STOP_SECONDS,
+            lifespan="off",
+            server_header=False,
+            access_log=False,
+            log_level="warning",
+        )
+        with listening(checked) as server_socket:
+            started(replace(checked, port=server_socket.getsockname()[1]).url)
+            _StoppableServer(config).run([server_socket])
+    finally:
+        stores.close()
+
+
+class _StoppableServer(uvicorn.Server):
+    """Server that ends normally on SIGTERM and SIGINT, so that its stores are closed.
+
+    A second signal ends it at once.
+    """
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Stop the server on a signal, and restore the former handlers afterwards."""
+        former = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGTERM, signal.SIGINT)}
+        try:
+            yield
+        finally:
+            for number, handler in former.items():
+                signal.signal(number, handler)
+
+
+def users_of(stores: Stores, options: ServerOptions) -> ServerUsers:
+    """Return the users of a server on some stores.
+
+    Args:
+        stores: The stores.
+        options: Options of the server.
+
+    Raises:
+        InvalidInput: As for `serve`.
+    """
+    try:
+        everyone = sign_in(stores, None)
+    except PermissionDenied:
+        if options.open:
+            raise InvalidInput("--open: the store has access control; leave the option out") from None
+        return ServerUsers(Authentication(lambda given: _signed_in(stores, given)), None)
+    if not options.open:
+        raise InvalidInput(
+            "the store has no access control, so a server would let everyone do everything: run `graveler iam setup`, "
+            "or serve it on this machine only, with --open"
+        )
+    if not _is_loopback(options.host):
+        raise InvalidInput(f"--open: the host {options.host!r} must be a loopback address such as 127.0.0.1")
+    return ServerUsers(None, SignedIn("", everyone))
+
+
+def _signed_in(stores: Stores, given: Credentials) -> SignedIn:
+    handle = sign_in(stores, given)
+    return SignedIn(handle.user or "", handle)
+
+
+def listening(options: ServerOptions) -> socket.socket:
+    """Return a socket that listens on the address, so that clients can connect before the server's loop runs."""
+    family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
+    try:
+        return socket.create_server((options.host, options.port), family=family, backlog=2_048)
+    except OSError as error:
+        raise Unavailable(f"cannot listen on {options.url}: {error.strerror or error}") from error
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -1,0 +1,75 @@
+"""`graveler serve`: a server over the store, for clients that speak HTTP."""
+
+from __future__ import annotations
+
+import sys
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from graveler_core.cli.pairs import pairs
+from graveler_core.cli.session import Session, verb
+from graveler_core.documents.text import visible
+from graveler_core.errors import Unavailable
+from graveler_core.extras import requires
+
+_GROUP: Final = "graveler.servers"
+
+app = typer.Typer()
+
+
+@verb(app, "serve")
+def serve(  # noqa: PLR0913 - options of the command
+    session: Session,
+    *,
+    host: Annotated[str, typer.Option(metavar="ADDRESS", help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port to listen on. 0 means any free port.")] = 8000,
+    tls_cert: Annotated[Path | None, typer.Option(metavar="FILE", help="Certificate, in PEM form.")] = None,
+    tls_key: Annotated[Path | None, typer.Option(metavar="FILE", help="Private key of the certificate.")] = None,
+    open_to_all: Annotated[
+        bool,
+        typer.Option(
+            "--open",
+            help="Serve a store without access control. Only on a loopback address: everyone may do everything.",
+        ),
+    ] = False,
+    max_connections: Annotated[
+        int, typer.Option(min=1, help="Number of connections from which on requests are refused with 503.")
+    ] = 1_000,
+    storage_option: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KEY=VALUE", help="Option of the object stores; may be repeated. No secrets."),
+    ] = None,
+) -> None:
+    """Serve the API of lakeFS over the store, until the process is told to stop.
+
+    Clients authenticate with an access key and its secret: see `graveler iam`. Requests under way are finished before
+    the server stops.
+
+    JSON: one document with url, when the server accepts requests.
+    """
+    session.log()
+    with requires("server"):
+        found = next(iter(entry_points(group=_GROUP, name="lakefs")), None)
+        if found is None:
+            raise Unavailable("no server is installed: pip install 'graveler[server]'")
+        run = found.load()
+
+    def started(url: str) -> None:
+        session.out.result({"url": url}, f"serving {visible(url)}; stop with Ctrl-C")
+        sys.stdout.flush()
+
+    run(
+        session.store_url,
+        pairs("storage option", storage_option or []),
+        started,
+        host=host,
+        port=port,
+        open=open_to_all,
+        storage_root=session.settings.data,
+        tls_certificate=None if tls_cert is None else str(tls_cert),
+        tls_key=None if tls_key is None else str(tls_key),
+        max_connections=max_connections,
+    )

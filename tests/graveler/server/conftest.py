@@ -1,0 +1,55 @@
+"""One running server for the tests of a module: on SQLite with a local directory, and on PostgreSQL with S3."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from tests.graveler.server.running import RunningServer, running_server
+from tests.postgresql_server import fresh_schema
+from tests.postgresql_server import running_server as running_postgresql
+from tests.s3_server import S3Server, serving
+
+
+@pytest.fixture(scope="session")
+def postgresql_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with running_postgresql(tmp_path_factory) as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def s3() -> Iterator[S3Server]:
+    yield from serving()
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    if request.param == "sqlite":
+        root: Path = tmp_path_factory.mktemp("server")
+        with running_server(f"sqlite:///{root / 'meta.db'}?durability=process", root.as_uri()) as running:
+            yield Place(running, lambda: f"local://{uuid4().hex}")
+        return
+    s3: S3Server = request.getfixturevalue("s3")
+    bucket = s3.make_bucket(f"server-{uuid4().hex}")
+    with (
+        fresh_schema(request.getfixturevalue("postgresql_server")) as url,
+        running_server(url, f"s3://{bucket}", s3.options) as running,
+    ):
+        yield Place(running, lambda: f"s3://{bucket}/{uuid4().hex}")
+
+
+class Place:
+    """A running server, and storage namespaces for its repositories."""
+
+    def __init__(self, server: RunningServer, namespace: Callable[[], str]) -> None:
+        self.server = server
+        self.namespace = namespace
+
+    def repository(self) -> str:
+        """Create a repository, and return its name."""
+        name = f"repo-{uuid4().hex[:12]}"
+        self.server.graveler.create_repository(name, f"{self.server.root}/{name}")
+        return name

@@ -1,0 +1,254 @@
+"""Requests that no client of lakeFS sends, and what protects the server from them."""
+
+from __future__ import annotations
+
+import base64
+import json
+import socket
+import urllib.request
+from collections.abc import Mapping
+from http.client import HTTPConnection, HTTPResponse, IncompleteRead
+from urllib.error import HTTPError
+from urllib.parse import urlsplit
+
+import pytest
+
+from graveler.server.api.errors import status_of
+from graveler.server.api.routes import ROUTES
+from graveler.server.authentication import LOCKED_SECONDS, MAX_FAILURES, REMEMBERED_SECONDS, Authentication, SignedIn
+from graveler.server.serving import ServerOptions, users_of
+from graveler_core.errors import GravelerError, InvalidInput, Kind, PermissionDenied, SlowDown
+from graveler_core.model.credentials import Credentials
+from graveler_core.wiring import open_stores
+from tests.graveler.server.conftest import Place
+
+
+def basic(id: str, secret: str) -> str:
+    return "Basic " + base64.b64encode(f"{id}:{secret}".encode()).decode()
+
+
+class Http:
+    """Plain requests to a server as its administrator."""
+
+    def __init__(self, place: Place) -> None:
+        self.url = place.server.url
+        self.credentials = basic(str(place.server.admin.access_key_id), place.server.admin.secret.get_secret_value())
+
+    def send(
+        self, method: str, path: str, body: bytes | None = None, headers: Mapping[str, str] | None = None
+    ) -> tuple[int, bytes, Mapping[str, str]]:
+        sent = {"Authorization": self.credentials, **(headers or {})}
+        request = urllib.request.Request(self.url + "/api/v1" + path, data=body, headers=sent, method=method)
+        try:
+            with urllib.request.urlopen(request) as response:
+                return response.status, response.read(), dict(response.headers.items())
+        except HTTPError as error:
+            with error:
+                return error.code, error.read(), dict(error.headers.items())
+
+
+@pytest.fixture
+def http(place: Place) -> Http:
+    return Http(place)
+
+
+@pytest.mark.parametrize("header", ["", "Basic", "Basic !!!", "Bearer abc", basic("nobody", "x"), "Basic " + "A" * 9])
+def test_wrong_credentials_are_refused_everywhere(http: Http, header: str) -> None:
+    for route in ROUTES:
+        path = route.path.format(
+            repository="r12", branch="b", ref="r", tag="t", commit="c", left="l", right="r", source="s"
+        )
+        if route.public or route.method == "HEAD":
+            continue
+        status, body, _ = http.send(route.method, path, b"{}", {"Authorization": header})
+        # After some failures with one access key, more attempts have to wait.
+        assert status in ((401, 429) if "Basic " in header else (401,)), route
+        if status == 401:
+            assert json.loads(body) == {"message": "error authenticating request"}
+
+
+def test_public_operations_need_no_credentials_and_show_nothing(http: Http) -> None:
+    assert [route.path for route in ROUTES if route.public] == ["/healthcheck", "/setup_lakefs", "/auth/login"]
+    assert http.send("GET", "/healthcheck", headers={"Authorization": ""})[0] == 204
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status", "said"),
+    [
+        ("GET", "/nothing", None, 404, "invalid API endpoint"),
+        ("PATCH", "/repositories", None, 404, "invalid API endpoint"),
+        ("GET", "/repositories?amount=1001", None, 400, "amount"),
+        ("GET", "/repositories?amount=-2", None, 400, "amount"),
+        ("GET", "/repositories?amount=ten", None, 400, "amount"),
+        ("GET", "/repositories?prefix=%ff", None, 400, "UTF-8"),
+        ("POST", "/repositories", b"{", 400, "must be JSON"),
+        ("POST", "/repositories", b"[" * 100_000, 400, "must be JSON"),
+        ("POST", "/repositories", b"{}", 400, "name"),
+        ("POST", "/repositories", b'{"name": 5, "storage_namespace": "local://x"}', 400, "name"),
+        ("POST", "/repositories", b'{"name": "Up", "storage_namespace": "local://x"}', 400, "Up"),
+        ("POST", "/repositories", b'{"name": "abc", "storage_namespace": "local://../x"}', 400, "segments"),
+        ("POST", "/repositories", b'{"name": "abc", "storage_namespace": "ftp://x"}', 400, "ftp"),
+        ("GET", "/repositories/nowhere", None, 404, "repository not found"),
+        ("GET", "/repositories/{repo}/refs/main/objects", None, 400, "path"),
+        ("GET", "/repositories/{repo}/refs/none/objects?path=a", None, 404, "not found"),
+        ("POST", "/repositories/{repo}/branches/main/objects?path=../x", b"x", 400, ".."),
+        ("POST", "/repositories/{repo}/branches/none/objects?path=x", b"x", 404, "branch not found"),
+        ("PUT", "/repositories/{repo}/branches/main", b'{"type": "object"}', 400, "path"),
+        ("GET", "/repositories/{repo}/refs/main/diff/main?type=four_dot", None, 400, "four_dot"),
+        ("GET", "/repositories/{repo}/refs/main/commits?since=yesterday", None, 400, "yesterday"),
+        ("POST", "/repositories/{repo}/branches/main/import", b"{}", 501, "Not Implemented"),
+    ],
+)
+def test_wrong_requests_get_one_sentence(  # noqa: PLR0917 - a table
+    place: Place, http: Http, method: str, path: str, body: bytes | None, status: int, said: str
+) -> None:
+    path = path.format(repo=place.repository()) if "{repo}" in path else path
+    found, answer, headers = http.send(method, path, body, {"Content-Type": "application/json"})
+    assert found == status, answer
+    assert said in json.loads(answer)["message"]
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["x-request-id"]
+
+
+def test_a_body_that_is_too_large_is_refused_before_it_is_sent(http: Http) -> None:
+    address = urlsplit(http.url)
+    connection = HTTPConnection(address.hostname, address.port)
+    connection.putrequest("POST", "/api/v1/repositories")
+    connection.putheader("Authorization", http.credentials)
+    connection.putheader("Content-Length", str(1 << 40))
+    connection.endheaders()
+    response = connection.getresponse()
+    assert response.status == 400
+    assert b"at most" in response.read()
+    connection.close()
+
+
+def test_a_broken_upload_stages_nothing(place: Place, http: Http) -> None:
+    name = place.repository()
+    address = urlsplit(http.url)
+    with socket.create_connection((address.hostname, address.port)) as connection:
+        head = (
+            f"POST /api/v1/repositories/{name}/branches/main/objects?path=half HTTP/1.1\r\nHost: x\r\n"
+            f"Authorization: {http.credentials}\r\nContent-Length: 1000000\r\n\r\n"
+        )
+        connection.sendall(head.encode() + b"x" * 1000)
+    status, *_ = http.send("POST", f"/repositories/{name}/branches/main/objects?path=whole", b"abc")
+    assert status == 201
+    assert [entry.path for entry in place.server.graveler.repository(name).branch("main").list()] == ["whole"]
+
+
+@pytest.mark.parametrize(
+    ("range", "answer"),
+    [
+        ("bytes=2-4", (206, b"234", "bytes 2-4/10")),
+        ("bytes=7-", (206, b"789", "bytes 7-9/10")),
+        ("bytes=-2", (206, b"89", "bytes 8-9/10")),
+        ("bytes=8-99", (206, b"89", "bytes 8-9/10")),
+        ("bytes=10-", (416, b"", "bytes */10")),
+        ("bytes=1-2,4-5", (416, b"", "bytes */10")),
+        ("lines=1-2", (200, b"0123456789", None)),
+    ],
+)
+def test_ranges(place: Place, http: Http, range: str, answer: tuple[int, bytes, str | None]) -> None:
+    name = place.repository()
+    place.server.graveler.repository(name).branch("main").put("ten", b"0123456789")
+    found, body, headers = http.send(
+        "GET", f"/repositories/{name}/refs/main/objects?path=ten", headers={"Range": range}
+    )
+    assert (found, body, headers.get("content-range")) == answer
+
+
+def test_heads_and_conditions(place: Place, http: Http) -> None:
+    name = place.repository()
+    path = f"/repositories/{name}/refs/main/objects?path=page.html"
+    place.server.graveler.repository(name).branch("main").put("page.html", b"<b>x</b>", content_type="text/html")
+    status, body, headers = http.send("HEAD", path)
+    assert (status, body, headers["content-length"]) == (200, b"", "8")
+    assert headers["content-disposition"] == "attachment"  # a page of a user never runs on the server's address
+    assert http.send("GET", path, headers={"If-None-Match": headers["etag"]})[0] == 304
+    upload = f"/repositories/{name}/branches/main/objects?path=page.html"
+    assert http.send("POST", upload, b"y", {"If-None-Match": "*"})[0] == 412
+    assert http.send("POST", upload, b"y", {"If-None-Match": '"abc"'})[0] == 501
+
+
+def test_damaged_content_ends_before_its_announced_length(place: Place, http: Http) -> None:
+    name = place.repository()
+    branch = place.server.graveler.repository(name).branch("main")
+    entry = branch.put("a", b"0123456789")
+    branch._stores.blobs.at(branch._record.storage_namespace).delete(entry.address)
+    other = branch.upload("b", b"9876543210")
+    moved = branch._stores.blobs.at(branch._record.storage_namespace)
+    moved.create(entry.address, moved.read(other.address))
+    address = urlsplit(http.url)
+    connection = HTTPConnection(address.hostname, address.port)
+    connection.request(
+        "GET", f"/api/v1/repositories/{name}/refs/main/objects?path=a", headers={"Authorization": http.credentials}
+    )
+    response: HTTPResponse = connection.getresponse()
+    with pytest.raises(IncompleteRead):
+        response.read()
+    connection.close()
+
+
+def test_permissions_are_those_of_the_user(place: Place, http: Http) -> None:
+    name = place.repository()
+    iam = place.server.graveler.iam
+    iam.create_user(f"reader-{name}")
+    iam.add_member("Viewers", f"reader-{name}")
+    made = iam.create_credential(f"reader-{name}")
+    reader = {"Authorization": basic(str(made.access_key_id), made.secret.get_secret_value())}
+    assert http.send("GET", f"/repositories/{name}/branches", headers=reader)[0] == 200
+    assert json.loads(http.send("GET", "/user", headers=reader)[1])["user"]["id"] == f"reader-{name}"
+    status, body, _ = http.send("POST", f"/repositories/{name}/branches/main/objects?path=x", b"x", reader)
+    assert status == 401
+    assert "insufficient permissions" in json.loads(body)["message"]
+
+
+def test_every_kind_of_error_has_a_status() -> None:
+    classes = {GravelerError, *_below(GravelerError)} - {GravelerError}
+    assert all(400 <= status_of(each("x")) <= 503 for each in classes)
+    assert status_of(PermissionDenied("x", kind=Kind.AccessDenied)) == 401
+    assert status_of(PermissionDenied("x", kind=Kind.BranchProtected)) == 403
+
+
+def _below(parent: type[GravelerError]) -> set[type[GravelerError]]:
+    return {found for child in parent.__subclasses__() for found in {child, *_below(child)}}
+
+
+def test_credentials_are_verified_once_and_failures_are_slowed_down() -> None:
+    now, verified = [0.0], []
+
+    def sign_in(given: Credentials) -> SignedIn:
+        verified.append(given.access_key_id)
+        if given.secret_access_key.get_secret_value() != "right":
+            raise PermissionDenied("wrong", kind=Kind.InvalidCredentials)
+        return SignedIn("ada", None)  # type: ignore[arg-type]
+
+    authentication = Authentication(sign_in, lambda: now[0])
+    for _ in range(3):
+        assert authentication.user_of(basic("key", "right")).user == "ada"
+    assert verified == ["key"]
+    now[0] += REMEMBERED_SECONDS
+    authentication.user_of(basic("key", "right"))
+    assert verified == ["key", "key"]
+    for _ in range(MAX_FAILURES):
+        with pytest.raises(PermissionDenied):
+            authentication.user_of(basic("other", "wrong"))
+    with pytest.raises(SlowDown):
+        authentication.user_of(basic("other", "wrong"))
+    assert verified.count("other") == MAX_FAILURES
+    assert authentication.user_of(basic("key", "right")).user == "ada"
+    now[0] += LOCKED_SECONDS
+    assert authentication.user_of(basic("other", "right")).user == "ada"
+
+
+def test_a_store_without_access_control_is_served_only_when_asked_and_only_locally() -> None:
+    stores = open_stores("memory://")
+    try:
+        with pytest.raises(InvalidInput, match="graveler iam setup"):
+            users_of(stores, ServerOptions())
+        with pytest.raises(InvalidInput, match="loopback"):
+            users_of(stores, ServerOptions(host="0.0.0.0", open=True))
+        assert users_of(stores, ServerOptions(open=True)).authentication is None
+    finally:
+        stores.close()
