@@ -78,6 +78,13 @@ def chain(
     return at
 
 
+def repeated_commits(stores: Stores, registers: Registers, sides: Sides) -> list[CommitId]:
+    """Return the source's own commits, oldest first."""
+    read = partial(commit_of, stores, registers.repository)
+    missing = log(read, LogPosition((sides.theirs.id,), (sides.ours.id,)), first_parent=True)
+    return [step.commit.id for step in missing][::-1]
+
+
 def has_effect(stores: Stores, registers: Registers, sides: Sides, combination: Combination) -> bool:
     """Return `True` if at least one repeated commit changes the destination. Write nothing."""
     inputs = combination.inputs
@@ -92,7 +99,8 @@ def _changes(
 ) -> Iterator[tuple[StoredCommit, Iterator[pa.Table]]]:
     """Yield the commits to repeat, with the changes that the destination accepts."""
     repo = registers.repository
-    for commit in _to_repeat(stores, registers, sides):
+    for id in repeated_commits(stores, registers, sides):
+        commit = commit_of(stores, repo, id)
         parents = commit.header.parents
         before = commit_of(stores, repo, parents[0]).layout.index if parents else nothing(stores, repo)
         yield commit, replayed(combination.indexes, combination.inputs, combination.rules, before, commit.layout.index)
@@ -111,14 +119,6 @@ def _links(
     made = successor(indexes, at, rest(indexes, at, combination.changes()), mapper=stores.executor.map)
     if made.effective:
         yield _Link(call.request.titled(Draft("")), call.nonce(stores), made)
-
-
-def _to_repeat(stores: Stores, registers: Registers, sides: Sides) -> Iterator[StoredCommit]:
-    """Return the source's own commits, oldest first."""
-    read = partial(commit_of, stores, registers.repository)
-    missing = log(read, LogPosition((sides.theirs.id,), (sides.ours.id,)), first_parent=True)
-    for commit in reversed([step.commit.id for step in missing]):
-        yield read(commit)
 
 
 def _words(commit: StoredCommit) -> Draft:

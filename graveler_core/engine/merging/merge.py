@@ -1,8 +1,8 @@
 """Merge: apply the changes of the source since the merge base to the destination. Source: seeds 000 and 002.
 
 1. Read both sides, bypassing the cache. If an earlier attempt made the commit, return it. Refuse a dirty destination,
-   a source that has not passed the checks that the destination requires, and a destination that has changed below a
-   prefix on which the merge depends (`engine.merging.unchanged`).
+   a source whose content has expired (`engine.reading.expired`) or that has not passed the checks that the destination
+   requires, and a destination that has changed below a prefix on which the merge depends (`engine.merging.unchanged`).
 2. `decide` reads the changes of the source and writes nothing. If there are conflicts, the merge fails, and the error
    contains their number.
 3. Make one commit of all changes with two parents: the destination's head and the source. A squash makes the same
@@ -29,7 +29,7 @@ from graveler_core.committed.index.replay import rest
 from graveler_core.committed.index.resolutions import MergeRules, resolutions
 from graveler_core.engine.committing.draft import CommitContent, Draft, new_commit
 from graveler_core.engine.committing.head import HeadMove, NewHead, find_by_key, move_head
-from graveler_core.engine.merging.chain import MergeCall, chain, has_effect
+from graveler_core.engine.merging.chain import MergeCall, chain, has_effect, repeated_commits
 from graveler_core.engine.merging.combine import Combination, decide
 from graveler_core.engine.merging.sides import MergeRequest, Sides, sides_of
 from graveler_core.engine.merging.unchanged import require_unchanged
@@ -37,6 +37,7 @@ from graveler_core.engine.protocol.registers import same_content, settled
 from graveler_core.engine.protocol.restrictions import require_permitted
 from graveler_core.engine.protocol.swap import record_writes
 from graveler_core.engine.reading.checks import require_passed
+from graveler_core.engine.reading.expired import require_content
 from graveler_core.engine.reading.uncommitted import require_clean
 from graveler_core.engine.staging.kept_content import require_kept_rows
 from graveler_core.errors import NoChanges
@@ -58,8 +59,8 @@ def merge(stores: Stores, repo: RepositoryId, request: MergeRequest, draft: Draf
         DirtyBranch: The destination has uncommitted changes.
         PermissionDenied: The branch is protected from merges, the repository is read-only, or the source has not
             passed a check that the branch requires (`ChecksRequired`).
-        NotFound: The repository, the ref or the branch does not exist, or the histories are unrelated
-            (`NoMergeBase`).
+        NotFound: The repository, the ref or the branch does not exist, the histories are unrelated (`NoMergeBase`), or
+            the content of the source, or for a replay of a commit to repeat, has expired (`ContentExpired`).
         InvalidInput: A resolution is invalid, or is for a path that the source did not change.
     """
     call = _call(request, draft)
@@ -89,7 +90,7 @@ def check(stores: Stores, repo: RepositoryId, request: MergeRequest, draft: Draf
             return
         require_permitted(registers, BranchAction.MERGE)
         require_clean(stores, registers, "merging into it")
-        decided = _decided(stores, registers, call)
+        decided = _decided(stores, registers, call, revive=False)
         if decided is None or not (draft.allow_empty or _has_effect(stores, registers, *decided, request.form)):
             raise _nothing_to_merge(registers, call)
 
@@ -127,11 +128,16 @@ def _nothing_to_merge(registers: Registers, call: MergeCall) -> NoChanges:
     )
 
 
-def _decided(stores: Stores, registers: Registers, call: MergeCall) -> tuple[Sides, Combination] | None:
+def _decided(
+    stores: Stores, registers: Registers, call: MergeCall, *, revive: bool
+) -> tuple[Sides, Combination] | None:
     """Check the sides and decide about each path. Return `None` if the destination has all commits of the source."""
     sides = sides_of(stores, registers, call.request)
     if sides is None:
         return None
+    is_replay = call.request.form is MergeForm.REPLAY
+    taken = repeated_commits(stores, registers, sides) if is_replay else [sides.theirs.id]
+    require_content(stores, registers.repository, taken, revive=revive)
     require_passed(stores, registers, sides.theirs)
     require_unchanged(stores, registers, sides, call.request.unchanged)
     return sides, decide(stores, registers.repository, sides.inputs, call.rules)
@@ -139,7 +145,7 @@ def _decided(stores: Stores, registers: Registers, call: MergeCall) -> tuple[Sid
 
 def _build(stores: Stores, registers: Registers, call: MergeCall) -> StoredCommit | None:
     """Write everything that the swap makes visible. Return the new head, or `None` if there is nothing to merge."""
-    decided = _decided(stores, registers, call)
+    decided = _decided(stores, registers, call, revive=True)
     if decided is None:
         return None
     sides, combination = decided

@@ -26,13 +26,14 @@ from graveler_core.engine.committing.draft import CommitContent, Draft, new_comm
 from graveler_core.engine.committing.head import HeadMove, NewHead, move_head
 from graveler_core.engine.merging.combine import combine
 from graveler_core.engine.protocol.swap import Write, record_writes
+from graveler_core.engine.reading.expired import require_content
 from graveler_core.engine.reading.resolve import resolve_commit
 from graveler_core.engine.reading.uncommitted import require_clean
 from graveler_core.engine.reading.view import commit_of
 from graveler_core.errors import InvalidInput, NoChanges
 from graveler_core.model.changes import MergeStrategy
 from graveler_core.model.entities import Repository
-from graveler_core.model.ids import BranchId, Nonce, RepositoryId
+from graveler_core.model.ids import BranchId, CommitId, Nonce, RepositoryId
 from graveler_core.model.index import Index
 from graveler_core.objects.commits import StoredCommit
 from graveler_core.stores import Registers, Stores
@@ -64,6 +65,8 @@ class _Step:
     """Changes of one commit, from one tree to another, and the draft of the commit that repeats it."""
 
     commit: StoredCommit
+    content: CommitId
+    """Commit from which the entries are taken: for a revert, the parent."""
     base: Index
     source: Index
     draft: Draft
@@ -93,6 +96,8 @@ def transplant(stores: Stores, repo: RepositoryId, onto: BranchId, replay: Repla
         NoChanges: None of the commits changes anything here.
         PermissionDenied: The branch is protected from commits, or the repository is read-only.
         InvalidInput: A commit is not a parent of the next one, or a commit does not have the given parent.
+        NotFound: A commit does not exist, or the content of a commit, or for a revert of its parent, has expired
+            (`ContentExpired`).
     """
     call = _Call(replay, draft, [Nonce(stores.ids.fresh()) for _ in replay.refs])
     # Other errors depend only on the records that were read. `NoChanges` may be out of date.
@@ -105,6 +110,7 @@ def _prepare(stores: Stores, call: _Call, registers: Registers) -> NewHead:
     # Refs are resolved once: a name keeps its meaning from the start of the call, even if another flow moves that
     # branch.
     call.steps = call.steps or _steps(stores, registers.repository, call.replay, call.draft)
+    require_content(stores, registers.repository, [step.content for step in call.steps])
     steps = list(zip(call.steps, call.nonces, strict=True))
     commit = _build(stores, registers, steps, call.replay, call.draft)
     if commit is None:
@@ -154,11 +160,11 @@ def _step(stores: Stores, repo: Repository, commit: StoredCommit, replay: Replay
         raise InvalidInput(
             f"commit {commit.id[:12]}: has {len(parents)} parents, and no parent number {replay.mainline}"
         )
-    before = commit_of(stores, repo, parents[replay.mainline - 1]).layout.index
-    after = commit.layout.index
+    parent = parents[replay.mainline - 1]
+    before, after = commit_of(stores, repo, parent).layout.index, commit.layout.index
     if replay.backwards:
         message = draft.message or _reverting(commit)
-        return _Step(commit, after, before, replace(draft, message=message))
+        return _Step(commit, parent, after, before, replace(draft, message=message))
     header = commit.header
     words = replace(
         draft,
@@ -166,7 +172,7 @@ def _step(stores: Stores, repo: Repository, commit: StoredCommit, replay: Replay
         committer=draft.committer or header.committer,
         metadata={**header.metadata, **draft.metadata},
     )
-    return _Step(commit, before, after, words)
+    return _Step(commit, commit.id, before, after, words)
 
 
 def _reverting(commit: StoredCommit) -> str:

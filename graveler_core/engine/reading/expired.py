@@ -48,7 +48,7 @@ def expiries(stores: Stores, repo: Repository, commits: Collection[CommitId]) ->
     return _found(stores, repo, commits)[1]
 
 
-def require_content(stores: Stores, repo: Repository, commits: Collection[CommitId]) -> None:
+def require_content(stores: Stores, repo: Repository, commits: Collection[CommitId], *, revive: bool = True) -> None:
     """Refuse commits whose content has expired, and revive those that are about to expire.
 
     Takes the round trips of `expiries`, and one more if a commit is about to expire.
@@ -57,6 +57,7 @@ def require_content(stores: Stores, repo: Repository, commits: Collection[Commit
         stores: Stores of the flow.
         repo: Repository record that the flow has read, not from a cache.
         commits: Commits on whose content the flow makes something depend.
+        revive: False to leave commits that are about to expire, for a flow that only checks.
 
     Raises:
         NotFound: The content of a commit has expired (`ContentExpired`). `details` has `commit`, `rule` and `since`.
@@ -64,17 +65,12 @@ def require_content(stores: Stores, repo: Repository, commits: Collection[Commit
 
     def attempt() -> bool | None:
         held, found = _found(stores, repo, commits)
-        require_not_expired(found)
-        return True if held is None or not found else _revived(stores, repo, held, found)
+        for commit in commits:
+            if commit in found and found[commit].final:
+                raise expired_error(commit, found[commit])
+        return True if held is None or not found or not revive else _revived(stores, repo, held, found)
 
     retry(stores, f"revival of commits in {repo.id}", attempt)
-
-
-def require_not_expired(found: dict[CommitId, Expiry]) -> None:
-    """Raise the error for the first commit whose content has expired, if there is one."""
-    for commit, expiry in found.items():
-        if expiry.final:
-            raise expired_error(commit, expiry)
 
 
 def expired_error(commit: CommitId, expiry: Expiry, path: str | None = None) -> NotFound:
