@@ -72,6 +72,7 @@ SMALLEST = {
     "graveler_core.engine.reading.changed_keys._MOST_KEYS": 0,
     "graveler_core.engine.reading.content.CHUNK_BYTES": 1,
     "graveler_core.engine.reading.listing.PAGE_ROWS": 1,
+    "graveler_core.engine.reading.expired.BATCH": 1,
     "graveler_core.engine.reading.expired.MAX_REVIVED": 0,
     "graveler_core.engine.references.events.AT_ONCE": 1,
     "graveler_core.engine.references.events.SHARE": 1,

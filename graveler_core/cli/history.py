@@ -11,7 +11,14 @@ from graveler_core.cli.objects import Limit
 from graveler_core.cli.reference_views import REFLOG
 from graveler_core.cli.session import Session, verb
 from graveler_core.cli.uri import HERE, Uri, parse, ref_in, ref_range, ref_uri, repository_uri
-from graveler_core.cli.views import CHANGES, COMMITS, LOG, LOG_WITH_CHANGES, LOG_WITH_COUNTS
+from graveler_core.cli.views import (
+    CHANGES,
+    COMMITS,
+    LOG,
+    LOG_WITH_CHANGES,
+    LOG_WITH_COUNTS,
+    expiry_for_people,
+)
 from graveler_core.documents.values import time_for_machines
 from graveler_core.documents.versions import commit_document, summary_document
 from graveler_core.errors import InvalidInput
@@ -57,7 +64,8 @@ def log(  # noqa: PLR0913 - the command line's own options
     --path and --first-parent. It continues the log even if the refs have moved since.
 
     JSON: a line for each commit with type ("commit"), id, message, committer, creation_date, parents, metadata,
-    generation, token; with --stat also changes: an object with added, changed, removed. With --changes each commit is
+    generation, expired (null, or an object with since, rule, final: false while the content is about to expire),
+    token; with --stat also changes: an object with added, changed, removed. With --changes each commit is
     followed by its changes, in the format of `diff`, with commit (the id).
     """
     if stat and changes:
@@ -99,6 +107,8 @@ def _shown(commit: LogEntry) -> Iterator[str]:
         yield f"parent {parent}"
     yield f"committer {commit.committer}"
     yield f"date {time_for_machines(commit.creation_date)}"
+    if commit.expired is not None:
+        yield expiry_for_people(commit.expired)
     for name, value in commit.metadata.items():
         yield f"{name}: {value}"
     yield commit.message

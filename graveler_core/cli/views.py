@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from graveler_core.facade.repository import Repository
     from graveler_core.gc.findings import Finding
     from graveler_core.model.changes import Change, ChangeSummary, MergeConflict
+    from graveler_core.model.collection import Expiry
     from graveler_core.model.entities import Branch, Tag
     from graveler_core.model.entry import CommonPrefix, Entry
 
@@ -67,6 +68,18 @@ _COMMITTER = Column("committer", folds=True)
 _MESSAGE = Column("message", people=first_line, folds=True)
 
 
+def expiry_for_people(expiry: Expiry) -> str:
+    """Return a line about the expiry of a commit."""
+    if expiry.final:
+        return f"content expired {time_for_people(expiry.since)} ({expiry.rule})"
+    return f"content about to expire ({expiry.rule})"
+
+
+def _message(commit: CommitRecord) -> str:
+    """Return the message of a commit, after a mark if the content has expired or is about to."""
+    return commit.message if commit.expired is None else f"[{expiry_for_people(commit.expired)}] {commit.message}"
+
+
 def _stat(summary: ChangeSummary) -> str:
     return f"+{summary.added} ~{summary.changed} -{summary.removed}"
 
@@ -87,7 +100,7 @@ def _told_to_people(what: LogEntry | Change) -> str:
 
     if isinstance(what, Change):
         return what.path
-    return f"{time_for_people(what.creation_date)}  {what.committer}  {first_line(what.message)}"
+    return f"{time_for_people(what.creation_date)}  {what.committer}  {first_line(_message(what))}"
 
 
 def _told_to_machines(what: LogEntry | Change) -> str:
@@ -123,19 +136,19 @@ TAGS: View[Tag] = View(
 )
 LOG: View[LogEntry] = View(
     columns=(_ID, _DATE, _COMMITTER, _MESSAGE),
-    cells=lambda e: (e.id, e.creation_date, e.committer, e.message),
+    cells=lambda e: (e.id, e.creation_date, e.committer, _message(e)),
     document=log_document,
     empty="no commits",
 )
 COMMITS: View[CommitRecord] = View(
     columns=LOG.columns,
-    cells=lambda c: (c.id, c.creation_date, c.committer, c.message),
+    cells=lambda c: (c.id, c.creation_date, c.committer, _message(c)),
     document=lambda c: {"type": "commit", **commit_document(c)},
     empty="no commits",
 )
 LOG_WITH_COUNTS: View[LogEntry] = View(
     columns=(_ID, _DATE, _COMMITTER, Column("changes", people=_stat, machines=_stat), _MESSAGE),
-    cells=lambda e: (e.id, e.creation_date, e.committer, e.summary(), e.message),
+    cells=lambda e: (e.id, e.creation_date, e.committer, e.summary(), _message(e)),
     document=lambda e: {**log_document(e), "changes": summary_document(e.summary())},
     empty="no commits",
 )

@@ -55,7 +55,7 @@ def stored_states(collected: Collected) -> list[Document]:
         Then those of the sums, with the type "sum": "reclaimable" for the last three states, and "total".
     """
     kept = {
-        "named": (collected.named_size + collected.spared_size, collected.named + collected.spared),
+        "named": (collected.named_size, collected.named),
         "young": (collected.young_size, collected.young),
         "uploading": (collected.uploading_size, collected.uploading),
     }

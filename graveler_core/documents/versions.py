@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from graveler_core.facade.repository import Repository
     from graveler_core.model.changes import Change, ChangeSummary, MergeConflict
     from graveler_core.model.checks import CheckReport
+    from graveler_core.model.collection import Expiry
     from graveler_core.model.entities import Branch, Tag
     from graveler_core.model.entry import CommonPrefix, Entry
     from graveler_core.model.usage import Usage
@@ -77,7 +78,7 @@ def conflict_document(conflict: MergeConflict) -> Document:
 
 def commit_document(commit: CommitRecord) -> Document:
     """Return the document of a commit: `id`, `message`, `committer`, `creation_date`, `parents` (ids), `metadata`,
-    `generation`.
+    `generation`, `expired` (see `expiry_document`, or null).
     """
     return {
         "id": commit.id,
@@ -87,7 +88,13 @@ def commit_document(commit: CommitRecord) -> Document:
         "parents": list(commit.parents),
         "metadata": dict(commit.metadata),
         "generation": commit.generation,
+        "expired": None if commit.expired is None else expiry_document(commit.expired),
     }
+
+
+def expiry_document(expiry: Expiry) -> Document:
+    """Return the document of an expiry: `since`, `rule`, `final` (false if the content is about to expire)."""
+    return {"since": time_for_machines(expiry.since), "rule": expiry.rule, "final": expiry.final}
 
 
 def summary_document(summary: ChangeSummary) -> Document:

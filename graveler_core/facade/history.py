@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 
 from graveler_core.committed.diff import Differences
 from graveler_core.engine.reading import history
+from graveler_core.engine.reading.expired import with_expiries
 from graveler_core.engine.reading.history import LogQuery
 from graveler_core.engine.reading.tables import changes_of
 from graveler_core.facade.listing import Listing
@@ -17,6 +18,7 @@ from graveler_core.guard.merges import commit_changes
 from graveler_core.guard.operation import operation
 from graveler_core.guard.scope import Scope
 from graveler_core.model.changes import Change, ChangeSummary
+from graveler_core.model.collection import Expiry
 from graveler_core.model.entities import Commit
 from graveler_core.model.entities import Repository as RepositoryRecord
 from graveler_core.model.html import html_table
@@ -32,7 +34,7 @@ from graveler_core.telemetry import FlowTarget
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CommitRecord:
-    """A commit: its id, and the fields that the id hashes. Commits with equal ids are equal."""
+    """A commit: its id, the fields that the id hashes, and its expiry. Commits with equal ids are equal."""
 
     id: CommitId
     message: str
@@ -41,6 +43,8 @@ class CommitRecord:
     parents: tuple[CommitId, ...]
     metadata: Mapping[str, str]
     generation: int
+    expired: Expiry | None = field(default=None, kw_only=True)
+    """Expiry of the content by the retention rules, or `None`. Logs, listings and `commit` set it."""
 
     def __eq__(self, other: object) -> bool:
         return self.id == other.id if isinstance(other, CommitRecord) else NotImplemented
@@ -121,13 +125,13 @@ class LogEntry(CommitRecord):
         return history.count(self._differences(""))
 
 
-def commit_record(commit: StoredCommit) -> CommitRecord:
+def commit_record(commit: StoredCommit, expired: Expiry | None = None) -> CommitRecord:
     """Return a stored commit as a `CommitRecord`."""
-    return header_record(commit.id, commit.header)
+    return header_record(commit.id, commit.header, expired)
 
 
-def header_record(id: CommitId, header: Commit) -> CommitRecord:
-    """Return a commit's id and header as a `CommitRecord`."""
+def header_record(id: CommitId, header: Commit, expired: Expiry | None) -> CommitRecord:
+    """Return a commit's id, header and expiry as a `CommitRecord`."""
     return CommitRecord(
         id=id,
         message=header.message,
@@ -136,18 +140,26 @@ def header_record(id: CommitId, header: Commit) -> CommitRecord:
         parents=header.parents,
         metadata=header.metadata,
         generation=header.generation,
+        expired=expired,
     )
 
 
-def log_entry(stores: Stores, repo: RepositoryRecord, query: LogQuery, step: LogStep) -> LogEntry:
-    """Return a step of a log as a `LogEntry`.
+def log_entries(
+    stores: Stores, repo: RepositoryRecord, query: LogQuery, steps: Iterable[LogStep]
+) -> Iterator[LogEntry]:
+    """Yield the steps of a log as log entries, lazily.
 
     Args:
         stores: Stores of the repository.
         repo: The repository.
         query: The query of the log.
-        step: The step.
+        steps: The steps.
     """
+    for step, expired in with_expiries(stores, repo, steps, lambda step: step.commit.id):
+        yield replace(_log_entry(stores, repo, query, step), expired=expired)
+
+
+def _log_entry(stores: Stores, repo: RepositoryRecord, query: LogQuery, step: LogStep) -> LogEntry:
     said = commit_record(step.commit)
     return LogEntry(
         id=said.id,

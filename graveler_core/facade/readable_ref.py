@@ -43,6 +43,7 @@ class ReadableRef(ABC):
         self._record = record
         self._scope = scope
         self._flow_target: FlowTarget = (scope.repository, scope.branch)
+        self._origin: str = scope.branch  # commit or branch that contains the entries
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._record.id!r}, {self._scope.ref!r})"
@@ -250,7 +251,8 @@ class ReadableRef(ABC):
         prefix_key(prefix)
         repository = snapshot.readable(self._stores, self._record.id)
         found = listing.items(self._source(), Window(prefix, "", "", PAGE_ROWS))
-        contents = (StoredContent(self._stores, repository, item) for item in found if isinstance(item, Entry))
+        entries = (item for item in found if isinstance(item, Entry))
+        contents = (StoredContent(self._stores, repository, entry, self._origin) for entry in entries)
         return dataset_of(contents, prefix, format, partitioning, schema)
 
     @operation("scan", needs.prefix(*needs.SHOWN))
@@ -277,7 +279,8 @@ class ReadableRef(ABC):
         return Scan(self._stores, EntryScanPlan(self._pin(repository), prefix, intervals), (self._scope,))
 
     def _content(self, path: str) -> StoredContent:
-        return StoredContent(self._stores, snapshot.readable(self._stores, self._record.id), self._get(path))
+        repository = snapshot.readable(self._stores, self._record.id)
+        return StoredContent(self._stores, repository, self._get(path), self._origin)
 
     def _get(self, path: str) -> Entry:
         path_key(path)

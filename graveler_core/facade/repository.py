@@ -8,12 +8,13 @@ from datetime import datetime
 from graveler_core.committed.diff import Differences
 from graveler_core.engine.reading import difference_counts as difference
 from graveler_core.engine.reading import history
+from graveler_core.engine.reading.expired import expiries, with_expiries
 from graveler_core.engine.reading.history import DiffQuery, LogQuery
 from graveler_core.engine.reading.resolve import resolve, resolve_commit
 from graveler_core.engine.reading.tables import changes_of
 from graveler_core.facade.checks import Checks
 from graveler_core.facade.dumping import Dumping
-from graveler_core.facade.history import CommitRecord, LogEntry, commit_record, header_record, log_entry
+from graveler_core.facade.history import CommitRecord, LogEntry, commit_record, header_record, log_entries
 from graveler_core.facade.importing import Importing
 from graveler_core.facade.listing import Listing
 from graveler_core.facade.maintenance import Maintenance
@@ -100,7 +101,9 @@ class Repository(References, Reflog, Merging, Importing, Protection, Checks, Mai
             NotFound: the ref does not name a commit.
             InvalidInput: the expression is not valid.
         """
-        return commit_record(resolve_commit(self._stores, self._active(), ref))
+        repository = self._active()
+        found = resolve_commit(self._stores, repository, ref)
+        return commit_record(found, expiries(self._stores, repository, [found.id]).get(found.id))
 
     @operation("list commits", needs.repository(Action.LIST_COMMITS))
     def commits(
@@ -126,8 +129,10 @@ class Repository(References, Reflog, Merging, Importing, Protection, Checks, Mai
         """
         prefix_key(after)
         listed = not_first_parents if not_first_parent else scan_headers
-        found = listed(self._stores.kv, self._active(), after=after)
-        return Listing((header_record(id, header) for id, header in found), lambda commit: commit.id, limit)
+        repository = self._active()
+        found = listed(self._stores.kv, repository, after=after)
+        marked = with_expiries(self._stores, repository, found, lambda each: each[0])
+        return Listing((header_record(*each, expired) for each, expired in marked), lambda commit: commit.id, limit)
 
     @operation(
         "log",
@@ -167,8 +172,7 @@ class Repository(References, Reflog, Merging, Importing, Protection, Checks, Mai
         query = LogQuery(ref, since, prefix, first_parent)
         repository = self._active()
         steps = history.log(self._stores, repository, query, after)
-        found = (log_entry(self._stores, repository, query, step) for step in steps)
-        return Listing(found, lambda entry: entry.token, limit)
+        return Listing(log_entries(self._stores, repository, query, steps), lambda entry: entry.token, limit)
 
     @operation(
         "diff",

@@ -35,6 +35,7 @@ class Snapshot(ReadableRef):
     def __init__(self, stores: Stores, record: RepositoryRecord, ref: str, resolved: Resolved) -> None:
         super().__init__(stores, record, Scope(record.id, ref, resolved.branch or ""))
         self._resolved = resolved
+        self._origin = resolved.commit_id
         self.ref = ref
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
 from graveler_core.blobs.port import Blobs, Foreign
 from graveler_core.codec.checksums import sha256_digest
-from graveler_core.errors import CorruptData, InvalidInput
+from graveler_core.engine.reading.expired import expiry_of
+from graveler_core.errors import CorruptData, InvalidInput, NotFound
 from graveler_core.model.address import parted
 from graveler_core.model.entities import Repository
 from graveler_core.model.entry import AddressType, Entry
@@ -26,6 +27,8 @@ class StoredContent:
     stores: Stores
     repository: Repository
     entry: Entry
+    ref: str
+    """Commit, or branch, that contains the entry. If its content has expired, a missing object is no damage."""
 
     def read(self, *, verify: bool = True) -> bytes:
         """Return the whole content.
@@ -35,13 +38,13 @@ class StoredContent:
             compared, which graveler computes for everything that it uploads.
 
         Raises:
-            NotFound: The object is not in the object store (`ObjectNotFound`).
+            NotFound: The object is not in the object store (`ObjectNotFound`), or the content of the commit has
+                expired, and nothing else names the object (`ContentExpired`).
             CorruptData: The content is not that of the entry, or the entry is inline and has no data, or no address.
         """
         content = self._inline()
         if content is None:
-            store, key = self._located()
-            content = store.read(key)
+            content = self._stored(lambda store, key: store.read(key))
         if verify:
             self._verify(content)
         return content
@@ -84,8 +87,7 @@ class StoredContent:
         expected = max(0, min(length, self.entry.size - start))
         if not expected:
             return b""
-        store, key = self._located()
-        content = store.read_range(key, start, expected)
+        content = self._stored(lambda store, key: store.read_range(key, start, expected))
         if len(content) != expected:
             raise self._damaged(f"ends after {start + len(content)} bytes, must have {self.entry.size}")
         return content
@@ -112,6 +114,16 @@ class StoredContent:
             raise self._no_object()
         store, key = self._located()
         return store.presigned(key, seconds)
+
+    def _stored(self, read: Callable[[Blobs | Foreign, str], bytes]) -> bytes:
+        store, key = self._located()
+        try:
+            return read(store, key)
+        except NotFound as missing:
+            expired = expiry_of(self.stores, self.repository, self.ref, self.entry.path)
+            if expired is None:
+                raise
+            raise expired from missing
 
     def _inline(self) -> bytes | None:
         if self.entry.address_type is not AddressType.INLINE:

@@ -13,11 +13,14 @@ calls `require_content` first, with a repository record that it has read from th
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterable, Iterator
+from itertools import islice
+from typing import TypeVar
 
 import pyarrow as pa
 
 from graveler_core.engine.protocol.retry import retry
+from graveler_core.engine.reading.resolve import resolve
 from graveler_core.errors import CorruptData, Kind, NotFound, PredicateFailed
 from graveler_core.model.collection import Collections, Expiry
 from graveler_core.model.entities import Repository
@@ -26,8 +29,12 @@ from graveler_core.objects import expired_commits
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.records.access import Held
+from graveler_core.refs import repositories
 from graveler_core.stores import Stores
 
+T = TypeVar("T")
+BATCH = 1_000
+"""Maximum number of commits whose expiries are read at once."""
 MAX_REVIVED = 1_000
 """Maximum number of revived commits in a record. If there are more, no commit of the set expires."""
 
@@ -46,6 +53,22 @@ def expiries(stores: Stores, repo: Repository, commits: Collection[CommitId]) ->
         CorruptData: A file that the collection record lists is missing or damaged.
     """
     return _found(stores, repo, commits)[1]
+
+
+def with_expiries(
+    stores: Stores, repo: Repository, items: Iterable[T], commit_of: Callable[[T], CommitId]
+) -> Iterator[tuple[T, Expiry | None]]:
+    """Yield items with the expiries of their commits, lazily. The items are read in batches, the first ones in small
+    ones. Takes no round trip before the first collection of the repository, and one for each batch afterwards.
+    """
+    if not repo.addresses_checked:
+        yield from ((item, None) for item in items)
+        return
+    ahead, size = iter(items), 1
+    while batch := list(islice(ahead, size)):
+        found = expiries(stores, repo, [commit_of(item) for item in batch])
+        yield from ((item, found.get(commit_of(item))) for item in batch)
+        size = min(2 * size, BATCH)
 
 
 def require_content(stores: Stores, repo: Repository, commits: Collection[CommitId], *, revive: bool = True) -> None:
@@ -71,6 +94,24 @@ def require_content(stores: Stores, repo: Repository, commits: Collection[Commit
         return True if held is None or not found or not revive else _revived(stores, repo, held, found)
 
     retry(stores, f"revival of commits in {repo.id}", attempt)
+
+
+def expiry_of(stores: Stores, repo: Repository, ref: str, path: str) -> NotFound | None:
+    """Return the error for a path whose object does not exist, if the content of its commit has expired.
+
+    Args:
+        stores: Stores of the flow.
+        repo: Repository record, perhaps from a cache.
+        ref: Id of a commit, or name of a branch, that contains the path.
+        path: The path.
+    """
+    try:
+        current = repositories.get(stores.kv, stores.clock, stores.ids, repo.id)
+        commit = resolve(stores, current, ref).commit_id
+    except NotFound:
+        return None
+    expiry = expiries(stores, current, [commit]).get(commit) if current.uid == repo.uid else None
+    return None if expiry is None else expired_error(commit, expiry, path)
 
 
 def expired_error(commit: CommitId, expiry: Expiry, path: str | None = None) -> NotFound:

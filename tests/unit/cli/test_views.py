@@ -14,6 +14,7 @@ from graveler_core.gc.collected import Collected
 from graveler_core.gc.findings import Finding, Thing, Trouble
 from graveler_core.gc.sweep import Swept
 from graveler_core.model.changes import Change, ChangeKind, ChangeSummary, MergeConflict
+from graveler_core.model.collection import Expiry
 from graveler_core.model.entities import Branch, Tag
 from graveler_core.model.entry import AddressType, CommonPrefix, Entry
 from graveler_core.model.ids import BranchId, BranchUid, CommitId, StagingToken, TagId
@@ -137,9 +138,9 @@ def test_how_sides_disagree(sides: tuple[Entry | None, Entry | None, Entry | Non
 def test_commit() -> None:
     fields = {"id": "c1", "message": "m", "committer": "me", "parents": ("p",), "metadata": {"k": "v"}, "generation": 2}
     commit: Any = SimpleNamespace(
-        creation_date=MOMENT, token="t", summary=lambda: ChangeSummary(added=1, removed=2_000), **fields
+        creation_date=MOMENT, token="t", summary=lambda: ChangeSummary(added=1, removed=2_000), expired=None, **fields
     )
-    document = {**fields, "creation_date": "2013-01-01T00:00:00.000000Z", "parents": ["p"]}
+    document = {**fields, "creation_date": "2013-01-01T00:00:00.000000Z", "parents": ["p"], "expired": None}
     assert versions.commit_document(commit) == document
     logged = {"type": "commit", **document, "token": "t"}
     assert views.LOG.document(commit) == logged
@@ -151,8 +152,22 @@ def test_commit() -> None:
     assert views.LOG_WITH_CHANGES.document((commit, change)) == {**versions.change_document(change), "commit": "c1"}
 
 
+def test_expired_commits_are_marked() -> None:
+    expiry = Expiry(since=MOMENT, rule="default rule: 30 days", final=True)
+    assert versions.expiry_document(expiry) == {
+        "since": "2013-01-01T00:00:00.000000Z",
+        "rule": "default rule: 30 days",
+        "final": True,
+    }
+    commit: Any = SimpleNamespace(id="c1", creation_date=MOMENT, committer="me", message="what", expired=expiry)
+    assert "expired 2013-01-01" in views.LOG.cells(commit)[3]
+    assert views.LOG.cells(commit)[3].endswith("(default rule: 30 days)] what")
+    commit.expired = expiry.model_copy(update={"final": False})
+    assert views.COMMITS.cells(commit)[3] == "[content about to expire (default rule: 30 days)] what"
+
+
 def test_messages_and_paths_of_a_log_share_a_column() -> None:
-    commit: Any = SimpleNamespace(id="c1", creation_date=MOMENT, committer="me", message="what\n\nwhy")
+    commit: Any = SimpleNamespace(id="c1", creation_date=MOMENT, committer="me", message="what\n\nwhy", expired=None)
     change = Change(" a\nb", ChangeKind.ADDED, None, ENTRY)
     first, second = views.LOG_WITH_CHANGES.columns
     identifier, said = views.LOG_WITH_CHANGES.cells((commit, None))

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
+from io import BytesIO
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ from graveler_core.facade.repository import Repository
 from graveler_core.gc.collected import Collected
 from graveler_core.gc.collection_plan import CollectionPlan
 from graveler_core.gc.sweep import GRACE
-from graveler_core.model.collection import REMEMBERED, Collections
+from graveler_core.model.collection import REMEMBERED, Collections, Expiry
 from graveler_core.model.ids import CommitId, Nonce
 from graveler_core.model.retention import Days, Retention, RetentionRules, retention_rules
 from graveler_core.records import access
@@ -448,3 +449,70 @@ def test_old_files_go(lake: Lake, history: list[CommitId]) -> None:
     assert expiries(lake, *history) == [True, True, True, None]
     files = (lake.root / "_graveler" / "expired").glob("*/*")
     assert [path.parent.name for path in files] == [record(lake).expired.id]  # type: ignore[union-attr]
+
+
+def test_reading_through_an_expired_commit(lake: Lake, history: list[CommitId]) -> None:
+    """It tells the rule and the date. Metadata, listings and differences stay."""
+    lake.repo.create_tag("kept", history[0])
+    follow(lake, 30)
+    lake.collect(NOW)
+    at = lake.repo.at(history[1])
+    reads: list[Callable[[], object]] = [
+        lambda: at.read("x"),
+        lambda: at.read("x", 2, 3),
+        lambda: at.download("x", BytesIO()),
+        lambda: at.open("x").read(),
+        lambda: at.dataset("x", "csv").to_table(),
+    ]
+    for read in reads:
+        with pytest.raises(NotFound) as caught:
+            read()
+        assert caught.value.kind is Kind.ContentExpired
+        assert caught.value.details["commit"] == history[1]
+        assert caught.value.details["rule"] == "default rule: 30 days"
+        assert f"path 'x' in commit {history[1]}: the content expired on " in str(caught.value)
+    assert at.get("x").size == len(b"content 1")
+    assert [entry.path for entry in at.list()] == ["x"]
+    assert [change.path for change in lake.repo.diff(history[1], "main")] == ["x"]
+    assert lake.repo.at("kept").read("x") == b"content 0"
+
+
+def test_a_missing_object_of_a_kept_commit_is_damage(lake: Lake, history: list[CommitId]) -> None:
+    follow(lake, 30)
+    lake.collect(NOW)
+    for name in lake.objects:
+        (lake.root / name).unlink()
+    for ref in ("main", history[3]):
+        with pytest.raises(NotFound) as caught:
+            lake.repo.at(ref).read("x")
+        assert caught.value.kind is Kind.ObjectNotFound
+
+
+def test_commits_are_marked(lake: Lake, history: list[CommitId]) -> None:
+    follow(lake, 30)
+    lake.collect()
+    announced = record(lake).current
+    assert announced is not None
+    mark = Expiry(since=announced.since, rule="default rule: 30 days")
+    marked = {entry.id: entry.expired for entry in lake.repo.log("main")}
+    assert [marked[id] is not None and not marked[id].final for id in history] == [True, True, True, False]
+    assert abs(marked[history[0]].since - mark.since) < DAY
+    lake.collect(NOW)
+    for entry in (*lake.repo.log("main"), *lake.repo.commits(), *map(lake.repo.commit, history)):
+        assert (entry.expired is None) == (entry.id == history[3])
+        assert entry.expired is None or (entry.expired.final, entry.expired.rule) == (True, mark.rule)
+
+
+def test_marks_take_one_read_for_a_batch(lake: Lake) -> None:
+    """And none before the first collection."""
+    for number in range(70):
+        commit(lake, f"content {number}")
+    calls = list[int]()
+    for _ in range(2):
+        kv = Interposed(lake.world.kv)
+        assert len(list(lake.world.graveler(kv).repository("repo").log("main"))) == 71
+        calls.append(len(kv.verbs))
+        follow(lake, 30)
+        lake.sleep(36 * DAY)
+        lake.collect()
+    assert calls[1] - calls[0] == 7, "batches of 1, 2, 4, … commits"
