@@ -63,9 +63,7 @@ def stored(done: Collected | None) -> int:
     """Return the number of bytes of content in the namespace."""
     if done is None:
         return 0
-    # A dry run counts the objects that it would spare apart from the named ones.
-    named = done.named_size + (done.spared_size if done.dry_run else 0)
-    return reclaimable(done) + named + done.young_size + done.uploading_size
+    return reclaimable(done) + done.named_size + done.young_size + done.uploading_size
 
 
 def storage_metadata(instance: dg.DagsterInstance, repository: str, done: Collected | None) -> dict[str, Any]:

@@ -29,6 +29,8 @@ def outcome(repository: str, done: Collected | None) -> str:
         said = f"Dry run: nothing was changed. A collection would delete {deleted} and condemn {condemned}."
     else:
         said = f"Deleted {deleted} and condemned {condemned}."
+    if done.expired or done.expiring:
+        said += f" Commits: {done.expired:,} expired, {done.expiring:,} are about to expire."
     if done.due is not None:
         waiting = _objects(done.waiting, done.waiting_size)
         until = done.due.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
@@ -43,13 +45,17 @@ def objects_table(done: Collected) -> str:
         done: The collection.
     """
     rows = [
-        ("named by a commit, a branch or an upload: kept", done.named, done.named_size),
+        ("live: a branch or a tag shows them", done.named - done.history, done.named_size - done.history_size),
+        ("only in older commits: kept", done.history, done.history_size),
         ("younger than the grace period: kept", done.young, done.young_size),
         ("of uploads in progress: kept", done.uploading, done.uploading_size),
         ("condemned, waiting for the end of the grace period", done.waiting, done.waiting_size),
     ]
     if done.dry_run:
-        rows.append(("without a name: a collection would condemn them", done.condemned, done.condemned_size))
+        expired, expired_size = done.condemned_expired, done.condemned_expired_size
+        unnamed, unnamed_size = done.condemned - expired, done.condemned_size - expired_size
+        rows.append(("only in expired commits: a collection would condemn them", expired, expired_size))
+        rows.append(("without a name: a collection would condemn them", unnamed, unnamed_size))
         rows.append(("condemned and due: a collection would delete them", done.deleted, done.deleted_size))
     else:
         rows.append(("deleted", done.deleted, done.deleted_size))

@@ -113,12 +113,15 @@ def gc(  # noqa: PLR0913 - the command line's own options
 ) -> None:
     """Delete objects that no commit and no branch refers to and that were not used recently. Commits are kept.
 
-    With --data: delete the content of files that no commit, no staged change and no upload names. A first run condemns
-    such content, and a run after the grace period deletes it. Run it once a day.
+    With --data: delete the content of files that no commit, no staged change and no upload names, or only commits that
+    no retention rule keeps (`graveler retention`). A first run condemns such content, and a run after the grace period
+    deletes it. Run it once a day.
 
     JSON: one document with dry_run, objects, blobs, size (bytes), young, renewed, rest, unreadable,
     uploads. With --data: dry_run, deleted, deleted_size, spared, spared_size, condemned, condemned_size, named,
-    named_size, young, young_size, uploading, uploading_size, waiting, waiting_size, due.
+    named_size, history, history_size, young, young_size, uploading, uploading_size, waiting, waiting_size, due,
+    condemned_expired, condemned_expired_size, deleted_expired, deleted_expired_size, expiring, expired, revived
+    (commits).
     """
     repository = session.graveler.repository(repository_uri(uri).repository)
     if data:
@@ -144,6 +147,12 @@ def _show_collected(session: Session, done: Collected) -> None:
     session.out.result(collected_document(done), f"{'would delete' if done.dry_run else 'deleted'} {deleted}")
     condemned = f"{done.condemned:,} objects, {bytes_for_people(done.condemned_size)}"
     session.out.say(f"{'would condemn' if done.dry_run else 'condemned'} {condemned}")
+    if done.expired or done.expiring or done.revived:
+        expired = (
+            f"{done.expired:,} expired, {done.expiring:,} are about to expire, {done.revived:,} are kept after all"
+        )
+        held = bytes_for_people(done.deleted_expired_size + done.condemned_expired_size)
+        session.out.say(f"commits: {expired}; only they held {held} of this")
     if done.spared:
         session.out.say(f"spared {done.spared:,} condemned objects that are named again")
     if done.due is not None:

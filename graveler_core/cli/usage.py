@@ -40,14 +40,21 @@ def du(
         str | None,
         typer.Option(metavar="TIME", help=f"For a repository: grace period of the collection. Default: {GRACE}."),
     ] = None,
+    retention: Annotated[
+        int | None,
+        typer.Option(
+            metavar="DAYS", help="For a repository: as if this were its only retention rule, for all branches."
+        ),
+    ] = None,
 ) -> None:
     """Show bytes and number of the entries below each directory, and the total in the last line.
 
     On a branch, include uncommitted changes. Content that two entries name counts twice.
 
     With graveler://repository, show bytes and number of the objects of content in the storage namespace by state, as a
-    dry run of `gc --data` finds them. Each object has one of the states named, young, uploading, waiting, unnamed and
-    due. A collection can delete those that are waiting, unnamed or due: they are reclaimable.
+    dry run of `gc --data` finds them. Each object has one of the states live (a branch or a tag shows it), history
+    (only older commits name it), young, uploading, waiting, expired, unnamed and due. A collection can delete those
+    that are waiting, expired, unnamed or due: they are reclaimable.
 
     JSON: a line for each directory with type ("directory", or "total" in the last line), path, size, entries. With
     graveler://repository: a line for each state with type ("state", or "sum" for reclaimable and total), state, size,
@@ -57,17 +64,22 @@ def du(
     if not target.ref:
         if depth is not None:
             raise InvalidInput(f"--depth needs the URI of a ref, as in {target}/main")
-        return _by_state(session, target, GRACE if grace is None else grace)
-    if grace is not None:
-        raise InvalidInput("--grace needs the URI of a repository: entries of a ref are not collected")
+        return _by_state(session, target, GRACE if grace is None else grace, retention)
+    if grace is not None or retention is not None:
+        raise InvalidInput("--grace and --retention need the URI of a repository: entries of a ref are not collected")
     target = prefix_uri(uri)
     found = session.at(target).usage(target.path, DEPTH if depth is None else depth)
     session.out.rows(found, directories(target.path))
 
 
-def _by_state(session: Session, target: Uri, grace: str) -> None:
+def _by_state(session: Session, target: Uri, grace: str, retention: int | None) -> None:
+    from graveler_core.model.retention import retention_rules
+
+    rules = None if retention is None else retention_rules(retention, {})
     with session.working("measuring") as progress:
-        done = session.repository(target).collect(grace=span("--grace", grace), dry_run=True, progress=progress.advance)
+        done = session.repository(target).collect(
+            grace=span("--grace", grace), dry_run=True, rules=rules, progress=progress.advance
+        )
     session.out.rows(stored_states(done), STATES)
 
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from graveler_core.gc.findings import Finding
     from graveler_core.gc.namespaces import EmptiedNamespace
     from graveler_core.gc.sweep import Swept
+    from graveler_core.model.retention import RetentionRules
     from graveler_core.transfer.dump import Dumped
     from graveler_core.transfer.restore import Restored
 
@@ -35,6 +36,14 @@ def finding_document(finding: Finding) -> Document:
     return document
 
 
+def retention_document(rules: RetentionRules) -> Document:
+    """Return the document of retention rules: `type` ("retention"), `days` (null for ever), `branches` (days by
+    pattern), `version`, `since`, `by` (user).
+    """
+    since = None if rules.since is None else time_for_machines(rules.since)
+    return {"type": "retention", **rules.model_dump(), "since": since}
+
+
 def collected_document(collected: Collected) -> Document:
     """Return the document of a collection: the fields of `Collected`. `due` is a time as text, or `None` if no object
     waits.
@@ -50,18 +59,25 @@ def stored_states(collected: Collected) -> list[Document]:
         collected: Result of the dry run.
 
     Returns:
-        Documents with `type`, `state`, `size`, `objects`. First those of the states, with the type "state": "named",
-        "young", "uploading", "waiting", "unnamed" (a collection would condemn them) and "due" (it would delete them).
-        Then those of the sums, with the type "sum": "reclaimable" for the last three states, and "total".
+        Documents with `type`, `state`, `size`, `objects`. First those of the states, with the type "state": "live"
+        (a branch or tag shows them), "history" (only older commits name them), "young", "uploading", "waiting",
+        "expired" and "unnamed" (a collection would condemn them, because only expired commits or nothing names them)
+        and "due" (it would delete them). Then those of the sums, with the type "sum": "reclaimable" for the last four
+        states, and "total".
     """
     kept = {
-        "named": (collected.named_size, collected.named),
+        "live": (collected.named_size - collected.history_size, collected.named - collected.history),
+        "history": (collected.history_size, collected.history),
         "young": (collected.young_size, collected.young),
         "uploading": (collected.uploading_size, collected.uploading),
     }
     reclaimable = {
         "waiting": (collected.waiting_size, collected.waiting),
-        "unnamed": (collected.condemned_size, collected.condemned),
+        "expired": (collected.condemned_expired_size, collected.condemned_expired),
+        "unnamed": (
+            collected.condemned_size - collected.condemned_expired_size,
+            collected.condemned - collected.condemned_expired,
+        ),
         "due": (collected.deleted_size, collected.deleted),
     }
     states = {**kept, **reclaimable}

@@ -22,6 +22,7 @@ from graveler_core.guard.operation import operation
 from graveler_core.model.compaction import CompactionSettings, Thresholds
 from graveler_core.model.names import branch_id
 from graveler_core.model.permission import Action
+from graveler_core.model.retention import RetentionRules
 
 
 class Maintenance(Handle):
@@ -150,16 +151,18 @@ class Maintenance(Handle):
         return sweep(self._stores, self._active(), SweepPlan(grace, dry_run, limit, alone, uploads))
 
     @operation("collect", needs.repository(Action.COLLECT_GARBAGE))
-    def collect(
+    def collect(  # noqa: PLR0913 - one call, all of it optional
         self,
         *,
         grace: timedelta = GRACE,
         dry_run: bool = False,
         alone: bool = False,
         foreign: bool = False,
+        rules: RetentionRules | None = None,
         progress: Progress = lambda more: None,
     ) -> Collected:
-        """Delete content that no commit, no staged change and no upload names: see `graveler_core.gc.collection`.
+        """Delete content that no commit, no staged change and no upload names, or only commits that no retention rule
+        keeps: see `graveler_core.gc.collection`.
 
         A first call condemns such content: it cannot be staged any more, but still exists. A call after the grace
         period deletes what nothing names then, and condemns more. Run it once a day.
@@ -171,14 +174,17 @@ class Maintenance(Handle):
             alone: Assert that no other process works on the repository. With a grace period of zero, content is
                 deleted at once.
             foreign: Also collect objects in the storage namespace that graveler has not created.
+            rules: Retention rules to apply in a dry run, such as `RetentionRules(days=30)`. `None` means those of the
+                repository.
             progress: Called with the number of items examined since the last call.
 
         Returns:
-            Numbers and sizes of the objects.
+            Numbers and sizes of the objects, and numbers of commits.
 
         Raises:
             InvalidInput: the grace period is too short, or the repository is bare.
             CorruptData: an item that names content is damaged. Nothing was condemned or deleted.
             NotFound: the repository has been deleted.
         """
-        return collect(self._stores, self._active(), CollectionPlan(grace, dry_run, alone, foreign), progress=progress)
+        plan = CollectionPlan(grace, dry_run, alone, foreign, rules)
+        return collect(self._stores, self._active(), plan, progress=progress)

@@ -22,6 +22,7 @@ from graveler_core.facade.merging import Merging
 from graveler_core.facade.protection import Protection
 from graveler_core.facade.references import References
 from graveler_core.facade.reflog import Reflog
+from graveler_core.facade.retention import RetentionSettings
 from graveler_core.facade.scanning import Scanning
 from graveler_core.facade.snapshot import Snapshot
 from graveler_core.guard import needs
@@ -35,7 +36,9 @@ from graveler_core.objects.commits import scan_headers
 from graveler_core.refs.childless import not_first_parents
 
 
-class Repository(References, Reflog, Merging, Importing, Protection, Checks, Maintenance, Dumping, Scanning):
+class Repository(
+    References, Reflog, Merging, Importing, Protection, Checks, RetentionSettings, Maintenance, Dumping, Scanning
+):
     """A repository: its branches, tags and history.
 
     Every method also raises `PermissionDenied` if the caller may not call it, and `NotFound` (`RepositoryNotFound`,

@@ -52,6 +52,8 @@ class Action(StrEnum):
     GET_BRANCH_PROTECTION = "branches:GetBranchProtectionRules"
     SET_BRANCH_PROTECTION = "branches:SetBranchProtectionRules"
     COLLECT_GARBAGE = "retention:CollectGarbage"
+    GET_RETENTION = "retention:GetGarbageCollectionRules"
+    SET_RETENTION = "retention:SetGarbageCollectionRules"
     CHECK_REPOSITORY = "fs:CheckRepository"
     """Check everything stored for a repository, and report damage."""
     MAINTAIN_REPOSITORY = "fs:MaintainRepository"

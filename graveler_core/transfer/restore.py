@@ -5,7 +5,9 @@ digest of the dump ✓. It is created once, so no other dump can be restored int
 format_version and default branch in the repository record ✓, while it has no commit. 4. Write commits, layouts, small
 runs and settings, in batches. Set the log of references to its commit. Create the branches and tags that do not exist.
 Write the pending events last, because an event for a branch that does not exist yet means that the branch was deleted.
-5. Swap the repository record ✓: it is no longer bare, and has the read-only flag and the protection of the dump.
+5. Take over the marks of commits whose content has expired, also after the dump: the namespace contains them
+(`objects.expired_commits`). Swap the repository record ✓: it is no longer bare, and has the read-only flag and the
+protection of the dump.
 
 A crash leaves a bare repository. It shows nothing until step 4 creates tags and branches, and a sweep refuses it before
 step 5. Restoring the same dump again writes the same records and completes it; after step 5 it changes nothing. The
@@ -37,10 +39,12 @@ from graveler_core.codec.content_hash import DIGEST_BYTES, hex_id
 from graveler_core.codec.records import commit_id, decode
 from graveler_core.errors import Conflict, InvalidInput, PredicateFailed, SlowDown
 from graveler_core.kv.bulk import set_many
+from graveler_core.model.collection import Collections
 from graveler_core.model.dump import DumpedBranch, DumpEnd, Restoration
 from graveler_core.model.entities import Branch, Repository, Tag
 from graveler_core.model.ids import CommitId, Nonce, ObjectId, RepositoryId
 from graveler_core.model.references import InternalReference, ReferenceEvent
+from graveler_core.objects import expired_commits
 from graveler_core.objects.objects import Write, encode_object
 from graveler_core.records import access
 from graveler_core.records import layout as keys
@@ -116,7 +120,7 @@ def restore(stores: Stores, repo: RepositoryId, uri: str, *, progress: Progress 
     _register(work)
     if _changed(work, ready) and _contents(work, progress) and _refs(work):
         settings = {name: getattr(said, name) for name in ("read_only", "protection", "required_checks")}
-        _changed(work, {"bare": False, **settings})
+        _changed(work, {"bare": False, "addresses_checked": _has_expired(work), **settings})
         stores.registers.forget_all(repo)
     count = found.end.rows.get
     return Restored(
@@ -224,6 +228,20 @@ def _contents(work: _Restore, progress: Progress) -> bool:
             set_many(work.stores.kv, batch)
             batch, size = [], 0
     return True
+
+
+def _has_expired(work: _Restore) -> bool:
+    """Take over the marks of expired commits that the namespace contains. Return `True` if there are any."""
+    where = keys.collections(work.repository.id, work.repository.uid)
+    if access.read(work.stores.kv, where) is not None:
+        return True
+    blobs = work.stores.blobs.at(work.repository.storage_namespace)
+    expired = expired_commits.adopt(blobs, work.stores.ids.fresh())
+    if expired is not None:
+        access.write_if_absent(
+            work.stores.kv, where, Collections(expired=expired, nonce=Nonce(work.stores.ids.fresh()))
+        )
+    return expired is not None
 
 
 def _writes(work: _Restore, row: DumpRow) -> list[Write]:

@@ -55,10 +55,12 @@ def test_the_content_of_a_repository_by_state(flights: Cli, here: Path) -> None:
     for content in (b"lost", b"kept"):
         put(flights, "x", content)
     assert flights("du", REPOSITORY).lines == [
-        ["20", "3", "named"],
+        ["20", "3", "live"],
+        ["0", "0", "history"],
         ["8", "2", "young"],
         ["0", "0", "uploading"],
         ["0", "0", "waiting"],
+        ["0", "0", "expired"],
         ["0", "0", "unnamed"],
         ["0", "0", "due"],
         ["0", "0", "reclaimable"],
@@ -66,20 +68,20 @@ def test_the_content_of_a_repository_by_state(flights: Cli, here: Path) -> None:
     ]
     age(here)
     found = sizes(flights)
-    assert (found["named"], found["young"], found["unnamed"]) == ((24, 4), (0, 0), (4, 1))
+    assert (found["live"], found["young"], found["unnamed"]) == ((24, 4), (0, 0), (4, 1))
     assert flights("gc", REPOSITORY, "--data").code == 0
     found = sizes(flights)
     assert (found["unnamed"], found["waiting"], found["due"]) == ((0, 0), (4, 1), (0, 0))
     assert (found["reclaimable"], found["total"]) == ((4, 1), (28, 5))
     documents = flights("du", REPOSITORY, "--json").documents
-    assert documents[0] == {"type": "state", "state": "named", "size": 24, "objects": 4}
-    assert [row["type"] for row in documents] == ["state"] * 6 + ["sum"] * 2
+    assert documents[0] == {"type": "state", "state": "live", "size": 24, "objects": 4}
+    assert [row["type"] for row in documents] == ["state"] * 8 + ["sum"] * 2
 
 
 def test_the_grace_period_decides_what_is_young(flights: Cli, here: Path) -> None:
     age(here)
     assert sizes(flights, "--grace", "36500d")["young"] == (20, 3)
-    assert sizes(flights, "--grace", "1d")["named"] == (20, 3)
+    assert sizes(flights, "--grace", "1d")["live"] == (20, 3)
 
 
 @pytest.mark.parametrize(
@@ -87,6 +89,8 @@ def test_the_grace_period_decides_what_is_young(flights: Cli, here: Path) -> Non
     [
         ((REPOSITORY, "--depth", "2"), ("--depth", "graveler://flights/main")),
         ((MAIN, "--grace", "7d"), ("--grace",)),
+        ((MAIN, "--retention", "30"), ("--retention",)),
+        ((REPOSITORY, "--retention", "36501"), ("36501", "36500")),
         ((REPOSITORY, "--grace", "90m"), ("1 day",)),
         (("graveler://flights/main..dev",), ("must name one ref",)),
         (("graveler://flights/none",), ("none",)),

@@ -73,7 +73,7 @@ def test_bytes_are_told_by_state(instance: dg.DagsterInstance, url: str, gravele
     values, check = measure(instance, url)
     assert (values["bytes"], values["reclaimable bytes"], values["reclaimable share"]) == (12, 6, 0.5)
     table = str(values["objects"])
-    assert "| named by a commit, a branch or an upload: kept | 1 | 4 |" in table
+    assert "| live: a branch or a tag shows them | 1 | 4 |" in table
     assert "| younger than the grace period: kept | 1 | 2 |" in table
     assert str(values["history"]).startswith("![bytes of content and reclaimable bytes over time](data:image/png")
     assert check.passed
@@ -120,7 +120,6 @@ def test_the_check_alone_measures_if_nothing_was_measured(
     assert found.description == f"50% of the content can be reclaimed: 6 of 12 bytes. Allowed: {share:.0%}."
 
 
-def test_a_dry_run_stores_what_it_would_spare() -> None:
-    sizes = {"named_size": 1, "spared_size": 2, "waiting_size": 4}
-    assert stored(Collected(dry_run=True, **sizes)) == 7
-    assert stored(Collected(dry_run=False, named_size=3, spared_size=2, waiting_size=4)) == 7
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_what_is_spared_is_named(dry_run: bool) -> None:
+    assert stored(Collected(dry_run=dry_run, named_size=3, spared_size=2, waiting_size=4)) == 7

@@ -35,10 +35,20 @@ def test_a_collection_is_told_in_words(done: Collected | None, said: str) -> Non
 
 
 def test_the_table_has_the_states_of_the_objects() -> None:
-    counts = {"named": 5_000, "named_size": 10_000, "young": 1, "young_size": 2, "deleted": 3, "deleted_size": 4}
+    counts = {
+        "named": 5_000,
+        "named_size": 10_000,
+        "history": 1_000,
+        "history_size": 1_000,
+        "young": 1,
+        "young_size": 2,
+        "deleted": 3,
+        "deleted_size": 4,
+    }
     dry, real = (objects_table(Collected(dry_run=dry_run, **counts)) for dry_run in (True, False))
     for table in (dry, real):
-        assert "| named by a commit, a branch or an upload: kept | 5,000 | 10,000 |" in table
+        assert "| live: a branch or a tag shows them | 4,000 | 9,000 |" in table
+        assert "| only in older commits: kept | 1,000 | 1,000 |" in table
         assert "| younger than the grace period: kept | 1 | 2 |" in table
     assert "| condemned and due: a collection would delete them | 3 | 4 |" in dry
     assert "| deleted | 3 | 4 |" in real

@@ -69,20 +69,24 @@ def test_usage() -> None:
 def test_content_by_state() -> None:
     counts = {"deleted": 1, "spared": 2, "condemned": 4, "named": 8, "young": 16, "uploading": 32, "waiting": 64}
     sizes = {f"{name}_size": 1_000 * count for name, count in counts.items()}
+    counts |= {"history": 3, "condemned_expired": 1}
+    sizes |= {"history_size": 3_000, "condemned_expired_size": 1_000}
     rows = upkeep.stored_states(Collected(dry_run=True, **counts, **sizes))
     assert [(row["type"], row["state"], row["objects"]) for row in rows] == [
-        ("state", "named", 10),
+        ("state", "live", 5),
+        ("state", "history", 3),
         ("state", "young", 16),
         ("state", "uploading", 32),
         ("state", "waiting", 64),
-        ("state", "unnamed", 4),
+        ("state", "expired", 1),
+        ("state", "unnamed", 3),
         ("state", "due", 1),
         ("sum", "reclaimable", 69),
-        ("sum", "total", 127),
+        ("sum", "total", 125),
     ]
     assert [row["size"] for row in rows] == [1_000 * row["objects"] for row in rows]
-    assert usage.STATES.document(rows[0]) == {"type": "state", "state": "named", "size": 10_000, "objects": 10}
-    assert usage.STATES.cells(rows[0]) == (10_000, 10, "named")
+    assert usage.STATES.document(rows[0]) == {"type": "state", "state": "live", "size": 5_000, "objects": 5}
+    assert usage.STATES.cells(rows[0]) == (5_000, 5, "live")
 
 
 def test_an_entry_of_which_little_is_known() -> None:

@@ -59,6 +59,7 @@ PARTS = {
     "ReadableRef",
     "References",
     "Reflog",
+    "RetentionSettings",
     "Scanning",
     "Staging",
     "Users",

@@ -48,11 +48,12 @@ def test_presets_keep_the_rules_of_policies(policy: str) -> None:
         ("Developers", ["fs:ReadObject", "fs:WriteObject", "fs:DeleteObject", "fs:CreateCommit", "fs:RevertBranch",
                         "fs:CreateTag", "branches:GetBranchProtectionRules"],
          ["fs:CreateRepository", "fs:DeleteRepository", "fs:UpdateRepository", "fs:AttachStorageNamespace",
-          "branches:SetBranchProtectionRules", "retention:CollectGarbage", "auth:CreateUser"]),
+          "branches:SetBranchProtectionRules", "retention:CollectGarbage", "retention:SetGarbageCollectionRules",
+          "auth:CreateUser"]),
         ("SuperUsers", ["fs:CreateRepository", "fs:DeleteRepository", "fs:UpdateRepository", "fs:ImportFromStorage"],
          ["branches:SetBranchProtectionRules", "retention:CollectGarbage", "auth:CreateUser"]),
         ("Admins", ["fs:DeleteRepository", "auth:CreateUser", "branches:SetBranchProtectionRules",
-                    "retention:CollectGarbage"], []),
+                    "retention:CollectGarbage", "retention:SetGarbageCollectionRules"], []),
     ],
 )  # fmt: skip
 def test_what_the_groups_may(iam: Access, group: str, allowed: list[str], denied: list[str]) -> None:
