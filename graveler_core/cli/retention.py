@@ -11,7 +11,7 @@ from graveler_core.cli.pairs import pairs
 from graveler_core.cli.repo import RepositoryUri
 from graveler_core.cli.session import Session, verb
 from graveler_core.cli.terminal import time_for_people
-from graveler_core.cli.uri import repository_uri
+from graveler_core.cli.uri import HERE, repository_uri
 from graveler_core.documents.upkeep import retention_document
 from graveler_core.documents.values import time_for_machines
 from graveler_core.errors import InvalidInput
@@ -26,7 +26,7 @@ app = typer.Typer(name="retention", help="Show and set for how long the content 
 @verb(app, "show")
 def show(
     session: Session,
-    uri: RepositoryUri,
+    uri: RepositoryUri = HERE,
     versions: Annotated[bool, typer.Option("--versions", help="Also show the former rules.")] = False,
 ) -> None:
     """Show the retention rules of a repository, and who has set them.

@@ -25,6 +25,7 @@ from graveler_core.records import access
 from graveler_core.records import layout as keys
 from tests import smallest
 from tests.unit.engine.interposed import Crash, Interposed
+from tests.unit.engine.world import World
 from tests.unit.gc.lake import NOW, Lake
 
 DAY = timedelta(days=1)
@@ -516,3 +517,23 @@ def test_marks_take_one_read_for_a_batch(lake: Lake) -> None:
         lake.sleep(36 * DAY)
         lake.collect()
     assert calls[1] - calls[0] == 7, "batches of 1, 2, 4, … commits"
+
+
+def test_a_restored_dump_has_rules_and_marks(lake: Lake, history: list[CommitId], tmp_path: Path) -> None:
+    """Also the marks of commits that have expired after the dump."""
+    lake.repo.set_retention(30)
+    dumped = lake.repo.dump_refs((tmp_path / "dump").as_uri())
+    lake.collect(NOW)
+    there = World(blobs=lake.world.blobs)
+    there.ids.skip(1_000_000)
+    repo = there.graveler().create_bare_repository("repo", lake.root.as_uri(), adopt=True, ephemeral=True)
+    repo.restore_refs(dumped.uri)
+    assert repo.retention().days == 30
+    assert [repo.commit(id).expired is not None for id in history] == [True, True, True, False]
+    assert repo.branch("main").read("x") == b"content 3"
+    with pytest.raises(NotFound) as caught:
+        repo.create_branch("dev", source=history[1])
+    assert caught.value.kind is Kind.ContentExpired
+    with pytest.raises(NotFound, match="the content expired"):
+        repo.at(history[1]).read("x")
+    assert not [finding for finding in repo.fsck(data=True) if finding.damage]
