@@ -9,9 +9,9 @@ A commit is kept if one of these is true:
 4. No branch reaches it, and it is not older than the default rule allows.
 
 The age of a commit is the time since its creation date. A rule allows its days, but at least the grace period of the
-collection: the commit of a flow that has not ended is younger. Branches are examined in order of their days, the
-longest time first. A commit that a branch does not keep is not kept by a branch with a shorter time either, so each
-commit is visited once. Memory holds some 400 bytes for each commit.
+collection, so that new commits of flows that have not ended are not announced. Branches are examined in order of their
+days, the longest time first. A commit that a branch does not keep is not kept by a branch with a shorter time either,
+so each commit is visited once. Memory holds some 400 bytes for each commit.
 """
 
 from __future__ import annotations
