@@ -98,6 +98,8 @@ class Kind(StrEnum):
     PrefixChanged = "PrefixChanged"
     ContentCollected = "ContentCollected"
     ContentExpired = "ContentExpired"
+    ContentErased = "ContentErased"
+    ContentShared = "ContentShared"
 
 
 class GravelerError(Exception):

@@ -115,6 +115,8 @@ SMALLEST = {
     "graveler_core.kv.paging.FIRST_PAGE_ROWS": 1,
     "graveler_core.kv.paging.PAGE_BYTES": 1,
     "graveler_core.kv.paging.PAGE_ROWS": 1,
+    "graveler_core.erasure.branches.REMOVED_AT_ONCE": 1,
+    "graveler_core.objects.erased.LOOKED_UP": 0,
     "graveler_core.objects.commits.CACHED_COMMITS": 1,
     "graveler_core.objects.sorted_files.FILE_ROWS": 1,
     "graveler_core.refs.childless.HELD": 1,

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import timedelta
 
 from graveler_core.engine.compacting.history import BranchCompactions, histories
 from graveler_core.engine.staging import pressure
+from graveler_core.erasure.flow import resume
+from graveler_core.errors import PermissionDenied
 from graveler_core.facade.handle import Handle
 from graveler_core.facade.listing import Listing, between
 from graveler_core.gc.collected import Collected
@@ -165,7 +168,8 @@ class Maintenance(Handle):
         keeps: see `graveler_core.gc.collection`.
 
         A first call condemns such content: it cannot be staged any more, but still exists. A call after the grace
-        period deletes what nothing names then, and condemns more. Run it once a day.
+        period deletes what nothing names then, and condemns more. Run it once a day. It also completes an erasure that
+        was interrupted.
 
         Args:
             grace: Minimum age of content to condemn, and minimum time between condemning and deleting. It must exceed
@@ -186,5 +190,8 @@ class Maintenance(Handle):
             CorruptData: an item that names content is damaged. Nothing was condemned or deleted.
             NotFound: the repository has been deleted.
         """
-        plan = CollectionPlan(grace, dry_run, alone, foreign, rules)
-        return collect(self._stores, self._active(), plan, progress=progress)
+        plan, repository = CollectionPlan(grace, dry_run, alone, foreign, rules), self._active()
+        if not dry_run:
+            with suppress(PermissionDenied):  # a branch is protected now; the list of erasures shows it
+                resume(self._stores, repository, progress=progress)
+        return collect(self._stores, repository, plan, progress=progress)

@@ -14,6 +14,7 @@ from graveler_core.engine.reading.resolve import resolve, resolve_commit
 from graveler_core.engine.reading.tables import changes_of
 from graveler_core.facade.checks import Checks
 from graveler_core.facade.dumping import Dumping
+from graveler_core.facade.erasing import Erasing
 from graveler_core.facade.history import CommitRecord, LogEntry, commit_record, header_record, log_entries
 from graveler_core.facade.importing import Importing
 from graveler_core.facade.listing import Listing
@@ -37,7 +38,17 @@ from graveler_core.refs.childless import not_first_parents
 
 
 class Repository(
-    References, Reflog, Merging, Importing, Protection, Checks, RetentionSettings, Maintenance, Dumping, Scanning
+    References,
+    Reflog,
+    Merging,
+    Importing,
+    Protection,
+    Checks,
+    RetentionSettings,
+    Maintenance,
+    Erasing,
+    Dumping,
+    Scanning,
 ):
     """A repository: its branches, tags and history.
 

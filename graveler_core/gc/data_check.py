@@ -6,7 +6,8 @@
 
 The entries are read before the objects are listed. An object is stored before an entry names it, so the objects of
 concurrent writes are found. A collection that is not `alone` deletes an object at least a day after the last entry that
-named it, so a shorter check does not report such an object as missing.
+named it, so a shorter check does not report such an object as missing. Erased content is no damage
+(`graveler_core.erasure`).
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ from graveler_core.gc.relative_addresses import relative_addresses
 from graveler_core.gc.stock import Progress
 from graveler_core.model.address import parted
 from graveler_core.model.entities import Repository
+from graveler_core.refs.erased import erased_of
 from graveler_core.segments.sorted_keys import KEY
 from graveler_core.stores import Stores
 
@@ -104,13 +106,22 @@ class _Check:
     def wrong_sizes(self, sizes: Sizes) -> Iterator[Finding]:
         """Yield the objects that are missing or have another size than an entry says."""
         wrong = np.flatnonzero(sizes != self.objects.column("size").to_numpy())
+        erased = self._erased(np.flatnonzero(sizes == MISSING))
         for row in wrong.tolist():
             expected = self.objects.column("size")[row].as_py()
+            if row in erased:
+                continue
             if sizes[row] == MISSING:
                 yield self._finding(row, Trouble.MISSING, "does not exist", None)
             else:
                 size = int(sizes[row])
                 yield self._finding(row, Trouble.CORRUPT, f"has {size} bytes, must have {expected}", size)
+
+    def _erased(self, missing: npt.NDArray[np.int64]) -> set[int]:
+        """Return those of some rows whose objects are erased."""
+        rows = self.objects.select(["address", "address_type"]).take(pa.array(missing)).to_pydict()
+        erased = erased_of(self.stores.kv, self.repository, dict(zip(*rows.values(), strict=True)))
+        return {row for row, address in zip(missing.tolist(), rows["address"], strict=True) if address in erased}
 
     def wrong_content(self, sizes: Sizes) -> Iterator[Finding]:
         """Read the objects that have the right size. Yield those whose content differs from the checksum of an entry,

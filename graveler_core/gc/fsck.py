@@ -32,6 +32,8 @@ from graveler_core.gc.findings import Finding, Thing, Trouble
 from graveler_core.gc.inspection import Inspection, begun
 from graveler_core.gc.stock import CONTENT, Progress
 from graveler_core.model.entities import Repository
+from graveler_core.objects import erasure_files
+from graveler_core.objects.erased import erased_contents
 from graveler_core.stores import Stores
 
 
@@ -98,10 +100,16 @@ def _unreachable(check: Inspection) -> Iterator[Finding]:
     for layer, files in check.stock.staged.items():
         if layer not in check.names.listed:
             yield _left_over(Thing.LAYER, layer, files.size)
-    record = CollectionRecord(check.stores, check.repository)
+    record, erasures = CollectionRecord(check.stores, check.repository), _erasures(check)
     for address, size in check.stock.foreign.items():
-        if not record.lists(address):
+        if not record.lists(address) and erasure_files.erasure_of(address) not in erasures:
             yield _left_over(Thing.BLOB, address, size)
+
+
+def _erasures(check: Inspection) -> set[str]:
+    known = erased_contents(check.stores.kv, check.repository)
+    current = known.current()
+    return {*(() if current is None else (current.value.id,)), *(erasure.id for erasure in known.ended())}
 
 
 def _left_over(thing: Thing, id: str, size: int) -> Finding:

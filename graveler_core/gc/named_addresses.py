@@ -85,6 +85,8 @@ class WantedEntries:
     """
     without: Set[CommitId] = frozenset()
     """Commits that are left out."""
+    inline: bool = False
+    """Also yield entries that contain their content. `address_type` must then be one of the columns."""
 
 
 def named_objects(
@@ -108,7 +110,7 @@ def named_objects(
         CorruptData: An item is missing or damaged, and `damaged` is not given.
         SlowDown: A branch changes so often that it could not be read.
     """
-    walk = _Walk(stores, repo, progress, _columns(wanted.columns), damaged)
+    walk = _Walk(stores, repo, progress, _columns(wanted.columns), damaged, wanted.inline)
     return ((source, table) for _, source, table in walk.all(CommitGroups(expired=wanted.without)))
 
 
@@ -138,6 +140,7 @@ class _Walk:
     schema: pa.Schema
     """Columns of the tables."""
     damaged: Damaged | None = None
+    inline: bool = False
     seen: set[bytes] = field(default_factory=set)
     """Ids of the nodes, ranges and runs that were read."""
     added: list[bytes] = field(default_factory=list)
@@ -289,7 +292,7 @@ class _Walk:
         found = list[tuple[bytes, Entry]]()
         for element in decode_elements(data, name):
             entry = decode_record(element.key.decode(errors="backslashreplace"), element.record)
-            if entry is not None and entry.address is not None:
+            if entry is not None and (self.inline or entry.address is not None):
                 found.append((element.key, entry))
         columns = [
             [key for key, _ in found] if each.name == KEY else [getattr(entry, each.name) for _, entry in found]
@@ -298,8 +301,9 @@ class _Walk:
         return pa.table([pa.array(*pair) for pair in zip(columns, self.schema.types, strict=True)], schema=self.schema)
 
     def _named(self, table: pa.Table) -> pa.Table:
-        """Return the wanted columns of the rows that have an address."""
-        return table.select(self.schema.names).filter(pc.is_valid(table.column("address")))
+        """Return the wanted columns of the rows that have an address, or of all entries."""
+        told = "address_type" if self.inline else "address"  # null in removals
+        return table.select(self.schema.names).filter(pc.is_valid(table.column(told)))
 
     def _read(self, id: str) -> bytes:
         try:

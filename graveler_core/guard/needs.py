@@ -17,6 +17,7 @@ from graveler_core.codec.entry_rules import checked_keys
 from graveler_core.guard.call import GuardedCall, rule
 from graveler_core.guard.scope import Scope, branch_scope
 from graveler_core.model.address import namespace
+from graveler_core.model.erasure import erasure_rule
 from graveler_core.model.names import branch_id, many_paths, path_key, prefix_key, repository_id, tag_id
 from graveler_core.model.permission import Action, Request, namespace_resource, repository_resource
 
@@ -146,6 +147,22 @@ def user_data(call: GuardedCall) -> Iterator[Request]:
         name = call.arguments["repository"]
         yield from _on_repositories([] if name is None else [name], [Action.LIST_COMMITS])
         yield from _on_repositories([] if name is None else [name], [Action.LIST_OBJECTS], whole=True)
+
+
+def erasure(call: GuardedCall) -> Iterator[Request]:
+    """Require `EraseContent` on what the arguments `paths` and `prefix` of an erasure name. To erase shared content,
+    require it on every path of every repository, because any of them may share it.
+    """
+    scope, paths, prefix = Scope(call.scope.repository), call.arguments["paths"], call.arguments["prefix"]
+    if paths is not None:
+        paths = call.arguments["paths"] = many_paths(paths)
+    erasure_rule(paths, prefix)
+    if call.arguments["shared"]:
+        yield Request(Action.ERASE_CONTENT, repository_resource(""), prefix=True)
+    elif paths is None:
+        yield scope.on_prefix(Action.ERASE_CONTENT, prefix)
+    else:
+        yield from on_paths(call, scope, Action.ERASE_CONTENT, paths)
 
 
 @rule

@@ -71,6 +71,8 @@ class Repository(Record):
     """Ordered by pattern."""
     addresses_checked: bool = Field(default=False, exclude_if=operator.not_)
     """True once a collection has condemned content. Flows that stage addresses then read the collection record."""
+    erasures: int = Field(default=0, ge=0, exclude_if=operator.not_)
+    """Number of times that an erasure has marked content. Flows that stage addresses then look for marks."""
     migrating: str = Field(default="", exclude_if=operator.not_)
     """While `initial`: digest of the source that is being migrated into the repository. See `transfer.migration`."""
 

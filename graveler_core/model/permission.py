@@ -54,6 +54,8 @@ class Action(StrEnum):
     COLLECT_GARBAGE = "retention:CollectGarbage"
     GET_RETENTION = "retention:GetGarbageCollectionRules"
     SET_RETENTION = "retention:SetGarbageCollectionRules"
+    ERASE_CONTENT = "retention:EraseContent"
+    """Delete the content of paths in all history."""
     CHECK_REPOSITORY = "fs:CheckRepository"
     """Check everything stored for a repository, and report damage."""
     MAINTAIN_REPOSITORY = "fs:MaintainRepository"

@@ -14,6 +14,9 @@
                                         sweep                         Sweeping
                                         uploads/<id>                  Upload
                                         collections                   Collections
+                                        erasing                       Erasure that is under way
+                                        erasures/<id>                 Erasure that has ended
+                                        erased/<hash of an address>   ErasedContent
                                         refs/int/refs                 InternalReference: the log of references
                                         refs/int/pending/<event id>   ReferenceEvent, not in the log yet
                                         refs/int/commits/<id>         Commit of that log
@@ -59,6 +62,7 @@ from graveler_core.model.entities import (
     Tag,
     Upload,
 )
+from graveler_core.model.erasure import ErasedContent, Erasure
 from graveler_core.model.ids import (
     BranchId,
     CommitId,
@@ -205,6 +209,21 @@ def uploads(repo: Repository) -> Folder[Upload]:
 def collections(repo: RepositoryId, uid: RepositoryUid) -> Location[Collections]:
     """Return the key of the condemned and deleted objects of user data."""
     return Location(f"{repo}-{uid}".encode(), b"collections", Collections)
+
+
+def erasing(repo: RepositoryId, uid: RepositoryUid) -> Location[Erasure]:
+    """Return the key of the erasure that is under way."""
+    return Location(f"{repo}-{uid}".encode(), b"erasing", Erasure)
+
+
+def erasures(repo: RepositoryId, uid: RepositoryUid) -> Folder[Erasure]:
+    """Return the keys of the erasures that have ended, by their ids."""
+    return Folder(f"{repo}-{uid}".encode(), b"erasures/", Erasure)
+
+
+def erased(repo: RepositoryId, uid: RepositoryUid) -> Folder[ErasedContent]:
+    """Return the keys of the marks of erased content, by a hash of the address, which may be longer than a key."""
+    return Folder(f"{repo}-{uid}".encode(), b"erased/", ErasedContent)
 
 
 def compaction_settings(repo: Repository) -> Location[CompactionSettings]:

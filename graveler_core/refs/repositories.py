@@ -6,9 +6,10 @@ The repository record alone decides whether a repository exists. Every operation
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import timedelta
+from typing import Any
 
 from graveler_core.errors import Kind, NotFound, PermissionDenied, PredicateFailed, SlowDown
 from graveler_core.kv.store import Store
@@ -98,12 +99,28 @@ def check_addresses(kv: Store, ids: IdSource, repo: Repository) -> Repository:
         NotFound: The repository was deleted.
         SlowDown: The record changes too often.
     """
+    return _changed(kv, ids, repo, lambda now: {} if now.addresses_checked else {"addresses_checked": True})
+
+
+def count_erasure(kv: Store, ids: IdSource, repo: Repository) -> Repository:
+    """Increment `erasures`, and return the record. Flows that have read an earlier record find out in their re-read.
+
+    Raises:
+        NotFound: The repository was deleted.
+        SlowDown: The record changes too often.
+    """
+    return _changed(kv, ids, repo, lambda now: {"erasures": now.erasures + 1})
+
+
+def _changed(kv: Store, ids: IdSource, repo: Repository, change: Callable[[Repository], dict[str, Any]]) -> Repository:
+    """Swap in the fields that a function returns for the current record. It returns none if nothing is to change."""
     for _ in range(_SWAPS):
         held = find(kv, repo.id)
         current = usable(repo.id, held if held is not None and held.value.uid == repo.uid else None)
-        if current.addresses_checked or held is None:
+        fields = change(current)
+        if not fields or held is None:
             return current
-        changed = current.model_copy(update={"addresses_checked": True, "nonce": Nonce(ids.fresh())})
+        changed = current.model_copy(update={**fields, "nonce": Nonce(ids.fresh())})
         with suppress(PredicateFailed):
             return access.replace(kv, keys.repository(repo.id), held, changed).value
     raise SlowDown(f"repository {repo.id!r}: its record changes too often; try again")

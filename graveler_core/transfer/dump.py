@@ -4,6 +4,7 @@ settings. A dump does not change the repository.
 1. Read the pending events, the position of the log, branches and tags (one scan each), and the pending events again.
 2. Read the headers (one scan) and build the commit graph (`commit_graph`). Do the same for the log.
 3. Write the headers that were found, the layouts (one scan), and the runs in the key-value store that they refer to.
+4. Write the erasures and the addresses of erased content (`transfer.erasures`).
 
 All commits are dumped, including unreachable ones, because commits are never deleted and can be read by id.
 
@@ -52,6 +53,7 @@ from graveler_core.refs.branches import list_branches, list_tags
 from graveler_core.staging import area
 from graveler_core.stores import Stores
 from graveler_core.transfer.commit_rows import CommitRows, of_log, of_users, write_runs
+from graveler_core.transfer.erasures import write_erasures
 from graveler_core.transfer.files import DumpFile, dump_file
 from graveler_core.transfer.format import DumpWriter
 from graveler_core.transfer.format import RowKind as Rows
@@ -138,6 +140,7 @@ def _rows(stores: Stores, repo: Repository, writer: DumpWriter, progress: Progre
         history.headers()
         history.layouts()
     write_runs(histories)
+    write_erasures(stores.kv, repo, writer)
     return dirty
 
 

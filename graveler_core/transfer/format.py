@@ -21,6 +21,8 @@ kind are in ascending order of their keys, without duplicates. A reader refuses 
 | 10 LOG_COMMIT | header of a commit of the log, reachable from LOG | its id: the hash of the row |
 | 11 LOG_LAYOUT | like LAYOUT, for a commit of the log | the id |
 | 12 OBJECT | content of an object: a run | its id: the hash of the row |
+| 13 ERASURE | `Erasure` | its id |
+| 14 ERASED | `ErasedContent` of one of these erasures | hash of its address |
 | 255 END, exactly one | `DumpEnd` | |
 
 Records are encoded by `codec.records`, so ids can be checked against their rows. The digest covers kind u8, length u32
@@ -72,6 +74,8 @@ class RowKind(IntEnum):
     LOG_COMMIT = 10
     LOG_LAYOUT = 11
     OBJECT = 12
+    ERASURE = 13
+    ERASED = 14
     END = 255
 
 

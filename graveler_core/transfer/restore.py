@@ -5,6 +5,7 @@ digest of the dump ✓. It is created once, so no other dump can be restored int
 format_version and default branch in the repository record ✓, while it has no commit. 4. Write commits, layouts, small
 runs and settings, in batches. Set the log of references to its commit. Create the branches and tags that do not exist.
 Write the pending events last, because an event for a branch that does not exist yet means that the branch was deleted.
+Enter the erasures, and delete the content that they have erased (`transfer.erasures`).
 5. Take over the marks of commits whose content has expired, also after the dump: the namespace contains them
 (`objects.expired_commits`). Swap the repository record ✓: it is no longer bare, and has the read-only flag and the
 protection of the dump.
@@ -42,9 +43,11 @@ from graveler_core.kv.bulk import set_many
 from graveler_core.model.collection import Collections
 from graveler_core.model.dump import DumpedBranch, DumpEnd, Restoration
 from graveler_core.model.entities import Branch, Repository, Tag
+from graveler_core.model.erasure import ErasedContent
 from graveler_core.model.ids import CommitId, Nonce, ObjectId, RepositoryId
 from graveler_core.model.references import InternalReference, ReferenceEvent
 from graveler_core.objects import expired_commits
+from graveler_core.objects.erased import name_of
 from graveler_core.objects.objects import Write, encode_object
 from graveler_core.records import access
 from graveler_core.records import layout as keys
@@ -53,6 +56,7 @@ from graveler_core.records.location import Location
 from graveler_core.refs import repositories
 from graveler_core.refs.branches import new_branch
 from graveler_core.stores import Stores
+from graveler_core.transfer.erasures import obey_erasures
 from graveler_core.transfer.files import DumpFile, dump_file
 from graveler_core.transfer.foreign import ForeignCommits
 from graveler_core.transfer.format import RowKind as Rows
@@ -120,6 +124,8 @@ def restore(stores: Stores, repo: RepositoryId, uri: str, *, progress: Progress 
     _register(work)
     if _changed(work, ready) and _contents(work, progress) and _refs(work):
         settings = {name: getattr(said, name) for name in ("read_only", "protection", "required_checks")}
+        if obey_erasures(stores, work.now().value, found.erasures):
+            settings["erasures"] = 1
         _changed(work, {"bare": False, "addresses_checked": _has_expired(work), **settings})
         stores.registers.forget_all(repo)
     count = found.end.rows.get
@@ -265,6 +271,9 @@ def _writes(work: _Restore, row: DumpRow) -> list[Write]:
         case Rows.OBJECT:
             where = keys.stored_object(repo, ObjectId(hex_id(data)))
             return [(*where, encode_object(data, work.stores.clock.now()))]
+        case Rows.ERASED:
+            mark = decode(ErasedContent, data, "erased content")
+            at, record = keys.erased(repo.id, repo.uid).at(name_of(mark.address)), data
         case _:
             return []
     return [(at.partition, at.key, record)]

@@ -28,11 +28,13 @@ from graveler_core.errors import CorruptData, InvalidInput, Kind
 from graveler_core.model import past
 from graveler_core.model.dump import DumpedBranch, DumpedRepository, DumpEnd, ForeignCommit
 from graveler_core.model.entities import Commit, Layout, Repository, Tag
+from graveler_core.model.erasure import Erasure
 from graveler_core.model.index import Index, RunLocation
 from graveler_core.model.names import branch_id, is_ref_name, tag_id
 from graveler_core.model.protection import protection_rules, required_check_rules
 from graveler_core.model.references import ReferenceEvent, is_event_id
 from graveler_core.transfer.commit_graph import CommitGraph, Flags, IdSet, binary_id
+from graveler_core.transfer.erasures import checked_erasure, checked_mark
 from graveler_core.transfer.files import DumpFile
 from graveler_core.transfer.format import RowKind as Rows
 from graveler_core.transfer.named_files import first_missing
@@ -46,6 +48,7 @@ class Verified:
 
     repository: DumpedRepository
     end: DumpEnd
+    erasures: list[Erasure]
 
 
 def verify(file: DumpFile, target: Repository, blobs: Blobs, progress: Progress) -> Verified:
@@ -82,7 +85,7 @@ def verify(file: DumpFile, target: Repository, blobs: Blobs, progress: Progress)
             uri=file.uri,
             namespace=target.storage_namespace,
         )
-    return Verified(check.repository, check.end)
+    return Verified(check.repository, check.end, list(check.erasures.values()))
 
 
 @dataclass(slots=True)
@@ -106,6 +109,8 @@ class _Check:
     """Runs in the key-value store that the dump contains."""
     files: IdSet = field(default_factory=IdSet)
     """Files that the namespace must contain."""
+    erasures: dict[str, Erasure] = field(default_factory=dict)
+    """Erasures, by id."""
 
     def take(self, row: DumpRow) -> None:
         """Check a row against the rows before it."""
@@ -134,6 +139,12 @@ class _Check:
                 id = HASH(data).digest()
                 self._follow(row.kind, id)
                 self.objects.add(id)
+            case Rows.ERASURE:
+                erasure = checked_erasure(data)
+                self._follow(row.kind, erasure.id.encode())
+                self.erasures[erasure.id] = erasure
+            case Rows.ERASED:
+                self._follow(row.kind, checked_mark(data, self.erasures).encode())
             case Rows.END:
                 self.end = decode(DumpEnd, data, "its end")
                 self._close()

@@ -46,6 +46,7 @@ from graveler_core.model.operations import Basis, Operation, Put
 from graveler_core.objects.commits import StoredCommit
 from graveler_core.staging import stack as staged
 from graveler_core.staging.prefixes import LookupSource
+from graveler_core.staging.stack import Staged
 from graveler_core.stores import Registers, Stores
 
 Outcome: TypeAlias = list[tuple[bytes, Entry | None]]
@@ -60,6 +61,8 @@ class Transaction:
     arbiter: Arbiter = fail
     basis: Basis | None = None
     """State that the branch must still have."""
+    removed: bool = False
+    """Also accept paths whose staged change is a removal. For operations that remove."""
 
     def __post_init__(self) -> None:
         if self.basis is not None and not isinstance(self.basis, Basis):
@@ -77,6 +80,7 @@ class _Call:
     """Fresh content ids for new entries, by path."""
     nonce: Nonce
     basis: Basis | None
+    removed: bool
     created: dict[RepositoryUid, Blobs] = field(default_factory=dict)
     """Object stores that skip repeated writes, by unique id of the repository."""
 
@@ -103,7 +107,9 @@ def _call(stores: Stores, transaction: Transaction) -> _Call:
     new = [operation.path for operation in operations if isinstance(operation, Put) and operation.expected is None]
     drawn = {path: uuid.UUID(stores.ids.fresh()) for path in new}
     paths = sorted({operation.path for operation in operations})
-    return _Call(operations, paths, transaction.arbiter, drawn, Nonce(stores.ids.fresh()), transaction.basis)
+    return _Call(
+        operations, paths, transaction.arbiter, drawn, Nonce(stores.ids.fresh()), transaction.basis, transaction.removed
+    )
 
 
 def _prepare(stores: Stores, call: _Call, draft: Draft, registers: Registers) -> NewHead:
@@ -115,9 +121,9 @@ def _prepare(stores: Stores, call: _Call, draft: Draft, registers: Registers) ->
     if call.basis is not None:
         require_basis(stores, registers, view, call.basis)
     existing = _held(view, view.head, call.paths)
-    _require_unstaged(view, call.paths, existing)
+    _require_unstaged(view, call, existing)
     outcome = with_content_ids(validate(call.operations, existing, call.arbiter), call.drawn)
-    require_kept(stores, registers.repository, (entry for _, entry in outcome if entry is not None))
+    require_kept(stores, registers.repository, (entry for _, entry in outcome if entry is not None), swaps=True)
     made = _successor(stores, view, existing, outcome)
     if made.effective == 0 and not draft.allow_empty:
         branch = registers.branch
@@ -147,14 +153,13 @@ def _successor(stores: Stores, view: BranchView, existing: Mapping[str, Entry], 
     return small_successor(view.indexes, view.head, changes, held, mapper=stores.executor.map)
 
 
-def _require_unstaged(view: BranchView, paths: Sequence[str], existing: dict[str, Entry]) -> None:
-    answers = staged.lookup_many(view.stack, paths)
-    compacted = existing if view.compacted is None else _held(view, view.compacted, paths)
+def _require_unstaged(view: BranchView, call: _Call, existing: dict[str, Entry]) -> None:
+    answers = staged.lookup_many(view.stack, call.paths)
+    compacted = existing if view.compacted is None else _held(view, view.compacted, call.paths)
     dirty = [
         path
-        for path, answer in zip(paths, answers, strict=True)
-        if answer not in (LookupSource.BASE, LookupSource.HEAD)
-        or (answer is LookupSource.BASE and _identity(existing.get(path)) != _identity(compacted.get(path)))
+        for path, answer in zip(call.paths, answers, strict=True)
+        if _is_staged(answer, existing.get(path), compacted.get(path), removed=call.removed)
     ]
     if dirty:
         raise DirtyBranch(
@@ -162,6 +167,24 @@ def _require_unstaged(view: BranchView, paths: Sequence[str], existing: dict[str
             "commit or reset them first",
             paths=dirty,
         )
+
+
+def _is_staged(answer: Staged | LookupSource, head: Entry | None, compacted: Entry | None, *, removed: bool) -> bool:
+    """Return `True` if a path is staged, given its newest record and its entries in the trees below.
+
+    Args:
+        answer: The newest record, or the tree that shows the entry.
+        head: Entry in the head.
+        compacted: Entry in the compacted tree, or in the head if there is none.
+        removed: Do not count a removal.
+    """
+    if answer is LookupSource.HEAD:
+        return False
+    if answer is LookupSource.BASE:
+        return _identity(head) != _identity(compacted) and not (removed and compacted is None)
+    if answer is LookupSource.NOTHING:
+        return not removed
+    return not removed or (isinstance(answer, Staged) and answer.entry is not None)
 
 
 def _identity(entry: Entry | None) -> bytes:

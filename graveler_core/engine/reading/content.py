@@ -14,6 +14,7 @@ from graveler_core.errors import CorruptData, InvalidInput, NotFound
 from graveler_core.model.address import parted
 from graveler_core.model.entities import Repository
 from graveler_core.model.entry import AddressType, Entry
+from graveler_core.refs.erased import require_not_erased
 from graveler_core.stores import Stores
 
 CHUNK_BYTES: Final = 8 << 20
@@ -38,8 +39,9 @@ class StoredContent:
             compared, which graveler computes for everything that it uploads.
 
         Raises:
-            NotFound: The object is not in the object store (`ObjectNotFound`), or the content of the commit has
-                expired, and nothing else names the object (`ContentExpired`).
+            NotFound: The content was erased (`ContentErased`), the object is not in the object store
+                (`ObjectNotFound`), or the content of the commit has expired, and nothing else names the object
+                (`ContentExpired`).
             CorruptData: The content is not that of the entry, or the entry is inline and has no data, or no address.
         """
         content = self._inline()
@@ -109,9 +111,11 @@ class StoredContent:
 
         Raises:
             InvalidInput: The store does not sign URLs, or the entry is inline.
+            NotFound: The content was erased (`ContentErased`).
         """
         if self._inline() is not None:
             raise self._no_object()
+        require_not_erased(self.stores.kv, self.repository, self.entry)
         store, key = self._located()
         return store.presigned(key, seconds)
 
@@ -120,6 +124,7 @@ class StoredContent:
         try:
             return read(store, key)
         except NotFound as missing:
+            require_not_erased(self.stores.kv, self.repository, self.entry)
             expired = expiry_of(self.stores, self.repository, self.ref, self.entry.path)
             if expired is None:
                 raise

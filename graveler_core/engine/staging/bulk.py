@@ -23,6 +23,10 @@ is older than the second read, so it is read again before the swap. While the wo
 Readers see the whole layer or nothing of it. A write that is acknowledged in the meantime is concurrent with the bulk
 write, and either order is correct.
 
+A layer that was built before an erasure marked content is built again, so that its addresses are checked again. The
+erasure changes the branch record after that, so the swap of a layer that was read before fails
+(`graveler_core.erasure.flow`).
+
 A cleaner takes a layer from its builder when the cleanup record is older than any bulk write can be. A build on many
 machines may take longer, so its driver renews the record by a swap. If the claim came first, the renewal fails. If
 the renewal came first, the claim fails or is made on the renewed record. The renewal is an optimization: a layer
@@ -50,14 +54,15 @@ from graveler_core.engine.staging.kept_content import require_kept_rows
 from graveler_core.engine.staging.partitioned_layer import write_partitions
 from graveler_core.errors import GravelerError, Kind, SlowDown
 from graveler_core.model.changes import Written
-from graveler_core.model.entities import Cleanup
+from graveler_core.model.entities import Cleanup, Repository
 from graveler_core.model.entry import TOMBSTONE
-from graveler_core.model.ids import BranchId, LayerId, RepositoryId, RepositoryUid
+from graveler_core.model.ids import BranchId, LayerId, RepositoryId
 from graveler_core.model.layers import MAX_LAYERS, Layer, PrefixRemoval, PrefixRestoration, SealedToken, SegmentLayer
 from graveler_core.model.protection import BranchAction
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.records.location import Location
+from graveler_core.refs import repositories
 from graveler_core.staging import area, segment_layer
 from graveler_core.staging.stack import drop
 from graveler_core.stores import Registers, SortedRows, Stores
@@ -110,7 +115,7 @@ def stage_sorted(stores: Stores, repo: RepositoryId, branch: BranchId, rows: Sor
     _require_room(stores, now)
     built = build(now)
     if built.counted[0]:
-        built = _push(stores, repo, branch, _Wanted(build), (now.repository.uid, built))
+        built = _push(stores, repo, branch, _Wanted(build), (now.repository, built))
     return made[built.layer.id]
 
 
@@ -148,9 +153,9 @@ def _push(
     repo: RepositoryId,
     branch: BranchId,
     wanted: _Wanted,
-    made: tuple[RepositoryUid, _Built] | None = None,
+    made: tuple[Repository, _Built] | None = None,
 ) -> _Built:
-    """Add a layer to a branch: one that was built earlier for a repository, or one that is built now."""
+    """Add a layer to a branch: one that was built earlier for a repository record, or one that is built now."""
 
     def attempt() -> _Built | None:
         nonlocal made
@@ -159,8 +164,8 @@ def _push(
             # A swap without a response took effect late. A layer is never listed twice.
             return made[1]
         _require_room(stores, now)
-        if made is None or made[0] != now.repository.uid or _is_claimed(stores, now, made[1].layer):
-            made = (now.repository.uid, wanted.build(now))
+        if made is None or _is_outdated(stores, made[0]) or _is_claimed(stores, now, made[1].layer):
+            made = (now.repository, wanted.build(now))
         built = made[1]
         if not _swapped(stores, now, built.layer, now.branch.epoch + (1 if wanted.resets else 0)):
             return None
@@ -168,6 +173,14 @@ def _push(
         return built
 
     return retry(stores, f"bulk write on {repo}/{branch}", attempt)
+
+
+def _is_outdated(stores: Stores, built: Repository) -> bool:
+    """Return `True` if the repository that a layer was built for was replaced, or has marked content for an erasure
+    since. The record is read again, because the one that was read with the branch may be older than the branch.
+    """
+    held = repositories.find(stores.kv, built.id)
+    return held is None or (held.value.uid, held.value.erasures) != (built.uid, built.erasures)
 
 
 def _require_room(stores: Stores, now: Registers) -> None:

@@ -1,10 +1,16 @@
-"""Check that content which is about to be staged by its address is not being deleted by a collection.
+"""Check that content which is about to be staged by its address is not being deleted by a collection or an erasure.
 
 A collection (`gc.collection`) condemns objects that nothing names, waits for a grace period, and deletes those that
 nothing names then. A flow that stages an entry with an address checks first that the object is not condemned. If the
 object is condemned after the check, the flow ends before the grace period, so the collection finds the entry and keeps
 the object. Content that the flow has just stored itself needs no check, because a collection leaves young objects
 alone.
+
+Erased content (`graveler_core.erasure.flow`) is refused, too. An erasure has no grace period. Instead, it changes the
+repository record and the record of every branch after it has marked the content, and reads the names after that. A flow
+that has checked before therefore has added its entry before the names are read, or finds a changed record and checks
+again. A flow that ends in a swap reads the repository record once more here, because the one that it has read together
+with the branch record may be older than the branch record.
 """
 
 from __future__ import annotations
@@ -20,52 +26,60 @@ from graveler_core.model.entities import ClaimState, Repository
 from graveler_core.model.entry import AddressType, Entry
 from graveler_core.model.ids import RepositoryId, RepositoryUid
 from graveler_core.objects import condemned
+from graveler_core.objects.erased import ErasedContents
 from graveler_core.records import access
 from graveler_core.records import layout as keys
+from graveler_core.refs import repositories
 from graveler_core.refs.namespace_owners import owners_of_directories
 from graveler_core.stores import Stores
 
 
-def require_kept(stores: Stores, repo: Repository, entries: Iterable[Entry]) -> None:
-    """Refuse entries whose content is condemned.
+def require_kept(stores: Stores, repo: Repository, entries: Iterable[Entry], *, swaps: bool) -> None:
+    """Refuse entries whose content is condemned or erased.
 
-    Takes no round trip for relative addresses before the first collection of the repository that condemns content, and
-    one afterwards. Full addresses take one, and another one if they lie in a storage namespace.
+    Relative addresses take one round trip once the repository has condemned content, one once it has erased content,
+    and one if the flow ends in a swap. Full addresses take one, and two more if they lie in a storage namespace.
 
     Args:
         stores: Stores of the flow.
         repo: Repository record that the flow has read.
         entries: Entries that are about to be staged.
+        swaps: True if the flow ends in a swap of the branch record that it has read. False if it ends by reading the
+            repository record again.
 
     Raises:
-        Conflict: The content of an entry is condemned or was deleted (`ContentCollected`). `details` has `address`.
+        Conflict: The content of an entry is condemned or was deleted (`ContentCollected`), or it is erased
+            (`ContentErased`). `details` has `address`.
     """
     named = [(entry.address, int(entry.address_type)) for entry in entries if entry.address is not None]
     if named:
         addresses, kinds = zip(*named, strict=True)
-        _require(stores, repo, pa.array(addresses, pa.string()), pa.array(kinds, pa.int8()))
+        _require(stores, repo, pa.array(addresses, pa.string()), pa.array(kinds, pa.int8()), swaps=swaps)
 
 
-def require_kept_rows(stores: Stores, repo: Repository, rows: pa.Table) -> None:
-    """Refuse rows whose content is condemned, as `require_kept`.
+def require_kept_rows(stores: Stores, repo: Repository, rows: pa.Table, *, swaps: bool = True) -> None:
+    """Refuse rows whose content is condemned or erased, as `require_kept`.
 
     Args:
         stores: Stores of the flow.
         repo: Repository record that the flow has read.
         rows: Table with the columns `address` and `address_type` of `RECORD_SCHEMA`.
+        swaps: As for `require_kept`.
 
     Raises:
         Conflict: As for `require_kept`.
     """
     named = rows.select(["address", "address_type"]).filter(pc.is_valid(rows.column("address"))).combine_chunks()
     for batch in named.to_batches():
-        _require(stores, repo, batch.column("address"), batch.column("address_type"))
+        _require(stores, repo, batch.column("address"), batch.column("address_type"), swaps=swaps)
 
 
-def _require(stores: Stores, repo: Repository, addresses: pa.StringArray, kinds: pa.Int8Array) -> None:
+def _require(stores: Stores, repo: Repository, addresses: pa.StringArray, kinds: pa.Int8Array, *, swaps: bool) -> None:
     own = pc.unique(addresses.filter(pc.equal(kinds, AddressType.RELATIVE)))
     if len(own) and repo.addresses_checked:
         _require_in(stores, repo.id, repo.uid, repo.storage_namespace, own)
+    if len(own) and (repo.erasures or (swaps and _has_erased(stores, repo))):
+        _require_not_erased(stores, repo.id, repo.uid, own)
     full = pc.unique(addresses.filter(pc.equal(kinds, AddressType.FULL)))
     if not len(full):
         return
@@ -83,6 +97,13 @@ def _require(stores: Stores, repo: Repository, addresses: pa.StringArray, kinds:
             )
         relative = pa.array([unquote(address.removeprefix(uri + "/")) for address in inside], pa.string())
         _require_in(stores, claim.repository, claim.owner, uri, relative)
+        _require_not_erased(stores, claim.repository, claim.owner, relative)
+
+
+def _has_erased(stores: Stores, repo: Repository) -> bool:
+    """Read the repository record again. Return `True` if there may be marks."""
+    held = repositories.find(stores.kv, repo.id)
+    return held is None or held.value.uid != repo.uid or held.value.erasures > 0
 
 
 def _require_in(stores: Stores, id: RepositoryId, uid: RepositoryUid, uri: str, addresses: pa.StringArray) -> None:
@@ -105,4 +126,18 @@ def _require_in(stores: Stores, id: RepositoryId, uid: RepositoryUid, uri: str, 
             kind=Kind.ContentCollected,
             repository=id,
             address=found[0],
+        )
+
+
+def _require_not_erased(stores: Stores, id: RepositoryId, uid: RepositoryUid, addresses: pa.StringArray) -> None:
+    """Refuse addresses relative to the namespace of a repository whose content is erased."""
+    erased = ErasedContents(stores.kv, id, uid).of(addresses.to_pylist())
+    for address, erasure in sorted(erased.items())[:1]:
+        raise Conflict(
+            f"address {address!r} of repository {id!r}: its content is erased since {erasure.since:%Y-%m-%d} "
+            f"({erasure.why}); store other content",
+            kind=Kind.ContentErased,
+            repository=id,
+            address=address,
+            erasure=erasure.id,
         )

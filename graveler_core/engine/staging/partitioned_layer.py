@@ -88,7 +88,7 @@ def write_partition(
         require_new_keys(records)
         if files and records[KEY][0].as_py() <= files[-1].max_key:
             raise _out_of_order(records, files[-1].max_key)
-        require_kept_rows(stores, repo, records)
+        require_kept_rows(stores, repo, records, swaps=False)  # the driver reads the record again
         files.append(write_piece(blobs, layer, f"{attempt}-{number:06d}.parquet", records))
         removals += pc.sum(records[TOMBSTONE]).as_py()
     return LayerPartition(tuple(files), removals)

@@ -45,7 +45,7 @@ def stage(stores: Stores, repo: RepositoryId, branch: BranchId, path: str, entry
     staged, record = normalise_record(path, entry)
 
     def records(registers: Registers) -> list[tuple[bytes, bytes]]:
-        require_kept(stores, registers.repository, [staged])
+        require_kept(stores, registers.repository, [staged], swaps=False)
         return [(path_key(path), record)]
 
     set_records(stores, repo, branch, records)
@@ -87,6 +87,8 @@ def put_many(
             ]
             uploaded.clear()
             uploaded[uid] = made
+        else:  # an erasure may have found the record of an earlier attempt
+            require_kept(stores, registers.repository, (entry for entry, _ in uploaded[uid]), swaps=False)
         staged = zip(map(path_key, contents), (record for _, record in uploaded[uid]), strict=True)
         return [*staged, *tombstones]
 

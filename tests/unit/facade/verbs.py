@@ -165,6 +165,8 @@ REPOSITORY: dict[str, Verb] = {
     "repair_indexes": _read(lambda r: r.repair_indexes()),
     "sweep": _read(lambda r: r.sweep()),
     "collect": _read(lambda r: r.collect()),
+    "erase": Verb(lambda r: r.erase(["w"], why="a request", shared=True), changes=True),
+    "erasures": _read(lambda r: r.erasures()),
     "id": _read(lambda r: r.id),
     "uid": _read(lambda r: r.uid),
     "storage_namespace": _read(lambda r: r.storage_namespace),

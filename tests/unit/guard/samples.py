@@ -195,6 +195,8 @@ REPOSITORY: dict[str, Sample] = {
     "repair_indexes": lambda r: r.repair_indexes(),
     "sweep": lambda r: r.sweep(),
     "collect": lambda r: r.collect(),
+    "erase": lambda r: r.erase(["s"], why="a request", committer="eve"),
+    "erasures": lambda r: r.erasures(),
     "branch": lambda r: r.branch("work"),
     "branches": lambda r: r.branches(),
     "tags": lambda r: r.tags(),

@@ -48,6 +48,7 @@ PARTS = {
     "Checks",
     "Deletion",
     "Dumping",
+    "Erasing",
     "Handle",
     "Health",
     "Importing",

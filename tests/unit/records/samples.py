@@ -36,6 +36,7 @@ from graveler_core.model.entities import (
     Upload,
     UploadState,
 )
+from graveler_core.model.erasure import ErasedContent, Erasure, ErasureState
 from graveler_core.model.ids import (
     BranchId,
     BranchUid,
@@ -172,6 +173,21 @@ RECORDS: dict[str, Record] = {
         key="branches/é".encode(),
         compared=True,
     ),
+    "erasure": Erasure(
+        id="20260101T000000-1",
+        state=ErasureState.DONE,
+        paths=("a/é", "b"),
+        why="a request",
+        by="ada",
+        shared=True,
+        since=SINCE,
+        rounds=("r1",),
+        objects=2,
+        size=300,
+        ended=SINCE,
+        nonce=Nonce("n9"),
+    ),
+    "erased content": ErasedContent(address="data/é", size=7, erasure="20260101T000000-1", round="r1"),
     "collections": Collections(
         current=CondemnedSet(
             id="s2",

@@ -36,12 +36,12 @@ def remove_below_layers(m: Measured) -> Act:
     return lambda: m.main.remove("a")
 
 
-@costs("stage_many, 10 entries", Cost((4, 1), (14, 1)))
+@costs("stage_many, 10 entries", Cost((5, 1), (15, 1)))
 def stage_few(m: Measured) -> Act:
     return lambda: m.main.stage_many(table({f"m/{number}": number for number in range(10)}))
 
 
-@costs("stage_many, 1,000 entries and more", Cost((4, 1), (5, 1), writes="2 layer files"))
+@costs("stage_many, 1,000 entries and more", Cost((5, 1), (6, 1), writes="2 layer files"))
 def stage_many(m: Measured) -> Act:
     return lambda: m.main.stage_many(table({f"m/{number:04}": number for number in range(1_000)}))
 

@@ -1,0 +1,186 @@
+"""The erasure that is under way in a repository, and its steps 1 to 6: see `graveler_core.erasure.flow`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from graveler_core.engine.committing.draft import Draft
+from graveler_core.erasure.branches import remove_from_branches
+from graveler_core.erasure.report import Erased, naming_commits
+from graveler_core.erasure.survey import Survey, refusal, sharing, survey
+from graveler_core.errors import Conflict, GravelerError, Kind, PermissionDenied, PredicateFailed, SlowDown
+from graveler_core.gc.stock import Progress
+from graveler_core.model.entities import Repository
+from graveler_core.model.erasure import ErasedContent, Erasure, ErasureRule, ErasureState
+from graveler_core.model.ids import BranchId, CommitId, Nonce
+from graveler_core.objects import erasure_files
+from graveler_core.objects.erased import erased_contents
+from graveler_core.records import access
+from graveler_core.records import layout as keys
+from graveler_core.records.access import Held
+from graveler_core.refs import repositories
+from graveler_core.stores import Stores
+
+ROUNDS = 10
+"""Maximum number of rounds of one call. More are needed only if the paths are written again and again."""
+
+
+@dataclass(frozen=True, slots=True)
+class ErasurePlan:
+    """Request for an erasure."""
+
+    rule: ErasureRule
+    why: str
+    by: str = ""
+    shared: bool = False
+    """Also erase content that other paths or repositories name."""
+    dry_run: bool = False
+
+
+class StandingErasure:
+    """The erasure that is under way in a repository, if there is one. Several processes may work on it."""
+
+    def __init__(self, stores: Stores, repository: Repository, progress: Progress) -> None:
+        self.stores = stores
+        self.repository = repository
+        self.progress = progress
+        self.where = keys.erasing(repository.id, repository.uid)
+        self.commits = list[tuple[BranchId, CommitId]]()
+        self.refused: GravelerError | None = None
+        """Reason for which this process has withdrawn the erasure."""
+
+    def begin(self, plan: ErasurePlan) -> bool:
+        """Create the record. Return `False` if another erasure is under way."""
+        now = self.stores.clock.now()
+        record = Erasure(
+            id=f"{now:%Y%m%dT%H%M%S}-{self.stores.ids.fresh()[-12:]}",
+            state=ErasureState.ERASING,
+            prefix=plan.rule.prefix,
+            paths=plan.rule.paths,
+            why=plan.why,
+            by=plan.by,
+            shared=plan.shared,
+            since=now,
+            nonce=Nonce(self.stores.ids.fresh()),
+        )
+        try:
+            access.create(self.stores.kv, self.where, record, once=True)
+        except PredicateFailed:
+            return False
+        return True
+
+    def run(self) -> Erasure | None:
+        """Complete the erasure that is under way, from any state. Return it as it ended, or `None` if there is none."""
+        held = access.read(self.stores.kv, self.where)
+        if held is None:
+            return None
+        begun = held.value
+        for _ in range(ROUNDS):
+            if held is None or held.value.id != begun.id:
+                return erased_contents(self.stores.kv, self.repository).find(begun.id)
+            if held.value.state is ErasureState.ERASING:
+                self._permitted(held)
+            else:
+                self._end(held.value)
+                access.remove(self.stores.kv, self.where, held)
+            held = access.read(self.stores.kv, self.where)
+        raise SlowDown(
+            f"erasure {begun.id} of {begun.rule}: the paths are written again and again; stop their writers, and erase "
+            "again"
+        )
+
+    def require_done(self, ended: Erasure) -> None:
+        """Raise the reason if the erasure was withdrawn."""
+        if self.refused is not None:
+            raise self.refused
+        if ended.state is not ErasureState.DONE:
+            raise Conflict(
+                f"erasure {ended.id} of {ended.rule}: was withdrawn, because other paths name the content; nothing was "
+                "deleted",
+                kind=Kind.ContentShared,
+            )
+
+    def report(self, ended: Erasure) -> Erased:
+        """Return the report of a complete erasure."""
+        return Erased(
+            dry_run=False,
+            rule=ended.rule,
+            erasure=ended.id,
+            objects=ended.objects,
+            size=ended.size,
+            commits=self.commits,
+            naming=naming_commits(self.stores, self.repository, ended.rule, self.progress),
+        )
+
+    def remove_paths(self, rule: ErasureRule, why: str, id: str = "") -> None:
+        """Remove the paths from all branches, and note the commits."""
+        draft = Draft(f"Erase {rule}: {why}", metadata={"erasure": id} if id else {})
+        self.commits += remove_from_branches(self.stores, self.repository, rule, draft)
+
+    def _permitted(self, held: Held[Erasure]) -> None:
+        try:
+            self._round(held)
+        except PermissionDenied as e:
+            raise PermissionDenied(
+                f"erasure {held.value.id} of {held.value.rule} is under way and cannot end: {e.message}",
+                kind=e.kind,
+                **e.details,
+            ) from e
+
+    def _round(self, held: Held[Erasure]) -> None:
+        """Mark what is to be erased, remove the paths, and decide how to go on."""
+        erasure = held.value
+        before = survey(self.stores, self.repository, erasure.rule, self.progress)
+        listed = self._swapped(held, rounds=self._marked(erasure, before))
+        if listed is None:
+            return
+        repositories.count_erasure(self.stores.kv, self.stores.ids, self.repository)
+        self.remove_paths(erasure.rule, erasure.why, erasure.id)
+        found = survey(self.stores, self.repository, erasure.rule, self.progress)
+        shared = [] if erasure.shared else self._sharing(erasure.rule, found)
+        refused = refusal(erasure.rule, found, shared)
+        if refused is not None:
+            if self._swapped(listed, state=ErasureState.WITHDRAWN) is not None:
+                self.refused = refused
+        elif self._all_marked(listed.value, found):
+            marks = erased_contents(self.stores.kv, self.repository).marked(listed.value)
+            size = sum(mark.size for mark in marks)
+            self._swapped(listed, state=ErasureState.DELETING, objects=len(marks), size=size)
+
+    def _marked(self, erasure: Erasure, found: Survey) -> tuple[str, ...]:
+        """Mark the objects that no mark of the erasure counts for. Return all rounds to list."""
+        round, known = self.stores.ids.fresh(), erased_contents(self.stores.kv, self.repository)
+        marks = (
+            ErasedContent(address=address, size=size, erasure=erasure.id, round=round)
+            for address, size in zip(*found.objects.to_pydict().values(), strict=True)
+        )
+        rounds = {*erasure.rounds, *self.stores.executor.map(known.mark, marks)}
+        return tuple(sorted(rounds - {""}))
+
+    def _all_marked(self, erasure: Erasure, found: Survey) -> bool:
+        addresses = found.objects.column("address").to_pylist()
+        return len(erased_contents(self.stores.kv, self.repository).of(addresses)) == len(addresses)
+
+    def _sharing(self, rule: ErasureRule, found: Survey) -> list[str]:
+        return sharing(self.stores, self.repository, rule, found.objects, self.progress)
+
+    def _end(self, erasure: Erasure) -> None:
+        """Delete the objects, unless the erasure is withdrawn, and enter it as ended."""
+        ended = {"ended": self.stores.clock.now(), "nonce": Nonce(self.stores.ids.fresh())}
+        if erasure.state is ErasureState.DELETING:
+            ended["state"] = ErasureState.DONE
+            addresses = [mark.address for mark in erased_contents(self.stores.kv, self.repository).marked(erasure)]
+            blobs = self.stores.blobs.at(self.repository.storage_namespace)
+            erasure_files.write(blobs, erasure, addresses)
+            for _ in self.stores.executor.map(blobs.delete, addresses):
+                self.progress(1)
+        folder = keys.erasures(self.repository.id, self.repository.uid)
+        access.write_if_absent(self.stores.kv, folder.at(erasure.id), erasure.model_copy(update=ended))
+
+    def _swapped(self, held: Held[Erasure], **fields: object) -> Held[Erasure] | None:
+        """Swap in fields of the record. Return `None` if another process has changed it."""
+        record = held.value.model_copy(update={**fields, "nonce": Nonce(self.stores.ids.fresh())})
+        try:
+            return access.replace(self.stores.kv, self.where, held, record)
+        except PredicateFailed:
+            return None

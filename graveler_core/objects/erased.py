@@ -1,0 +1,125 @@
+"""Marks of erased content: one record for each address, so that one address is found without reading the others.
+
+    erased/<hash of the address>   address, erasure, round
+
+A mark counts if its erasure exists, was not withdrawn, and lists the round of the mark. An erasure writes the marks of
+a round first, and lists the round afterwards (`graveler_core.erasure.flow`). A mark is created, or it replaces one of
+an erasure that has ended without listing it. So a mark that counts never changes, and the marks of a process that was
+late never count.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from graveler_core.errors import PredicateFailed
+from graveler_core.kv.store import Store
+from graveler_core.model.entities import Repository
+from graveler_core.model.erasure import ErasedContent, Erasure, ErasureState
+from graveler_core.model.ids import RepositoryId, RepositoryUid
+from graveler_core.records import access
+from graveler_core.records import layout as keys
+from graveler_core.records.access import Held
+
+LOOKED_UP = 1_000
+"""Maximum number of addresses that are looked up. For more addresses, all marks are scanned."""
+
+
+@dataclass(frozen=True, slots=True)
+class ErasedContents:
+    """Erased content in the storage namespace of one repository. Erasures that were read are remembered, so use a new
+    value for each check.
+    """
+
+    kv: Store
+    repository: RepositoryId
+    uid: RepositoryUid
+    _known: dict[str, Erasure | None] = field(default_factory=dict)
+
+    def of(self, addresses: Sequence[str]) -> dict[str, Erasure]:
+        """Return the erasure of each address whose content is erased, or is about to be.
+
+        Args:
+            addresses: Addresses relative to the storage namespace.
+        """
+        marks = self._looked_up(addresses) if len(addresses) <= LOOKED_UP else self._scanned(addresses)
+        found = ((mark.address, self.counting(mark)) for mark in marks)
+        return {address: erasure for address, erasure in found if erasure is not None}
+
+    def marks(self) -> Iterator[ErasedContent]:
+        """Yield all marks, in no particular order."""
+        for _, held in access.scan(self.kv, keys.erased(self.repository, self.uid)):
+            yield held.value
+
+    def marked(self, erasure: Erasure) -> list[ErasedContent]:
+        """Return the marks of an erasure that count, in no particular order."""
+        return [mark for mark in self.marks() if mark.erasure == erasure.id and mark.round in erasure.rounds]
+
+    def mark(self, mark: ErasedContent) -> str:
+        """Write a mark for the erasure that is under way, which does not list the round yet.
+
+        Returns:
+            The round of the mark that the erasure must list, or "" if the content is erased already, or another
+            erasure is under way by now.
+        """
+        where = keys.erased(self.repository, self.uid).at(name_of(mark.address))
+        while True:
+            held = access.read(self.kv, where)
+            if held is not None and held.value.erasure == mark.erasure:
+                return held.value.round
+            if held is not None and not self._replaceable(held.value):
+                return ""
+            with suppress(PredicateFailed):
+                return access.replace(self.kv, where, held, mark).value.round
+
+    def _replaceable(self, mark: ErasedContent) -> bool:
+        """Return `True` if a mark does not count and never will, because its erasure has ended."""
+        erasure = self.find(mark.erasure)
+        return erasure is None or (erasure.ended is not None and self.counting(mark) is None)
+
+    def counting(self, mark: ErasedContent) -> Erasure | None:
+        """Return the erasure of a mark that counts."""
+        erasure = self.find(mark.erasure)
+        if erasure is None or erasure.state is ErasureState.WITHDRAWN or mark.round not in erasure.rounds:
+            return None
+        return erasure
+
+    def find(self, id: str) -> Erasure | None:
+        """Return an erasure. The one that is under way is read first, because it is entered as ended before it ends."""
+        if id not in self._known:
+            held = self.current()
+            if held is None or held.value.id != id:
+                held = access.read(self.kv, keys.erasures(self.repository, self.uid).at(id))
+            self._known[id] = None if held is None else held.value
+        return self._known[id]
+
+    def current(self) -> Held[Erasure] | None:
+        """Return the erasure that is under way."""
+        return access.read(self.kv, keys.erasing(self.repository, self.uid))
+
+    def ended(self) -> Iterator[Erasure]:
+        """Yield the erasures that have ended, oldest first."""
+        for _, held in access.scan(self.kv, keys.erasures(self.repository, self.uid)):
+            yield held.value
+
+    def _looked_up(self, addresses: Sequence[str]) -> Iterator[ErasedContent]:
+        folder = keys.erased(self.repository, self.uid)
+        found = access.read_many(self.kv, [folder.at(name_of(address)) for address in addresses])
+        return (held.value for held in found if held is not None)
+
+    def _scanned(self, addresses: Sequence[str]) -> Iterator[ErasedContent]:
+        wanted = frozenset(addresses)
+        return (mark for mark in self.marks() if mark.address in wanted)
+
+
+def erased_contents(kv: Store, repo: Repository) -> ErasedContents:
+    """Return the erased content of a repository."""
+    return ErasedContents(kv, repo.id, repo.uid)
+
+
+def name_of(address: str) -> str:
+    """Return the name of the mark of an address."""
+    return hashlib.sha256(address.encode()).hexdigest()[:40]

@@ -1,0 +1,88 @@
+"""Marks of erased content are found one by one and all at once, and count only if their erasure says so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from graveler_core.errors import Conflict
+from graveler_core.facade.branch import Branch
+from graveler_core.model.erasure import ErasedContent, Erasure, ErasureState
+from graveler_core.model.ids import Nonce
+from graveler_core.objects.erased import ErasedContents, erased_contents
+from graveler_core.records import access
+from graveler_core.records import layout as keys
+from graveler_core.refs import repositories
+from tests import smallest
+from tests.unit.erasure.lake import PREFIX, Lake
+
+LIMITS = ("graveler_core.objects.erased.LOOKED_UP", "graveler_core.erasure.branches.REMOVED_AT_ONCE")
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    return Lake(tmp_path)
+
+
+def marks_of(lake: Lake) -> ErasedContents:
+    held = repositories.find(lake.world.kv, lake.repo.id)
+    assert held is not None
+    return erased_contents(lake.world.kv, held.value)
+
+
+@pytest.mark.parametrize("size", [1, 2, 1_000])
+def test_every_size_finds_the_same(lake: Lake, size: int) -> None:
+    entries = lake.branch().put_many({f"{PREFIX}{n}": b"%d" % n for n in range(5)})
+    lake.branch().commit("five")
+    with smallest.patched(dict.fromkeys(LIMITS, size)):
+        done = lake.repo.erase(prefix=PREFIX, why="all")
+        assert done.objects == 8
+        assert len([branch for branch, _ in done.commits if branch == "main"]) == {1: 6, 2: 3, 1_000: 1}[size]
+        erased = marks_of(lake).of([str(entry.address) for entry in entries] + ["data/other"])
+        assert sorted(erased) == sorted(str(entry.address) for entry in entries)
+        for entry in entries:
+            with pytest.raises(Conflict):
+                stage(lake.branch(), entry.address)
+    assert not lake.broken()
+
+
+def stage(branch: Branch, address: str | None) -> None:
+    from graveler_core.model.entry import Entry
+
+    branch.stage("q", Entry(address, 1))
+
+
+def erasure(id: str, state: ErasureState, lake: Lake, *rounds: str) -> Erasure:
+    now = lake.world.clock.now()
+    ended = None if state is ErasureState.ERASING else now
+    fields = {"prefix": "x", "why": "x", "since": now, "rounds": rounds, "ended": ended, "nonce": Nonce("1")}
+    return Erasure(id=id, state=state, **fields)  # type: ignore[arg-type]
+
+
+def test_a_mark_counts_if_its_erasure_lists_its_round(lake: Lake) -> None:
+    repo = lake.repo
+    folder = keys.erasures(repo.id, repo.uid)
+    for one in (
+        erasure("done", ErasureState.DONE, lake, "listed"),
+        erasure("withdrawn", ErasureState.WITHDRAWN, lake, "listed"),
+    ):
+        access.write(lake.world.kv, folder.at(one.id), one)
+    access.write(lake.world.kv, keys.erasing(repo.id, repo.uid), erasure("now", ErasureState.ERASING, lake, "listed"))
+    marked = {
+        f"{id}/{round}": ErasedContent(address=f"{id}/{round}", size=1, erasure=id, round=round)
+        for id in ("done", "withdrawn", "now", "unknown")
+        for round in ("listed", "late")
+    }
+    for mark in marked.values():
+        assert marks_of(lake).mark(mark) == mark.round
+    assert set(marks_of(lake).of([*marked])) == {"done/listed", "now/listed"}
+    again = {
+        address: marks_of(lake).mark(ErasedContent(address=address, size=1, erasure="next", round="r"))
+        for address in marked
+    }
+    kept = {"done/listed", "now/listed", "now/late"}
+    assert {address for address, round in again.items() if not round} == kept
+    assert {address for address, round in again.items() if round == "r"} == marked.keys() - kept
+    now = marks_of(lake).mark(ErasedContent(address="now/late", size=1, erasure="now", round="another"))
+    assert now == "late", "a process that died may have written it, so its round is listed"
