@@ -81,5 +81,6 @@ defs = dg.Definitions.merge(
             "source": FlightsSource(pyspark=pyspark),
             "spark_tables": GravelerIOManager(branch=branch, pyspark=pyspark),
         },
+        executor=dg.in_process_executor,  # also of assets that the UI launches: their steps share a Spark session
     ),
 )

@@ -15,7 +15,8 @@ from rich.markup import escape
 
 from dagster_graveler.runs import MESSAGE_TAG, PARTITION_TAG, RANGE_END_TAG, RANGE_START_TAG
 
-_TOKEN_TAG = "graveler/watch"  # noqa: S105 (names a tag)
+WATCH_TAG = "graveler/watch"
+"""Tag of runs that `run_job` executes in its own process."""
 _QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 _POLL_SECONDS = 0.3
 _LOCATION = {"dagster/code_location": "graveler", ".dagster/repository": "__repository__@graveler"}
@@ -88,12 +89,12 @@ def run_job(instance: dg.DagsterInstance, request: JobRequest, console: Console)
             dg.reconstructable(request.job),
             instance,
             run_config=config,
-            tags={**request.tags, **_LOCATION, _TOKEN_TAG: token},
+            tags={**request.tags, **_LOCATION, WATCH_TAG: token},
         )
         lines, shown = _Lines(console, status.update), 0
         while True:
             ended = finished.done()
-            runs = instance.get_runs(dg.RunsFilter(tags={_TOKEN_TAG: token}), limit=1)
+            runs = instance.get_runs(dg.RunsFilter(tags={WATCH_TAG: token}), limit=1)
             events = [e.dagster_event for e in instance.all_logs(runs[0].run_id) if e.dagster_event] if runs else []
             for event in events[shown:]:
                 lines.show(event)

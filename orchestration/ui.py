@@ -1,6 +1,6 @@
 """`./run ui`: Dagster's web server and daemon on the installation that the demo created.
 
-    python -m orchestration.ui [--port N] [--spark-from ROWS]
+    python -m orchestration.ui [--port N] [--workspace FILE] [--spark-from ROWS]
 
 Uses `.graveler/` in the working directory. Without an earlier demo it is empty, and `flights_pipeline` can be run
 there.
@@ -16,17 +16,20 @@ import sys
 import time
 from contextlib import suppress
 
+import dagster as dg
+
 from orchestration import local
+from orchestration.progress import WATCH_TAG
 
 _GRACE_SECONDS = 3.0
 """Time for Dagster's processes to end by themselves. Then they are killed."""
 
 
-def command(host: str, port: int) -> list[str]:
-    """Return the command that runs the web server, the daemon and the code servers of the workspace."""
+def command(host: str, port: int, workspace: str = str(local.WORKSPACE)) -> list[str]:
+    """Return the command that runs the web server, the daemon and the code servers of a workspace."""
     # `dg dev` is another package, for another project layout, so the hint to use it is hidden from the user.
     program = [sys.executable, "-P", "-W", "ignore:Function `dev_command`", "-m", "dagster", "dev"]
-    return [*program, "--workspace", str(local.WORKSPACE), "--host", host, "--port", str(port)]
+    return [*program, "--workspace", workspace, "--host", host, "--port", str(port)]
 
 
 def serve(program: list[str]) -> int:
@@ -50,6 +53,20 @@ def serve(program: list[str]) -> int:
         _end(process)
 
 
+def fail_interrupted_runs(instance: dg.DagsterInstance) -> None:
+    """Mark runs as failed whose processes ended together with an earlier UI. They would block the queue.
+
+    Runs of the demo are left alone: it may be at work in a process of its own.
+
+    Args:
+        instance: The instance of the installation, which no other UI uses.
+    """
+    under_way = [dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.CANCELING]
+    for run in instance.get_runs(dg.RunsFilter(statuses=under_way)):
+        if WATCH_TAG not in run.tags:
+            instance.report_run_failed(run, "The UI that had started this run ended during the run.")
+
+
 def _end(process: subprocess.Popen[bytes]) -> None:
     """End all processes of a group."""
     deadline = time.monotonic() + _GRACE_SECONDS
@@ -68,12 +85,17 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="./run ui", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default 127.0.0.1)")
     parser.add_argument("--port", type=int, default=3000, help="port to listen on (default 3000)")
+    parser.add_argument(
+        "--workspace", default=str(local.WORKSPACE), help="Dagster workspace to load (default: that of this project)"
+    )
     local.add_spark_from(parser)
     options = parser.parse_args(arguments)
     installation = local.here()
     installation.enter(options.spark_from)
+    with dg.DagsterInstance.get() as instance:
+        fail_interrupted_runs(instance)
     print(f"Dagster UI on http://{options.host}:{options.port}, data in {installation.root}", flush=True)
-    sys.exit(serve(command(options.host, options.port)))
+    sys.exit(serve(command(options.host, options.port, options.workspace)))
 
 
 if __name__ == "__main__":

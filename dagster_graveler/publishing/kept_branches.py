@@ -122,7 +122,7 @@ def make_kept_branches_sensor(
             f"{len(deleted)} deleted after {keep_for.days} days"
         )
         context.log.info(told)
-        quiet = None if requests or events else told
+        quiet = None if requests else told
         return dg.SensorResult(run_requests=requests, asset_events=events, cursor=cursor, skip_reason=quiet)
 
     return kept_branches

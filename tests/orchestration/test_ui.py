@@ -6,11 +6,13 @@ from pathlib import Path
 
 import dagster as dg
 import pytest
+from dagster._core.test_utils import create_run_for_test
 
 from graveler_core.facade.graveler import Graveler
 from graveler_core.facade.repository import Repository
 from orchestration import ui
 from orchestration.local import WORKSPACE, Installation
+from orchestration.progress import WATCH_TAG
 from tests.orchestration.daily_table import MONTH, publish_by_hand
 from tests.orchestration.ui_server import Server, wait_until
 
@@ -59,6 +61,20 @@ def data_version(instance: dg.DagsterInstance) -> str | None:
     event = instance.get_latest_materialization_event(PUBLISHED)
     made = event.asset_materialization if event else None
     return (made.tags or {}).get("dagster/data_version") if made else None
+
+
+def test_runs_that_ended_with_an_earlier_ui_do_not_block_the_queue(instance: dg.DagsterInstance) -> None:
+    @dg.job
+    def nothing() -> None:
+        """Do nothing."""
+
+    started = dg.DagsterRunStatus.STARTED
+    interrupted, of_the_demo = (
+        create_run_for_test(instance, nothing.name, status=started, tags=tags) for tags in ({}, {WATCH_TAG: "demo"})
+    )
+    ui.fail_interrupted_runs(instance)
+    states = [instance.get_run_by_id(run.run_id).status for run in (interrupted, of_the_demo)]  # type: ignore[union-attr]
+    assert states == [dg.DagsterRunStatus.FAILURE, started]
 
 
 def test_the_ui_listens_where_it_is_told() -> None:

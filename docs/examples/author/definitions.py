@@ -11,6 +11,7 @@ import polars as pl
 from dagster_graveler import GravelerBranch, GravelerIOManager, GravelerResource, write_audit_publish
 
 DAYS = 10
+FLIGHTS = "Published branch of the flights, from another code location. The data version is the commit at its head."
 COLUMNS = ["flight_date", "origin", "flights", "dep_delay_mean", "wind_max", "precip_sum"]
 published_delays = dg.AssetIn(
     ["flights", "main"],
@@ -42,7 +43,7 @@ flights, reports = branch("flights"), branch("reports")
 defs = dg.Definitions.merge(
     write_audit_publish(tables=[worst_days], checks=[flights_left], key=["reports", "main"], branch="reports"),
     dg.Definitions(
-        assets=[dg.AssetSpec(["flights", "main"])],  # of another code location
+        assets=[dg.AssetSpec(["flights", "main"], group_name="flights", description=FLIGHTS)],
         resources={
             "reports": reports,
             "io_manager": GravelerIOManager(branch=reports),
