@@ -1,13 +1,14 @@
 """Collection of data: deletion of objects of users that nothing names, or that only expired commits name.
 
-    nothing  ──condemn──▶  condemned  ──verify──▶  deleting  ──▶  deleted
+    nothing  ──condemn, confirm──▶  condemned  ──verify──▶  deleting  ──▶  deleted
 
 1. Condemn. Read the retention rules, and find the commits that they do not keep (`gc.retention`). List the namespace.
    Candidates are the objects that graveler has created (`data/`), that are older than the grace period, and that belong
    to no upload in progress. Read all names of the repository, and those of other repositories of the store that lie in
    the namespace (`gc.named_addresses`). Candidates that nothing names, or only commits that are not kept, are
    condemned: their addresses, and the ids of these commits, are written to files, and then the collection record lists
-   the files. ✓ This announces the commits.
+   the files. ✓ This announces the commits. A second swap confirms the set: it notes the time at which the grace period
+   begins. ✓ This time was read after the record listed the files, however long the collector had paused before.
 2. Wait for the grace period. From step 1 on, nothing can stage a condemned address (`engine.staging.kept_content`).
    A flow that needs the content of an announced commit revives the commit: it swaps the record ✓
    (`engine.reading.expired`).
@@ -162,7 +163,10 @@ class _Collection:
         if current is None:
             return
         if current.state is CollectionState.CONDEMNED:
-            if self.stores.clock.now() - current.since >= self.plan.grace:
+            if current.unconfirmed:
+                if not self.plan.dry_run:
+                    self.record.confirm()
+            elif self.stores.clock.now() - current.since >= self.plan.grace:
                 self._verify(current, listed)
         elif self.plan.dry_run:
             self._assume(listed.objects, None)
@@ -190,7 +194,8 @@ class _Collection:
         if (objects.num_rows or states.new) and not self.plan.dry_run:
             self.repository = repositories.check_addresses(self.stores.kv, self.stores.ids, self.repository)
             self.stores.registers.forget_all(self.repository.id)
-            self.record.condemn(objects, states.announcement(self.stores.clock.now()))
+            if self.record.condemn(objects, states.announcement(self.stores.clock.now())):
+                self.record.confirm()
 
     def drop_unlisted(self) -> None:
         """Delete old files that no record lists."""

@@ -74,7 +74,17 @@ class CollectionRecord:
 
     def condemn(self, objects: pa.Table, expiring: pa.Table) -> bool:
         """Condemn objects, and announce commits. Return `False` if another process has changed the record."""
-        return self._swap(current=self._written(CollectionState.CONDEMNED, objects, expiring))
+        written = self._written(CollectionState.CONDEMNED, objects, expiring)
+        return self._swap(current=written.model_copy(update={"unconfirmed": True}))
+
+    def confirm(self) -> bool:
+        """Begin the grace period of the condemned set, which the record lists. Return `False` if another process has
+        changed the record.
+        """
+        current = self.value.current
+        assert current is not None  # noqa: S101 - the caller has read it
+        update = {"since": self._stores.clock.now(), "unconfirmed": False}
+        return self._swap(current=current.model_copy(update=update))
 
     def verify(self, objects: pa.Table, expired: pa.Table | None) -> CondemnedSet | None:
         """Replace the condemned set by the objects that are to be deleted, and the expired commits.

@@ -59,6 +59,8 @@ class CondemnedSet(BaseModel):
     state: CollectionState
     since: datetime
     """Time at which the current state was entered."""
+    unconfirmed: bool = Field(default=False, exclude_if=operator.not_)
+    """While `condemned`: true until `since` was noted again, after the record listed the set."""
     files: tuple[SortedFile, ...]
     """Ordered by address."""
     objects: int = Field(ge=0)

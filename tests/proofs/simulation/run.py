@@ -144,7 +144,7 @@ def _simulate(seed: int, theme: str, sizes: Sizes | None = None, *, trace: bool)
         try:
             _set_up(world)
             if theme in SWEEPS:
-                sweeping.left_over(world, history)
+                sweeping.leftover(world, history)
             changed()
             world.changed = changed
             if theme in collecting.THEMES:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from graveler_core.errors import Conflict, CorruptData, InvalidInput, Kind, OutcomeUnknown
+from graveler_core.errors import Conflict, CorruptData, InvalidInput, Kind, OutcomeUnknown, Unavailable
 from graveler_core.gc.collected import Collected
 from graveler_core.gc.collection_plan import CollectionPlan
 from graveler_core.gc.sweep import GRACE
@@ -25,7 +25,7 @@ from graveler_core.objects import condemned
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from tests import smallest
-from tests.unit.engine.interposed import Crash, Interposed
+from tests.unit.engine.interposed import Crash, Interposed, unavailable
 from tests.unit.engine.world import entry
 from tests.unit.gc.lake import NOW, Lake
 
@@ -389,6 +389,46 @@ def test_names_that_move_while_it_reads_are_found(tmp_path: Path, what: str) -> 
     assert at > 10
 
 
+def test_the_grace_period_begins_after_the_set_is_listed(tmp_path: Path) -> None:
+    """A collector that pauses before its set is listed leaves stagers the whole period."""
+    rehearsal = Lake(tmp_path / "rehearsal")
+    overwritten(rehearsal)
+    rehearsal.sleep(GRACE)
+    kv = Interposed(rehearsal.world.kv)
+    assert rehearsal.collect(None, kv).condemned == 1
+    condemns, confirms = [at for at, verb in enumerate(kv.verbs) if verb == "set_if"][-2:]
+    for at in range(confirms):
+        lake = Lake(tmp_path / str(at))
+        overwritten(lake)
+        lake.sleep(GRACE)
+        kv = Interposed(lake.world.kv)
+        kv.before[at] = partial(lake.sleep, GRACE)
+        assert lake.collect(None, kv).condemned == 1
+        assert lake.collect().deleted == 0, at
+        lake.sleep(GRACE)
+        assert lake.collect().deleted == 1, at
+    assert condemns < confirms
+
+
+def test_a_set_that_its_collector_did_not_confirm_is_confirmed_by_the_next(tmp_path: Path) -> None:
+    lake = Lake(tmp_path / "lake")
+    overwritten(lake)
+    lake.sleep(GRACE)
+    rehearsal = Interposed(lake.world.fork().kv)
+    lake.collect(None, rehearsal)
+    confirms = [at for at, verb in enumerate(rehearsal.verbs) if verb == "set_if"][-1]
+    kv = Interposed(lake.world.kv)
+    kv.fail[confirms] = unavailable()
+    with pytest.raises(Unavailable):
+        lake.collect(None, kv)
+    lake.sleep(GRACE)
+    assert lake.collect(replace(CollectionPlan(), dry_run=True)).deleted == 0
+    assert lake.collect().deleted == 0
+    assert lake.collect().deleted == 0
+    lake.sleep(GRACE)
+    assert lake.collect().deleted == 1
+
+
 def _attempted(lake: Lake, lost: Entry) -> bool:
     """Stage an entry. Return `False` if it is refused."""
     try:
@@ -398,7 +438,9 @@ def _attempted(lake: Lake, lost: Entry) -> bool:
     return True
 
 
-@pytest.mark.parametrize(("run", "expected"), [(0, {(True, False), (True, True)}), (1, {(False, False)})])
+@pytest.mark.parametrize(
+    ("run", "expected"), [(0, {(True, False), (True, True), (False, False)}), (1, {(False, False)})]
+)
 def test_stagers_between_any_two_calls(tmp_path: Path, run: int, expected: set[tuple[bool, bool]]) -> None:
     """Who has staged an entry has its content afterwards. Who could not is told."""
     outcomes, at, calls = set[tuple[bool, bool]](), 0, 1

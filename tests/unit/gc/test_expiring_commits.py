@@ -323,9 +323,10 @@ def test_flows_between_any_two_calls(tmp_path: Path, how: str, run: int) -> None
             lake.collect(None, kv)
             lake.sleep(GRACE)
             if number == run:
-                calls, done = len(kv.verbs), could[0]
-        assert intact(lake, how, needed, done=done), at
-        outcomes.add(done)
+                calls, done = len(kv.verbs), could
+        if done:  # a flow that makes the collection read its record again is the cause of one more call
+            assert intact(lake, how, needed, done=done[0]), at
+            outcomes.add(done[0])
         at += 1
     assert at > 10
     assert outcomes == ({True} if run == 0 else {True, False})

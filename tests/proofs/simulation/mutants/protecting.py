@@ -70,13 +70,13 @@ def merge_asks_for_its_checks_once() -> Iterator[None]:
     """A merge reads the reports of checks only in its first attempt, although its source may move."""
     decide, require, begun, repeated = merge._decided, merge.require_passed, list[MergeCall](), set[object]()
 
-    def decided(stores: Stores, registers: Registers, call: MergeCall) -> Any:
+    def decided(stores: Stores, registers: Registers, call: MergeCall, **options: Any) -> Any:
         actor = greenlet.getcurrent()
         repeated.discard(actor)
         if any(call is known for known in begun):
             repeated.add(actor)
         begun.append(call)
-        return decide(stores, registers, call)
+        return decide(stores, registers, call, **options)
 
     def required(*arguments: Any) -> None:
         if greenlet.getcurrent() not in repeated:

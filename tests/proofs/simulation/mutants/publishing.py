@@ -19,11 +19,11 @@ def merge_checks_its_prefixes_once() -> Iterator[None]:
     """A merge checks the prefixes on which it depends only in its first attempt."""
     real, begun = merge._decided, list[MergeCall]()
 
-    def decided(stores: Stores, registers: Registers, call: MergeCall) -> Any:
+    def decided(stores: Stores, registers: Registers, call: MergeCall, **options: Any) -> Any:
         again = any(call is known for known in begun)
         begun.append(call)
         request = replace(call.request, unchanged=()) if again else call.request
-        return real(stores, registers, replace(call, request=request))
+        return real(stores, registers, replace(call, request=request), **options)
 
     with instead((merge, "_decided", decided)):
         yield
