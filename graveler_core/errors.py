@@ -100,6 +100,7 @@ class Kind(StrEnum):
     ContentExpired = "ContentExpired"
     ContentErased = "ContentErased"
     ContentShared = "ContentShared"
+    LocalConflict = "LocalConflict"
 
 
 class GravelerError(Exception):

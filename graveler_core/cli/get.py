@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from graveler_core.cli.concurrent import concurrently
 from graveler_core.cli.progress import Progress, ProgressWork
 from graveler_core.cli.session import Session, verb
 from graveler_core.cli.terminal import bytes_for_people
 from graveler_core.cli.uri import object_uri, prefix_uri
 from graveler_core.errors import InvalidInput, Kind, NotFound
+from graveler_core.local.concurrent import concurrently
 
 if TYPE_CHECKING:
     from graveler_core.facade.snapshot import Snapshot

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
-from graveler_core.cli.concurrent import concurrently
 from graveler_core.cli.progress import Progress, ProgressWork
 from graveler_core.cli.session import Session, verb
 from graveler_core.cli.terminal import bytes_for_people
 from graveler_core.cli.uri import Uri, object_uri, prefix_uri
 from graveler_core.documents.values import Document
 from graveler_core.errors import InvalidInput, Kind
+from graveler_core.local.concurrent import concurrently
 from graveler_core.model.names import new_path_key
 
 if TYPE_CHECKING:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from graveler_core.facade.history import CommitRecord, LogEntry
     from graveler_core.facade.repository import Repository
     from graveler_core.gc.findings import Finding
+    from graveler_core.local.status import FileChange
     from graveler_core.model.changes import Change, ChangeSummary, MergeConflict
     from graveler_core.model.collection import Expiry
     from graveler_core.model.entities import Branch, Tag
@@ -55,6 +56,18 @@ def _id_or_kind_style(value: str) -> str:
     return _KIND_STYLES.get(value, "bold")
 
 
+FILE_CHANGES: View[FileChange] = View(
+    (Column("side"), Column("change", style=_kind_style), Column("file", folds=True)),
+    lambda each: (each.where.value, each.kind.value, each.path),
+    lambda each: {"type": "change", "path": each.path, "where": each.where.value, "change": each.kind.value},
+    "no changes",
+)
+CONFLICTING_FILES: View[str] = View(
+    (Column("changed on both sides", folds=True),),
+    lambda path: (path,),
+    lambda path: {"type": "conflict", "path": path},
+    "no files",
+)
 SETTINGS: View[tuple[str, str | None, str]] = View(
     (Column("setting", style="bold"), Column("value", folds=True), Column("from", folds=True)),
     lambda row: row,

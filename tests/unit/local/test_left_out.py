@@ -1,0 +1,86 @@
+"""Files and paths that are left out, with a reason; and files that nothing may write."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from graveler_core.errors import Conflict
+from graveler_core.facade.graveler import Graveler
+from graveler_core.facade.repository import Repository
+from graveler_core.local.committing import commit
+from graveler_core.local.pulling import pull
+from graveler_core.local.status import status
+from tests.unit.local.conftest import START, WORDS, committed, files, remotely
+
+
+def test_ignored_files(lake: Graveler, repo: Repository, work: Path) -> None:
+    (work / ".gravelerignore").write_text("*.tmp\n!keep.tmp\n/build/\na\n")
+    for path in ("x.tmp", "keep.tmp", "build/y", "s/build"):
+        (work / path).parent.mkdir(exist_ok=True)
+        (work / path).write_text("x")
+    (work / "a").write_text("tracked files are not ignored")
+    commit(lake, work, WORDS)
+    assert set(committed(repo)) == {".gravelerignore", "a", "b", "keep.tmp", "s/build", "s/c"}
+
+
+def test_links_and_odd_names(lake: Graveler, repo: Repository, work: Path) -> None:
+    (work / "link").symlink_to("/etc/passwd")
+    (work / "back\\slash").write_text("x")
+    (work / "two\nlines").write_text("x")
+    os.mkfifo(work / "pipe")
+    with open(os.fsencode(work) + b"/\xff", "w") as file:
+        file.write("x")
+    (work / "new").write_text("4")
+    done = commit(lake, work, WORDS)
+    assert set(committed(repo)) == {*START, "new"}
+    skipped = {each.path: each.reason for each in done.skipped}
+    assert set(skipped) == {"link", "back\\slash", "two\nlines", "pipe", "\udcff"}
+    assert all(skipped.values())
+
+
+def test_a_directory_that_became_a_link_is_no_removal(lake: Graveler, work: Path, tmp_path: Path) -> None:
+    (work / "s").rename(tmp_path / "elsewhere")
+    (work / "s").symlink_to(tmp_path / "elsewhere")
+    found = status(lake, work)
+    assert (found.changes, [each.path for each in found.skipped]) == ([], ["s"])
+
+
+@pytest.mark.parametrize("there", [{"raw/s/new": "x"}, {"raw/s/c": "x"}, {"raw/s/c": None}])
+def test_nothing_is_written_through_a_link(
+    lake: Graveler, repo: Repository, work: Path, tmp_path: Path, there: dict[str, str | None]
+) -> None:
+    (work / "s").rename(tmp_path / "elsewhere")
+    (work / "s").symlink_to(tmp_path / "elsewhere")
+    remotely(repo, there)
+    with pytest.raises(Conflict):
+        pull(lake, work)
+    assert files(tmp_path / "elsewhere") == {"c": "3"}
+
+
+def test_the_folder_of_graveler_is_its_own(lake: Graveler, repo: Repository, work: Path) -> None:
+    remotely(repo, {"raw/.graveler/config": "x", "raw/s/.Graveler/local.json": "x", "raw/d": "4"})
+    done = pull(lake, work)
+    assert [each.path for each in done.skipped] == [".graveler/config", "s/.Graveler/local.json"]
+    assert files(work) == START | {"d": "4"}
+    assert not (work / ".graveler/config").exists()
+
+
+def test_a_file_that_is_a_directory_too(lake: Graveler, repo: Repository, work: Path) -> None:
+    remotely(repo, {"raw/d": "file", "raw/d/e": "below"})
+    done = pull(lake, work)
+    assert [each.path for each in done.skipped] == ["d/e"]
+    assert files(work) == START | {"d": "file"}
+
+
+def test_a_new_file_where_the_repository_has_a_directory(lake: Graveler, repo: Repository, work: Path) -> None:
+    remotely(repo, {"raw/d/e": "below", "raw/f": "file"})
+    (work / "d").write_text("file")
+    (work / "f").mkdir()
+    (work / "f/g").write_text("below")
+    with pytest.raises(Conflict) as refused:
+        commit(lake, work, WORDS)
+    assert refused.value.details["paths"] == ["d", "f/g"]
+    assert committed(repo) == START | {"d/e": "below", "f": "file"}
