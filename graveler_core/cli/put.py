@@ -17,6 +17,7 @@ from graveler_core.cli.progress import Progress, ProgressWork
 from graveler_core.cli.session import Session, verb
 from graveler_core.cli.terminal import bytes_for_people
 from graveler_core.cli.uri import Uri, object_uri, prefix_uri
+from graveler_core.configuration import FOLDER
 from graveler_core.documents.values import Document
 from graveler_core.errors import InvalidInput, Kind
 from graveler_core.local.concurrent import concurrently
@@ -84,6 +85,7 @@ def put(
     """Upload files and stage them on a branch, for the next commit.
 
     If the path is empty or ends in "/", the name of the file is appended. Files of a directory are put below the path.
+    Directories named .graveler in it are left out: they hold files of graveler itself.
 
     JSON: a line for each file with path, size.
     """
@@ -135,7 +137,10 @@ def file_upload(source: Path, path: str) -> FileUpload:
 
 
 def directory_uploads(source: Path, path: str) -> list[FileUpload]:
-    """Return the uploads of all regular files below a directory, sorted. All names are checked before any upload."""
+    """Return the uploads of all regular files below a directory, sorted. All names are checked before any upload.
+
+    Directories named `.graveler` are left out.
+    """
     if not source.is_dir():
         raise InvalidInput(f"directory {str(source)!r}: must be an existing directory when -r is given")
     below = f"{path.rstrip('/')}/" if path else ""
@@ -150,7 +155,7 @@ def _files(directory: Path) -> Iterator[Path]:
         raise error
 
     for folder, folders, names in os.walk(directory, onerror=fail):
-        folders.sort()
+        folders[:] = sorted(name for name in folders if name.casefold() != FOLDER)
         yield from (file for name in sorted(names) if (file := Path(folder, name)).is_file())
 
 

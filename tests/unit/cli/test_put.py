@@ -45,6 +45,14 @@ def test_what_is_no_file_is_left_out_of_a_directory(directory: Path) -> None:
     assert not {upload.path for upload in put.directory_uploads(directory, "")} & {"pipe", "dangling"}
 
 
+def test_files_of_graveler_itself_are_left_out_of_a_directory(directory: Path) -> None:
+    for folder in (".graveler", "raw/.graveler/data", "raw/.graveler-notes"):
+        (directory / folder).mkdir(parents=True)
+        (directory / folder / "file").write_bytes(b"x")
+    found = [upload.path for upload in put.directory_uploads(directory, "")]
+    assert found == ["b.txt", "raw/a.txt", "raw/.graveler-notes/file", "raw/deep/empty"]
+
+
 def test_refuses_what_is_not_what_the_option_says(directory: Path) -> None:
     os.mkfifo(directory / "pipe")
     with pytest.raises(InvalidInput, match="give -r"):
