@@ -14,7 +14,6 @@ from graveler_core.cli.terminal import bytes_for_people, first_line, time_for_pe
 from graveler_core.cli.uri import repository_uri
 from graveler_core.documents.erasing import erased_document, erasure_document
 from graveler_core.documents.values import time_for_machines
-from graveler_core.model.erasure import erasure_rule
 
 if TYPE_CHECKING:
     from graveler_core.erasure.report import Erased
@@ -46,6 +45,8 @@ def erase(  # noqa: PLR0913 - the command line's own options
     branch, commit), naming (number of commits that have the paths). With --dry-run also entries, and what would refuse
     the erasure: shared, inline, outside (lists of texts).
     """
+    from graveler_core.model.erasure import erasure_rule
+
     target, rule = repository_uri(uri), erasure_rule(paths or None, prefix)
     if not dry_run:
         confirm(f"erase the content of {rule} in all history of {target.repository}?", yes=yes)
