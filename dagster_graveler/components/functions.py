@@ -2,10 +2,14 @@
 
 import functools
 import importlib
+import inspect
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, Any
 
 import dagster as dg
+
+from dagster_graveler.beta import beta_accepted
 
 
 def resolve_function(context: dg.ResolutionContext, path: str) -> Callable[..., Any]:
@@ -39,6 +43,24 @@ def resolve_function(context: dg.ResolutionContext, path: str) -> Callable[..., 
 
 LakeFunction = Annotated[Callable[..., Any], dg.Resolver(resolve_function, model_field_type=str)]
 """Field of a component: a function, given by its path."""
+
+
+def code_references(function: Callable[..., Any]) -> dict[str, Any]:
+    """Return metadata with the place of a function in the source code, or none if it has no source file.
+
+    Args:
+        function: The function that `defs.yaml` names.
+    """
+    original = inspect.unwrap(function)
+    try:
+        file, line = inspect.getsourcefile(original), inspect.getsourcelines(original)[1]
+    except (OSError, TypeError):
+        return {}
+    if file is None:
+        return {}
+    with beta_accepted():
+        place = dg.LocalFileCodeReference(file_path=str(Path(file).resolve()), line_number=line)
+        return {"dagster/code_references": dg.CodeReferencesMetadataValue(code_references=[place])}
 
 
 def called(function: Callable[..., Any], call: Callable[..., Any]) -> Callable[..., Any]:

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from dagster_graveler.beta import beta_accepted
 from dagster_graveler.components.checks import LakeCheck
-from dagster_graveler.components.functions import LakeFunction, called
+from dagster_graveler.components.functions import LakeFunction, called, code_references
 from dagster_graveler.components.maintenance import LakeMaintenance, maintenance
 from dagster_graveler.components.partitions import LakePartitions
 from dagster_graveler.components.scaffolder import LakeScaffolder
@@ -176,7 +176,7 @@ class GravelerLakeComponent(dg.Component, dg.Resolvable, dg.Model):
                 key=spec.key,
                 ins={name: dg.AssetIn(key=dg.AssetKey.from_user_string(key)) for name, key in table.inputs.items()},
                 deps=list(spec.deps),
-                metadata=spec.metadata,
+                metadata={**code_references(table.function), **spec.metadata},
                 tags=spec.tags,
                 description=spec.description or (table.function.__doc__ or "").strip() or None,
                 group_name=spec.group_name,

@@ -39,7 +39,12 @@ def test_a_check_passes_or_fails(
     lake_functions.ROWS["orders"] = rows
     with dg.DagsterInstance.ephemeral() as instance:
         result = publish(lake(tmp_path, {**ORDERS, "checks": [check]}, maintenance=False), instance=instance)
+        written = instance.get_latest_materialization_event(dg.AssetKey("orders"))
     (evaluation,) = result.get_asset_check_evaluations()
+    assert written is not None
+    assert written.asset_materialization is not None
+    for key in ("graveler/branch", "graveler/content"):
+        assert evaluation.metadata[key] == written.asset_materialization.metadata[key]
     assert evaluation.passed == passed
     assert result.success == passed
 
