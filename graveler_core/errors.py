@@ -101,6 +101,7 @@ class Kind(StrEnum):
     ContentErased = "ContentErased"
     ContentShared = "ContentShared"
     LocalConflict = "LocalConflict"
+    BucketNotFound = "BucketNotFound"
 
 
 class GravelerError(Exception):

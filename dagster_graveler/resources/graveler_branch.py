@@ -45,6 +45,11 @@ class GravelerBranch(dg.ConfigurableResource):  # type: ignore[type-arg]
         description="Default branch of the repository. If `into` is another branch and does not exist, it is created "
         "from this one at first use. Empty means `into`.",
     )
+    ephemeral: bool = Field(
+        default=False,
+        description="Accept a `storage_root` in memory (memory://) on a store that outlives the process, for tests. "
+        "The content of a new repository is lost at the end of the process.",
+    )
     branch: str = Field(
         default="run-{run}",
         description="Template for the name of the run's branch. {run} is the id of the run that began the publication; "
@@ -219,7 +224,10 @@ class GravelerBranch(dg.ConfigurableResource):  # type: ignore[type-arg]
         while True:
             try:
                 return graveler.create_repository(
-                    self.repository, namespace, default_branch=self.default_branch or self.into
+                    self.repository,
+                    namespace,
+                    default_branch=self.default_branch or self.into,
+                    ephemeral=self.ephemeral,
                 )
             except NotUnique as taken:
                 if taken.kind is not Kind.RepositoryExists:

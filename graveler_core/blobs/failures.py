@@ -93,7 +93,8 @@ def _missing(error: Exception, verb: Verb, uri: str) -> GravelerError:
     code = error_code(error)
     if verb is Verb.READ and code not in _MISSING_BUCKET:
         return NotFound(f"{uri}: there is no such object", kind=Kind.ObjectNotFound, uri=uri)
-    return Unavailable(f"cannot {verb.value} {uri}: the bucket, container or directory does not exist", uri=uri)
+    why = "the bucket, container or directory does not exist"
+    return Unavailable(f"cannot {verb.value} {uri}: {why}", kind=Kind.BucketNotFound, uri=uri)
 
 
 def _forbidden(error: Exception, verb: Verb, uri: str) -> GravelerError:
@@ -132,6 +133,8 @@ def _from_text(error: Exception, verb: Verb, uri: str) -> GravelerError:
         return SlowDown(message, uri=uri)
     if status in _REFUSED:
         return _forbidden(error, verb, uri)
+    if error_code(error) in _MISSING_BUCKET:
+        return Unavailable(message, kind=Kind.BucketNotFound, uri=uri)
     if status == "507":
         return Unavailable(message, kind=Kind.StoreFull, uri=uri)
     lost = status.startswith("5") or (transport != "" and transport not in _NEVER_SENT)

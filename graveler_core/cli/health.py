@@ -12,14 +12,16 @@ import typer
 
 from graveler_core.cli.output import Column, Shape, View
 from graveler_core.cli.session import Session, verb
+from graveler_core.cli.terminal import time_for_people
 from graveler_core.cli.uri import repository_uri
 from graveler_core.documents.text import visible
+from graveler_core.documents.upkeep import data_checked_document
 from graveler_core.documents.values import Document
 from graveler_core.errors import GravelerError, InvalidInput
 from graveler_core.telemetry.secrets import without_password, without_passwords
 
 if TYPE_CHECKING:
-    from graveler_core.diagnostics.doctor.diagnosis import Diagnosis, Examined
+    from graveler_core.diagnostics.doctor.diagnosis import DataChecked, Diagnosis, Examined
 
 PROBLEM_FOUND = 1
 """Exit code when a problem was found."""
@@ -97,7 +99,9 @@ def doctor(
 
     JSON: a line for each finding with type ("diagnosis"), ailment, severity ("critical", "warning", "notice"), where,
     what, why, remedy, command (a list of words); then a line for each part that was not fully examined, with type
-    ("unseen"), what, why.
+    ("unseen"), what, why; then for each repository a line with type ("data check"), repository, sizes and checksums
+    (the last complete check of user data by `fsck --data` and `--checksums`: an object with began, problems; or null),
+    unfinished (time, or null).
     """
     name = _name(repository)
     try:
@@ -128,6 +132,20 @@ def _show(session: Session, examined: Examined) -> None:
     for what, why in examined.unseen:
         out.document({"type": "unseen", "what": what, "why": why})
         out.say(f"not fully examined: {what}: {why}")
+    for checked in examined.checked:
+        out.document(data_checked_document(checked))
+        if out.shape is Shape.TABLE:
+            out.say(_last_checked(checked))
+
+
+def _last_checked(checked: DataChecked) -> str:
+    """Return the line of text that says when data was last checked."""
+    parts = []
+    for what, last in (("existence and size", checked.sizes), ("checksums", checked.checksums)):
+        problems = f" ({last.problems:,} problems)" if last is not None and last.problems else ""
+        parts.append(f"{what} {'never' if last is None else f'{time_for_people(last.began)}{problems}'}")
+    more = f"; unfinished since {time_for_people(checked.unfinished)}" if checked.unfinished else ""
+    return f"graveler://{checked.repository}: data last checked: {', '.join(parts)}{more}"
 
 
 def _lines(found: Diagnosis, store: str | None) -> Iterator[str]:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from graveler_core.cli.progress import Progress, ProgressWork
-from graveler_core.cli.repo import AdoptOption, NamespaceOption, RepositoryUri, namespace_of
+from graveler_core.cli.repo import AdoptOption, EphemeralOption, NamespaceOption, RepositoryUri, namespace_of
 from graveler_core.cli.session import Session, verb
 from graveler_core.cli.terminal import bytes_for_people
 from graveler_core.cli.uri import repository_uri
@@ -48,6 +48,7 @@ def restore(  # noqa: PLR0913 - the command line's own options
     create: Annotated[bool, typer.Option("--create", help="Create a bare repository if it does not exist.")] = False,
     storage_namespace: NamespaceOption = None,
     adopt: AdoptOption = False,
+    ephemeral: EphemeralOption = False,
 ) -> None:
     """Restore a dump into a bare repository. After an interruption, run the same command again to complete it.
 
@@ -55,11 +56,11 @@ def restore(  # noqa: PLR0913 - the command line's own options
     to their new ids).
     """
     target = repository_uri(uri)
-    if not create and (storage_namespace or adopt):
-        raise InvalidInput("--storage-namespace, --adopt: need --create")
+    if not create and (storage_namespace or adopt or ephemeral):
+        raise InvalidInput("--storage-namespace, --adopt, --ephemeral: need --create")
     if create and not _is_there(session, target.repository):
         namespace = namespace_of(session, target.repository, storage_namespace)
-        session.graveler.create_bare_repository(target.repository, namespace, adopt=adopt)
+        session.graveler.create_bare_repository(target.repository, namespace, adopt=adopt, ephemeral=ephemeral)
     repository = session.repository(target)
     with Progress(ProgressWork("restoring", 0)) as progress:
         restored = repository.restore_refs(_uri(file), progress=progress.reach)

@@ -40,11 +40,17 @@ def fsck(  # noqa: PLR0913 - the command line's own options
     checksums: Annotated[
         bool, typer.Option("--checksums", help="Also read every such object and compare checksums. Implies --data.")
     ] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="With --checksums: continue the last check that was interrupted.")
+    ] = False,
     repair_indexes: Annotated[
         bool, typer.Option("--repair-indexes", help="Repair inline indexes instead of checking the repository.")
     ] = False,
 ) -> None:
     """Check the integrity of a repository. Changes nothing, except with --repair-indexes.
+
+    A check of data is recorded, and `graveler doctor` shows it. A check of checksums that was interrupted is continued
+    with --resume.
 
     Exit code 1 if something is missing, corrupt or inconsistent, 0 if things are only unreachable or unverified. With
     --repair-indexes: 1 if a commit could not be repaired, 0 otherwise.
@@ -55,12 +61,16 @@ def fsck(  # noqa: PLR0913 - the command line's own options
     """
     repository = session.graveler.repository(repository_uri(uri).repository)
     if repair_indexes:
-        given = {"--deep": deep, "--data": data, "--checksums": checksums}
+        given = {"--deep": deep, "--data": data, "--checksums": checksums, "--resume": resume}
         for option in (name for name, on in given.items() if on):
             raise InvalidInput(f"--repair-indexes cannot be combined with {option}: repair first, then check")
         return _repair_indexes(session, repository)
+    if resume and not checksums:
+        raise InvalidInput("--resume needs --checksums: only a check of checksums can be resumed")
     with session.counting(ProgressWork("checking", unit="items")) as progress:
-        findings = list(repository.fsck(deep=deep, data=data, checksums=checksums, progress=progress.advance))
+        findings = list(
+            repository.fsck(deep=deep, data=data, checksums=checksums, resume=resume, progress=progress.advance)
+        )
     session.out.rows(findings, FINDINGS)
     if any(finding.damage for finding in findings):
         raise typer.Exit(DAMAGED)

@@ -8,13 +8,32 @@ from typing import TYPE_CHECKING
 from graveler_core.documents.values import Document, time_for_machines
 
 if TYPE_CHECKING:
+    from graveler_core.diagnostics.doctor.diagnosis import DataChecked
     from graveler_core.gc.collected import Collected
     from graveler_core.gc.findings import Finding
     from graveler_core.gc.namespaces import EmptiedNamespace
     from graveler_core.gc.sweep import Swept
+    from graveler_core.model.data_check import CompleteCheck
     from graveler_core.model.retention import RetentionRules
     from graveler_core.transfer.dump import Dumped
     from graveler_core.transfer.restore import Restored
+
+
+def data_checked_document(checked: DataChecked) -> Document:
+    """`type` ("data check"), `repository`, `sizes` and `checksums` (each an object with `began` and `problems`, or
+    null), `unfinished` (time, or null).
+    """
+    return {
+        "type": "data check",
+        "repository": checked.repository,
+        "sizes": _complete(checked.sizes),
+        "checksums": _complete(checked.checksums),
+        "unfinished": None if checked.unfinished is None else time_for_machines(checked.unfinished),
+    }
+
+
+def _complete(last: CompleteCheck | None) -> Document | None:
+    return None if last is None else {"began": time_for_machines(last.began), "problems": last.problems}
 
 
 def finding_document(finding: Finding) -> Document:

@@ -52,15 +52,21 @@ class CommitRecord:
     def __hash__(self) -> int:
         return hash(self.id)
 
-    def _repr_html_(self) -> str:
-        rows = {
+    def _html_row(self) -> dict[str, object]:
+        """Return what a listing in a notebook shows of the commit, by name."""
+        return {"commit": self.id, **self._html_rows()}
+
+    def _html_rows(self) -> dict[str, object]:
+        return {
             "message": self.message,
             "committer": self.committer,
             "date": self.creation_date,
             "parents": self.parents,
             "metadata": dict(self.metadata),
         }
-        return html_table(f"Commit {self.id}", rows)
+
+    def _repr_html_(self) -> str:
+        return html_table(f"Commit {self.id}", self._html_rows())
 
 
 @dataclass(frozen=True, slots=True, eq=False)

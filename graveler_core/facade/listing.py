@@ -5,13 +5,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from operator import index
-from typing import Generic, Self, TypeVar
+from typing import Final, Generic, NoReturn, Self, TypeVar
 
-from graveler_core.errors import InvalidInput
+from graveler_core.errors import GravelerError, InvalidInput
+from graveler_core.model.html import html_list
 from graveler_core.model.names import prefix_key
 
+SHOWN: Final = 20
+"""Number of items that a notebook shows of a listing."""
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
@@ -27,17 +30,27 @@ class Page(Generic[T]):
 
 
 class Listing(Iterator[T_co]):
-    """Lazy iterator over sorted items. Nothing is read before the first item is requested."""
+    """Lazy iterator over sorted items. Nothing is read before the first item is requested, or shown in a notebook."""
 
     def __init__(self, items: Iterator[T_co], token: Callable[[T_co], str], limit: int | None = None) -> None:
         self._items = items if limit is None else islice(items, number("limit", limit, 0))
         self._token = token
 
-    def __iter__(self) -> Iterator[T_co]:
-        return self._items
-
     def __repr__(self) -> str:
         return "<Listing: read when it is iterated over, as in list(…), or in pages, with .pages(size)>"
+
+    def _repr_html_(self) -> str:
+        """Return a table of the next items. They are read, and stay in the listing."""
+        ahead, failure = list[T_co](), None
+        try:
+            ahead.extend(islice(self._items, SHOWN + 1))
+        except GravelerError as e:
+            failure = e
+        self._items = chain(ahead, self._items if failure is None else _raising(failure))
+        if failure is not None:
+            return html_list(f"Listing: {failure.message}", ahead)
+        more = f", the first {SHOWN}" if len(ahead) > SHOWN else ""
+        return html_list(f"Listing{more}", ahead[:SHOWN])
 
     def __next__(self) -> T_co:
         return next(self._items)
@@ -73,6 +86,12 @@ class Listing(Iterator[T_co]):
             if not ahead:
                 return
             page = ahead
+
+
+def _raising(error: GravelerError) -> Iterator[NoReturn]:
+    """Raise an error when the first item is requested."""
+    raise error
+    yield
 
 
 def number(what: str, given: int, least: int) -> int:

@@ -9,7 +9,7 @@ from datetime import timedelta
 from graveler_core.engine.compacting.history import BranchCompactions, histories
 from graveler_core.engine.staging import pressure
 from graveler_core.erasure.flow import resume
-from graveler_core.errors import PermissionDenied
+from graveler_core.errors import InvalidInput, PermissionDenied
 from graveler_core.facade.handle import Handle
 from graveler_core.facade.listing import Listing, between
 from graveler_core.gc.collected import Collected
@@ -31,16 +31,18 @@ from graveler_core.model.retention import RetentionRules
 class Maintenance(Handle):
     """Maintenance of one repository."""
 
-    @operation("fsck", needs.repository(Action.CHECK_REPOSITORY))
+    @operation("fsck", needs.repository(Action.CHECK_REPOSITORY), needs.checked_data(Action.LIST_OBJECTS))
     def fsck(
         self,
         *,
         deep: bool = False,
         data: bool = False,
         checksums: bool = False,
+        resume: bool = False,
         progress: Progress = lambda more: None,
     ) -> Iterator[Finding]:
-        """Check all stored data of the repository, lazily: see `graveler_core.gc.fsck`. Change nothing.
+        """Check all stored data of the repository, lazily: see `graveler_core.gc.fsck`. Change nothing,
+        except that a check of user data is recorded.
 
         Args:
             deep: Also read every range, run and staged record, and compare each commit with its first parent.
@@ -48,15 +50,20 @@ class Maintenance(Handle):
                 `graveler_core.gc.data_check`.
             checksums: Also read these objects, each once, and compare them with the checksums of entries. Implies
                 `data`.
+            resume: With `checksums`, continue the last check that was interrupted, if there is one.
             progress: Called with the number of items examined since the last call.
 
         Yields:
             The problems that were found.
 
         Raises:
+            InvalidInput: `resume` without `checksums`.
             NotFound: the repository has been deleted.
         """
-        return fsck(self._stores, self._active(), deep=deep, data=data, checksums=checksums, progress=progress)
+        if resume and not checksums:
+            raise InvalidInput("resume: needs checksums, because only a check of checksums can be resumed")
+        active = self._active()
+        return fsck(self._stores, active, deep=deep, data=data, checksums=checksums, resume=resume, progress=progress)
 
     @operation("repair indexes", needs.repository(Action.CHECK_REPOSITORY, Action.UPDATE_REPOSITORY))
     def repair_indexes(self, *, progress: Progress = lambda more: None) -> IndexRepairs:

@@ -59,13 +59,19 @@ class Repository(
     def __repr__(self) -> str:
         return f"Repository({self.id!r})"
 
+    def _html_row(self) -> dict[str, object]:
+        """Return what a listing in a notebook shows of the repository, by name."""
+        return {"repository": self.id, **self._html_rows()}
+
     def _repr_html_(self) -> str:
-        rows = {
+        return html_table(f"Repository {self.id}", self._html_rows())
+
+    def _html_rows(self) -> dict[str, object]:
+        return {
             "storage namespace": self.storage_namespace,
             "default branch": self.default_branch,
             "created": self.creation_date,
         }
-        return html_table(f"Repository {self.id}", rows)
 
     @property
     def uid(self) -> RepositoryUid:

@@ -1,8 +1,9 @@
-"""Check of the objects that entries of a repository name. Reads only.
+"""Check of the objects that entries of a repository name. Reads only, but for a record of the check itself.
 
 1. Read the entries of all branches and commits (`gc.named_addresses`). Keep each object once.
 2. List the storage namespace, and compare existence and size. Objects elsewhere are listed too (`gc.foreign_sizes`).
-3. If wanted, read each object of the right size that has a checksum `sha256:…`, and compare the digest.
+3. If wanted, read each object of the right size that has a checksum `sha256:…`, in the order of addresses, and compare
+   the digest. After each batch, write down how far the check is (`gc.data_check_record`), so that it can be resumed.
 
 The entries are read before the objects are listed. An object is stored before an entry names it, so the objects of
 concurrent writes are found. A collection that is not `alone` deletes an object at least a day after the last entry that
@@ -14,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +25,7 @@ import pyarrow.compute as pc
 from graveler_core.blobs.cached import CachedBlobs
 from graveler_core.blobs.port import BlobInfo, Blobs, Foreign
 from graveler_core.codec.checksums import sha256_digests
+from graveler_core.gc.data_check_record import DataCheckRecord
 from graveler_core.gc.expected_objects import (
     COLUMNS,
     COLUMNS_WITH_CHECKSUM,
@@ -45,10 +47,14 @@ from graveler_core.stores import Stores
 _LISTED = 1_000_000
 """Number of listed objects that are compared with the entries at once."""
 _READ = 1_000
-"""Number of objects whose digests are compared at once."""
+"""Maximum number of objects whose digests are compared at once."""
+_READ_BYTES = 4 << 30
+"""Number of bytes from which fewer objects are compared at once."""
 
 
-def check_data(stores: Stores, repo: Repository, *, checksums: bool, progress: Progress) -> Iterator[Finding]:
+def check_data(
+    stores: Stores, repo: Repository, *, checksums: bool, resume: bool, progress: Progress
+) -> Iterator[Finding]:
     """Yield the problems of the objects that entries name, and damaged items that could not be searched for entries.
     The content of commits that have expired by the retention rules, or are about to, is not examined.
 
@@ -56,25 +62,31 @@ def check_data(stores: Stores, repo: Repository, *, checksums: bool, progress: P
         stores: Stores of the flow.
         repo: The repository.
         checksums: Also read the objects and compare their content with the checksums of entries.
+        resume: Do not read again what an unfinished check of checksums has read, except damaged objects.
         progress: Called with the number of entries, listed objects and read objects since the last call.
 
     Raises:
+        NotFound: The repository was deleted.
         Unavailable, SlowDown: The stores cannot be read.
     """
+    record = DataCheckRecord(stores, repo, resume=resume and checksums)
     unread = list[Finding]()
     expected = ExpectedObjects(COLUMNS_WITH_CHECKSUM if checksums else COLUMNS)
     wanted = WantedEntries(expected.columns, without_content(stores, repo))
     for source, entries in named_objects(stores, repo, wanted, progress, unread.append):
         expected.add(source, entries)
     yield from unread
-    objects = expected.unique()
-    if objects is None:
-        return
-    check = _Check(stores, repo, objects, expected.sources, progress)
-    sizes = check.sizes()
-    yield from check.wrong_sizes(sizes)
-    if checksums:
-        yield from check.wrong_content(sizes)
+    problems = set[str]()
+    if (objects := expected.unique()) is not None:
+        check = _Check(stores, repo, objects, expected.sources, progress)
+        sizes = check.sizes()
+        found = chain(check.wrong_sizes(sizes), check.wrong_content(sizes, record) if checksums else ())
+        for finding in found:
+            if finding.damage:
+                problems.add(finding.id)
+            yield finding
+    if not unread:
+        record.complete(len(problems), checksums=checksums)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,25 +135,34 @@ class _Check:
         erased = erased_of(self.stores.kv, self.repository, dict(zip(*rows.values(), strict=True)))
         return {row for row, address in zip(missing.tolist(), rows["address"], strict=True) if address in erased}
 
-    def wrong_content(self, sizes: Sizes) -> Iterator[Finding]:
-        """Read the objects that have the right size. Yield those whose content differs from the checksum of an entry,
-        and at the end the number of objects without a known checksum.
+    def wrong_content(self, sizes: Sizes, record: DataCheckRecord) -> Iterator[Finding]:
+        """Read the objects that have the right size and that the recorded check has not read, or has found damaged.
+
+        Yields:
+            The objects whose content differs from the checksum of an entry, and at the end the number of objects
+            without a known checksum.
         """
         digests = sha256_digests(self.objects.column("checksum"))
         right = sizes == self.objects.column("size").to_numpy()
         known = digests.is_valid().to_numpy()
-        addresses = self.objects.column("address").combine_chunks().dictionary_encode().indices.to_numpy()
-        rows = np.flatnonzero(right & known)
+        addresses, texts = _ranked(self.objects.column("address"))
+        wanted = pc.or_(pc.greater(texts, record.through), pc.is_in(texts, pa.array(record.damaged, texts.type)))
+        rows = np.flatnonzero(right & known & wanted.to_numpy(zero_copy_only=False)[addresses])
         rows = rows[np.argsort(addresses[rows], kind="stable")]
-        for batch in _whole_groups(rows, addresses, _READ):
-            yield from self._compared(batch, digests, addresses)
+        damaged = set[str]()
+        for batch in _whole_groups(rows, addresses, self.objects.column("size").to_numpy()):
+            for finding in self._compared(batch, digests, addresses):
+                damaged.add(finding.id)
+                yield finding
+            reached = max(record.through, texts[int(addresses[batch[-1]])].as_py())
+            record.reached(reached, sorted(damaged.union(record.damaged)))
         unknown = len(np.unique(addresses[right & ~known]))
         if unknown:
             why = f"{unknown:,} objects have no checksum that graveler can compute; only their size was checked"
             yield Finding(Trouble.UNVERIFIED, Thing.CONTENT, self.repository.storage_namespace, why)
 
     def _compared(
-        self, rows: npt.NDArray[np.int64], digests: pa.ChunkedArray, addresses: npt.NDArray[np.int32]
+        self, rows: npt.NDArray[np.int64], digests: pa.ChunkedArray, addresses: npt.NDArray[np.int64]
     ) -> Iterator[Finding]:
         """Read the objects of some rows, which are grouped by address, and compare their digests."""
         firsts = np.r_[True, addresses[rows[1:]] != addresses[rows[:-1]]]
@@ -196,13 +217,24 @@ def _batches(listed: Iterable[BlobInfo], progress: Progress) -> Iterator[pa.Tabl
         yield pa.table({"address": pa.array(addresses, pa.large_string()), "size": pa.array(sizes, pa.int64())})
 
 
+def _ranked(addresses: pa.ChunkedArray) -> tuple[npt.NDArray[np.int64], pa.Array]:
+    """Return the rank of each address among the distinct ones, and these in their order."""
+    encoded = addresses.combine_chunks().dictionary_encode()
+    order = pc.sort_indices(encoded.dictionary)
+    ranks = np.empty(len(order), np.int64)
+    ranks[order.to_numpy()] = np.arange(len(order))
+    return ranks[encoded.indices.to_numpy()], encoded.dictionary.take(order)
+
+
 def _whole_groups(
-    rows: npt.NDArray[np.int64], groups: npt.NDArray[np.int32], most: int
+    rows: npt.NDArray[np.int64], groups: npt.NDArray[np.int64], sizes: npt.NDArray[np.int64]
 ) -> Iterator[npt.NDArray[np.int64]]:
-    """Divide rows that are sorted by group, at most `most` groups at a time."""
-    if not len(rows):
-        return
-    starts = np.flatnonzero(np.r_[True, groups[rows[1:]] != groups[rows[:-1]]])
-    for first in range(0, len(starts), most):
-        end = starts[first + most] if first + most < len(starts) else len(rows)
+    """Divide rows that are sorted by group, so that about `_READ_BYTES` or `_READ` groups are together."""
+    starts = np.flatnonzero(np.r_[True, groups[rows[1:]] != groups[rows[:-1]]]) if len(rows) else np.array([], np.int64)
+    before = np.cumsum(sizes[rows[starts]]) - sizes[rows[starts]]
+    first = 0
+    while first < len(starts):
+        behind = min(first + _READ, max(first + 1, int(np.searchsorted(before, before[first] + _READ_BYTES))))
+        end = starts[behind] if behind < len(starts) else len(rows)
         yield rows[starts[first] : end]
+        first = behind

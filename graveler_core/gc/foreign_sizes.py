@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from graveler_core.blobs.port import Foreign, starts_at_any_key
-from graveler_core.errors import InvalidInput, NotFound
+from graveler_core.errors import InvalidInput, Kind, NotFound, Unavailable
 from graveler_core.gc.relative_addresses import unquoted
 from graveler_core.gc.stock import Progress
 from graveler_core.model.address import Namespace, parted
@@ -80,7 +80,9 @@ def _sizes(objects: Foreign, place: Namespace, keys: pa.Array) -> Sizes:
         return _asked(objects, keys)
     try:
         return _listed(objects, keys)
-    except NotFound:
+    except Unavailable as e:
+        if e.kind is not Kind.BucketNotFound:
+            raise
         return np.full(len(keys), MISSING, np.int64)
     except InvalidInput:  # the place also contains an object with a key that cannot be listed
         return _asked(objects, keys)

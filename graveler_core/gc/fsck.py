@@ -1,4 +1,4 @@
-"""Check of all stored data of a repository. Reads only.
+"""Check of all stored data of a repository. Reads only, but for the record of a check of user data.
 
 1. List the stored items: one listing of the storage namespace, and one scan of the objects, which hashes them.
 2. Read branches and tags, and from them headers, layouts, nodes, ranges and runs, each once. Check the header's id,
@@ -44,6 +44,7 @@ def fsck(  # noqa: PLR0913 - the options of a check
     deep: bool = False,
     data: bool = False,
     checksums: bool = False,
+    resume: bool = False,
     progress: Progress = lambda more: None,
 ) -> Iterator[Finding]:
     """Yield the problems of a repository, lazily: damage as it is found, then unreachable data, then problems of the
@@ -56,6 +57,7 @@ def fsck(  # noqa: PLR0913 - the options of a check
             repository and comparing each commit with its parent.
         data: Also check that every object that an entry names exists and has the right size.
         checksums: Also read these objects and compare their content with the checksums of entries. Implies `data`.
+        resume: With `checksums`, continue an unfinished check, if there is one: see `gc.data_check_record`.
         progress: Called with the number of items examined since the last call.
 
     Raises:
@@ -67,7 +69,7 @@ def fsck(  # noqa: PLR0913 - the options of a check
             told.add((finding.thing, finding.id))
         yield finding
     if data or checksums:
-        found = check_data(stores, repo, checksums=checksums, progress=progress)
+        found = check_data(stores, repo, checksums=checksums, resume=resume, progress=progress)
         yield from (finding for finding in found if (finding.thing, finding.id) not in told)
 
 

@@ -166,6 +166,15 @@ def erasure(call: GuardedCall) -> Iterator[Request]:
 
 
 @rule
+def checked_data(call: GuardedCall, *actions: Action) -> Iterator[Request]:
+    """Require actions on every path of the repository if the argument `data` or `checksums` is true, because findings
+    then name paths.
+    """
+    if call.arguments["data"] or call.arguments["checksums"]:
+        yield from map(Scope(call.scope.repository).on_prefix, actions)
+
+
+@rule
 def all_paths(call: GuardedCall, *actions: Action) -> Iterator[Request]:
     """Require actions on every path of the repository, through any ref."""
     yield from map(Scope(call.scope.repository).on_prefix, actions)

@@ -43,6 +43,12 @@ class Change:
     before: Entry | None
     after: Entry | None
 
+    def _html_row(self) -> dict[str, object]:
+        """Return what a listing in a notebook shows of the change, by name."""
+        sizes = {"size before": self.before, "size after": self.after}.items()
+        shown = {name: entry.html_rows()["size"] for name, entry in sizes if entry is not None}
+        return {"path": self.path, "change": self.kind.value, **shown}
+
     def _repr_html_(self) -> str:
         before = {} if self.before is None else self.before.html_rows()
         after = {} if self.after is None else self.after.html_rows()

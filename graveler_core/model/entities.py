@@ -97,6 +97,10 @@ class Branch(Record):
     past: str = Field(default="", exclude_if=operator.not_)
     """Creation and newest moves of the branch: see `model.past`."""
 
+    def _html_row(self) -> dict[str, object]:
+        """Return what a listing in a notebook shows of the branch, by name."""
+        return {"branch": self.id, "commit": self.commit_id}
+
 
 class Tag(Record):
     """Name of a commit that does not move."""
@@ -107,6 +111,10 @@ class Tag(Record):
     signature: str = ""
     past: str = Field(default="", exclude_if=operator.not_)
     """Creation of the tag: see `model.past`."""
+
+    def _html_row(self) -> dict[str, object]:
+        """Return what a listing in a notebook shows of the tag, by name."""
+        return {"tag": self.id, "commit": self.commit_id, "message": self.message}
 
 
 class Commit(Record):

@@ -93,6 +93,10 @@ class Entry:
             "metadata": dict(self.metadata),
         }
 
+    def _html_row(self) -> dict[str, object]:
+        """Return what a listing in a notebook shows of the entry, by name."""
+        return {"path": self.path, **self.html_rows()}
+
     def _repr_html_(self) -> str:
         return html_table(f"Entry {self.path}", self.html_rows())
 

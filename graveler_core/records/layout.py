@@ -17,6 +17,7 @@
                                         erasing                       Erasure that is under way
                                         erasures/<id>                 Erasure that has ended
                                         erased/<hash of an address>   ErasedContent
+                                        data-checks                   DataChecks
                                         refs/int/refs                 InternalReference: the log of references
                                         refs/int/pending/<event id>   ReferenceEvent, not in the log yet
                                         refs/int/commits/<id>         Commit of that log
@@ -47,6 +48,7 @@ from graveler_core.model.checks import CheckReport
 from graveler_core.model.collection import Collections
 from graveler_core.model.compaction import CompactionHistory, CompactionSettings, StagedCounts
 from graveler_core.model.copying import Copying
+from graveler_core.model.data_check import DataChecks
 from graveler_core.model.dump import Restoration
 from graveler_core.model.entities import (
     AbandonedNamespace,
@@ -224,6 +226,11 @@ def erasures(repo: RepositoryId, uid: RepositoryUid) -> Folder[Erasure]:
 def erased(repo: RepositoryId, uid: RepositoryUid) -> Folder[ErasedContent]:
     """Return the keys of the marks of erased content, by a hash of the address, which may be longer than a key."""
     return Folder(f"{repo}-{uid}".encode(), b"erased/", ErasedContent)
+
+
+def data_checks(repo: Repository) -> Location[DataChecks]:
+    """Return the key of the checks of user data."""
+    return Location(partition(repo), b"data-checks", DataChecks)
 
 
 def compaction_settings(repo: Repository) -> Location[CompactionSettings]:

@@ -62,7 +62,7 @@ def cured(cli: Cli, ailment: Ailment, *arguments: str) -> Ran:
     """Run the command that is printed, and see the finding gone."""
     program, *words = ill(cli, ailment, *arguments)["command"]
     assert program == "graveler"
-    ran = cli(*words, *(["--yes"] if words[0] == "reset" else []))
+    ran = cli(*words)
     assert ran.code == 0, ran
     gone(cli, ailment, *arguments)
     return ran

@@ -50,6 +50,7 @@ def test_what_is_refused(flights: Cli, here: Path) -> None:
     refused(flights("restore", "graveler://bare", "there"), "there", "byte 0", "is not a dump")
     refused(flights("restore", "graveler://bare", "nowhere"), "nowhere", "does not exist")
     refused(flights("restore", "graveler://bare", "there", "--adopt"), "--create")
+    refused(flights("restore", "graveler://bare", "there", "--ephemeral"), "--create")
     put(flights, "more", b"x")
     flights("compact", "graveler://flights/main")
     flights("commit", "graveler://flights/main", "-m", "what a file holds")
@@ -70,3 +71,10 @@ def test_leftovers_are_adopted_when_asked(flights: Cli, here: Path) -> None:
     refused(flights("repo", "create", "graveler://flights"), "earlier repository", "adopt")
     assert flights("repo", "list").out == ""
     assert flights("repo", "create", "graveler://flights", "--adopt").code == 0
+
+
+def test_a_namespace_in_memory_is_accepted_when_asked(flights: Cli) -> None:
+    flights("dump", "graveler://flights", "flights.dump")
+    restore = ("restore", "graveler://copy", "flights.dump", "--create", "--storage-namespace", "memory://copy")
+    refused(flights(*restore), "--ephemeral")
+    assert flights(*restore, "--ephemeral").out == "restored 1 branches, 0 tags, 2 commits into copy\n"

@@ -72,6 +72,11 @@ def test_content(flights: Cli, here: Path) -> None:
         "size": 7,
         "path": "raw/jan.csv",
     }
+    checked = flights("doctor", "--json").documents[-1]
+    assert checked["sizes"] == checked["checksums"]
+    assert (checked["type"], checked["checksums"]["problems"], checked["unfinished"]) == ("data check", 1, None)
+    assert flights("fsck", uri, "--checksums", "--resume").code == 1
+    refused(flights("fsck", uri, "--data", "--resume"), "--checksums")
     content[b"hello"].unlink()
     put(flights, "staged", b"staged")
     content[b"february"].write_bytes(b"feb")

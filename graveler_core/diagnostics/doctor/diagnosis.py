@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 from typing import Final, NamedTuple
+
+from graveler_core.model.data_check import CompleteCheck
 
 
 class Severity(StrEnum):
@@ -63,6 +66,19 @@ class Diagnosis:
 
 
 @dataclass(frozen=True, slots=True)
+class DataChecked:
+    """Last complete checks of the user data of a repository, by `fsck`."""
+
+    repository: str
+    sizes: CompleteCheck | None
+    """Check of existence and size; `None` if there was none."""
+    checksums: CompleteCheck | None
+    """Check of checksums; `None` if there was none."""
+    unfinished: datetime | None
+    """Beginning of a check of checksums that can be resumed; `None` if there is none."""
+
+
+@dataclass(frozen=True, slots=True)
 class Examined:
     """Result of an examination."""
 
@@ -70,6 +86,8 @@ class Examined:
     """Problems, the most severe first."""
     unseen: tuple[tuple[str, str], ...]
     """Checks that failed or were incomplete, with the reason."""
+    checked: tuple[DataChecked, ...] = ()
+    """Last checks of user data, for each repository."""
 
     @property
     def healthy(self) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from graveler_core.diagnostics.budget import Budget, SpentError
-from graveler_core.diagnostics.doctor.diagnosis import Ailment, Diagnosis, diagnosis
+from graveler_core.diagnostics.doctor.diagnosis import Ailment, DataChecked, Diagnosis, diagnosis
 from graveler_core.diagnostics.plan import DoctorPlan
 from graveler_core.errors import CorruptData, GravelerError
 from graveler_core.stores import Stores
@@ -36,6 +36,7 @@ class Examination:
     now: datetime
     found: list[Diagnosis] = field(default_factory=list)
     unseen: list[tuple[str, str]] = field(default_factory=list)
+    checked: list[DataChecked] = field(default_factory=list)
 
     @contextmanager
     def looking(self, what: str) -> Iterator[None]:

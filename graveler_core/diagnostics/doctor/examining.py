@@ -6,7 +6,7 @@ from graveler_core.diagnostics.budget import Budget
 from graveler_core.diagnostics.doctor.diagnosis import Examined, Severity
 from graveler_core.diagnostics.doctor.examination import Examination
 from graveler_core.diagnostics.doctor.of_branches import examine_branches
-from graveler_core.diagnostics.doctor.of_content import examine_content
+from graveler_core.diagnostics.doctor.of_content import data_checks, examine_content
 from graveler_core.diagnostics.doctor.of_heads import examine_heads
 from graveler_core.diagnostics.doctor.of_repositories import examine_repositories, require_known
 from graveler_core.diagnostics.doctor.of_store import examine_store
@@ -37,5 +37,7 @@ def examine(stores: Stores, plan: DoctorPlan | None = None) -> Examined:
     for examine_part in (examine_branches, examine_heads, *([examine_content] if plan.deep else [])):
         for repo in active:
             examine_part(of, repo)
+    for repo in active:
+        data_checks(of, repo)
     found = sorted(of.found, key=lambda found: _ORDER.index(found.severity))
-    return Examined(tuple(found), tuple(of.unseen))
+    return Examined(tuple(found), tuple(of.unseen), tuple(of.checked))

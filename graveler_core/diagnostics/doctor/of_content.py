@@ -1,10 +1,10 @@
 """Problems that only a complete read finds: damage anywhere (`gc.fsck`), and counters that differ from the staged
-records.
+records. And the times of the last checks of user data.
 """
 
 from __future__ import annotations
 
-from graveler_core.diagnostics.doctor.diagnosis import Ailment
+from graveler_core.diagnostics.doctor.diagnosis import Ailment, DataChecked
 from graveler_core.diagnostics.doctor.examination import Examination
 from graveler_core.diagnostics.doctor.of_branches import branches
 from graveler_core.engine.staging.pressure import counted_in
@@ -13,6 +13,7 @@ from graveler_core.gc.fsck import fsck
 from graveler_core.kv.bulk import about_rows
 from graveler_core.model.entities import Branch, Repository
 from graveler_core.model.layers import SealedToken
+from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.staging.stack import layers_of
 
@@ -31,6 +32,16 @@ def examine_content(of: Examination, repo: Repository) -> None:
         for finding in fsck(of.stores, repo, deep=True, progress=of.budget.tick):
             if finding.damage:
                 _damage(of, repo, finding)
+
+
+def data_checks(of: Examination, repo: Repository) -> None:
+    """Note when the user data of one repository was last checked."""
+    with of.looking(f"graveler://{repo.id}: checks of data"):
+        held = access.read(of.stores.kv, keys.data_checks(repo))
+        record = None if held is None else held.value
+        unfinished = None if record is None or record.unfinished is None else record.unfinished.began
+        sizes, checksums = (None, None) if record is None else (record.sizes, record.checksums)
+        of.checked.append(DataChecked(repo.id, sizes, checksums, unfinished))
 
 
 def _counters(of: Examination, repo: Repository, branch: Branch) -> None:

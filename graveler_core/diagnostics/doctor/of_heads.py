@@ -40,5 +40,5 @@ def _lost(of: Examination, repo: Repository, heads: list[HeadCheck]) -> None:
         of.tell(Ailment.HEAD_DAMAGED, where, what, "graveler", "fsck", f"graveler://{repo.id}")
     else:
         back = "or go back to the newest head that is whole, and lose what came since"
-        command = ("graveler", "reset", where, "--hard", whole.commit)
+        command = ("graveler", "reset", where, "--hard", whole.commit, "--yes")
         of.tell(Ailment.HEAD_DAMAGED, where, what, *command, remedy=f"put the lost object back from a copy; {back}")

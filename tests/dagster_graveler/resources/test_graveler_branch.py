@@ -143,3 +143,11 @@ def test_a_namespace_in_use_is_said_so(installation: Installation, graveler: Gra
     with pytest.raises(NotUnique) as caught:
         target(installation).open_repository()
     assert caught.value.kind is Kind.NamespaceInUse
+
+
+def test_content_in_memory_is_refused_unless_asked_for(installation: Installation) -> None:
+    graveler = GravelerResource(url=installation.store)
+    place = {"graveler": graveler, "repository": "passing", "storage_root": "memory://passing"}
+    with pytest.raises(InvalidInput, match="ephemeral"):
+        GravelerBranch(**place).open_repository()
+    assert GravelerBranch(**place, ephemeral=True).open_repository().id == "passing"

@@ -143,8 +143,9 @@ class TestS3:
         assert refused.value.details["key"].startswith(bucket.path)
 
     def test_no_such_bucket(self, stores: OpenedBlobs, bucket: Namespace) -> None:
-        with pytest.raises(Unavailable, match="NoSuchBucket"):
+        with pytest.raises(Unavailable, match="NoSuchBucket") as refused:
             keys(stores.foreign(replace(bucket, bucket="nobodys-bucket")))
+        assert refused.value.kind is Kind.BucketNotFound
 
 
 def test_a_worker_sees_the_same_but_for_memory(tmp_path: Path) -> None:

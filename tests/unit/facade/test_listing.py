@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from xml.etree.ElementTree import fromstring
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graveler_core.errors import InvalidInput
+from graveler_core.errors import InvalidInput, Unavailable
 from graveler_core.facade.listing import Listing
 
 
@@ -88,3 +89,30 @@ def test_its_text_reads_nothing() -> None:
         yield ""
 
     assert ".pages(size)" in repr(Listing(failing(), str))
+
+
+def test_a_notebook_shows_the_next_items_and_takes_none() -> None:
+    found = listing(25)
+    begun = iter(found)
+    assert next(begun) == 0
+    for _ in range(2):
+        shown = fromstring(found._repr_html_())
+        assert shown.findtext("caption") == "Listing, the first 20"
+        assert [row.text for row in shown.iter("td")] == [str(item) for item in range(1, 21)]
+    assert list(begun) == list(range(1, 25))
+    assert fromstring(found._repr_html_()).findtext("caption") == "Listing"
+
+
+def test_an_error_is_shown_and_raised_where_it_was() -> None:
+    def items() -> Iterator[int]:
+        yield from range(2)
+        raise Unavailable("the store is <gone>")
+
+    found = Listing(items(), str)
+    for _ in range(2):
+        shown = fromstring(found._repr_html_())
+        assert shown.findtext("caption") == "Listing: the store is <gone>"
+        assert [row.text for row in shown.iter("td")] == ["0", "1"]
+    assert [next(found), next(found)] == [0, 1]
+    with pytest.raises(Unavailable):
+        next(found)

@@ -73,3 +73,24 @@ def test_handles_read_nothing(open_handle: Callable[..., object], caption: str, 
     assert kv.round_trips == before
     assert found == caption
     assert row in rows.items()
+
+
+def columns(listing: object) -> list[dict[str, str]]:
+    """Rows of a listing's table, which is well-formed."""
+    head, *rows = fromstring(listing._repr_html_()).findall("tr")  # type: ignore[attr-defined]
+    names = [cell.text or "" for cell in head]
+    return [dict(zip(names, (cell.text or "" for cell in row), strict=True)) for row in rows]
+
+
+def test_listings() -> None:
+    repo = World().repository()
+    main = repo.branch("main")
+    main.put("a", b"old")
+    main.put("d/b", b"")
+    main.commit(HOSTILE)
+    main.put("a", b"longer")
+    listed = columns(main.list(delimiter="/"))
+    assert [(row["path"], row["size"]) for row in listed] == [("a", "6"), ("d/", "")]
+    assert columns(main.uncommitted()) == [{"path": "a", "change": "changed", "size before": "3", "size after": "6"}]
+    assert columns(repo.log("main"))[0]["message"] == HOSTILE
+    assert columns(repo.branches())[0]["branch"] == "main"

@@ -15,6 +15,7 @@ from graveler_core.blobs import foreign as foreign_module
 from graveler_core.blobs.foreign import ForeignRemote
 from graveler_core.blobs.open import OpenedBlobs
 from graveler_core.blobs.port import BlobInfo
+from graveler_core.errors import Kind, Unavailable
 from graveler_core.gc import foreign_sizes as foreign_sizes_module
 from graveler_core.gc.foreign_sizes import MISSING, foreign_sizes
 from graveler_core.model.address import Namespace, namespace
@@ -114,6 +115,18 @@ def test_a_neighbour_that_cannot_be_listed(bucket: Bucket, monkeypatch: pytest.M
     monkeypatch.setattr(ForeignRemote, "_listed", refuse)
     assert bucket.sizes(["a", "b", "c"]) == [1, 1, MISSING]
     assert bucket.asked == ["head"] * 3
+
+
+def test_a_bucket_that_is_gone(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(place: ForeignRemote, after: str) -> Iterator[list[BlobInfo]]:
+        raise Unavailable("NoSuchBucket", kind=kind)
+
+    monkeypatch.setattr(ForeignRemote, "_listed", missing)
+    kind = Kind.BucketNotFound
+    assert bucket.sizes(["a", "b"]) == [MISSING, MISSING]
+    kind = Kind.StoreUnreachable
+    with pytest.raises(Unavailable):
+        bucket.sizes(["a", "b"])
 
 
 def test_files(tmp_path: Path) -> None:

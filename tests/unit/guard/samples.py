@@ -217,7 +217,7 @@ REPOSITORY: dict[str, Sample] = {
     "diff_summary": lambda r: r.diff_summary("main", "dev"),
     "merge_base": lambda r: r.merge_base("main", "dev"),
     "conflicts": lambda r: r.conflicts("dev", "work"),
-    "fsck": lambda r: r.fsck(),
+    "fsck": lambda r: r.fsck(data=True),
     "thresholds": lambda r: r.thresholds(),
     "compactions": lambda r: r.compactions(),
 }

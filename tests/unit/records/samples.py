@@ -16,6 +16,7 @@ from graveler_core.model.compaction import (
     Thresholds,
 )
 from graveler_core.model.copying import Copying
+from graveler_core.model.data_check import CompleteCheck, DataChecks, UnfinishedCheck
 from graveler_core.model.dump import Restoration
 from graveler_core.model.entities import (
     AbandonedNamespace,
@@ -198,6 +199,12 @@ RECORDS: dict[str, Record] = {
             size=1 << 40,
         ),
         past=(CondemnedSet(id="s1", state=CollectionState.DELETED, since=SINCE, files=(), objects=0, size=0),),
+        nonce=Nonce("n6"),
+    ),
+    "data checks": DataChecks(
+        sizes=CompleteCheck(began=SINCE, problems=0),
+        checksums=CompleteCheck(began=SINCE, problems=2),
+        unfinished=UnfinishedCheck(began=SINCE, through="data/é", damaged=("data/0a",)),
         nonce=Nonce("n6"),
     ),
     "abandoned namespace": AbandonedNamespace(

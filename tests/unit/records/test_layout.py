@@ -48,6 +48,7 @@ LOCATIONS: list[tuple[Location[Any], bytes, bytes, str]] = [
     (keys.erasing(REPOSITORY.id, REPOSITORY.uid), b"repo-u1", b"erasing", "erasure"),
     (keys.erasures(REPOSITORY.id, REPOSITORY.uid).at("e1"), b"repo-u1", b"erasures/e1", "erasure"),
     (keys.erased(REPOSITORY.id, REPOSITORY.uid).at("0a"), b"repo-u1", b"erased/0a", "erased content"),
+    (keys.data_checks(REPOSITORY), b"repo-u1", b"data-checks", "data checks"),
     (keys.uploads(REPOSITORY).at("0a"), b"repo-u1", b"uploads/0a", "upload"),
     (keys.reference_log(REPOSITORY), b"repo-u1", b"refs/int/refs", "internal reference"),
     (keys.pending_events(REPOSITORY).at("e1"), b"repo-u1", b"refs/int/pending/e1", "reference event"),
