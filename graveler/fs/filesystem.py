@@ -9,11 +9,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO, ClassVar, Final
 
+from fsspec.callbacks import DEFAULT_CALLBACK
 from fsspec.spec import AbstractFileSystem
+from fsspec.utils import isfilelike
 
 from graveler.fs import paths
 from graveler.fs.failures import as_os_errors
-from graveler.fs.files import ReadFile, WriteFile
+from graveler.fs.files import ReadFile, WriteFile, written_or_removed
 from graveler.fs.handles import handle
 from graveler.fs.paths import FsPath, parse
 from graveler.fs.transaction import GravelerTransaction
@@ -47,6 +49,8 @@ class GravelerFileSystem(AbstractFileSystem):
             the file system: prefer the environment variables of the object store for secrets.
         pinned: Resolve each branch once, to its head, and read that commit as long as this instance exists. A pinned
             file system cannot be written.
+        verify: Compare content that is read as a whole (`cat_file`, `get_file` and what uses them) with its checksum.
+            The length is always compared.
     """
 
     protocol: ClassVar = (paths.PROTOCOL,)
@@ -59,10 +63,11 @@ class GravelerFileSystem(AbstractFileSystem):
         store: str | None = None,
         storage: Mapping[str, str] | None = None,
         pinned: bool = False,
+        verify: bool = True,
         **options: Any,
     ) -> None:
-        super().__init__(store=store, storage=storage, pinned=pinned, **options)
-        self._store, self._storage, self._pinned = store, storage, pinned
+        super().__init__(store=store, storage=storage, pinned=pinned, verify=verify, **options)
+        self._store, self._storage, self._pinned, self._verify = store, storage, pinned, verify
         self._pins: dict[tuple[str, str], str] = {}
 
     @classmethod
@@ -236,10 +241,36 @@ class GravelerFileSystem(AbstractFileSystem):
         with as_os_errors():
             snapshot = self.snapshot(at)
             if not start and end is None:
-                return snapshot.read(at.path)
+                return snapshot.read(at.path, verify=self._verify)
             content = snapshot.open(at.path)
             first, last, _ = slice(start, end).indices(content.size)
             return content.read_range(first, max(0, last - first))
+
+    def get_file(
+        self, rpath: str, lpath: Any = None, callback: Any = DEFAULT_CALLBACK, outfile: Any = None, **options: Any
+    ) -> None:
+        """Download a file to a local path or an open file, in bounded memory. It is compared with its checksum.
+
+        If the download fails, nothing stays at the local path. A directory becomes a local directory.
+        """
+        file = lpath if outfile is None and isfilelike(lpath) else outfile
+        if file is None and self.isdir(rpath):
+            Path(lpath).mkdir(parents=True, exist_ok=True)
+            return
+        at = self._whole(parse(rpath))
+        with as_os_errors():
+            snapshot = self.snapshot(at)
+            if file is not None:
+                entry = snapshot.download(at.path, file, verify=self._verify)
+            else:
+                snapshot.get(at.path)
+                local = Path(lpath)
+                local.parent.mkdir(parents=True, exist_ok=True)
+                with written_or_removed(local) as file:
+                    entry = snapshot.download(at.path, file, verify=self._verify)
+        size = _file(at, entry)["size"]
+        callback.set_size(size)
+        callback.absolute_update(size)
 
     def cat_ranges(
         self,

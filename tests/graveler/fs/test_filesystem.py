@@ -6,7 +6,9 @@ import pickle
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from io import BytesIO
 from multiprocessing import get_context
+from pathlib import Path
 
 import fsspec
 import pytest
@@ -124,12 +126,25 @@ def test_an_open_file_stays_as_it_was(fs: GravelerFileSystem, repo: Repository) 
         assert file.read() == b"a"
 
 
-def test_whole_content_is_compared_with_its_checksum(local: Place, fs: GravelerFileSystem, repo: Repository) -> None:
+def test_whole_content_is_compared_with_its_checksum(
+    local: Place, fs: GravelerFileSystem, repo: Repository, tmp_path: Path
+) -> None:
     uri = repo.branch("main").uri("t/1")
     with open(uri.removeprefix("file://"), "wb") as file:
         file.write(b"t/X")
+    path, local_file = f"{repo.id}/main/t/1", tmp_path / "below" / "1"
     with pytest.raises(CorruptData, match="differs from the checksum"):
-        fs.cat_file(f"{repo.id}/main/t/1")
+        fs.cat_file(path)
+    with pytest.raises(CorruptData, match="differs from the checksum"):
+        fs.get(path, str(local_file))
+    assert not local_file.exists()
+    with pytest.raises(CorruptData, match="differs from the checksum"):
+        fs.get_file(path, BytesIO())
+    unverified = local.fs(verify=False)
+    assert unverified.cat_file(path) == b"t/X"
+    unverified.get(path, str(local_file))
+    assert local_file.read_bytes() == b"t/X"
+    assert pickle.loads(pickle.dumps(unverified)).cat_file(path) == b"t/X"
 
 
 def test_writes_are_staged(fs: GravelerFileSystem, repo: Repository) -> None:
