@@ -12,7 +12,7 @@ from benchmarks.rows import print_table
 from benchmarks.run import BenchmarkRequest, StepFailed, rows
 from benchmarks.scenario import suite
 
-SUITES = ("core", "protocol", "committed", "compaction", "imports", "lifecycle", "iam", "spark", "simulation")
+SUITES = ("core", "protocol", "committed", "compaction", "imports", "lifecycle", "iam", "files", "spark", "simulation")
 DURABILITIES = ("process", "power")
 
 

@@ -23,6 +23,7 @@ SIZES = {
     "imports": 2_000,
     "lifecycle": 20,
     "iam": 20,
+    "files": 20,
     "simulation": 20,
 }
 SIZE = SIZES["core"]
