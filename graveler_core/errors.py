@@ -102,6 +102,7 @@ class Kind(StrEnum):
     ContentShared = "ContentShared"
     LocalConflict = "LocalConflict"
     BucketNotFound = "BucketNotFound"
+    StoreNotDurable = "StoreNotDurable"
 
 
 class GravelerError(Exception):

@@ -110,6 +110,7 @@ SMALLEST = {
     "graveler_core.kv.backends.mysql._PLACES": 1,
     "graveler_core.kv.backends.mysql._STATEMENT_BYTES": 1,
     "graveler_core.kv.backends.mysql_pages._FETCH_ROWS": 1,
+    "graveler_core.kv.backends.redis._PLACES": 1,
     "graveler_core.kv.backends.sqlite._FETCH_ROWS": 1,
     "graveler_core.kv.backends.sqlite_columns._FIRST_ROWS": 1,
     "graveler_core.kv.backends.sqlite_columns._JOINED_ROWS": 1,

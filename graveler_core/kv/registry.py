@@ -23,6 +23,7 @@ _EXTRAS: Final = {
     "mariadb": "mysql",
     "mysql": "mysql",
     "postgresql": "postgres",
+    **dict.fromkeys(("redis", "rediss", "valkey", "valkeys"), "redis"),
 }
 """Extras that install the dependencies of a backend, by scheme."""
 

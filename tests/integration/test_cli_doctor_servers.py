@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import Any
 
 import pytest
+from redis import Redis
 
 from graveler_core.diagnostics.doctor import of_store
 from graveler_core.diagnostics.doctor.diagnosis import Ailment
@@ -15,6 +17,7 @@ from graveler_core.kv.store import Description
 from tests.integration.command_line import Cli
 from tests.integration.doctoring import gone, ill
 from tests.servers.etcd import etcd_server
+from tests.servers.process import ServerProcess
 
 
 def test_a_cluster_that_is_full(here: object, cli: Cli) -> None:
@@ -62,3 +65,19 @@ def test_a_table_with_replicas(cli: Cli, dynamodb_url: str, monkeypatch: pytest.
     assert "1 other regions" in row["what"]
     monkeypatch.setattr(dynamodb, "described", dynamodb_description.described)
     gone(cli, Ailment.STORE_NOT_CONSISTENT, "--store", dynamodb_url)
+
+
+def test_a_server_that_deletes_rows(cli: Cli, redis: ServerProcess, redis_url: str) -> None:
+    url = f"{redis_url}&durability=none"
+    with closing(Redis(port=redis.port)) as client:
+        before = {name: client.config_get(name)[name] for name in ("maxmemory", "maxmemory-policy")}
+        try:
+            client.config_set("maxmemory", "1gb")
+            client.config_set("maxmemory-policy", "allkeys-lru")
+            row = ill(cli, Ailment.STORE_EVICTS, "--store", url)
+            assert (row["severity"], row["command"][:3]) == ("critical", ["redis-cli", "CONFIG", "SET"])
+            client.config_set(*row["command"][3:])
+            gone(cli, Ailment.STORE_EVICTS, "--store", url)
+        finally:
+            for name, value in before.items():
+                client.config_set(name, value)

@@ -46,6 +46,7 @@ class Ailment(StrEnum):
     COUNTERS_OFF = "counters-off"
     CONTENT_DAMAGED = "content-damaged"
     INDEX_WRONG = "index-wrong"
+    STORE_EVICTS = "store-evicts"
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +137,11 @@ _MEANINGS: Final[dict[Ailment, _Meaning]] = {
         Severity.WARNING,
         "its database grows with every write up to its quota, and then the cluster refuses writes",
         "start the members with --auto-compaction-retention=1h, and compact once",
+    ),
+    Ailment.STORE_EVICTS: _Meaning(
+        Severity.CRITICAL,
+        "when its memory is full, the server deletes whole partitions, and with them branches and staged changes",
+        "set it to noeviction, also in the configuration of the server, which is read at its start",
     ),
     Ailment.CLOCKS_DIFFER: _Meaning(
         Severity.WARNING,

@@ -38,6 +38,8 @@ def judge(of: Examination, told: Description) -> None:
         _dynamodb(of, told)
     elif told["backend"] == "etcd":
         _etcd(of, told)
+    elif told["backend"] == "redis":
+        _redis(of, told)
 
 
 def _sqlite(of: Examination, told: Description) -> None:
@@ -77,6 +79,18 @@ def _mysql(of: Examination, told: Description) -> None:
             Ailment.STORE_NOT_DURABLE, "mysql", what, remedy="turn it on in the configuration, and restart the server"
         )
     _clock(of, told, "MySQL")
+
+
+def _redis(of: Examination, told: Description) -> None:
+    for name, needed in (("appendonly", "yes"), ("appendfsync", "always")):
+        if told[name] not in (needed, None):
+            what = f"the server has {name} = {told[name]}"
+            remedy = f"set it to {needed}, also in the configuration of the server, which is read at its start"
+            of.tell(Ailment.STORE_NOT_DURABLE, "redis", what, "redis-cli", "CONFIG", "SET", name, needed, remedy=remedy)
+    if told["evicts"]:
+        what = f"the server has maxmemory-policy = {told['maxmemory_policy']}"
+        of.tell(Ailment.STORE_EVICTS, "redis", what, "redis-cli", "CONFIG", "SET", "maxmemory-policy", "noeviction")
+    _clock(of, told, "Redis")
 
 
 def _dynamodb(of: Examination, told: Description) -> None:

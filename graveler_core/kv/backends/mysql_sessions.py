@@ -12,21 +12,26 @@ The settings do not depend on the defaults of the server:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, Final
-from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 import pymysql
 from pymysql.constants import CLIENT
 
-from graveler_core.errors import InvalidInput, Kind, Unavailable
+from graveler_core.errors import Kind, Unavailable
+from graveler_core.kv.backends.server_url import Options, file, invalid_url, parse_server_url, seconds, truth
 from graveler_core.kv.backends.sessions import ROOM, Room, SessionPool
-from graveler_core.telemetry.secrets import without_password
 
 _TIMEOUTS: Final = {"connect_timeout": 10, "read_timeout": 60, "write_timeout": 60}
 """Default time-outs in seconds."""
+_OPTIONS: Final[Options] = {
+    **dict.fromkeys(_TIMEOUTS, seconds),
+    **dict.fromkeys(("ssl_disabled", "ssl_verify_cert", "ssl_verify_identity"), truth),
+    **dict.fromkeys(("ssl_ca", "ssl_cert", "ssl_key"), file),
+    "unix_socket": str,
+}
+_EXAMPLE: Final = "mysql://user:password@host:port/database"
 _LOCK_SECONDS: Final = 20
 """Maximum time to wait for a locked row. It is below the time-out of reads, so that the server answers."""
 _SET_UP: Final = (
@@ -68,9 +73,9 @@ class MySQLTarget:
             # A file of the TLS options cannot be used.
             raise Unavailable(f"{self.shown} cannot be connected to: {error}", store=self.shown) from None
 
-    def patient(self, seconds: float) -> MySQLTarget:
+    def patient(self, timeout: float) -> MySQLTarget:
         """Return the same database with another time-out of reads."""
-        return replace(self, options={**self.options, "read_timeout": seconds})
+        return replace(self, options={**self.options, "read_timeout": timeout})
 
 
 def parse_url(url: str) -> MySQLTarget:
@@ -79,68 +84,14 @@ def parse_url(url: str) -> MySQLTarget:
     Raises:
         InvalidInput: Kind InvalidUrl.
     """
-    shown = without_password(url)
-
-    def refused(why: str) -> InvalidInput:
-        return InvalidInput(f"{shown!r} is not a valid URL of a MySQL database: {why}", kind=Kind.InvalidUrl, url=shown)
-
-    try:
-        parts = urlsplit(f"mysql://{url.partition('://')[2]}")
-        port = parts.port
-    except ValueError:
-        # The original error is dropped, because its message may contain the password.
-        parts, port = None, None
-    if parts is None:
-        raise refused("host and port cannot be read; write mysql://user:password@host:port/database")
-    database = unquote(parts.path.removeprefix("/"))
-    if not database or "/" in database or parts.fragment:
-        raise refused("it must name one database: mysql://user:password@host:port/database")
-    options = {"host": parts.hostname or "127.0.0.1", "port": port or 3306, "database": database}
-    return MySQLTarget({**_TIMEOUTS, **options, **_user(parts), **_query(parts.query, refused)}, shown)
-
-
-def _user(parts: SplitResult) -> dict[str, Any]:
-    # As bytes, because PyMySQL would encode text as Latin-1.
-    password = unquote(parts.password or "").encode()
-    return {"user": unquote(parts.username), "password": password} if parts.username else {}
-
-
-def _query(query: str, refused: Callable[[str], InvalidInput]) -> dict[str, Any]:
-    options: dict[str, Any] = {}
-    for name, text in parse_qsl(query, keep_blank_values=True):
-        if name not in _OPTIONS:
-            raise refused(f"{name} is not one of the options {', '.join(sorted(_OPTIONS))}")
-        try:
-            options[name] = _OPTIONS[name](text)
-        except ValueError as error:
-            raise refused(f"{name} must be {error}") from None
-    return options
-
-
-def _seconds(text: str) -> int:
-    if not text.isdecimal() or not int(text):
-        raise ValueError("a number of seconds, 1 or more")
-    return int(text)
-
-
-def _truth(text: str) -> bool:
-    if text not in ("true", "false"):
-        raise ValueError("true or false")
-    return text == "true"
-
-
-def _file(text: str) -> str:
-    if not Path(text).is_file():
-        raise ValueError("the path of a file")
-    return text
-
-
-_OPTIONS: Final[dict[str, Callable[[str], Any]]] = {
-    **dict.fromkeys(_TIMEOUTS, _seconds),
-    **dict.fromkeys(("ssl_disabled", "ssl_verify_cert", "ssl_verify_identity"), _truth),
-    **dict.fromkeys(("ssl_ca", "ssl_cert", "ssl_key"), _file),
-    "unix_socket": str,
-}
+    parts = parse_server_url(url, _EXAMPLE, _OPTIONS)
+    if not parts.path or "/" in parts.path:
+        raise invalid_url(parts.shown, "it must name one database", _EXAMPLE)
+    options = {**_TIMEOUTS, "host": parts.host, "port": parts.port or 3306, "database": parts.path, **parts.options}
+    if parts.user:
+        # The password as bytes, because PyMySQL would encode text as Latin-1.
+        options |= {"user": parts.user, "password": (parts.password or "").encode()}
+    return MySQLTarget(options, parts.shown)
 
 
 class MySQLSessions(SessionPool):

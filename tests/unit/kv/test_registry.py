@@ -13,6 +13,7 @@ from graveler_core.kv.backends.etcd import EtcdStore
 from graveler_core.kv.backends.memory import MemoryStore
 from graveler_core.kv.backends.mysql import MySQLStore
 from graveler_core.kv.backends.postgresql import PostgreSQLStore
+from graveler_core.kv.backends.redis import RedisStore
 from graveler_core.kv.backends.sqlite import SQLiteStore
 
 
@@ -36,7 +37,14 @@ def test_schemes_name_backends(
         store.close()
 
 
-@pytest.mark.parametrize("url", ["redis://host", "meta.db", "", "://x", "/data/meta.db"])
+@pytest.mark.parametrize("scheme", ["redis", "valkey"])
+def test_schemes_of_redis(redis_url: str, scheme: str) -> None:
+    store = open_store(redis_url.replace("redis:", f"{scheme}:"))
+    assert type(store) is RedisStore
+    store.close()
+
+
+@pytest.mark.parametrize("url", ["nosql://host", "meta.db", "", "://x", "/data/meta.db"])
 def test_unknown_schemes_are_told_the_known_ones(url: str) -> None:
     with pytest.raises(InvalidInput, match=r"memory://.*postgresql://.*sqlite://") as caught:
         open_store(url)
@@ -45,6 +53,6 @@ def test_unknown_schemes_are_told_the_known_ones(url: str) -> None:
 
 def test_passwords_stay_hidden() -> None:
     with pytest.raises(InvalidInput) as caught:
-        open_store("redis://user:s3cret@host/0?password=s3cret")
+        open_store("nosql://user:s3cret@host/0?password=s3cret")
     assert "s3cret" not in repr(caught.value) + str(caught.value.details)
-    assert "redis://user:***@host/0?password=***" in caught.value.message
+    assert "nosql://user:***@host/0?password=***" in caught.value.message

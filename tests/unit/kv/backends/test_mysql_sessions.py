@@ -99,7 +99,7 @@ store.close()
 """
 
 
-@pytest.mark.parametrize("kind", ["mysql"])
+@pytest.mark.parametrize("kind", ["mysql", "redis"])
 def test_a_store_is_used_on_both_sides_of_a_fork(kind: str, request: pytest.FixtureRequest) -> None:
     ran = subprocess.run(
         [sys.executable, "-c", FORKED, request.getfixturevalue(f"{kind}_url")],
