@@ -113,6 +113,15 @@ LEFT_OUT = {
     **dict.fromkeys(
         ("Repository.collect", "Graveler.empty_namespaces"), "`collecting` calls their flows with another clock"
     ),
+    **dict.fromkeys(
+        ("Repository.retention", "Repository.retention_versions", "Repository.set_retention"),
+        "the model has no ages of commits: tests/unit/gc/test_retention.py, tests/unit/gc/test_expiring_commits.py",
+    ),
+    **dict.fromkeys(
+        ("Repository.erase", "Repository.erasures"),
+        "the model keeps the content of former commits: tests/unit/erasure, tests/proofs/model/test_erasure.py",
+    ),
+    "Graveler.user": "names the principal: tests/graveler/server",
     **dict.fromkeys(("Branch.dataset", "Snapshot.dataset"), "opens files: tests/unit/facade/test_dataset.py"),
     **dict.fromkeys(("Branch.usage", "Snapshot.usage"), "counts a listing: tests/unit/facade/test_usage.py"),
     "Repository.import_inventory": "differs from import_prefix in its listing alone: tests/unit/engine/importing",
