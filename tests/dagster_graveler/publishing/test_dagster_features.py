@@ -43,10 +43,10 @@ def test_a_freshness_policy_of_the_published_branch_counts_publications_only(lak
     assert lake.run().success
     first = published_at(lake)
     assert state(first + HOUR - 1) is FreshnessState.PASS
-    assert state(first + HOUR) is FreshnessState.FAIL
+    assert state(first + HOUR + 1) is FreshnessState.FAIL
     assert lake.run(PUBLISH).success  # nothing to publish
     assert not lake.run(raw=["bad"], tags={"graveler/branch": "refused"}).success
-    assert state(first + HOUR) is FreshnessState.FAIL
+    assert state(first + HOUR + 1) is FreshnessState.FAIL
     assert lake.run(raw=["new"]).success
     second = published_at(lake)
     assert second > first

@@ -22,6 +22,8 @@ from tests.servers.mariadb import execute
 from tests.servers.process import ServerProcess
 
 WAITING = "SELECT trx_mysql_thread_id FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'"
+"""The server keeps its answer for a moment, so it may name a session that has ended."""
+SESSIONS = "SELECT id FROM information_schema.processlist"
 ROW = "SELECT 1 FROM graveler_kv WHERE `key` = 'a' FOR UPDATE"
 
 
@@ -51,9 +53,9 @@ def waiting(mariadb: ServerProcess, call: Callable[[], Any]) -> Iterator[tuple[i
     """A call of the store that waits for a row, and the session it waits in."""
     with ThreadPoolExecutor(1) as pool:
         answer = pool.submit(call)
-        while not (found := execute(mariadb, WAITING)):
+        while not (found := {id for [id] in execute(mariadb, WAITING)} & {id for [id] in execute(mariadb, SESSIONS)}):
             assert not answer.done()
-        [[session]] = found
+        [session] = found
         assert isinstance(session, int)
         yield session, answer
 
