@@ -181,7 +181,7 @@ def test_nobody_listens() -> None:
     assert "s3cret" not in repr(caught.value)
 
 
-@pytest.mark.parametrize("url", ["", "nothing", "redis://x", "sqlite://", "memory:", "file:///x"])
+@pytest.mark.parametrize("url", ["", "nothing", "nosuch://x", "sqlite://", "memory:", "file:///x"])
 def test_unknown_urls(url: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         graveler.connect(url)
