@@ -1,6 +1,6 @@
 """Checks of the tables of a lake, as `defs.yaml` describes them. They see the whole table on the branch of the run."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import dagster as dg
@@ -68,16 +68,12 @@ class LakeCheck(dg.Resolvable, dg.Model):
 
             def passed(*args: Any, **kwargs: Any) -> dg.AssetCheckResult:
                 result = function(*args, **kwargs)
-                told = result if isinstance(result, dg.AssetCheckResult) else dg.AssetCheckResult(passed=bool(result))
-                resources = dg.AssetCheckExecutionContext.get().resources
-                manager: GravelerIOManager | None = getattr(resources, io_manager_key, None)
-                return told if manager is None else _located(told, manager.measured(path))
+                return result if isinstance(result, dg.AssetCheckResult) else dg.AssetCheckResult(passed=bool(result))
 
             return dg.asset_check(**options, description=self.description)(called(function, passed))
 
         def check(context: dg.AssetCheckExecutionContext) -> dg.AssetCheckResult:
-            manager: GravelerIOManager = getattr(context.resources, io_manager_key)
-            return _located(self._measure(manager, path), manager.measured(path))
+            return self._measure(getattr(context.resources, io_manager_key), path)
 
         check.__name__ = self.check_name
         keys = {io_manager_key}
@@ -109,11 +105,6 @@ class LakeCheck(dg.Resolvable, dg.Model):
             return dg.AssetCheckResult(passed=not any(missing.values()), metadata={"missing values": missing})
         repeated = _number(rows.group_by(*self.columns).len().filter(pl.col("len") > 1).select(pl.len()))
         return dg.AssetCheckResult(passed=repeated == 0, metadata={"repeated keys": repeated})
-
-
-def _located(result: dg.AssetCheckResult, measured: Mapping[str, Any]) -> dg.AssetCheckResult:
-    """Add the branch that was measured to the metadata of a result. Its own metadata take precedence."""
-    return result.with_metadata({**measured, **result.metadata})
 
 
 def _number(one: "pl.LazyFrame") -> int:

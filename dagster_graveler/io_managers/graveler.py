@@ -15,7 +15,6 @@ from dagster_graveler.io_managers.output_metadata import output_metadata
 from dagster_graveler.io_managers.states import state_to_read
 from dagster_graveler.io_managers.storage import table_files
 from dagster_graveler.io_managers.table_path import TablePath, escaped, input_path, output_path
-from dagster_graveler.publishing.written import BRANCH, CONTENT, content_digest
 from dagster_graveler.resources.graveler_branch import GravelerBranch
 
 MODE = "mode"
@@ -99,20 +98,6 @@ class GravelerIOManager(dg.ConfigurableIOManager):
             raise dg.DagsterInvariantViolationError(f"table {path!r}: is not stored at {at.ref!r}")
         read = Read(table, self.branch.open_repository(), at, files, columns, self._session)
         return handler_for(as_type, path).read(read)
-
-    def measured(self, path: str) -> dict[str, Any]:
-        """Return metadata for the result of an asset check: the branch that the run reads, and a digest of the table.
-
-        The digest equals `graveler/content` of the materialization that was checked. It is left out if the run has
-        no branch and reads the published one.
-
-        Args:
-            path: Path of the table in the repository.
-        """
-        if not self.branch.exists():
-            return {BRANCH: self.branch.into}
-        at = self.branch.open_for_reading()
-        return {BRANCH: at.ref, CONTENT: content_digest(at, path)}
 
     def _value_type(self, wanted: Any, table: TablePath) -> Any:
         if get_origin(wanted) is dict:

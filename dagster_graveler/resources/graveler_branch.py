@@ -8,12 +8,13 @@ import re
 import time
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 from pydantic import ConfigDict, Field, PrivateAttr
 
 from dagster_graveler.publishing.branch_choice import BranchChoice, choose, marks, publication_for
+from dagster_graveler.publishing.written import BRANCH, CONTENT, content_digest
 from dagster_graveler.resources.graveler import GravelerResource
 from dagster_graveler.run_tags import BRANCH_TAG
 from dagster_graveler.runs import origin_run_id, partition_label
@@ -135,6 +136,20 @@ class GravelerBranch(dg.ConfigurableResource):  # type: ignore[type-arg]
         start.
         """
         return self.open_repository().at(self.name if self.exists() else self.into)
+
+    def measured(self, path: str) -> dict[str, Any]:
+        """Return metadata for the result of an asset check: the branch that the run reads, and a digest of the table.
+
+        Checks that are given to `write_audit_publish` have them without a call. The digest equals `graveler/content`
+        of the materialization that was checked. It is left out if the run has no branch and reads the published one.
+
+        Args:
+            path: Path of the table in the repository.
+        """
+        if not self.exists():
+            return {BRANCH: self.into}
+        at = self.open_for_reading()
+        return {BRANCH: at.ref, CONTENT: content_digest(at, path)}
 
     def exists(self) -> bool:
         """Return true if the branch of the run exists. From then on the tags of the run name it."""

@@ -21,8 +21,8 @@ def loads_the_table(letters: str) -> dg.AssetCheckResult:
 
 
 @dg.asset_check(asset=letters, name="told")
-def tells_the_branch(io_manager: dg.ResourceParam[GravelerIOManager]) -> dg.AssetCheckResult:
-    return dg.AssetCheckResult(passed=True, metadata=io_manager.measured("letters"))
+def tells_the_branch(branch: dg.ResourceParam[GravelerBranch]) -> dg.AssetCheckResult:
+    return dg.AssetCheckResult(passed=True, metadata=branch.measured("letters"))
 
 
 def test_a_check_shows_the_branch_that_it_measured(tmp_path: Path) -> None:
