@@ -1,4 +1,4 @@
-"""`./run demo` as a user runs it: in a directory of its own, twice."""
+"""`./run demo` as a user runs it: in a directory of its own, twice; and the README, in the same directory."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 
 from graveler_core import connect
 from orchestration.local import Installation
+from tests.docs import readme
 
 pytestmark = pytest.mark.ci
 
@@ -34,6 +35,8 @@ def test_it_works_and_works_again(tmp_path: Path) -> None:
     assert "Spark from 10,000 changes on, for these two; elsewhere from 5,000,000." in first
     assert "incoming/airlines.csv" in first
     assert "./run ui" in first
+    for _ in range(2):  # the README, in its order, where the demo has run
+        readme.run_examples(Path(sys.executable), tmp_path)
 
     second = tell(tmp_path, "--months", "2", "--spark-from", "1")
     assert "edition 4" in second

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import configparser
 import sys
 import sysconfig
 import venv
@@ -27,6 +28,15 @@ class Wheel:
         """The paths of the files in the wheel."""
         with zipfile.ZipFile(self.path) as archive:
             return archive.namelist()
+
+    @property
+    def programs(self) -> list[tuple[str, str, str]]:
+        """The name, module and function of each program that an installer makes."""
+        listing = next(name for name in self.names if name.endswith(".dist-info/entry_points.txt"))
+        found = configparser.ConfigParser()
+        with zipfile.ZipFile(self.path) as archive:
+            found.read_string(archive.read(listing).decode())
+        return [(name, *target.split(":")) for name, target in found["console_scripts"].items()]
 
     @property
     def requires(self) -> list[Requirement]:
@@ -67,7 +77,7 @@ def size(found: Distribution) -> int:
 
 
 def install(wheel: Wheel, directory: Path, *extras: str) -> Path:
-    """Make an environment of the wheel and what it requires.
+    """Make an environment of the wheel, with its programs, and what it requires.
 
     Returns:
         The environment's interpreter.
@@ -83,7 +93,12 @@ def install(wheel: Wheel, directory: Path, *extras: str) -> Path:
             link.parent.mkdir(parents=True, exist_ok=True)
             if not link.exists():
                 link.symlink_to(Path(str(found.locate_file(file))).resolve())
-    return directory / "bin" / Path(sys.executable).name
+    python = directory / "bin" / Path(sys.executable).name
+    for name, module, function in wheel.programs:
+        program = python.parent / name
+        program.write_text(f"#!{python}\nfrom {module} import {function}\n{function}()\n")
+        program.chmod(0o755)
+    return python
 
 
 def linked(found: Distribution) -> set[str]:

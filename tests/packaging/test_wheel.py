@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.docs import readme
 from tests.packaging.distributions import Wheel, install, size
 
 ROOT = Path(__file__).parents[2]
@@ -132,6 +133,16 @@ def test_the_command_line(wheel: Wheel, project: Path, tmp_path: Path) -> None:
         [*program, "ls", "graveler://lake/main/"], cwd=project, capture_output=True, text=True, check=True
     )
     assert ran.stdout.split()[-1].endswith("a")
+
+
+@pytest.mark.ci
+def test_the_readme(wheel: Wheel, tmp_path: Path) -> None:
+    """The install line of the README gives what its examples need, in a directory where nothing is."""
+    python = install(wheel, tmp_path / "environment", *readme.extras())
+    reader = tmp_path / "reader"
+    reader.mkdir()
+    for _ in range(2):
+        readme.run_examples(python, reader)
 
 
 @pytest.mark.ci

@@ -1,0 +1,49 @@
+"""The examples of the README, as a reader runs them: in the order of the page, in one directory."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+_BLOCK = re.compile(r"^```(python|sh)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_INSTALL = re.compile(r'`pip install "\.\[([a-z,]+)\]"`')
+
+
+def extras() -> list[str]:
+    """Return the extras that the README's `pip install` names."""
+    (found,) = _INSTALL.findall((ROOT / "README.md").read_text())
+    return found.split(",")
+
+
+def run_examples(python: Path, directory: Path) -> None:
+    """Run the Python, then the command line.
+
+    Args:
+        python: Interpreter of the environment, beside which the program `graveler` is.
+        directory: Working directory of the reader.
+    """
+    found = _BLOCK.findall((ROOT / "README.md").read_text())
+    (code,) = [text for language, text in found if language == "python"]
+    (shell,) = [text for language, text in found if language == "sh" and "graveler " in text]
+    assert _run([str(python), "-c", code], python, directory).splitlines() == [
+        "changed carriers/AA.json",
+        "added carriers/UA.json",
+        """b'{"name": "American"}'""",
+        "['carriers/AA.json', 'carriers/UA.json']",
+        """b'{"name": "American"}'""",
+        "['Publish names', 'Full names', 'Add a carrier', 'Repository created']",
+    ]
+    assert "Add carriers" in _run(["bash", "-euc", shell], python, directory)
+
+
+def _run(command: list[str], python: Path, directory: Path) -> str:
+    path = f"{python.parent}{os.pathsep}{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path}
+    done = subprocess.run(
+        command, cwd=directory, env=environment, capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
