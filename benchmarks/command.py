@@ -4,15 +4,30 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 
 from rich.console import Console
 
 from benchmarks.rows import print_table
 from benchmarks.run import BenchmarkRequest, StepFailed, rows
-from benchmarks.scenario import suite
+from benchmarks.scenario import Scenario, suite
+from benchmarks.servers import SERVERS
 
-SUITES = ("core", "protocol", "committed", "compaction", "imports", "lifecycle", "iam", "files", "spark", "simulation")
+SUITES = (
+    "core",
+    "protocol",
+    "committed",
+    "compaction",
+    "imports",
+    "lifecycle",
+    "iam",
+    "files",
+    "spark",
+    "simulation",
+    "stores",
+)
 DURABILITIES = ("process", "power")
 
 
@@ -23,22 +38,11 @@ def main() -> None:
     unknown = [name for name in asked.only or () if name not in known]
     if unknown:
         sys.exit(f"benchmarks: {asked.suite} has no scenario {unknown[0]!r}; it has {', '.join(known)}")
-    store = asked.store or ("memory" if asked.suite == "simulation" else "sqlite")
-    request = BenchmarkRequest(
-        suite=asked.suite,
-        scenarios=[known[name] for name in asked.only or known],
-        store=store,
-        # Only SQLite and local files distinguish the two durabilities.
-        durabilities=asked.durability or (DURABILITIES if store == "sqlite" else ("-",)),
-        sizes=asked.size,
-        runs=asked.runs,
-        directory=asked.directory,
-        commits=asked.commits,
-        namespace=asked.namespace,
-        cluster=asked.cluster,
-    )
+    requests = [_request(asked, store, [known[name] for name in asked.only or known]) for store in _stores(asked)]
     progress = Console(stderr=True)
-    found = rows(request, lambda text: progress.print(text, style="dim", highlight=False))
+    found = chain.from_iterable(
+        rows(request, lambda text: progress.print(text, style="dim", highlight=False)) for request in requests
+    )
     try:
         if asked.json:
             for row in found:
@@ -47,6 +51,30 @@ def main() -> None:
             print_table(list(found), Console(width=None if sys.stdout.isatty() else 180))
     except StepFailed as e:
         sys.exit(f"benchmarks: {e}")
+
+
+def _stores(asked: argparse.Namespace) -> Sequence[str]:
+    """Return the store that the user names, or the default of the suite."""
+    if asked.store:
+        return [asked.store]
+    return {"simulation": ["memory"], "stores": ["sqlite", *SERVERS]}.get(asked.suite, ["sqlite"])
+
+
+def _request(asked: argparse.Namespace, store: str, scenarios: Sequence[Scenario]) -> BenchmarkRequest:
+    # Only SQLite and local files distinguish the two durabilities. Servers sync each write to disk.
+    durabilities = ("power",) if asked.suite == "stores" else DURABILITIES
+    return BenchmarkRequest(
+        suite=asked.suite,
+        scenarios=scenarios,
+        store=store,
+        durabilities=asked.durability or (durabilities if store == "sqlite" else ("-",)),
+        sizes=asked.size,
+        runs=asked.runs,
+        directory=asked.directory,
+        commits=asked.commits,
+        namespace=asked.namespace,
+        cluster=asked.cluster,
+    )
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -67,7 +95,9 @@ def _parser() -> argparse.ArgumentParser:
         "--durability", choices=DURABILITIES, action="append", help="default: both on SQLite; repeatable"
     )
     parser.add_argument(
-        "--store", help="sqlite (default), memory (default of simulation), postgresql (starts a server), or a URL"
+        "--store",
+        help=f"sqlite (default), memory (default of simulation), {', '.join(SERVERS)} (starts a server), or a URL; "
+        "default of stores: sqlite and each server",
     )
     parser.add_argument(
         "--directory", type=Path, help="directory for all files; default: the system's temporary directory"

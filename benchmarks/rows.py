@@ -45,12 +45,12 @@ def four_digits(value: float) -> float:
 def print_table(rows: Iterable[Row], console: Console) -> None:
     """Print the rows as a table."""
     numbers = ("median", "least", "most", "n", "CPU ms", "peak MiB")
-    table = Table("what", "size", "durability", "unit", *numbers, "reference")
-    for column in (1, 4, 5, 6, 7, 8, 9):
+    table = Table("what", "size", "store", "durability", "unit", *numbers, "reference")
+    for column in (1, 5, 6, 7, 8, 9, 10):
         table.columns[column].justify = "right"
     for row in rows:
         times = [_shown(value) for value in (row.median, row.least, row.most)]
-        head = (row.name, f"{row.size:,}", row.durability, row.unit)
+        head = (row.name, f"{row.size:,}", row.store, row.durability, row.unit)
         table.add_row(*head, *times, str(row.repeats), _shown(row.cpu), f"{row.peak_mib:,.0f}", row.reference)
     console.print(table)
 

@@ -11,7 +11,6 @@ import sys
 import tempfile
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import median
@@ -20,7 +19,7 @@ from typing import Any
 from benchmarks.peers import reference
 from benchmarks.rows import Row, four_digits
 from benchmarks.scenario import Measured, Place, Scenario
-from tests.postgresql_server import own_server
+from benchmarks.servers import running_store
 
 Perform = Callable[[dict[str, Any]], dict[str, Any]]
 """Runs a task of `benchmarks.worker` and returns its answer."""
@@ -37,7 +36,7 @@ class BenchmarkRequest:
     suite: str
     scenarios: Sequence[Scenario]
     store: str
-    """`sqlite`, `memory`, `postgresql` (a server for this run), or the URL of a store."""
+    """`sqlite`, `memory`, a name in `benchmarks.servers.SERVERS` (a server for this run), or the URL of a store."""
     durabilities: Sequence[str]
     sizes: Sequence[int] | None
     """Sizes that replace the defaults of each scenario; `None` keeps the defaults."""
@@ -64,23 +63,13 @@ def rows(request: BenchmarkRequest, say: Callable[[str], None], perform: Perform
     Raises:
         StepFailed: A step failed.
     """
-    with _running(request.store) as store:
+    with running_store(request.store) as store:
         for scenario in request.scenarios:
             for size in request.sizes or scenario.sizes:
                 for durability in request.durabilities:
                     say(f"{scenario.name}, {size:,} {scenario.counts}, {durability}")
                     running = replace(request, store=store)
                     yield from _gathered(running, scenario, size, durability, perform or _in_a_process)
-
-
-@contextmanager
-def _running(store: str) -> Iterator[str]:
-    """Yield the URL or name of the store. For `postgresql`, run a server until the context ends, as the tests do."""
-    if store != "postgresql":
-        yield store
-        return
-    with own_server() as server:
-        yield server.url
 
 
 def _gathered(

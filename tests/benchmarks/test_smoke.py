@@ -25,6 +25,7 @@ SIZES = {
     "iam": 20,
     "files": 20,
     "simulation": 20,
+    "stores": 20,
 }
 SIZE = SIZES["core"]
 ON_SPARK = ("commit_among", "commit_rows", "compact", "diff", "merge", "read_content", "read_entries", "start")
@@ -103,6 +104,19 @@ def test_processes_work_together(store: str, name: str, scenario: str, tmp_path:
     assert ways[0] == ways[1] != set()
     assert {row.store for row in found} == {store}
     assert {row.most for row in found if row.unit == "calls"} == {0}
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("store", ["sqlite", "postgresql", "redis"])
+def test_round_trips_to_servers_are_counted(store: str, tmp_path: Path) -> None:
+    """On a socket and on TCP; a get reads the branch and the repository again, so it needs a round trip."""
+    request = BenchmarkRequest("stores", [suite("stores")["one_client"]], store, ["power"], [20], 1, tmp_path)
+    found = list(rows(request, lambda text: None))
+    times = {row.name for row in found if row.unit == "ms"}
+    assert "get, committed" in times
+    trips = {row.name: row.least for row in found if row.unit == "round trips"}
+    assert set(trips) == (set() if store == "sqlite" else times)
+    assert all(count > 0 for count in trips.values())
 
 
 @pytest.mark.ci

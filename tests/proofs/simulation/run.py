@@ -1,7 +1,7 @@
 """One history from one seed: set up, let the actors loose, look at what is left, judge.
 
 python -m tests.proofs.simulation.run SEED [SEED …] [--theme NAME] [--trace]
-python -m tests.proofs.simulation.run --histories 100000 [--from SEED] [--smallest] [--processes 2]
+python -m tests.proofs.simulation.run --histories 100000 [--from SEED] [--profile NAME] [--smallest] [--processes 2]
 
 With `--smallest`, the thresholds of the library have their smallest values (`docs/thresholds.md`).
 """
@@ -54,6 +54,7 @@ from tests.proofs.simulation.checker import Judge
 from tests.proofs.simulation.content import ContentJudge
 from tests.proofs.simulation.history import REPO, History, Outcome
 from tests.proofs.simulation.observe import Observer
+from tests.proofs.simulation.profiles import PROFILES
 from tests.proofs.simulation.repositories import Registers
 from tests.proofs.simulation.schedule import FAULTS, Fate, Scheduler
 from tests.proofs.simulation.substitutes import substituted
@@ -97,25 +98,27 @@ class Verdict:
         return "\n".join([*lines, "", *(str(operation) for operation in self.history.operations)])
 
 
-def simulate(seed: int, theme: str = "", *, trace: bool = False, smallest: bool = False) -> Verdict:
+def simulate(seed: int, theme: str = "", *, trace: bool = False, smallest: bool = False, profile: str = "") -> Verdict:
     """The history of a seed, judged.
 
     Args:
         theme: What actors know to do, instead of what the seed draws.
         smallest: Patch the thresholds of the library to their smallest values.
+        profile: What the store can do, instead of what the seed draws (`profiles.PROFILES`).
     """
     if not smallest:
-        return _simulate(seed, theme, trace=trace)
+        return _simulate(seed, theme, profile=profile, trace=trace)
     values = thresholds.drawn(random.Random(f"thresholds {seed}"))
     sizes = replace(SIZES.get(theme, TINY_SIZES), **thresholds.fields(values))
     with thresholds.patched(values):
-        return _simulate(seed, theme, sizes, trace=trace)
+        return _simulate(seed, theme, sizes, profile=profile, trace=trace)
 
 
-def _simulate(seed: int, theme: str, sizes: Sizes | None = None, *, trace: bool) -> Verdict:
+def _simulate(seed: int, theme: str, sizes: Sizes | None = None, *, profile: str, trace: bool) -> Verdict:
     chance = random.Random(seed)
     scheduler = Scheduler(chance, trace=[] if trace else None)
-    world = World(scheduler, sizes or SIZES.get(theme), idle=theme in SWEEPS, logs=theme == references.THEME)
+    shapes, logs = sizes or SIZES.get(theme), theme == references.THEME
+    world = World(scheduler, shapes, idle=theme in SWEEPS, logs=logs, profile=profile)
     world.ages = theme in collecting.THEMES
     history = History(lambda: scheduler.step)
     observer = Observer(world.kv, world.held, PATHS, REPO, WORK)
@@ -302,13 +305,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--histories", type=int, default=0)
     parser.add_argument("--from", dest="first", type=int, default=0)
     parser.add_argument("--theme", choices=sorted(THEMES | RARE_THEMES), default="")
+    parser.add_argument("--profile", choices=sorted(PROFILES), default="")
     parser.add_argument("--trace", action="store_true")
     parser.add_argument("--smallest", action="store_true", help="set all thresholds to their smallest values")
     parser.add_argument("--processes", type=int, default=1)
     options = parser.parse_args(arguments)
     seeds = options.seeds or range(options.first, options.first + options.histories)
     begun, bad = time.perf_counter(), 0
-    work = partial(_report, theme=options.theme, trace=options.trace, smallest=options.smallest)
+    work = partial(
+        _report, theme=options.theme, trace=options.trace, smallest=options.smallest, profile=options.profile
+    )
     for done, (violated, text) in enumerate(_reports(work, seeds, options.processes), 1):
         bad += violated
         if text:
@@ -319,9 +325,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 1 if bad else 0
 
 
-def _report(seed: int, theme: str, *, trace: bool, smallest: bool) -> tuple[bool, str]:
+def _report(seed: int, theme: str, *, trace: bool, smallest: bool, profile: str) -> tuple[bool, str]:
     """Return true if a history has violations, and what to print of it: processes can send this to one another."""
-    verdict = simulate(seed, theme, trace=trace, smallest=smallest)
+    verdict = simulate(seed, theme, trace=trace, smallest=smallest, profile=profile)
     violated = bool(verdict.violations)
     return violated, str(verdict) if violated or trace else ""
 

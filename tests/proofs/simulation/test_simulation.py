@@ -9,6 +9,7 @@ from concurrent.futures import ProcessPoolExecutor
 import pytest
 
 from tests.proofs.simulation import cleaning, collecting, references, uploading
+from tests.proofs.simulation.profiles import PROFILES
 from tests.proofs.simulation.run import main, simulate
 
 BATCH = 50
@@ -16,18 +17,21 @@ BATCHES = 20
 EVERYDAY_BATCHES = 3
 EVERYDAY_OF_A_THEME = range(10)
 MANY = 100_000
+MANY_OF_A_PROFILE = 20_000
+FIRST_OF_A_PROFILE = 5_000
+"""First seed of the histories on each kind of store, which are others than those of the default run."""
 REGRESSIONS = {"a swap that was sent again and refused hid that its first sending was still on its way": 2_001_139}
 """Seeds that showed a bug of the engine when it had it."""
 
 
-def verdicts(first: int, histories: int, theme: str = "") -> list[str]:
+def verdicts(first: int, histories: int, theme: str = "", profile: str = "") -> list[str]:
     """What is wrong with some histories, and how to see each again."""
     found = []
     for seed in range(first, first + histories):
-        if simulate(seed, theme).violations:
-            chosen = f" --theme {theme}" if theme else ""
+        if simulate(seed, theme, profile=profile).violations:
+            chosen = (f" --theme '{theme}'" if theme else "") + (f" --profile '{profile}'" if profile else "")
             again = f"again: python -m tests.proofs.simulation.run {seed}{chosen} --trace"
-            found.append(f"{simulate(seed, theme, trace=True)}\n\n{again}")
+            found.append(f"{simulate(seed, theme, trace=True, profile=profile)}\n\n{again}")
     return found
 
 
@@ -65,6 +69,21 @@ def test_histories_of_a_theme_keep_the_promises(theme: str, seeds: range) -> Non
     assert not wrong, "\n".join([*(verdict.partition("\n")[0] for verdict in wrong), wrong[0]])
 
 
+@pytest.mark.ci
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("theme", ["", "removals", "cleaning of layers"])
+def test_histories_on_each_kind_of_store_keep_the_promises(profile: str, theme: str) -> None:
+    wrong = verdicts(FIRST_OF_A_PROFILE, BATCH, theme, profile)
+    assert not wrong, "\n".join([*(verdict.partition("\n")[0] for verdict in wrong), wrong[0]])
+
+
+@pytest.mark.parametrize("profile", ["partly", "short pages"])
+def test_a_profile_changes_the_calls(profile: str) -> None:
+    traces = [simulate(seed, "removals", trace=True, profile=profile).trace for seed in range(3)]
+    assert traces != [simulate(seed, "removals", trace=True, profile="plain").trace for seed in range(3)]
+    assert traces != [simulate(seed, "removals", trace=True).trace for seed in range(3)]
+
+
 @pytest.mark.parametrize("bug", REGRESSIONS)
 def test_former_bugs_stay_away(bug: str) -> None:
     assert not verdicts(REGRESSIONS[bug], 1), bug
@@ -81,6 +100,16 @@ def test_many_histories_keep_the_promises() -> None:
     firsts = range(0, MANY, 500)
     with ProcessPoolExecutor(os.cpu_count(), multiprocessing.get_context("spawn")) as pool:
         wrong = [verdict for found in pool.map(verdicts, firsts, [500] * len(firsts)) for verdict in found]
+    assert not wrong, "\n".join([*(verdict.partition("\n")[0] for verdict in wrong), wrong[0]])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("profile", PROFILES)
+def test_many_histories_on_each_kind_of_store_keep_the_promises(profile: str) -> None:
+    firsts = range(0, MANY_OF_A_PROFILE, 500)
+    with ProcessPoolExecutor(os.cpu_count(), multiprocessing.get_context("spawn")) as pool:
+        found = pool.map(verdicts, firsts, [500] * len(firsts), [""] * len(firsts), [profile] * len(firsts))
+        wrong = [verdict for verdicts_of_some in found for verdict in verdicts_of_some]
     assert not wrong, "\n".join([*(verdict.partition("\n")[0] for verdict in wrong), wrong[0]])
 
 

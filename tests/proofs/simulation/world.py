@@ -27,7 +27,7 @@ from graveler_core.objects.commits import CommitCache
 from graveler_core.segments.boundary import Cutting
 from graveler_core.staging.write_counts import WriteCounts
 from graveler_core.stores import AtOnce, RegisterCache, RetryBudget, Stores
-from graveler_core.testing.plain_store import PlainStore
+from tests.proofs.simulation.profiles import PROFILES
 from tests.proofs.simulation.schedule import Fate, Scheduler
 
 T = TypeVar("T")
@@ -329,6 +329,8 @@ class World:
     """Whether what happens to references is written down beside. Else it is known from records and intents alone."""
     ages: bool = False
     """Whether copies of registers are as old as the clock of the history says. Else a copy is used for ever."""
+    profile: str = ""
+    """What the store can do (`profiles.PROFILES`), instead of what the seed draws."""
     changed: Callable[[], None] = lambda: None
     kv: Store = field(default_factory=lambda: open_memory("memory://"))
 
@@ -339,14 +341,14 @@ class World:
         self._writers = count()
         # Half of the histories run on a store that can do one key at a time and nothing more; half of both make runs.
         drawn = self.scheduler.chance.random()
-        self._plain = drawn < 0.5
+        self.profile = self.profile or ("plain" if drawn < 0.5 else "")
         self.sizes = self.shapes or (RUNS if drawn * 2 % 1 < 0.5 else TINY_SIZES)
 
     def process(self) -> Stores:
         """The stores of a new process: nothing cached."""
         kv = SimStore(self.kv, self.scheduler, self._note)
         return Stores(
-            kv=PlainStore(kv) if self._plain else kv,
+            kv=PROFILES[self.profile](kv) if self.profile else kv,
             blobs=SimBlobs(self.held, self.scheduler),
             clock=self._clock,
             commits=CommitCache(now=self._wall),
