@@ -110,8 +110,8 @@ def run(arguments: Sequence[str]) -> int:
     try:
         code = _program()(args=list(arguments) or ["--help"], prog_name="graveler", standalone_mode=False)
         sys.stdout.flush()
-    except SystemExit:  # typer exits with code 1 if the reader of a help text has closed the pipe
-        code = NOBODY_READS
+    except SystemExit as end:  # typer: with 0 after completion, with 1 if the reader of a help text has closed the pipe
+        code = NOBODY_READS if end.code else 0
     except (Exception, KeyboardInterrupt) as error:
         code, message = _ending(error)
         if message:

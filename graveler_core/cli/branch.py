@@ -1,4 +1,4 @@
-"""`graveler branch …`: create, list, delete, undelete and protect branches."""
+"""`graveler branch …`: create, list, show, delete, undelete and protect branches."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from graveler_core.cli.views import BRANCHES
 from graveler_core.documents.values import Document
 from graveler_core.documents.versions import branch_document
 
-app = typer.Typer(name="branch", help="Create, list, delete and undelete branches.")
+app = typer.Typer(name="branch", help="Create, list, show, delete and undelete branches.")
 PatternUri = Annotated[
     str, typer.Argument(metavar="URI", help="graveler://repository/pattern: main, 'release-*', 'v?', '[ab]*'.")
 ]
@@ -59,6 +59,15 @@ def list_(session: Session, uri: RepositoryUri = HERE) -> None:
     JSON: a line for each with id, commit_id.
     """
     session.out.rows(session.repository(repository_uri(uri)).branches(), BRANCHES)
+
+
+@verb(app, "show")
+def show(session: Session, uri: BranchUri) -> None:
+    """Show a branch: its head commit. `graveler status` shows its uncommitted changes.
+
+    JSON: one document with id, commit_id.
+    """
+    session.out.rows([session.branch(ref_uri(uri)).record()], BRANCHES)
 
 
 @verb(app, "delete")

@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     from graveler_core.local.pulling import Pulled
     from graveler_core.local.scanning import Skipped
 
-app = typer.Typer(name="local", help="Work on a branch in a local directory: clone, status, pull, commit, checkout.")
+app = typer.Typer(
+    name="local", help="Work on a branch in a local directory: clone, init, status, pull, commit, checkout."
+)
 Directory = Annotated[
     Path, typer.Argument(metavar="[DIR]", help="The directory, or one below it. Default: the working directory.")
 ]
@@ -57,6 +59,29 @@ def clone(
             session.graveler, (target.repository, target.ref, target.path), root.absolute(), progress.advance
         )
     _tell(session, root.absolute(), done, "cloned into")
+    if not done.downloaded and not done.skipped:
+        _note(f"{target} has no committed files: the directory is empty")
+
+
+@verb(app, "init")
+def init(
+    session: Session,
+    uri: Annotated[str, typer.Argument(metavar="URI", help="graveler://repository/ref, or with /directory")],
+    directory: Annotated[
+        Path, typer.Argument(metavar="[DIR]", help="The directory. Default: the working directory.")
+    ] = HERE,
+) -> None:
+    """Let a directory follow a ref, and transfer nothing. The files that it has become local changes.
+
+    `local pull` then brings the files of the ref, and `local commit` uploads those of the directory.
+
+    JSON: one document with directory, repository, ref, prefix, commit.
+    """
+    from graveler_core.local.pulling import init as followed
+
+    target, root = prefix_uri(uri), directory.absolute()
+    index = followed(session.graveler, (target.repository, target.ref, target.path), root)
+    session.out.result(_where(root, index), f"{root} follows {target}; graveler local status compares them")
 
 
 @verb(app, "status")

@@ -94,6 +94,10 @@ class Progress:
         if self._bar is not None and self._task is not None:
             self._bar.update(self._task, completed=done, total=total or None)
 
+    def expect(self, remaining: int) -> None:
+        """Set the total to what is done and the amount that remains."""
+        self.reach(self.done, self.done + remaining)
+
     def _show(self) -> None:
         from rich.console import Console
         from rich.progress import Progress as Bar

@@ -1,4 +1,4 @@
-"""`graveler tag …`: create, list, verify and delete tags."""
+"""`graveler tag …`: create, list, show, verify and delete tags."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from graveler_core.cli.uri import HERE, new_ref_uri, ref_in, ref_uri, repository
 from graveler_core.cli.views import TAGS
 from graveler_core.documents.versions import tag_document
 
-app = typer.Typer(name="tag", help="Create, list, verify and delete tags.")
+app = typer.Typer(name="tag", help="Create, list, show, verify and delete tags.")
 TagUri = Annotated[str, typer.Argument(metavar="URI", help="graveler://repository/tag")]
 
 
@@ -46,6 +46,16 @@ def list_(session: Session, uri: RepositoryUri = HERE) -> None:
     JSON: a line for each with id, commit_id, message, signature.
     """
     session.out.rows(session.repository(repository_uri(uri)).tags(), TAGS)
+
+
+@verb(app, "show")
+def show(session: Session, uri: TagUri) -> None:
+    """Show a tag: its commit and message; with --json also its signature.
+
+    JSON: one document with id, commit_id, message, signature.
+    """
+    target = ref_uri(uri)
+    session.out.rows([session.repository(target).tag(target.ref)], TAGS)
 
 
 @verb(app, "verify")

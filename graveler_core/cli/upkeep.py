@@ -67,10 +67,16 @@ def fsck(  # noqa: PLR0913 - the command line's own options
         return _repair_indexes(session, repository)
     if resume and not checksums:
         raise InvalidInput("--resume needs --checksums: only a check of checksums can be resumed")
-    with session.counting(ProgressWork("checking", unit="items")) as progress:
-        findings = list(
-            repository.fsck(deep=deep, data=data, checksums=checksums, resume=resume, progress=progress.advance)
+    with session.counting(ProgressWork("checking", 0 if checksums else None, "items")) as progress:
+        checked = repository.fsck(
+            deep=deep,
+            data=data,
+            checksums=checksums,
+            resume=resume,
+            progress=progress.advance,
+            remaining=progress.expect,
         )
+        findings = list(checked)
     session.out.rows(findings, FINDINGS)
     if any(finding.damage for finding in findings):
         raise typer.Exit(DAMAGED)

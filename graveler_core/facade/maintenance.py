@@ -32,7 +32,7 @@ class Maintenance(Handle):
     """Maintenance of one repository."""
 
     @operation("fsck", needs.repository(Action.CHECK_REPOSITORY), needs.checked_data(Action.LIST_OBJECTS))
-    def fsck(
+    def fsck(  # noqa: PLR0913 - the options of a check
         self,
         *,
         deep: bool = False,
@@ -40,6 +40,7 @@ class Maintenance(Handle):
         checksums: bool = False,
         resume: bool = False,
         progress: Progress = lambda more: None,
+        remaining: Progress = lambda more: None,
     ) -> Iterator[Finding]:
         """Check all stored data of the repository, lazily: see `graveler_core.gc.fsck`. Change nothing,
         except that a check of user data is recorded.
@@ -52,6 +53,7 @@ class Maintenance(Handle):
                 `data`.
             resume: With `checksums`, continue the last check that was interrupted, if there is one.
             progress: Called with the number of items examined since the last call.
+            remaining: With `checksums`, called with the number of objects to read, once it is known.
 
         Yields:
             The problems that were found.
@@ -63,7 +65,8 @@ class Maintenance(Handle):
         if resume and not checksums:
             raise InvalidInput("resume: needs checksums, because only a check of checksums can be resumed")
         active = self._active()
-        return fsck(self._stores, active, deep=deep, data=data, checksums=checksums, resume=resume, progress=progress)
+        told = {"progress": progress, "remaining": remaining}
+        return fsck(self._stores, active, deep=deep, data=data, checksums=checksums, resume=resume, **told)
 
     @operation("repair indexes", needs.repository(Action.CHECK_REPOSITORY, Action.UPDATE_REPOSITORY))
     def repair_indexes(self, *, progress: Progress = lambda more: None) -> IndexRepairs:

@@ -130,6 +130,21 @@ class References(Handle):
         record = branching.undelete_branch(self._stores, self.id, branch_id(name))
         return Branch(self._stores, self._record, record.id)
 
+    @operation("show tag", needs.tag(Action.READ_TAG))
+    def tag(self, name: str) -> Tag:
+        """Read a tag.
+
+        Args:
+            name: Name of the tag.
+
+        Returns:
+            The tag, with its commit, message and signature.
+
+        Raises:
+            NotFound: (`TagNotFound`) the tag does not exist.
+        """
+        return branches.get_tag(self._stores.kv, self._active(), tag_id(name)).value
+
     @operation("list tags", needs.repository(Action.LIST_TAGS))
     def tags(self, prefix: str = "", after: str = "", limit: int | None = None) -> Listing[Tag]:
         """List tags, ordered by name, lazily.

@@ -52,8 +52,18 @@ _READ_BYTES = 4 << 30
 """Number of bytes from which fewer objects are compared at once."""
 
 
+@dataclass(frozen=True, slots=True)
+class DataProgress:
+    """Functions that are told about the progress of a check."""
+
+    done: Progress = lambda more: None
+    """Called with the number of entries, listed objects and read objects since the last call."""
+    remaining: Progress = lambda more: None
+    """Called with the number of objects to read, once it is known."""
+
+
 def check_data(
-    stores: Stores, repo: Repository, *, checksums: bool, resume: bool, progress: Progress
+    stores: Stores, repo: Repository, *, checksums: bool, resume: bool, progress: DataProgress
 ) -> Iterator[Finding]:
     """Yield the problems of the objects that entries name, and damaged items that could not be searched for entries.
     The content of commits that have expired by the retention rules, or are about to, is not examined.
@@ -63,7 +73,7 @@ def check_data(
         repo: The repository.
         checksums: Also read the objects and compare their content with the checksums of entries.
         resume: Do not read again what an unfinished check of checksums has read, except damaged objects.
-        progress: Called with the number of entries, listed objects and read objects since the last call.
+        progress: Functions that are told about the progress.
 
     Raises:
         NotFound: The repository was deleted.
@@ -73,7 +83,7 @@ def check_data(
     unread = list[Finding]()
     expected = ExpectedObjects(COLUMNS_WITH_CHECKSUM if checksums else COLUMNS)
     wanted = WantedEntries(expected.columns, without_content(stores, repo))
-    for source, entries in named_objects(stores, repo, wanted, progress, unread.append):
+    for source, entries in named_objects(stores, repo, wanted, progress.done, unread.append):
         expected.add(source, entries)
     yield from unread
     problems = set[str]()
@@ -95,7 +105,7 @@ class _Check:
     repository: Repository
     objects: pa.Table
     sources: list[str]
-    progress: Progress
+    progress: DataProgress
 
     @property
     def blobs(self) -> Blobs:
@@ -112,7 +122,7 @@ class _Check:
             sizes[own] = self._listed_sizes(relative.drop_null())
         if not own.all():
             foreign = self.objects.column("address").filter(pa.array(~own))
-            sizes[~own] = foreign_sizes(self.stores, foreign, self.progress)
+            sizes[~own] = foreign_sizes(self.stores, foreign, self.progress.done)
         return sizes
 
     def wrong_sizes(self, sizes: Sizes) -> Iterator[Finding]:
@@ -149,6 +159,7 @@ class _Check:
         wanted = pc.or_(pc.greater(texts, record.through), pc.is_in(texts, pa.array(record.damaged, texts.type)))
         rows = np.flatnonzero(right & known & wanted.to_numpy(zero_copy_only=False)[addresses])
         rows = rows[np.argsort(addresses[rows], kind="stable")]
+        self.progress.remaining(len(np.unique(addresses[rows])))
         damaged = set[str]()
         for batch in _whole_groups(rows, addresses, self.objects.column("size").to_numpy()):
             for finding in self._compared(batch, digests, addresses):
@@ -170,7 +181,7 @@ class _Check:
         found = list[str | None]()
         for digest in self.stores.executor.map(lambda task: sha256_of(*task), tasks):
             found.append(digest)
-            self.progress(1)
+            self.progress.done(1)
         expected = digests.take(pa.array(rows)).to_pylist()
         for row, group, wanted in zip(rows.tolist(), np.cumsum(firsts) - 1, expected, strict=True):
             size = self.objects.column("size")[row].as_py()
@@ -195,7 +206,7 @@ class _Check:
     def _listed_sizes(self, addresses: pa.ChunkedArray) -> Sizes:
         """Return the sizes of objects in the storage namespace."""
         sizes = np.full(len(addresses), MISSING, np.int64)
-        for batch in _batches(self.blobs.list(), self.progress):
+        for batch in _batches(self.blobs.list(), self.progress.done):
             positions = pc.index_in(addresses, value_set=batch.column("address"))
             found = positions.is_valid().to_numpy()
             sizes[found] = batch.column("size").take(positions.drop_null()).to_numpy()

@@ -27,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from graveler_core.gc.collection_record import CollectionRecord
-from graveler_core.gc.data_check import check_data
+from graveler_core.gc.data_check import DataProgress, check_data
 from graveler_core.gc.findings import Finding, Thing, Trouble
 from graveler_core.gc.inspection import Inspection, begun
 from graveler_core.gc.stock import CONTENT, Progress
@@ -46,6 +46,7 @@ def fsck(  # noqa: PLR0913 - the options of a check
     checksums: bool = False,
     resume: bool = False,
     progress: Progress = lambda more: None,
+    remaining: Progress = lambda more: None,
 ) -> Iterator[Finding]:
     """Yield the problems of a repository, lazily: damage as it is found, then unreachable data, then problems of the
     objects that entries name.
@@ -59,6 +60,8 @@ def fsck(  # noqa: PLR0913 - the options of a check
         checksums: Also read these objects and compare their content with the checksums of entries. Implies `data`.
         resume: With `checksums`, continue an unfinished check, if there is one: see `gc.data_check_record`.
         progress: Called with the number of items examined since the last call.
+        remaining: Called with the number of items that are still to be examined, once it is known: with `checksums`,
+            when the objects to read have been chosen.
 
     Raises:
         Unavailable, SlowDown: The stores cannot be read.
@@ -69,7 +72,7 @@ def fsck(  # noqa: PLR0913 - the options of a check
             told.add((finding.thing, finding.id))
         yield finding
     if data or checksums:
-        found = check_data(stores, repo, checksums=checksums, resume=resume, progress=progress)
+        found = check_data(stores, repo, checksums=checksums, resume=resume, progress=DataProgress(progress, remaining))
         yield from (finding for finding in found if (finding.thing, finding.id) not in told)
 
 

@@ -1,4 +1,4 @@
-"""Local directories that follow a ref: clone, status, pull, commit, checkout. Flows on the handles of the façade.
+"""Local directories that follow a ref: clone, init, status, pull, commit, checkout. Flows on the handles of the façade.
 
 A directory contains files of a repository, and `.graveler/local.json`, its *index*: the state of each file when the
 directory and the repository last agreed about it. A file is a local change if it differs from the index. A path of the

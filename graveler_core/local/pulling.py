@@ -55,20 +55,46 @@ def clone(
         InvalidInput: The directory contains something.
         NotFound: The repository or the ref does not exist.
     """
+    _follow(graveler, source, root, empty=True)
+    return pull(graveler, root, progress=progress)
+
+
+def init(graveler: Graveler, source: tuple[str, str, str], root: Path) -> DirectoryIndex:
+    """Let a directory follow a ref, and transfer nothing. The files that it has are local changes.
+
+    Args:
+        graveler: The store.
+        source: Repository, ref and prefix. The prefix is that of a directory.
+        root: The directory. It may contain files, or be absent.
+
+    Raises:
+        InvalidInput: The directory follows a ref already, or is a file.
+        NotFound: The repository or the ref does not exist.
+    """
+    return _follow(graveler, source, root, empty=False)
+
+
+def _follow(graveler: Graveler, source: tuple[str, str, str], root: Path, *, empty: bool) -> DirectoryIndex:
+    """Create the index of a directory."""
     name, ref, prefix = source
     repository = graveler.repository(name)
     commit = repository.commit(ref).id
+    if root.exists() and not root.is_dir():
+        raise InvalidInput(f"directory {str(root)!r}: is a file")
     if has_index(root):
         raise InvalidInput(
             f"directory {str(root)!r}: is a clone already; if it was interrupted, graveler local pull completes it"
         )
-    if root.exists() and any(each.name != FOLDER for each in root.iterdir()):
-        raise InvalidInput(f"directory {str(root)!r}: must be empty, or not exist")
+    if empty and root.exists() and any(each.name != FOLDER for each in root.iterdir()):
+        raise InvalidInput(
+            f"directory {str(root)!r}: must be empty, or not exist; graveler local init takes one that has files"
+        )
     root.mkdir(parents=True, exist_ok=True)
     below = f"{prefix.rstrip('/')}/" if prefix else ""
+    index = DirectoryIndex(name, repository.uid, ref, below, commit)
     with locked(root):
-        write_index(root, DirectoryIndex(name, repository.uid, ref, below, commit))
-    return pull(graveler, root, progress=progress)
+        write_index(root, index)
+    return index
 
 
 def pull(

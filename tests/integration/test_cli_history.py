@@ -193,3 +193,16 @@ def test_all_commits_by_id(diverged: Cli) -> None:
     parents = {row["parents"][0] for row in found if row["parents"]}
     assert ends == [row for row in found if row["id"] not in parents]
     assert len(ends) == 2
+
+
+def test_one_tag_and_one_branch(flights: Cli) -> None:
+    made = flights("tag", "create", "graveler://flights/v1", "main", "-m", "First", "--json").documents
+    assert flights("tag", "show", "graveler://flights/v1", "--json").documents == made
+    commit = made[0]["commit_id"]
+    assert flights("tag", "show", "graveler://flights/v1").out == f"{commit}\tv1\tFirst\n"
+    assert flights("branch", "show", "graveler://flights/main").out == f"{commit}\tmain\n"
+    assert flights("branch", "show", "graveler://flights/main", "--json").documents == [
+        {"id": "main", "commit_id": commit}
+    ]
+    refused(flights("tag", "show", "graveler://flights/v"), "tag 'v' does not exist")
+    refused(flights("branch", "show", "graveler://flights/v1"), "v1")

@@ -150,3 +150,41 @@ def test_what_cannot_be_cloned(flights: Cli, work: Path, here: Path) -> None:
     refused(flights("local", "clone", "graveler://flights/main/raw", "local"), "must be empty")
     refused(flights("local", "checkout", "graveler://other/main", "work"), "'flights'")
     assert files(work) == START
+
+
+def test_a_clone_of_nothing_says_so(flights: Cli, here: Path) -> None:
+    ran = flights("local", "clone", "graveler://flights/main/rwa", "typing-error")
+    assert ran.code == 0
+    assert "graveler://flights/main/rwa has no committed files" in ran.err
+    assert files(here / "typing-error") == {}
+
+
+def test_a_directory_with_files_follows_a_ref(flights: Cli, here: Path) -> None:
+    own = here / "own"
+    own.mkdir()
+    (own / "jan.csv").write_text("january")  # equal to the committed file
+    (own / "feb.csv").write_text("mine")
+    (own / "mar.csv").write_text("march")
+    refused(flights("local", "clone", "graveler://flights/main/raw", "own"), "local init")
+    (made,) = flights("local", "init", "graveler://flights/main/raw", "own", "--json").documents
+    assert (made["directory"], made["prefix"]) == (str(own), "raw/")
+    assert files(own) == {"jan.csv": "january", "feb.csv": "mine", "mar.csv": "march"}
+    assert changes(flights("local", "status", "own", "--json")) == [
+        ("feb.csv", "conflict", "added"),
+        ("mar.csv", "local", "added"),
+    ]
+    assert flights("local", "commit", "own", "-m", "mine").code == 1
+    assert committed(flights, "feb.csv") == "february"
+    assert flights("local", "pull", "own", "--ours").code == 0
+    assert flights("local", "commit", "own", "-m", "mine").code == 0
+    assert (committed(flights, "feb.csv"), committed(flights, "mar.csv")) == ("mine", "march")
+    refused(flights("local", "init", "graveler://flights/main/raw", "own"), "is a clone already")
+    refused(flights("local", "init", "graveler://flights/main", "own/mar.csv"), "is a file")
+
+
+def test_an_empty_directory_follows_a_ref_and_pulls(flights: Cli, here: Path) -> None:
+    assert flights("local", "init", "graveler://flights/main/raw", "later").code == 0
+    assert files(here / "later") == {}
+    refused(flights("local", "commit", "later", "-m", "nothing"), "no local changes")
+    assert flights("local", "pull", "later").code == 0
+    assert files(here / "later") == START

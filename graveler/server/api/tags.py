@@ -6,7 +6,6 @@ from starlette.responses import Response as HttpResponse
 
 from graveler.server.api.call import Call, answer, no_content
 from graveler.server.api.records import ApiRef, TagCreation
-from graveler_core.errors import Kind, NotFound
 from graveler_core.model.entities import Tag
 
 
@@ -25,11 +24,7 @@ def create_tag(call: Call) -> HttpResponse:
 
 def get_tag(call: Call) -> HttpResponse:
     """Show the commit of a tag."""
-    name = call.path["tag"]
-    for tag in call.graveler.repository(call.repository).tags(name, limit=1):
-        if tag.id == name:
-            return answer(200, _tag_record(tag))
-    raise NotFound(f"tag {name!r} does not exist", kind=Kind.TagNotFound)
+    return answer(200, _tag_record(call.graveler.repository(call.repository).tag(call.path["tag"])))
 
 
 def delete_tag(call: Call) -> HttpResponse:

@@ -1,4 +1,4 @@
-"""Stores for tests of the file system: SQLite with a local directory, and PostgreSQL with S3."""
+"""Stores for tests of the file system: SQLite and PostgreSQL, each with a local directory and with S3."""
 
 from __future__ import annotations
 
@@ -54,4 +54,18 @@ def s3() -> Iterator[S3Server]:
 def servers(postgresql_server: str, s3: S3Server) -> Iterator[Place]:
     with fresh_schema(postgresql_server) as url:
         yield Place(url, f"s3://{s3.make_bucket('file-system')}", s3.options)
+        close_all()
+
+
+@pytest.fixture(scope="module")
+def local_s3(tmp_path_factory: pytest.TempPathFactory, s3: S3Server) -> Iterator[Place]:
+    store = f"sqlite:///{tmp_path_factory.mktemp('fs') / 'meta.db'}?durability=process"
+    yield Place(store, f"s3://{s3.make_bucket('file-system-sqlite')}", s3.options)
+    close_all()
+
+
+@pytest.fixture(scope="module")
+def postgresql_local(postgresql_server: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    with fresh_schema(postgresql_server) as url:
+        yield Place(url, (tmp_path_factory.mktemp("fs") / "lake").as_uri())
         close_all()

@@ -1,4 +1,7 @@
-"""The tests that fsspec offers to authors of file systems, on SQLite with a directory and on PostgreSQL with S3."""
+"""The tests that fsspec offers to authors of file systems: SQLite and PostgreSQL, each with a directory and with S3.
+
+What the tests demand and a version store cannot do is in docs/guides/files.md, "What fsspec's tests demand".
+"""
 
 from __future__ import annotations
 
@@ -37,11 +40,27 @@ class Fixtures(abstract.AbstractFixtures):
 
 
 class OnServers(Fixtures):
-    """The same on servers."""
+    """The same with PostgreSQL and S3."""
 
     @pytest.fixture
     def place(self, servers: Place) -> Place:
         return servers
+
+
+class OnS3(Fixtures):
+    """The same with SQLite and S3."""
+
+    @pytest.fixture
+    def place(self, local_s3: Place) -> Place:
+        return local_s3
+
+
+class OnPostgreSQL(Fixtures):
+    """The same with PostgreSQL and a directory."""
+
+    @pytest.fixture
+    def place(self, postgresql_local: Place) -> Place:
+        return postgresql_local
 
 
 class TestOpen(abstract.AbstractOpenTests, Fixtures):
@@ -84,4 +103,50 @@ class TestGetOnServers(abstract.AbstractGetTests, OnServers):
 
 
 class TestPutOnServers(abstract.AbstractPutTests, OnServers):
+    pass
+
+
+class TestOpenOnS3(abstract.AbstractOpenTests, OnS3):
+    pass
+
+
+class TestPipeOnS3(abstract.AbstractPipeTests, OnS3):
+    pass
+
+
+@pytest.mark.ci
+class TestCopyOnS3(abstract.AbstractCopyTests, OnS3):
+    pass
+
+
+@pytest.mark.ci
+class TestGetOnS3(abstract.AbstractGetTests, OnS3):
+    pass
+
+
+@pytest.mark.ci
+class TestPutOnS3(abstract.AbstractPutTests, OnS3):
+    pass
+
+
+class TestOpenOnPostgreSQL(abstract.AbstractOpenTests, OnPostgreSQL):
+    pass
+
+
+class TestPipeOnPostgreSQL(abstract.AbstractPipeTests, OnPostgreSQL):
+    pass
+
+
+@pytest.mark.ci
+class TestCopyOnPostgreSQL(abstract.AbstractCopyTests, OnPostgreSQL):
+    pass
+
+
+@pytest.mark.ci
+class TestGetOnPostgreSQL(abstract.AbstractGetTests, OnPostgreSQL):
+    pass
+
+
+@pytest.mark.ci
+class TestPutOnPostgreSQL(abstract.AbstractPutTests, OnPostgreSQL):
     pass

@@ -85,3 +85,12 @@ def test_never_starts_in_a_pipe() -> None:
         progress.advance()
     assert progress.done == 1
     assert stream.getvalue() == ""
+
+
+def test_learns_how_much_remains() -> None:
+    stream, later = Terminal(), Later()
+    with Progress(ProgressWork("checking", 0, "items"), stream=stream, later=later) as progress:
+        progress.advance(5)
+        progress.expect(35)
+        later.show()
+    assert "5/40" in stream.getvalue()

@@ -174,6 +174,7 @@ REPOSITORY: dict[str, Verb] = {
     "creation_date": _read(lambda r: r.creation_date),
     "branch": _read(lambda r: r.branch("work")),
     "branches": _read(lambda r: _all(r.branches())),
+    "tag": _read(lambda r: r.tag("v1")),
     "tags": _read(lambda r: _all(r.tags())),
     "at": _read(lambda r: _all(r.at("work").list())),
     "commit": _read(lambda r: r.commit("work")),

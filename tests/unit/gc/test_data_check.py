@@ -359,3 +359,21 @@ def test_addresses_relative_to_a_namespace() -> None:
         {"address": pa.array(uris, pa.large_string()), "address_type": pa.array(map(int, kinds), pa.int8())}
     )
     assert relative_addresses(table, "s3://b/n").to_pylist() == ["a%20b", "a", "a b/ü", None, None]
+
+
+def test_a_check_of_checksums_says_how_many_objects_it_reads(lake: Lake) -> None:
+    told = list[tuple[str, int]]()
+    list(
+        lake.repo.fsck(
+            checksums=True,
+            progress=lambda more: told.append(("done", more)),
+            remaining=lambda more: told.append(("remaining", more)),
+        )
+    )
+    (at,) = [number for number, (word, _) in enumerate(told) if word == "remaining"]
+    after = told[at + 1 :]
+    assert after == [("done", 1)] * told[at][1]
+    assert told[at][1] == len({entry.address for entry in lake.entries.values()})
+    told.clear()
+    list(lake.repo.fsck(data=True, remaining=lambda more: told.append(("remaining", more))))
+    assert told == []

@@ -199,6 +199,7 @@ REPOSITORY: dict[str, Sample] = {
     "erasures": lambda r: r.erasures(),
     "branch": lambda r: r.branch("work"),
     "branches": lambda r: r.branches(),
+    "tag": lambda r: r.tag("v1"),
     "tags": lambda r: r.tags(),
     "at": lambda r: r.at("dev"),
     "commit": lambda r: r.commit("dev"),

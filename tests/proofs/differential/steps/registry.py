@@ -91,6 +91,7 @@ LEFT_OUT = {
     "Graveler.verify_against": SQL,
     "Graveler.diagnostics": "writes an archive that depends on the machine: tests/unit/diagnostics",
     "Graveler.iam": "users and policies are another subject: tests/unit/iam, tests/unit/facade",
+    "Repository.tag": "shows one of the tags that are listed: tests/integration/test_cli_history.py",
     "Branch.stage_sorted": "takes rows of a cluster: tests/unit/engine, tests/jobs",
     **dict.fromkeys(
         ("Branch.scan", "Snapshot.scan", "Repository.scan_diff", "Repository.open_scan", "Repository.next_offset"),

@@ -1,0 +1,107 @@
+"""Listings of a file system: repositories, refs, directories and files."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from graveler.fs.failures import as_os_errors
+from graveler.fs.infos import directory_info, file_info
+from graveler.fs.paths import FsPath, parse
+from graveler.fs.refs import RefFileSystem
+from graveler_core.errors import NotFound
+from graveler_core.model.entry import CommonPrefix, Entry
+
+
+class Listings(RefFileSystem):
+    """The part of the file system that lists, and describes files."""
+
+    def info(self, path: str, **options: Any) -> dict[str, Any]:
+        """Return name, size, type and attributes of a file or directory.
+
+        Raises:
+            FileNotFoundError: There is neither a file nor a directory at the path.
+        """
+        at = parse(path)
+        with as_os_errors():
+            if at.path:
+                return self._info(at)
+            if at.ref:
+                self.snapshot(at)
+            elif at.repository:
+                self.repository(at)
+            return directory_info(str(at))
+
+    def _info(self, at: FsPath) -> dict[str, Any]:
+        snapshot = self.snapshot(at)
+        try:
+            return file_info(at, snapshot.get(at.path))
+        except NotFound:
+            if any(snapshot.list(at.prefix, limit=1)):
+                return directory_info(str(at))
+            raise
+
+    def ls(self, path: str, detail: bool = True, **options: Any) -> list[Any]:
+        """List a directory: repositories, the branches and tags of a repository, or files and directories.
+
+        Raises:
+            FileNotFoundError: There is neither a file nor a directory at the path.
+        """
+        at = parse(path)
+        with as_os_errors():
+            found = self._ls(at)
+        return found if detail else [each["name"] for each in found]
+
+    def _ls(self, at: FsPath) -> list[dict[str, Any]]:
+        if not at.repository:
+            return [directory_info(each.id) for each in self.graveler().list_repositories()]
+        if not at.ref:
+            repository = self.repository(at)
+            names = [*(each.id for each in repository.branches()), *(each.id for each in repository.tags())]
+            return [directory_info(str(FsPath(at.repository, name))) for name in sorted(names)]
+        found = [
+            directory_info(at.below(item.path.rstrip("/"))) if isinstance(item, CommonPrefix) else file_info(at, item)
+            for item in self.snapshot(at).list(at.prefix, delimiter="/")
+        ]
+        return found if found or not at.path else [self._only_file(at)]
+
+    def _only_file(self, at: FsPath) -> dict[str, Any]:
+        return file_info(at, self.snapshot(at).get(at.path))
+
+    def find(
+        self, path: str, maxdepth: int | None = None, withdirs: bool = False, detail: bool = False, **options: Any
+    ) -> Any:
+        """List all files below a path, by one listing."""
+        at = parse(path)
+        if maxdepth is not None or withdirs or not at.ref:
+            return super().find(path, maxdepth=maxdepth, withdirs=withdirs, detail=detail, **options)
+        with as_os_errors():
+            try:
+                listed = self.snapshot(at).list(at.prefix)
+            except NotFound:
+                return {} if detail else []
+            found = {each["name"]: each for item in listed if isinstance(item, Entry) for each in [file_info(at, item)]}
+            if not found and at.path:
+                try:
+                    found = {str(at): self._only_file(at)}
+                except NotFound:
+                    found = {}
+        return found if detail else list(found)
+
+    def modified(self, path: str) -> datetime:
+        """Return the modification time of a file; 1970-01-01 if the entry has none."""
+        time: datetime = self.info(path)["mtime"]
+        return time
+
+    def created(self, path: str) -> datetime:
+        """Return the modification time, because an object never changes after its creation."""
+        return self.modified(path)
+
+    def checksum(self, path: str) -> str:
+        """Return a value that differs if the content differs."""
+        return self.ukey(path)
+
+    def ukey(self, path: str) -> str:
+        """Return the identity of the entry at a path, in hexadecimal."""
+        key: str = self.info(path)["identity"]
+        return key

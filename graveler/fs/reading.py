@@ -1,0 +1,87 @@
+"""Reads of whole files and of ranges."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, Final
+
+from fsspec.callbacks import DEFAULT_CALLBACK
+from fsspec.utils import isfilelike
+
+from graveler.fs.failures import as_os_errors
+from graveler.fs.files import written_or_removed
+from graveler.fs.infos import file_info
+from graveler.fs.paths import parse
+from graveler.fs.refs import RefFileSystem
+
+CONCURRENT: Final = 16
+"""Number of ranges that `cat_ranges` reads at once."""
+
+
+class Reads(RefFileSystem):
+    """The part of the file system that reads content."""
+
+    def cat_file(self, path: str, start: int | None = None, end: int | None = None, **options: Any) -> bytes:
+        """Return the content of a file, or a range of it. Whole content is compared with its checksum."""
+        at = self.file_path(parse(path))
+        with as_os_errors():
+            snapshot = self.snapshot(at)
+            if not start and end is None:
+                return snapshot.read(at.path, verify=self._verify)
+            content = snapshot.open(at.path)
+            first, last, _ = slice(start, end).indices(content.size)
+            return content.read_range(first, max(0, last - first))
+
+    def get_file(
+        self, rpath: str, lpath: Any = None, callback: Any = DEFAULT_CALLBACK, outfile: Any = None, **options: Any
+    ) -> None:
+        """Download a file to a local path or an open file, in bounded memory. It is compared with its checksum.
+
+        If the download fails, nothing stays at the local path. A directory becomes a local directory.
+        """
+        file = lpath if outfile is None and isfilelike(lpath) else outfile
+        if file is None and self.isdir(rpath):
+            Path(lpath).mkdir(parents=True, exist_ok=True)
+            return
+        at = self.file_path(parse(rpath))
+        with as_os_errors():
+            snapshot = self.snapshot(at)
+            if file is not None:
+                entry = snapshot.download(at.path, file, verify=self._verify)
+            else:
+                snapshot.get(at.path)
+                local = Path(lpath)
+                local.parent.mkdir(parents=True, exist_ok=True)
+                with written_or_removed(local) as file:
+                    entry = snapshot.download(at.path, file, verify=self._verify)
+        size = file_info(at, entry)["size"]
+        callback.set_size(size)
+        callback.absolute_update(size)
+
+    def cat_ranges(
+        self,
+        paths: list[str],
+        starts: Any,
+        ends: Any,
+        max_gap: int | None = None,
+        on_error: str = "return",
+        **options: Any,
+    ) -> list[Any]:
+        """Return ranges of files, read concurrently."""
+        every = [
+            each if isinstance(each, Iterable) else [each] * len(paths)  # one number for all files
+            for each in (starts, ends)
+        ]
+
+        def read(path: str, start: int | None, end: int | None) -> Any:
+            try:
+                return self.cat_file(path, start, end)
+            except Exception as e:  # fsspec returns errors of all kinds in the place of content
+                if on_error == "return":
+                    return e
+                raise
+
+        with ThreadPoolExecutor(CONCURRENT) as pool:
+            return [*pool.map(read, paths, *every)]

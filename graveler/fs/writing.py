@@ -1,0 +1,122 @@
+"""Writes, copies and removals. They are staged on a branch, or collected by a transaction."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from graveler.fs.failures import as_os_errors
+from graveler.fs.paths import FsPath, parse
+from graveler.fs.refs import RefFileSystem
+from graveler.fs.transaction import GravelerTransaction
+from graveler_core.model.entry import Entry
+from graveler_core.model.names import new_path_key
+
+
+class Writes(RefFileSystem):
+    """The part of the file system that changes branches."""
+
+    def pipe_file(self, path: str, value: bytes, mode: str = "overwrite", **options: Any) -> None:
+        """Write a file. With mode "create", refuse a path that exists."""
+        at = parse(path)
+        if mode == "create" and self.exists(path):
+            raise FileExistsError(f"{self.unstrip_protocol(str(at))}: exists")
+        with as_os_errors():
+            self.uploader(at, options.get("content_type"))(io.BytesIO(value))
+
+    def put_file(self, lpath: str, rpath: str, callback: Any = None, mode: str = "overwrite", **options: Any) -> None:
+        """Upload a local file. A local directory is skipped, because directories exist only through their files."""
+        if Path(lpath).is_dir():
+            return
+        at = parse(rpath)
+        if mode == "create" and self.exists(rpath):
+            raise FileExistsError(f"{self.unstrip_protocol(str(at))}: exists")
+        with Path(lpath).open("rb") as file, as_os_errors():
+            self.uploader(at, options.get("content_type"))(file)
+        if callback is not None:
+            size = Path(lpath).stat().st_size
+            callback.set_size(size)
+            callback.absolute_update(size)
+
+    def cp_file(self, path1: str, path2: str, **options: Any) -> None:
+        """Copy a file. Within a repository no content is copied: the new entry refers to the same object."""
+        source, target = parse(path1), self.file_path(parse(path2))
+        with as_os_errors():
+            if not source.path or self.isdir(path1):
+                return  # directories exist only through their files
+            if source.repository != target.repository:
+                with self.open(path1, "rb") as file:
+                    self.uploader(target, None)(file)
+                return
+            self._stage(target, self._entry(source))
+
+    def _rm(self, path: str) -> None:
+        self._remove(parse(path))
+
+    def rm_file(self, path: str) -> None:
+        """Remove a file.
+
+        Raises:
+            FileNotFoundError: There is no file at the path.
+        """
+        self._remove(parse(path))
+
+    def rm(self, path: Any, recursive: bool = False, maxdepth: int | None = None) -> None:
+        """Remove files, or directories with everything below. Outside of a transaction a directory takes one step.
+
+        Raises:
+            FileNotFoundError: There is neither a file nor a directory at a path.
+        """
+        given = [path] if isinstance(path, str) else path
+        for each in given:
+            at = parse(each)
+            if recursive and maxdepth is None and at.ref and not self._intrans and not self.isfile(each):
+                self.info(each)
+                with as_os_errors():
+                    self.branch(at).remove_prefix(at.prefix)
+            else:
+                for file in self.expand_path(each, recursive=recursive, maxdepth=maxdepth):
+                    if self.isfile(file) or not recursive:
+                        self._remove(parse(file))
+
+    def mkdir(self, path: str, create_parents: bool = True, **options: Any) -> None:
+        """Do nothing: a directory exists as long as there are files below it."""
+
+    def makedirs(self, path: str, exist_ok: bool = False) -> None:
+        """Do nothing: a directory exists as long as there are files below it."""
+
+    def rmdir(self, path: str) -> None:
+        """Do nothing: a directory exists as long as there are files below it."""
+
+    def uploader(self, at: FsPath, content_type: str | None) -> Callable[[BinaryIO], object]:
+        """Return a function that uploads a file to a path. The branch is opened now, to raise its errors now."""
+        with as_os_errors():
+            branch = self.branch(self.file_path(at))
+            new_path_key(at.path)
+        if self._intrans:
+            transaction: GravelerTransaction = self.transaction
+            return lambda file: transaction.change(at, branch.upload(at.path, file, content_type=content_type))
+        return lambda file: branch.put(at.path, file, content_type=content_type)
+
+    def _entry(self, at: FsPath) -> Entry:
+        written: Entry | None = self.transaction.changed(at) if self._intrans else None
+        return written or self.snapshot(at).get(at.path)
+
+    def _stage(self, at: FsPath, entry: Entry) -> None:
+        branch = self.branch(at)
+        new_path_key(at.path)
+        if self._intrans:
+            self.transaction.change(at, entry)
+        else:
+            branch.stage(at.path, entry)
+
+    def _remove(self, at: FsPath) -> None:
+        with as_os_errors():
+            branch = self.branch(self.file_path(at))
+            self._entry(at)
+            if self._intrans:
+                self.transaction.change(at, None)
+            else:
+                branch.remove(at.path)
