@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import io
 import os
+import resource
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -115,6 +117,21 @@ def put_directory(place: Place) -> Iterator[Measured]:
             yield clocked(copy).named("put -r, without graveler")
 
 
+@scenario("files", empty_repository, sizes=(0,))
+def program_start(place: Place) -> Iterator[Measured]:
+    """Start processes that show the version, show the help, and import the library. Processor time is theirs."""
+    program = str(Path(sys.executable).with_name("graveler"))
+    for command in ([program, "--version"], [program, "--help"], [sys.executable, "-c", "import graveler"]):
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)  # compiles what is not compiled yet
+        wall, cpu = [], []
+        for _ in range(_REPEATS):
+            before, begun = _of_children(), time.perf_counter()
+            subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+            wall.append((time.perf_counter() - begun) * 1e3)
+            cpu.append((_of_children() - before) * 1e3)
+        yield Measured(" ".join(["start", Path(command[0]).name, *command[1:]]), "ms", tuple(wall), tuple(cpu))
+
+
 @scenario("files", empty_repository, sizes=(1_000_000_000,), counts="bytes")
 def stream(place: Place) -> Iterator[Measured]:
     """Put content that comes in parts. The peak memory is that of this scenario."""
@@ -123,6 +140,12 @@ def stream(place: Place) -> Iterator[Measured]:
         main = place.repo(g).branch("main")
         parts = (part for _ in range(place.size // len(part)))
         yield clocked(lambda: main.put("stream", parts)).named("put a stream")
+
+
+def _of_children() -> float:
+    """Return the processor time of processes that have ended, in seconds."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _compared(what: str, ours: Callable[[], object], theirs: Callable[[], object]) -> Iterator[Measured]:

@@ -36,7 +36,9 @@ def run_examples(python: Path, directory: Path) -> None:
         """b'{"name": "American"}'""",
         "['Publish names', 'Full names', 'Add a carrier', 'Repository created']",
     ]
-    assert "Add carriers" in _run(["bash", "-euc", shell], python, directory)
+    session = _run(["bash", "-euo", "pipefail", "-c", shell], python, directory)
+    assert "raw/now.txt" in session
+    assert "\tPublish the time\n" in session
 
 
 def _run(command: list[str], python: Path, directory: Path) -> str:
