@@ -1,6 +1,6 @@
 """`./run demo`: runs the main job on real data, as a user would.
 
-    python -m orchestration.demo [--months N] [--spark-from ROWS]
+    python -m orchestration.demo [--months N] [--spark-from ROWS] [--store URL]
 
 The demo creates `.graveler/` in the working directory, publishes real flights through the real job, and shows the
 result: history, diffs, time travel, a broken delivery that never reaches `main`, a commit and a merge on Spark, and an
@@ -218,6 +218,8 @@ def show_next(demo: Demo) -> None:
     cli = Path(sys.executable).with_name("graveler")
     shown = cli.relative_to(Path.cwd()) if cli.is_relative_to(Path.cwd()) else cli
     demo.console.rule("[bold]Where to look next", align="left")
+    if demo.installation.other_store:
+        demo.console.print("  Give ./run ui and these commands the same --store.", highlight=False)
     demo.console.print("  ./run ui   the runs, checks, tables and plots in the Dagster UI", highlight=False)
     for command in ("log graveler://flights/main", "ls graveler://flights/main/", "branch list graveler://flights"):
         demo.console.print(f"  {shown} {command}", highlight=False)
@@ -231,9 +233,10 @@ def main(arguments: list[str] | None = None) -> None:
         "--months", type=int, default=12, choices=range(1, 13), help="number of months to publish (default 12)"
     )
     local.add_spark_from(parser)
+    local.add_store(parser)
     options = parser.parse_args(arguments)
 
-    installation = local.here()
+    installation = local.here(options.store)
     installation.enter(options.spark_from)
     console = _console()
     console.print("Git for data, on the flights that left New York in 2013.")

@@ -1,7 +1,7 @@
 """Local installation in `.graveler/`, which `./run demo` creates and `./run ui` opens.
 
-Metadata is in SQLite, objects are local files, and Dagster's storage is next to them. Definitions and the command
-line read the same environment variables, so all of them use the same data.
+Metadata is in SQLite, or in a store that the user names. Objects are local files, and Dagster's storage is next to
+them. Definitions and the command line read the same environment variables, so all of them use the same data.
 """
 
 from __future__ import annotations
@@ -37,11 +37,13 @@ class Installation:
     """Paths of an installation. `root` is absolute."""
 
     root: Path
+    other_store: str = ""
+    """URL of the key-value store; empty means a SQLite file below `root`."""
 
     @property
     def store(self) -> str:
         """URL of the key-value store."""
-        return f"sqlite:///{self.root / 'meta.db'}"
+        return self.other_store or f"sqlite:///{self.root / 'meta.db'}"
 
     @property
     def data(self) -> str:
@@ -87,12 +89,23 @@ def add_spark_from(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_store(parser: argparse.ArgumentParser) -> None:
+    """Add the argument `--store` of the demo and the UI."""
+    parser.add_argument(
+        "--store", default="", metavar="URL", help="URL of the key-value store (default: a SQLite file in .graveler/)"
+    )
+
+
 def _rows(text: str) -> int:
     if not (text.isascii() and text.isdigit()):
         raise argparse.ArgumentTypeError(f"{text!r}: must be a number of rows")
     return int(text)
 
 
-def here() -> Installation:
-    """Return the installation of the working directory."""
-    return Installation(Path.cwd().resolve() / DIRECTORY)
+def here(store: str = "") -> Installation:
+    """Return the installation of the working directory.
+
+    Args:
+        store: URL of the key-value store; empty means a SQLite file of the installation.
+    """
+    return Installation(Path.cwd().resolve() / DIRECTORY, store)

@@ -89,8 +89,9 @@ def main(arguments: list[str] | None = None) -> None:
         "--workspace", default=str(local.WORKSPACE), help="Dagster workspace to load (default: that of this project)"
     )
     local.add_spark_from(parser)
+    local.add_store(parser)
     options = parser.parse_args(arguments)
-    installation = local.here()
+    installation = local.here(options.store)
     installation.enter(options.spark_from)
     with dg.DagsterInstance.get() as instance:
         fail_interrupted_runs(instance)
