@@ -106,5 +106,6 @@ def _numbers(done: "Collected | None") -> dict[str, Any]:
         "objects spared": done.spared,
         "objects waiting": done.waiting,
         "bytes waiting": done.waiting_size,
+        **({"files of the deleted objects": list(done.files)} if done.files else {}),
         **({} if done.due is None else {"due": dg.MetadataValue.timestamp(done.due)}),
     }

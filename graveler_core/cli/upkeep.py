@@ -137,7 +137,7 @@ def gc(  # noqa: PLR0913 - the command line's own options
     uploads. With --data: dry_run, deleted, deleted_size, spared, spared_size, condemned, condemned_size, named,
     named_size, history, history_size, young, young_size, uploading, uploading_size, waiting, waiting_size, due,
     condemned_expired, condemned_expired_size, deleted_expired, deleted_expired_size, expiring, expired, revived
-    (commits).
+    (commits), files (URIs of Parquet files that list the deleted objects).
     """
     repository = session.graveler.repository(repository_uri(uri).repository)
     if data:
@@ -169,6 +169,8 @@ def _show_collected(session: Session, done: Collected) -> None:
         )
         held = bytes_for_people(done.deleted_expired_size + done.condemned_expired_size)
         session.out.say(f"commits: {expired}; only they held {held} of this")
+    for file in done.files:
+        session.out.say(f"deleted objects are listed in {file}")
     if done.spared:
         session.out.say(f"spared {done.spared:,} condemned objects that are named again")
     if done.due is not None:

@@ -13,7 +13,7 @@ from graveler_core.cli.terminal import bytes_for_people
 from graveler_core.cli.uri import Uri, parse, prefix_uri
 from graveler_core.documents.upkeep import stored_states
 from graveler_core.documents.values import Document
-from graveler_core.documents.versions import usage_document
+from graveler_core.documents.versions import branch_usage, usage_document
 from graveler_core.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ app = typer.Typer()
 
 
 @verb(app, "du")
-def du(
+def du(  # noqa: PLR0913 - the command line's own options
     session: Session,
     uri: Annotated[
         str, typer.Argument(metavar="URI", help="graveler://repository/ref, or with /prefix; or graveler://repository")
@@ -46,6 +46,9 @@ def du(
             metavar="DAYS", help="For a repository: as if this were its only retention rule, for all branches."
         ),
     ] = None,
+    branches: Annotated[
+        bool, typer.Option("--branches", help="For a repository: show the total of the entries of each branch.")
+    ] = False,
 ) -> None:
     """Show bytes and number of the entries below each directory, and the total in the last line.
 
@@ -56,20 +59,32 @@ def du(
     (only older commits name it), young, uploading, waiting, expired, unnamed and due. A collection can delete those
     that are waiting, expired, unnamed or due: they are reclaimable.
 
+    With --branches, show bytes and number of the entries of each branch. Branches share content, so there is no sum.
+
     JSON: a line for each directory with type ("directory", or "total" in the last line), path, size, entries. With
     graveler://repository: a line for each state with type ("state", or "sum" for reclaimable and total), state, size,
-    objects.
+    objects. With --branches: a line for each branch with type ("branch"), branch, size, entries.
     """
     target = parse(uri)
     if not target.ref:
         if depth is not None:
             raise InvalidInput(f"--depth needs the URI of a ref, as in {target}/main")
+        if branches:
+            if grace is not None or retention is not None:
+                raise InvalidInput("--branches cannot be combined with --grace or --retention")
+            return _by_branch(session, target)
         return _by_state(session, target, GRACE if grace is None else grace, retention)
-    if grace is not None or retention is not None:
-        raise InvalidInput("--grace and --retention need the URI of a repository: entries of a ref are not collected")
+    if grace is not None or retention is not None or branches:
+        raise InvalidInput("--grace, --retention and --branches need the URI of a repository, not of a ref")
     target = prefix_uri(uri)
     found = session.at(target).usage(target.path, DEPTH if depth is None else depth)
     session.out.rows(found, directories(target.path))
+
+
+def _by_branch(session: Session, target: Uri) -> None:
+    repository = session.repository(target)
+    found = (branch_usage(branch.id, repository.branch(branch.id).usage(depth=0)) for branch in repository.branches())
+    session.out.rows(found, BRANCHES)
 
 
 def _by_state(session: Session, target: Uri, grace: str, retention: int | None) -> None:
@@ -103,4 +118,10 @@ STATES: View[Document] = View(
     cells=lambda row: (row["size"], row["objects"], row["state"]),
     document=lambda row: row,
     empty="",
+)
+BRANCHES: View[Document] = View(
+    columns=(_SIZE, _count("entries"), Column("branch")),
+    cells=lambda row: (row["size"], row["entries"], row["branch"]),
+    document=lambda row: row,
+    empty="no branches",
 )

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 from graveler_core.documents.values import Document, time_for_machines
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from graveler_core.facade.history import CommitRecord, LogEntry
     from graveler_core.facade.repository import Repository
     from graveler_core.model.changes import Change, ChangeSummary, MergeConflict
@@ -44,6 +46,17 @@ def listed_document(item: Entry | CommonPrefix) -> Document:
     from graveler_core.model.entry import CommonPrefix
 
     return {"type": "prefix", "path": item.path} if isinstance(item, CommonPrefix) else entry_document(item)
+
+
+def branch_usage(branch: str, found: Iterable[Usage]) -> Document:
+    """Return the document of the entries of a branch: `type`, `branch`, `size`, `entries`.
+
+    Args:
+        branch: Name of the branch.
+        found: Its usage, of which the last item is the total.
+    """
+    *_, total = found
+    return {"type": "branch", "branch": branch, "size": total.size, "entries": total.entries}
 
 
 def usage_document(usage: Usage, *, total: bool) -> Document:

@@ -49,3 +49,5 @@ class Collected:
     """Number of commits that have expired now. In a dry run: that would have."""
     revived: int = 0
     """Number of commits that had begun to expire, and do not expire, because a rule or a flow needs them now."""
+    files: tuple[str, ...] = ()
+    """URIs of the Parquet files that list the deleted objects: `address`, `size` and `reason`. Empty in a dry run."""

@@ -61,7 +61,8 @@ goes on from the record that it finds. If a file of a set is missing and the rec
 another collector has verified the set, and the collection reads the files of the new record. Both may delete the
 objects of a set that is entered as `deleting`, because the set never changes and addresses are never used again. After
 a crash, the next collection goes on from the record. Files that no record lists are deleted when they are older than
-the grace period.
+the grace period. Another collector may have written them and be paused before its swap. Therefore the record is swapped
+first: then the swap of the paused collector fails. If it comes first, the swap of this one fails, and it deletes none.
 """
 
 from __future__ import annotations
@@ -201,10 +202,11 @@ class _Collection:
         """Delete old files that no record lists."""
         if self.plan.dry_run:
             return
-        for prefix in PREFIXES:
-            for blob in list(self.blobs.list(prefix)):
-                if not self.record.lists(blob.address) and blob.mtime <= self.cutoff:
-                    self.blobs.delete(blob.address)
+        blobs = [blob for prefix in PREFIXES for blob in self.blobs.list(prefix) if blob.mtime <= self.cutoff]
+        old = [blob.address for blob in blobs if not self.record.lists(blob.address)]
+        if old and self.record.renew():  # a collector that was paused before its swap cannot list them any more
+            for address in old:
+                self.blobs.delete(address)
 
     def report_waiting(self) -> None:
         """Note the set that waits for the end of its grace period."""
@@ -249,6 +251,7 @@ class _Collection:
             for _ in self.stores.executor.map(self.blobs.delete, table.column("address").to_pylist()):
                 self.progress(1)
             self._note_deleted(table)
+        self.done.files += tuple(self.blobs.uri(address) for address in condemned.addresses(current))
         self.record.remember(current)
 
     def _note_deleted(self, objects: pa.Table) -> None:

@@ -123,6 +123,12 @@ class CollectionRecord:
         forever = self._written(CollectionState.DELETED, pa.table(columns, schema=condemned.CONDEMNED))
         return self._swap(current=None, past=(past, *young), forever=forever)
 
+    def renew(self) -> bool:
+        """Replace the record by an equal one, so that swaps by collectors that have read it before fail. Return
+        `False` if another process has changed the record.
+        """
+        return self._swap()
+
     def _written(self, state: CollectionState, objects: pa.Table, expiring: pa.Table | None = None) -> CondemnedSet:
         id = self._stores.ids.fresh()
         count, size = measured(objects)

@@ -44,6 +44,11 @@ def read(blobs: Blobs, condemned: CondemnedSet) -> Iterator[pa.Table]:
     return sorted_files.read(blobs, f"{PREFIX}{condemned.id}/", condemned.files, CONDEMNED)
 
 
+def addresses(condemned: CondemnedSet) -> list[str]:
+    """Return the addresses of the files of a set."""
+    return [f"{PREFIX}{condemned.id}/{file.name}" for file in condemned.files]
+
+
 def among(blobs: Blobs, condemned: CondemnedSet, addresses: pa.Array) -> pa.ChunkedArray:
     """Return those of some addresses that belong to a set.
 

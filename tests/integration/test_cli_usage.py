@@ -50,6 +50,18 @@ def test_directories_as_json(flights: Cli) -> None:
     ]
 
 
+def test_branches(flights: Cli) -> None:
+    assert flights("branch", "create", "graveler://flights/dev", "--source", "main").code == 0
+    put(flights, "raw/2024/jan.csv", b"new")
+    assert flights("du", REPOSITORY, "--branches").lines == [["20", "3", "dev"], ["23", "4", "main"]]
+    assert flights("du", REPOSITORY, "--branches", "--json").documents == [
+        {"type": "branch", "branch": "dev", "size": 20, "entries": 3},
+        {"type": "branch", "branch": "main", "size": 23, "entries": 4},
+    ]
+    refused(flights("du", REPOSITORY, "--branches", "--grace", "7d"), "--branches cannot be combined")
+    refused(flights("du", MAIN, "--branches"), "need the URI of a repository")
+
+
 def test_the_content_of_a_repository_by_state(flights: Cli, here: Path) -> None:
     age(here)
     for content in (b"lost", b"kept"):

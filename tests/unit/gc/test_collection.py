@@ -9,8 +9,11 @@ from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from graveler_core.errors import Conflict, CorruptData, InvalidInput, Kind, OutcomeUnknown, Unavailable
@@ -527,6 +530,46 @@ def test_another_collector_verifies_the_set_between_any_two_calls(tmp_path: Path
         assert (done.condemned, done.waiting, len(lake.objects), lake.missing()) == (0, 0, 1, []), at
         calls, at = len(kv.verbs), at + 1
     assert at > 10
+
+
+def test_a_collector_that_paused_before_its_swap_lists_no_file_that_another_one_dropped(tmp_path: Path) -> None:
+    """The content is named again during the pause, so that the other collector condemns nothing."""
+    at, calls = 0, 1
+    while at < calls:
+        lake = Lake(tmp_path / str(at))
+        lost = overwritten(lake)
+        lake.sleep(GRACE)
+        kv = Interposed(lake.world.kv)
+        kv.before[at] = partial(_named_again_and_collected, lake, lost)
+        lake.collect(None, kv)
+        calls, at = len(kv.verbs), at + 1
+        for _ in range(3):
+            lake.sleep(GRACE)
+            lake.collect()
+        assert lake.missing() == [], at
+
+
+def _named_again_and_collected(lake: Lake, lost: Entry) -> None:
+    with suppress(Conflict):  # condemned already
+        lake.branch().stage("again", lost)
+    if not any(entry.path == "again" for entry in lake.branch().list()):
+        lake.branch().put("again", b"lost")
+    lake.sleep(GRACE)
+    lake.collect()
+
+
+def test_the_result_names_the_files_that_list_what_was_deleted(lake: Lake) -> None:
+    lost = overwritten(lake)
+    unnamed = lake.branch().upload("y", b"unnamed")
+    lake.sleep(GRACE)
+    assert lake.collect().files == ()
+    lake.sleep(GRACE)
+    assert lake.collect(CollectionPlan(dry_run=True)).files == ()
+    (file,) = lake.collect().files
+    rows = pq.read_table(url2pathname(urlsplit(file).path)).to_pylist()
+    wanted = [{"address": one.address, "size": one.size, "reason": "unnamed"} for one in (lost, unnamed)]
+    assert rows == sorted(wanted, key=lambda row: str(row["address"]))
+    assert lake.collect().files == ()
 
 
 def test_a_missing_file_of_a_set_ends_it(lake: Lake) -> None:

@@ -136,7 +136,8 @@ def test_a_dry_run_says_what_a_run_does(lake: Lake, history: list[CommitId]) -> 
     for number in range(4):
         would = lake.collect(CollectionPlan(dry_run=True))
         did = lake.collect()
-        assert replace(would, dry_run=False, waiting=did.waiting, waiting_size=did.waiting_size, due=did.due) == did
+        only_done = {"waiting": did.waiting, "waiting_size": did.waiting_size, "due": did.due, "files": did.files}
+        assert replace(would, dry_run=False, **only_done) == did  # type: ignore[arg-type]
         lake.sleep(GRACE)
         commit(lake, f"more {number}")
     assert lake.objects
