@@ -84,6 +84,7 @@ SMALLEST = {
     "graveler_core.engine.staging.remove.FEW_PATHS": 0,
     "graveler_core.facade.readable_ref.ARROW_PAGE_ROWS": 1,
     "graveler_core.gc.candidates._BATCH": 1,
+    "graveler_core.gc.collection.DELETED_AT_ONCE": 1,
     "graveler_core.gc.collection_record.FALLEN": 1,
     "graveler_core.gc.data_check._LISTED": 1,
     "graveler_core.gc.data_check._READ": 1,

@@ -108,4 +108,5 @@ def _numbers(done: "Collected | None") -> dict[str, Any]:
         "bytes waiting": done.waiting_size,
         **({"files of the deleted objects": list(done.files)} if done.files else {}),
         **({} if done.due is None else {"due": dg.MetadataValue.timestamp(done.due)}),
+        **({"files of the waiting objects": list(done.waiting_files)} if done.waiting_files else {}),
     }

@@ -137,7 +137,7 @@ def gc(  # noqa: PLR0913 - the command line's own options
     uploads. With --data: dry_run, deleted, deleted_size, spared, spared_size, condemned, condemned_size, named,
     named_size, history, history_size, young, young_size, uploading, uploading_size, waiting, waiting_size, due,
     condemned_expired, condemned_expired_size, deleted_expired, deleted_expired_size, expiring, expired, revived
-    (commits), files (URIs of Parquet files that list the deleted objects).
+    (commits), files and waiting_files (URIs of Parquet files that list the deleted and the waiting objects).
     """
     repository = session.graveler.repository(repository_uri(uri).repository)
     if data:
@@ -176,5 +176,7 @@ def _show_collected(session: Session, done: Collected) -> None:
     if done.due is not None:
         waiting = f"{done.waiting:,} objects, {bytes_for_people(done.waiting_size)}"
         session.out.say(f"waiting until {time_for_people(done.due)}: {waiting}")
+    for uri in done.waiting_files:
+        session.out.say(f"waiting objects are listed in {uri}")
     kept = f"kept {done.named:,} objects that are named, {bytes_for_people(done.named_size)}"
     session.out.say(f"{kept}; {done.young:,} that are too young; {done.uploading:,} of uploads in progress")

@@ -65,10 +65,11 @@ def retention_document(rules: RetentionRules) -> Document:
 
 def collected_document(collected: Collected) -> Document:
     """Return the document of a collection: the fields of `Collected`. `due` is a time as text, or `None` if no object
-    waits.
+    waits. `files` and `waiting_files` are lists.
     """
     due = None if collected.due is None else time_for_machines(collected.due)
-    return {**asdict(collected), "due": due}
+    files = {"files": list(collected.files), "waiting_files": list(collected.waiting_files)}
+    return {**asdict(collected), "due": due, **files}
 
 
 def stored_states(collected: Collected) -> list[Document]:

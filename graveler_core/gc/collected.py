@@ -34,6 +34,8 @@ class Collected:
     waiting_size: int = 0
     due: datetime | None = None
     """Time from which on a collection deletes the waiting objects."""
+    waiting_files: tuple[str, ...] = ()
+    """URIs of such files as `files` with the waiting objects."""
     history: int = 0
     """Number of objects among `named` that only commits name which are neither heads nor tags."""
     history_size: int = 0

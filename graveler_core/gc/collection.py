@@ -15,9 +15,10 @@
 3. Verify. Read rules, references and names again. Announced commits that are kept now, or are revived, do not expire.
    The others expire. Objects that something else names are spared. One swap enters the other objects as `deleting`, and
    the commits as expired. ✓
-4. Delete the objects, and enter the set as `deleted`. ✓ Its addresses are remembered for 90 days, so that an entry that
-   somebody has kept in memory cannot be staged. If commits have expired, they are remembered for ever, because the
-   metadata of these commits still shows them.
+4. Delete the objects, and enter the set as `deleted`. ✓ Before each batch of deletions, read the claim of the namespace
+   and the record again. A collector that finds another claim, or the set no longer there, deletes nothing more. The
+   addresses of the set are remembered for 90 days, so that an entry that somebody has kept in memory cannot be staged.
+   If commits have expired, they are remembered for ever, because the metadata of these commits still shows them.
 
 Proof that no object is deleted to which an entry refers, except for entries of expired commits. A name of an object
 comes from the flow that stored the object, from an entry that is staged by its address, or from another name in the
@@ -60,9 +61,16 @@ The record is changed by swaps only. If two collectors find the same state, one 
 goes on from the record that it finds. If a file of a set is missing and the record has changed since it was read,
 another collector has verified the set, and the collection reads the files of the new record. Both may delete the
 objects of a set that is entered as `deleting`, because the set never changes and addresses are never used again. After
-a crash, the next collection goes on from the record. Files that no record lists are deleted when they are older than
-the grace period. Another collector may have written them and be paused before its swap. Therefore the record is swapped
-first: then the swap of the paused collector fails. If it comes first, the swap of this one fails, and it deletes none.
+a crash, the next collection goes on from the record.
+
+Files that no record lists are deleted when they are older than the grace period. A collector that has paused may be
+about to enter such files. Therefore the record is replaced first, by an equal one with a fresh nonce. ✓ The collector
+has read an earlier record, because it had read the record before it wrote the files, and these were listed before the
+swap. So it fails its own swap, and a record never lists a file that was deleted.
+
+A collector that pauses while it deletes may go on at any time: when the repository was deleted and cleaned, and its
+namespace has another owner. It deletes at most the rest of one batch then. These are objects with generated names,
+which nobody creates again, unless somebody copies them into the namespace from elsewhere.
 """
 
 from __future__ import annotations
@@ -88,6 +96,8 @@ from graveler_core.records import layout as keys
 from graveler_core.refs import repositories
 from graveler_core.stores import Stores
 
+DELETED_AT_ONCE = 1_000
+"""Maximum number of objects that are deleted between two reads of the record and the claim."""
 _LONGEST = timedelta(days=36_500)
 
 
@@ -199,12 +209,12 @@ class _Collection:
                 self.record.confirm()
 
     def drop_unlisted(self) -> None:
-        """Delete old files that no record lists."""
+        """Delete old files that no record lists, after no record can list them any more."""
         if self.plan.dry_run:
             return
         blobs = [blob for prefix in PREFIXES for blob in self.blobs.list(prefix) if blob.mtime <= self.cutoff]
         old = [blob.address for blob in blobs if not self.record.lists(blob.address)]
-        if old and self.record.renew():  # a collector that was paused before its swap cannot list them any more
+        if old and self.record.renew():
             for address in old:
                 self.blobs.delete(address)
 
@@ -213,6 +223,7 @@ class _Collection:
         current = self.current
         if current is not None and current.state is CollectionState.CONDEMNED:
             self.done.waiting, self.done.waiting_size = current.objects, current.size
+            self.done.waiting_files = condemned.uris(self.blobs, current)
             self.done.due = current.since + self.plan.grace
 
     def _states(self, listed: ListedFiles) -> CommitStates:
@@ -246,12 +257,17 @@ class _Collection:
         self._note_deleted(objects)
 
     def _delete(self, current: CondemnedSet) -> None:
-        """Delete all objects of a set in the state `deleting`."""
+        """Delete all objects of a set in the state `deleting`, unless another collection has ended that meanwhile."""
+        self.done.files += condemned.uris(self.blobs, current)
         for table in condemned.read(self.blobs, current):
-            for _ in self.stores.executor.map(self.blobs.delete, table.column("address").to_pylist()):
-                self.progress(1)
-            self._note_deleted(table)
-        self.done.files += tuple(self.blobs.uri(address) for address in condemned.addresses(current))
+            for start in range(0, table.num_rows, DELETED_AT_ONCE):
+                self.require_claim()
+                if not self.record.is_current(current):
+                    return
+                batch = table.slice(start, DELETED_AT_ONCE)
+                for _ in self.stores.executor.map(self.blobs.delete, batch.column("address").to_pylist()):
+                    self.progress(1)
+                self._note_deleted(batch)
         self.record.remember(current)
 
     def _note_deleted(self, objects: pa.Table) -> None:

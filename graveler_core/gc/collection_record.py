@@ -72,6 +72,18 @@ class CollectionRecord:
         prefix = next((prefix for prefix in PREFIXES if address.startswith(prefix)), None)
         return prefix is not None and address.removeprefix(prefix).split("/")[0] in self.value.ids
 
+    def is_current(self, deleting: CondemnedSet) -> bool:
+        """Read the record again. Return `True` if it still lists a set that is being deleted."""
+        self._held = access.read(self._stores.kv, self._where)
+        return self.value.current == deleting
+
+    def renew(self) -> bool:
+        """Replace the record by an equal one with a fresh nonce. Return `False` if another process has changed it.
+
+        Afterwards, a collector that has read an earlier record cannot enter the files that it has written.
+        """
+        return self._swap()
+
     def condemn(self, objects: pa.Table, expiring: pa.Table) -> bool:
         """Condemn objects, and announce commits. Return `False` if another process has changed the record."""
         written = self._written(CollectionState.CONDEMNED, objects, expiring)
@@ -117,17 +129,9 @@ class CollectionRecord:
         if len(old) < FALLEN:
             return self._swap(current=None, past=(past, *record.past))
         sets = [*old, *([] if record.forever is None else [record.forever])]
-        rows = pa.concat_tables([table for one in sets for table in condemned.read(self._blobs, one)])
-        unique = rows.group_by("address").aggregate([("size", "max"), ("reason", "min")]).sort_by("address")
-        columns = [unique.column(name) for name in ("address", "size_max", "reason_min")]
-        forever = self._written(CollectionState.DELETED, pa.table(columns, schema=condemned.CONDEMNED))
+        rows = condemned.merged(table for one in sets for table in condemned.read(self._blobs, one))
+        forever = self._written(CollectionState.DELETED, rows)
         return self._swap(current=None, past=(past, *young), forever=forever)
-
-    def renew(self) -> bool:
-        """Replace the record by an equal one, so that swaps by collectors that have read it before fail. Return
-        `False` if another process has changed the record.
-        """
-        return self._swap()
 
     def _written(self, state: CollectionState, objects: pa.Table, expiring: pa.Table | None = None) -> CondemnedSet:
         id = self._stores.ids.fresh()

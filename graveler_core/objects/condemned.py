@@ -1,17 +1,24 @@
 """Condemned and deleted objects, as sorted files in the storage namespace. The collection record lists the files.
 
 _graveler/collections/<id>/<number>.parquet     address, size, reason
+
+A restored dump finds the files in its namespace: see `deleted_objects`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from graveler_core.blobs.port import Blobs
+from graveler_core.errors import NotFound
 from graveler_core.model.collection import CondemnedSet, SortedFile
 from graveler_core.objects import sorted_files
+from graveler_core.segments import format as segment_format
 
 PREFIX = "_graveler/collections/"
 """Prefix of the files of all sets."""
@@ -19,6 +26,7 @@ ADDRESSES = pa.schema([pa.field("address", pa.string(), nullable=False), pa.fiel
 """Columns of a listing of objects, sorted by address as UTF-8."""
 CONDEMNED = ADDRESSES.append(pa.field("reason", pa.string(), nullable=False))
 """Columns of a file, sorted by address as UTF-8. The reason is a value of `Reason`."""
+_FILE = re.compile(rf"{PREFIX}[^/]+/[^/]+\.parquet")
 
 
 def write(blobs: Blobs, id: str, objects: pa.Table) -> tuple[SortedFile, ...]:
@@ -35,6 +43,11 @@ def write(blobs: Blobs, id: str, objects: pa.Table) -> tuple[SortedFile, ...]:
     return sorted_files.write(blobs, f"{PREFIX}{id}/", objects)
 
 
+def uris(blobs: Blobs, condemned: CondemnedSet) -> tuple[str, ...]:
+    """Return the URIs of the files of a set, in order."""
+    return tuple(blobs.uri(f"{PREFIX}{condemned.id}/{file.name}") for file in condemned.files)
+
+
 def read(blobs: Blobs, condemned: CondemnedSet) -> Iterator[pa.Table]:
     """Yield the tables of a set, file by file.
 
@@ -42,11 +55,6 @@ def read(blobs: Blobs, condemned: CondemnedSet) -> Iterator[pa.Table]:
         CorruptData: A file is missing or damaged.
     """
     return sorted_files.read(blobs, f"{PREFIX}{condemned.id}/", condemned.files, CONDEMNED)
-
-
-def addresses(condemned: CondemnedSet) -> list[str]:
-    """Return the addresses of the files of a set."""
-    return [f"{PREFIX}{condemned.id}/{file.name}" for file in condemned.files]
 
 
 def among(blobs: Blobs, condemned: CondemnedSet, addresses: pa.Array) -> pa.ChunkedArray:
@@ -62,3 +70,30 @@ def among(blobs: Blobs, condemned: CondemnedSet, addresses: pa.Array) -> pa.Chun
     """
     folder = f"{PREFIX}{condemned.id}/"
     return sorted_files.among(blobs, folder, condemned.files, CONDEMNED, addresses).column("address")
+
+
+def merged(tables: Iterable[pa.Table]) -> pa.Table:
+    """Return the union of tables in `CONDEMNED`, sorted, each address once."""
+    rows = pa.concat_tables([CONDEMNED.empty_table(), *tables])
+    unique = rows.group_by("address").aggregate([("size", "max"), ("reason", "min")]).sort_by("address")
+    columns = [unique.column(name) for name in ("address", "size_max", "reason_min")]
+    return pa.table(columns, schema=CONDEMNED).combine_chunks()
+
+
+def deleted_objects(blobs: Blobs) -> pa.Table:
+    """Return the objects, in `CONDEMNED`, that any set in a namespace contains and that do not exist.
+
+    The namespace of a restored dump is that of the dumped repository, or a copy. Collections there may have deleted
+    the objects, also after the dump.
+    """
+    tables = []
+    for blob in list(blobs.list(PREFIX)):
+        if _FILE.fullmatch(blob.address):
+            with suppress(NotFound):  # another collection may have dropped the set
+                tables.append(segment_format.decode(blobs.read(blob.address), CONDEMNED, blob.address))
+    found = merged(tables)
+    if not found.num_rows:
+        return found
+    generated = pc.all(pc.starts_with(found.column("address"), "data/")).as_py()
+    there = pa.array([blob.address for blob in blobs.list("data/" if generated else "")], pa.string())
+    return found.filter(pc.invert(pc.is_in(found.column("address"), value_set=there))).combine_chunks()

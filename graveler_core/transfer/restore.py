@@ -6,9 +6,8 @@ format_version and default branch in the repository record ✓, while it has no 
 runs and settings, in batches. Set the log of references to its commit. Create the branches and tags that do not exist.
 Write the pending events last, because an event for a branch that does not exist yet means that the branch was deleted.
 Enter the erasures, and delete the content that they have erased (`transfer.erasures`).
-5. Take over the marks of commits whose content has expired, also after the dump: the namespace contains them
-(`objects.expired_commits`). Swap the repository record ✓: it is no longer bare, and has the read-only flag and the
-protection of the dump.
+5. Take over the expired commits and the deleted objects that files of the namespace name (`transfer.collections`). Swap
+the repository record ✓: it is no longer bare, and has the read-only flag and the protection of the dump.
 
 A crash leaves a bare repository. It shows nothing until step 4 creates tags and branches, and a sweep refuses it before
 step 5. Restoring the same dump again writes the same records and completes it; after step 5 it changes nothing. The
@@ -40,13 +39,11 @@ from graveler_core.codec.content_hash import DIGEST_BYTES, hex_id
 from graveler_core.codec.records import commit_id, decode
 from graveler_core.errors import Conflict, InvalidInput, PredicateFailed, SlowDown
 from graveler_core.kv.bulk import set_many
-from graveler_core.model.collection import Collections
 from graveler_core.model.dump import DumpedBranch, DumpEnd, Restoration
 from graveler_core.model.entities import Branch, Repository, Tag
 from graveler_core.model.erasure import ErasedContent
 from graveler_core.model.ids import CommitId, Nonce, ObjectId, RepositoryId
 from graveler_core.model.references import InternalReference, ReferenceEvent
-from graveler_core.objects import expired_commits
 from graveler_core.objects.erased import name_of
 from graveler_core.objects.objects import Write, encode_object
 from graveler_core.records import access
@@ -56,6 +53,7 @@ from graveler_core.records.location import Location
 from graveler_core.refs import repositories
 from graveler_core.refs.branches import new_branch
 from graveler_core.stores import Stores
+from graveler_core.transfer.collections import adopt_collections
 from graveler_core.transfer.erasures import obey_erasures
 from graveler_core.transfer.files import DumpFile, dump_file
 from graveler_core.transfer.foreign import ForeignCommits
@@ -126,7 +124,7 @@ def restore(stores: Stores, repo: RepositoryId, uri: str, *, progress: Progress 
         settings = {name: getattr(said, name) for name in ("read_only", "protection", "required_checks")}
         if obey_erasures(stores, work.now().value, found.erasures):
             settings["erasures"] = 1
-        _changed(work, {"bare": False, "addresses_checked": _has_expired(work), **settings})
+        _changed(work, {"bare": False, "addresses_checked": adopt_collections(stores, work.repository), **settings})
         stores.registers.forget_all(repo)
     count = found.end.rows.get
     return Restored(
@@ -234,20 +232,6 @@ def _contents(work: _Restore, progress: Progress) -> bool:
             set_many(work.stores.kv, batch)
             batch, size = [], 0
     return True
-
-
-def _has_expired(work: _Restore) -> bool:
-    """Take over the marks of expired commits that the namespace contains. Return `True` if there are any."""
-    where = keys.collections(work.repository.id, work.repository.uid)
-    if access.read(work.stores.kv, where) is not None:
-        return True
-    blobs = work.stores.blobs.at(work.repository.storage_namespace)
-    expired = expired_commits.adopt(blobs, work.stores.ids.fresh())
-    if expired is not None:
-        access.write_if_absent(
-            work.stores.kv, where, Collections(expired=expired, nonce=Nonce(work.stores.ids.fresh()))
-        )
-    return expired is not None
 
 
 def _writes(work: _Restore, row: DumpRow) -> list[Write]:

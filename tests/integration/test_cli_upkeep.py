@@ -7,6 +7,8 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 
+import pyarrow.parquet as pq
+
 from graveler_core.records import layout as keys
 from tests.integration.command_line import Cli, Ran, put, refused
 from tests.integration.doctoring import MAIN, forget_marks, head, opened, record, records
@@ -171,6 +173,9 @@ def test_a_collection_of_content(flights: Cli, here: Path) -> None:
     assert would.out.startswith("would delete 0 objects, 0 B\nwould condemn 1 objects, 4 B\n")
     (document,) = collected(*now, "--json").documents
     assert (document["condemned"], document["deleted"], document["deleted_size"], document["due"]) == (1, 1, 4, None)
+    (uri,) = document["files"]
+    assert [row["size"] for row in pq.read_table(uri).to_pylist()] == [4]
+    assert document["waiting_files"] == []
     assert len(list(data.iterdir())) == before + 1
     assert flights("cat", f"{MAIN}/x").out == "kept"
 
@@ -184,6 +189,7 @@ def test_content_that_waits(flights: Cli, here: Path) -> None:
     assert ran.out.startswith("deleted 0 objects, 0 B\ncondemned 1 objects, 4 B\nwaiting until ")
     (document,) = flights("gc", "graveler://flights", "--data", "--json").documents
     assert (document["waiting"], document["waiting_size"], document["condemned"]) == (1, 4, 0)
+    assert f"waiting objects are listed in {document['waiting_files'][0]}\n" in ran.out
     assert datetime.fromisoformat(document["due"]) > datetime.now(UTC) + timedelta(days=6)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import dagster as dg
+import pyarrow.parquet as pq
 import pytest
 
 from dagster_graveler.jobs.collection import make_collection_job, make_collection_schedule
@@ -94,6 +95,8 @@ def test_it_deletes_what_is_due(instance: dg.DagsterInstance, lake: Repository, 
     shown = said(collect(instance, DELETE))
     assert shown["outcome"] == "Deleted 2 objects (8 bytes) and condemned 2 objects (8 bytes)."
     assert (shown["objects deleted"], shown["bytes deleted"]) == (2, 8)
+    (uri,) = shown["files of the deleted objects"]
+    assert sum(pq.read_table(uri)["size"].to_pylist()) == 8
     assert [path.read_bytes() for path in objects.iterdir()] == [b"kept"]
     assert lake.at("main").read("a") == b"kept"
     assert (told(instance)["bytes"], told(instance)["reclaimable bytes"]) == (4, 0)

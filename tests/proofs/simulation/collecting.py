@@ -2,14 +2,17 @@
 
 The condition of a collection is that no flow lasts longer than the grace period. Time passes in steps of half of it,
 and each step waits until all flows have ended that were running at the last one. So a flow may be running during one
-step, never during two. A collector may be slower, except between its file of addresses and the record that lists it.
+step, never during two. A collector may be slower.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from typing import Any
 
+from graveler_core.blobs.port import Data
 from graveler_core.codec.records import encode
 from graveler_core.engine.cleaning import CleaningPlan, clean
 from graveler_core.engine.committing import commit
@@ -36,7 +39,7 @@ from graveler_core.stores import Stores
 from tests.proofs.simulation.cast import MAIN, OTHER, PATHS, WORK, Cast
 from tests.proofs.simulation.cleaning import NOBODY, WALKS
 from tests.proofs.simulation.content import ContentJudge
-from tests.proofs.simulation.history import REPO, Operation
+from tests.proofs.simulation.history import REPO
 from tests.proofs.simulation.sweeping import over
 from tests.proofs.simulation.uploading import upload_and_commit
 from tests.proofs.simulation.world import World
@@ -112,7 +115,7 @@ class Lake:
         step, history, scheduler = self.cast.scheduler.step, self.cast.history, self.cast.scheduler
         running = [one for one in history.operations if over(one, scheduler) > step]
         flows = [one for one in running if one.kind not in SLOW and one.start <= self.passed]
-        return not flows and not self._unlisted([one for one in running if one.kind == COLLECT])
+        return not flows
 
     def _active(self) -> Repository | None:
         repo = self.cast.observer.repo()
@@ -127,17 +130,28 @@ class Lake:
         claim = self.cast.observer.read(keys.namespace_claim(one.namespace))
         return one.uri in self.world.held or (claim is not None and claim.owner == one.owner)
 
-    def _unlisted(self, collectors: list[Operation]) -> bool:
-        """Whether a running collector has written a file of addresses that no record lists yet."""
-        if not collectors:
-            return False
-        since = self.cast.scheduler.moment(min(one.start for one in collectors))
-        written = [at for at in self.world.held if self.world.held.written[at] >= since]
-        ids = {at.partition(prefix)[2].split("/")[0] for at in written for prefix in PREFIXES if prefix in at}
-        for _, held in access.scan(self.world.kv, keys.REPOSITORIES):
-            record = self.cast.observer.read(keys.collections(held.value.id, held.value.uid))
-            ids -= set() if record is None else record.ids
-        return bool(ids)
+
+@dataclass
+class _Pausing:
+    """Objects in all namespaces. The process pauses after it has written the first file of a collection."""
+
+    inner: Any
+    pause: Callable[[], None] | None
+
+    def at(self, namespace: str) -> _Pausing:
+        """The objects of a namespace."""
+        return _Pausing(self.inner.at(namespace), self.pause)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)
+
+    def create(self, address: str, data: Data) -> bool:
+        """Store an object."""
+        made: bool = self.inner.create(address, data)
+        pause, self.pause = self.pause, None
+        if pause is not None and address.startswith(PREFIXES):
+            pause()
+        return made
 
 
 def text(size: int) -> bytes:
@@ -211,6 +225,16 @@ def collect_twice(cast: Cast, stores: Stores, name: str) -> None:
     collect_all(cast, stores, name)
     days_pass(cast, stores, name)
     collect_all(cast, stores, name)
+
+
+def collect_slowly(cast: Cast, stores: Stores, name: str) -> None:
+    """A collector that pauses for days between its first file and the record that lists it."""
+
+    def pause() -> None:
+        for _ in range(2):
+            days_pass(cast, stores, name)
+
+    collect_all(cast, replace(stores, blobs=_Pausing(stores.blobs, pause)), name)
 
 
 def delete_other(cast: Cast, stores: Stores, name: str) -> None:

@@ -30,6 +30,7 @@ from tests.proofs.simulation.cast import Act, Cast
 from tests.proofs.simulation.cleaning import bring_back, clean_up, delete_and_bring_back, delete_only
 from tests.proofs.simulation.collecting import (
     collect_all,
+    collect_slowly,
     collect_twice,
     days_pass,
     delete_other,
@@ -108,6 +109,7 @@ OTHERS: dict[Act, int] = {
     delete_other: 5,
     collect_all: 8,
     collect_twice: 12,
+    collect_slowly: 6,
     days_pass: 8,
     empty_all: 6,
     upload_for_days: 4,
@@ -156,7 +158,7 @@ RARE_THEMES: dict[str, tuple[Act, ...]] = {
         collect_twice,
         days_pass,
     ),
-    collecting.RACES: (put, transact_one, reset_all, commit_all, collect_all, collect_twice, days_pass),
+    collecting.RACES: (put, transact_one, reset_all, commit_all, collect_all, collect_twice, collect_slowly, days_pass),
     collecting.LONG: (put, commit_all, delete_other, upload_for_days, days_pass),
     collecting.EMPTIED: (put_content, delete_only, clean_up, name_elsewhere, forget_elsewhere, days_pass, empty_all),
     collecting.RETENTION: (

@@ -24,6 +24,7 @@ ELSEWHERE = frozenset(
         "engine.importing.sorting.RUN_ROWS",
         "engine.importing.sorting._PAGE_ROWS",
         "gc.candidates._BATCH",
+        "gc.collection.DELETED_AT_ONCE",
         "gc.namespaces.DELETED_AT_ONCE",
         "guard.addresses._FEW",
         "kv.backends.sqlite._FETCH_ROWS",

@@ -81,6 +81,20 @@ def test_it_waits_twice(lake: Lake) -> None:
     assert (last.deleted, last.waiting, last.due, len(lake.objects)) == (1, 0, None, 1)
 
 
+def test_the_report_names_files_that_list_the_objects(lake: Lake) -> None:
+    lost = overwritten(lake)
+    lake.sleep(GRACE)
+    waiting = lake.collect()
+    would = lake.collect(CollectionPlan(dry_run=True))
+    row = {"address": lost.address, "size": lost.size, "reason": "unnamed"}
+    assert [pq.read_table(uri).to_pylist() for uri in waiting.waiting_files] == [[row]]
+    lake.sleep(GRACE)
+    deleted = lake.collect()
+    assert [pq.read_table(uri).to_pylist() for uri in deleted.files] == [[row]]
+    assert (waiting.files, would.files, deleted.waiting_files) == ((), (), ())
+    assert would.waiting_files == waiting.waiting_files
+
+
 def test_a_dry_run_says_what_a_run_does(lake: Lake) -> None:
     overwritten(lake)
     lake.sleep(GRACE)

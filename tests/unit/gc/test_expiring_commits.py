@@ -136,8 +136,10 @@ def test_a_dry_run_says_what_a_run_does(lake: Lake, history: list[CommitId]) -> 
     for number in range(4):
         would = lake.collect(CollectionPlan(dry_run=True))
         did = lake.collect()
-        only_done = {"waiting": did.waiting, "waiting_size": did.waiting_size, "due": did.due, "files": did.files}
-        assert replace(would, dry_run=False, **only_done) == did  # type: ignore[arg-type]
+        waits = {name: getattr(did, name) for name in ("waiting", "waiting_size", "due")}
+        files = {name: getattr(did, name) for name in ("files", "waiting_files")}
+        assert replace(would, dry_run=False, **waits, **files) == did
+        assert bool(did.files) == bool(did.deleted)
         lake.sleep(GRACE)
         commit(lake, f"more {number}")
     assert lake.objects
@@ -539,3 +541,28 @@ def test_a_restored_dump_has_rules_and_marks(lake: Lake, history: list[CommitId]
     with pytest.raises(NotFound, match="the content expired"):
         repo.at(history[1]).read("x")
     assert not [finding for finding in repo.fsck(data=True) if finding.damage]
+
+
+def test_a_restored_dump_knows_what_was_deleted(lake: Lake, history: list[CommitId], tmp_path: Path) -> None:
+    """Also content that no commit has named. What was condemned and still exists can be staged."""
+    old = lake.repo.at(history[1]).get("x")
+    lost = lake.branch().put("y", b"never committed")
+    lake.branch().reset()
+    lake.repo.set_retention(30)
+    dumped = lake.repo.dump_refs((tmp_path / "dump").as_uri())
+    lake.collect(NOW)
+    waiting = lake.branch().put("y", b"condemned, and still there")
+    lake.branch().reset()
+    lake.sleep(GRACE)
+    assert lake.collect().waiting == 1
+    there = World(blobs=lake.world.blobs)
+    there.ids.skip(1_000_000)
+    repo = there.graveler().create_bare_repository("repo", lake.root.as_uri(), adopt=True, ephemeral=True)
+    for _ in range(2):
+        repo.restore_refs(dumped.uri)
+    for entry in (old, lost):
+        with pytest.raises(Conflict) as refused:
+            there.graveler().repository("repo").branch("main").stage("again", entry)
+        assert refused.value.kind is Kind.ContentCollected
+    repo.branch("main").stage("again", waiting)
+    assert repo.branch("main").read("again") == b"condemned, and still there"

@@ -16,6 +16,7 @@ from graveler_core.engine.staging import bulk, kept_content, write
 from graveler_core.gc import candidates, collection, namespaces
 from graveler_core.gc.candidates import Candidates
 from graveler_core.gc.collection import _Collection
+from graveler_core.gc.collection_record import CollectionRecord
 from graveler_core.gc.commit_groups import CommitGroups
 from graveler_core.gc.expiry import CommitStates
 from graveler_core.gc.named_addresses import _Walk
@@ -28,7 +29,7 @@ from tests.proofs.simulation import collecting
 from tests.proofs.simulation.mutants.plant import GARBAGE, instead, mutant
 
 
-@mutant(seed=13, breaks="8", theme=collecting.THEME)
+@mutant(seed=102, breaks="8", theme=collecting.THEME)
 def collection_reads_names_once() -> Iterator[None]:
     """A collection deletes what it condemned after the grace period, without a second reading of names."""
 
@@ -41,7 +42,7 @@ def collection_reads_names_once() -> Iterator[None]:
         yield
 
 
-@mutant(seed=612, breaks="8", theme=collecting.RACES)
+@mutant(seed=1301, breaks="8", theme=collecting.RACES)
 def collection_waits_for_no_grace() -> Iterator[None]:
     """A collection verifies and deletes what it has condemned at once."""
     real = _Collection.finish
@@ -103,7 +104,7 @@ def segment_layers_are_not_read() -> Iterator[None]:
         yield
 
 
-@mutant(seed=22, breaks="8", theme=collecting.THEME)
+@mutant(seed=89, breaks="8", theme=collecting.THEME)
 def compacted_trees_are_not_read() -> Iterator[None]:
     """A collection does not read the compacted trees of branches."""
     real = _Walk._of_record
@@ -137,14 +138,14 @@ def single_writes_ask_no_collection() -> Iterator[None]:
         yield
 
 
-@mutant(seed=99, breaks="8", theme=collecting.THEME)
+@mutant(seed=15, breaks="8", theme=collecting.THEME)
 def bulk_writes_ask_no_collection() -> Iterator[None]:
     """A bulk write does not check if the content of its rows is condemned."""
     with instead((bulk, "require_kept_rows", lambda *_, **__: None)):
         yield
 
 
-@mutant(seed=0, breaks="8", theme=collecting.RACES)
+@mutant(seed=9, breaks="8", theme=collecting.RACES)
 def transactions_ask_no_collection() -> Iterator[None]:
     """A transaction does not check if the content of its entries is condemned."""
     with instead((transact, "require_kept", lambda *_, **__: None)):
@@ -158,7 +159,7 @@ def full_addresses_are_staged_unasked() -> Iterator[None]:
         yield
 
 
-@mutant(seed=10, breaks="8", theme=collecting.THEME)
+@mutant(seed=22, breaks="8", theme=collecting.THEME)
 def flag_is_never_set() -> Iterator[None]:
     """A collection does not tell writers that addresses must be checked."""
     unset = SimpleNamespace(**vars(collection.repositories) | {"check_addresses": lambda kv, ids, repo: repo})
@@ -206,7 +207,7 @@ def announced_commits_expire_whatever_keeps_them_now() -> Iterator[None]:
         yield
 
 
-@mutant(seed=7, breaks="8", theme=collecting.LONG)
+@mutant(seed=3, breaks="8", theme=collecting.LONG)
 def deleted_repositories_are_not_read() -> Iterator[None]:
     """A collection does not read the names in deleted repositories that can be restored."""
     with instead((candidates, "all_repositories", lambda kv: [r.value for _, r in access.scan(kv, keys.REPOSITORIES)])):
@@ -217,4 +218,11 @@ def deleted_repositories_are_not_read() -> Iterator[None]:
 def uploads_in_progress_are_collected() -> Iterator[None]:
     """A collection condemns objects whose upload has not ended."""
     with instead((candidates, "Uploads", lambda *_: SimpleNamespace(standing=lambda: iter(())))):
+        yield
+
+
+@mutant(seed=882, breaks="8", theme=collecting.RACES)
+def unlisted_files_are_dropped_at_once() -> Iterator[None]:
+    """A collection deletes old files that a slow collector may be about to list."""
+    with instead((CollectionRecord, "renew", lambda record: True)):
         yield
