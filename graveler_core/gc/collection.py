@@ -29,7 +29,8 @@ repository. Step 4 deletes objects that had no name at step 3. Consider the ways
 * A flow that stages an entry by its address reads the collection record first. If it reads the record after step 1, it
   refuses the entry. If it reads the record before step 1, it ends within the grace period, and step 3 found the entry.
   A flow does not read the collection record if the repository record that it has read says that nothing was ever
-  condemned. The first collection changes the repository record before step 1, so such a flow began before step 1.
+  condemned. The first collection changes the repository record before step 1, so such a flow began before step 1, or
+  it uses a copy of the record from before step 1, which is at most three minutes old (`stores.registers`).
 * A commit, merge, compaction or import names only content of commits and of staged changes. Step 3 finds all of these
   names, wherever they move (`gc.named_addresses`). It reads all commits except those that expire.
 * A flow takes content from a commit that expires: a branch or tag is created at it, a branch is reset to it or

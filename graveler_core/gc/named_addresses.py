@@ -174,15 +174,20 @@ class _Walk:
         folder = keys.commit_layouts(self.repository)
         apart = groups.live | groups.expiring | groups.expired
         others = access.scan(self.stores.kv, folder, damaged=skip)
-        yield NamedBy.LIVE, self._read_layouts(groups.live)
+        yield NamedBy.LIVE, self._read_layouts(groups.live, required=True)
         yield NamedBy.HISTORY, ((id, held.value) for id, held in others if id not in apart)
-        yield NamedBy.EXPIRING, self._read_layouts(groups.expiring)
+        yield NamedBy.EXPIRING, self._read_layouts(groups.expiring, required=False)
 
-    def _read_layouts(self, commits: Set[CommitId]) -> Iterator[tuple[str, Layout]]:
+    def _read_layouts(self, commits: Set[CommitId], *, required: bool) -> Iterator[tuple[str, Layout]]:
+        """Yield the layouts of commits. A process that was killed while it stored a commit may have left a header
+        without a layout. Such a commit names nothing.
+        """
         ahead = iter(sorted(commits))
         while ids := list(islice(ahead, _LAYOUTS)):
             locations = [keys.commit_layout(self.repository, id) for id in ids]
             for id, held in zip(ids, access.read_many(self.stores.kv, locations), strict=True):
+                if held is None and not required:
+                    continue
                 if held is None:
                     raise CorruptData(f"commit {id}: its layout is missing", kind=Kind.CorruptCommit, commit=id)
                 yield id, held.value

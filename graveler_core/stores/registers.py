@@ -2,7 +2,9 @@
 
 A cached copy is used for three minutes. A copy never proves anything, so correctness does not depend on its age. But a
 process with an old copy may write into a staging token that was emptied and forgotten long ago. The cleaner therefore
-waits longer than three minutes.
+waits longer than three minutes. The same holds for a copy of the repository record from before the first collection
+(`gc.collection`). So the age of a copy counts from the beginning of the read, however long the read takes. After a
+swap, the cache keeps the new branch record with the repository record that was read before, and with its age.
 """
 
 from __future__ import annotations
@@ -57,12 +59,31 @@ class RegisterCache:
         """Number of branches in the cache."""
         return len(self._held)
 
-    def keep(self, repository: str, branch: str, registers: Registers) -> None:
+    def now(self) -> float:
+        """Return the time by the clock of the cache, in seconds."""
+        return self._now()
+
+    def keep(self, repository: str, branch: str, registers: Registers, since: float) -> None:
+        """Keep registers.
+
+        Args:
+            repository: Name of the repository.
+            branch: Name of the branch.
+            registers: The registers.
+            since: Time by `now` at which the read of the registers began.
+        """
         with self._lock:
-            self._held[(repository, branch)] = registers, self._now()
+            self._held[(repository, branch)] = registers, since
             self._held.move_to_end((repository, branch))
             while len(self._held) > self._capacity:
                 self._held.popitem(last=False)
+
+    def replace(self, repository: str, branch: str, held: Held[Branch]) -> None:
+        """Keep a branch record that was swapped in, if the cache has the repository record. Its age stays as it is."""
+        with self._lock:
+            found = self._held.get((repository, branch))
+            if found is not None:
+                self._held[(repository, branch)] = Registers(found[0].repository, held), found[1]
 
     def forget(self, repository: str, branch: str) -> None:
         with self._lock:

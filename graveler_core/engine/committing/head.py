@@ -167,7 +167,7 @@ def advance(stores: Stores, registers: Registers, record: Branch, commit: Commit
             tried.unanswered = commit
             return False
         raise _unknown(commit) from lost
-    stores.registers.keep(registers.repository.id, base.id, Registers(registers.repository, held))
+    stores.registers.replace(registers.repository.id, base.id, held)
     with suppress(GravelerError):  # the swap is done, and another commit can start the maintenance as well
         tend(stores, registers.repository, base.id, commit_of(stores, registers.repository, commit))
     return True

@@ -35,12 +35,13 @@ def fresh(stores: Stores, repo: RepositoryId, branch: BranchId) -> Registers:
     Raises:
         NotFound: The repository is not active, or the branch does not exist in it.
     """
+    since = stores.registers.now()
     try:
         registers = stores.reads.read(repo, branch, lambda: _read(stores, repo, branch))
     except NotFound:
         stores.registers.forget(repo, branch)
         raise
-    stores.registers.keep(repo, branch, registers)
+    stores.registers.keep(repo, branch, registers, since)
     return registers
 
 

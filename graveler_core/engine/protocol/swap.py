@@ -43,9 +43,8 @@ def swap(
         held = access.replace(stores.kv, where, now.held, following(stores, now.branch, record), mine=mine)
     except PredicateFailed:
         return None
-    registers = Registers(now.repository, held)
-    stores.registers.keep(now.repository.id, now.branch.id, registers)
-    return registers
+    stores.registers.replace(now.repository.id, now.branch.id, held)
+    return Registers(now.repository, held)
 
 
 def following(stores: Stores, now: Branch, record: Branch) -> Branch:

@@ -130,11 +130,12 @@ def cherry_pick(cast: Cast, stores: Stores, name: str) -> None:
 
 
 def revert(cast: Cast, stores: Stores, name: str) -> None:
-    targets = cast.observer.targets()
-    if len(targets) < 2:
+    targets, repo = cast.observer.targets(), cast.observer.repo()
+    if len(targets) < 2 or repo is None:
         return
-    (_, before), (target, _) = targets[-2:]
+    target, _ = targets[-1]
     # What a revert brings back is what the commit's parent held.
+    before = cast.observer.content(repo, cast.observer.header(repo, target).parents[0])
     may_set = frozenset((path, before.get(path)) for path in PATHS)
     with cast.history.operation("replay", name, mark=cast.mark(), may_set=may_set) as operation:
         replay = transplant.Replay([target], MergeStrategy.SOURCE, backwards=True)

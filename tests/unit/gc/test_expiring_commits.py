@@ -566,3 +566,18 @@ def test_a_restored_dump_knows_what_was_deleted(lake: Lake, history: list[Commit
         assert refused.value.kind is Kind.ContentCollected
     repo.branch("main").stage("again", waiting)
     assert repo.branch("main").read("again") == b"condemned, and still there"
+
+
+def test_a_commit_of_a_killed_process_may_have_no_layout(lake: Lake, history: list[CommitId]) -> None:
+    """On stores that write several records one after the other. It names nothing, and ends no collection."""
+    lake.repo.create_branch("dev", source="main")
+    lake.branch("dev").put("x", b"of a process that was killed")
+    lost = lake.branch("dev").commit("killed").id
+    lake.branch("dev").hard_reset(history[-1])
+    where = keys.commit_layout(lake.record, CommitId(lost))
+    lake.world.kv.delete(where.partition, where.key)
+    follow(lake, 0)
+    lake.sleep(36 * DAY)
+    done = lake.collect(NOW)
+    assert (done.expired, done.deleted) == (5, 4)
+    assert lake.branch().read("x") == b"content 3"
