@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from dagster_graveler.jobs.compaction import make_compaction_job
     from dagster_graveler.jobs.deployments import make_delete_deployment_job
     from dagster_graveler.jobs.importing import make_import_job
+    from dagster_graveler.jobs.namespaces import make_namespaces_job, make_namespaces_schedule
     from dagster_graveler.jobs.pressure import make_pressure_schedule
     from dagster_graveler.jobs.sweep import make_sweep_job, make_sweep_schedule
     from dagster_graveler.jobs.versioning import make_versioning_jobs
@@ -61,6 +62,8 @@ __all__ = [
     "make_leftovers_asset",
     "make_leftovers_check",
     "make_leftovers_sensor",
+    "make_namespaces_job",
+    "make_namespaces_schedule",
     "make_pressure_asset",
     "make_pressure_check",
     "make_pressure_schedule",

@@ -27,6 +27,8 @@ PUBLIC_NAMES = {
     "make_leftovers_asset": "assets.leftovers",
     "make_leftovers_check": "checks.leftovers",
     "make_leftovers_sensor": "sensors.leftovers",
+    "make_namespaces_job": "jobs.namespaces",
+    "make_namespaces_schedule": "jobs.namespaces",
     "make_pressure_asset": "assets.pressure",
     "make_pressure_check": "checks.pressure",
     "make_pressure_schedule": "jobs.pressure",

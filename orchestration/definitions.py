@@ -16,6 +16,7 @@ from dagster_graveler.jobs.cleaning import make_cleaning_job, make_cleaning_sche
 from dagster_graveler.jobs.collection import make_collection_job, make_collection_schedule
 from dagster_graveler.jobs.compaction import make_compaction_job
 from dagster_graveler.jobs.importing import make_import_job
+from dagster_graveler.jobs.namespaces import make_namespaces_job, make_namespaces_schedule
 from dagster_graveler.jobs.pressure import make_pressure_schedule
 from dagster_graveler.jobs.sweep import make_sweep_job, make_sweep_schedule
 from dagster_graveler.jobs.versioning import make_versioning_jobs
@@ -39,6 +40,7 @@ compaction_job = make_compaction_job(graveler)
 cleaning_job = make_cleaning_job(graveler)
 sweep_job = make_sweep_job(graveler, REPOSITORY)
 collection_job = make_collection_job(graveler, REPOSITORY)
+namespaces_job = make_namespaces_job(graveler)
 import_job = make_import_job(
     graveler,
     {
@@ -60,7 +62,7 @@ defs = dg.Definitions.merge(
         assets=[branches, pressure, storage, leftovers],
         asset_checks=[make_pressure_check(REPOSITORY), make_storage_check(REPOSITORY), make_leftovers_check()],
         jobs=[
-            *(compaction_job, cleaning_job, sweep_job, collection_job, import_job),
+            *(compaction_job, cleaning_job, sweep_job, collection_job, namespaces_job, import_job),
             *make_versioning_jobs(graveler, REPOSITORY),
         ],
         schedules=[
@@ -68,6 +70,7 @@ defs = dg.Definitions.merge(
             make_cleaning_schedule(cleaning_job),
             make_sweep_schedule(sweep_job),
             make_collection_schedule(collection_job),
+            make_namespaces_schedule(namespaces_job),
         ],
         sensors=[
             flights_branches_moved(branches, PUBLISHED, show_delays),

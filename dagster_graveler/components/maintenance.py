@@ -16,6 +16,7 @@ from dagster_graveler.checks.storage import make_storage_check
 from dagster_graveler.jobs.cleaning import make_cleaning_job, make_cleaning_schedule
 from dagster_graveler.jobs.collection import make_collection_job, make_collection_schedule
 from dagster_graveler.jobs.compaction import make_compaction_job
+from dagster_graveler.jobs.namespaces import make_namespaces_job, make_namespaces_schedule
 from dagster_graveler.jobs.pressure import make_pressure_schedule
 from dagster_graveler.jobs.sweep import make_sweep_job, make_sweep_schedule
 from dagster_graveler.resources.graveler import GravelerResource
@@ -36,8 +37,8 @@ class LakeMaintenance(dg.Resolvable, dg.Model):
     )
     delete_content: bool = Field(
         default=False,
-        description="Delete content that no commit, no branch and no upload names, after the grace period. By default "
-        "it is only reported.",
+        description="Delete content that no commit, no branch and no upload names, and with `store` that of removed "
+        "repositories, after the grace period. By default it is only reported.",
     )
     grace_days: float = Field(
         default=GRACE / timedelta(days=1),
@@ -81,17 +82,19 @@ def maintenance(
         ],
         sensors=[make_branch_heads_sensor(branches, repository=repository, published=published)],
     )
-    return dg.Definitions.merge(own, _store_maintenance(graveler)) if options.store else own
+    return dg.Definitions.merge(own, _store_maintenance(graveler, options)) if options.store else own
 
 
-def _store_maintenance(graveler: GravelerResource) -> dg.Definitions:
+def _store_maintenance(graveler: GravelerResource, options: LakeMaintenance) -> dg.Definitions:
     """Return the maintenance of a store."""
     compaction, cleaning = make_compaction_job(graveler), make_cleaning_job(graveler)
+    grace = timedelta(days=options.grace_days)
+    namespaces = make_namespaces_job(graveler, dry_run=not options.delete_content, grace=grace)
     return dg.Definitions(
         assets=[make_leftovers_asset()],
         asset_checks=[make_leftovers_check()],
-        jobs=[compaction, cleaning],
-        schedules=[make_cleaning_schedule(cleaning)],
+        jobs=[compaction, cleaning, namespaces],
+        schedules=[make_cleaning_schedule(cleaning), make_namespaces_schedule(namespaces)],
         sensors=[
             make_compaction_sensor(compaction),
             make_sealed_tokens_sensor(compaction),

@@ -50,6 +50,7 @@ def test_commit_merge_and_compaction_retry_with_backoff_and_jitter() -> None:
     from dagster_graveler.jobs.cleaning import make_cleaning_job
     from dagster_graveler.ops.collection import collect_content
     from dagster_graveler.ops.compaction import compact_branch
+    from dagster_graveler.ops.namespaces import empty_namespaces
     from dagster_graveler.ops.sweep import sweep_repository
     from dagster_graveler.publishing.groups import Publication, TableGroup
     from dagster_graveler.publishing.ops import commit_op, publish_op
@@ -59,7 +60,8 @@ def test_commit_merge_and_compaction_retry_with_backoff_and_jitter() -> None:
     assert len(cleaning) == 3
     group = TableGroup(dg.AssetKey("main"), ())
     publisher = Publisher(Publication(group.key, (group,)), (MergeTarget(group, "branch"),), "pool")
-    own = (commit_op(publisher), publish_op(publisher), compact_branch, collect_content, sweep_repository)
+    upkeep = (compact_branch, collect_content, sweep_repository, empty_namespaces)
+    own = (commit_op(publisher), publish_op(publisher), *upkeep)
     for op in (*own, *(node.definition for node in cleaning)):
         policy = op.retry_policy  # type: ignore[attr-defined]
         assert policy is not None
@@ -96,10 +98,13 @@ def test_sensors_and_schedules_are_on_and_content_is_not_deleted() -> None:
         "cleaning_schedule": "0 * * * *",
         "flights_sweep_schedule": "0 3 * * *",
         "flights_collection_schedule": "30 3 * * *",
+        "namespaces_schedule": "0 4 * * *",
     }
     assert all(schedule.default_status is dg.DefaultScheduleStatus.RUNNING for schedule in schedules.values())
     given: Any = defs.resolve_job_def("flights_collection").run_config
     assert given["ops"]["collect"]["config"]["dry_run"]
+    given = defs.resolve_job_def("namespaces_job").run_config
+    assert given["ops"]["empty_namespaces"]["config"]["dry_run"]
 
 
 def test_everything_in_the_ui_has_a_description() -> None:

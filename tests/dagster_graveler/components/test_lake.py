@@ -109,7 +109,7 @@ def test_schedules_are_on_and_content_is_deleted_only_if_asked_for(tmp_path: Pat
     defs = lake(tmp_path)
     schedules = {schedule.name: schedule for schedule in defs.get_repository_def().schedule_defs}
     own = {"shop_pressure_schedule", "shop_sweep_schedule", "shop_collection_schedule"}
-    assert schedules.keys() == {"cleaning_schedule", *own}
+    assert schedules.keys() == {"cleaning_schedule", "namespaces_schedule", *own}
     assert all(each.default_status is dg.DefaultScheduleStatus.RUNNING for each in schedules.values())
     assert collection_config(defs) == {
         "repository": "shop",
@@ -124,6 +124,9 @@ def test_schedules_are_on_and_content_is_deleted_only_if_asked_for(tmp_path: Pat
         "grace_hours": 720.0,
         "allowed_share": 0.2,
     }
+    for given, dry_run, hours in ((defs, True, 168.0), (opted_in, False, 720.0)):
+        config: Any = given.resolve_job_def("namespaces_job").run_config
+        assert config["ops"]["empty_namespaces"]["config"] == {"dry_run": dry_run, "grace_hours": hours}
     check = opted_in.resolve_asset_graph().get_check_spec(dg.AssetCheckKey(storage_key("shop"), CHECK))
     assert check.description == "At most 20% of the bytes of content are no longer needed."
     with pytest.raises(Exception, match="grace_days"):
