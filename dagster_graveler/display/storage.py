@@ -70,7 +70,9 @@ def storage_plot(points: Sequence[tuple[datetime, int, int]]) -> dg.MarkdownMeta
         points: Time, bytes of content and reclaimable bytes, in order of time.
     """
     import numpy as np
+    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
     from matplotlib.figure import Figure
+    from matplotlib.ticker import EngFormatter
 
     figure = Figure(figsize=(9, 2.6), layout="constrained")
     axes = figure.add_subplot()
@@ -79,7 +81,10 @@ def storage_plot(points: Sequence[tuple[datetime, int, int]]) -> dg.MarkdownMeta
     lost = [size for _, _, size in points]
     axes.plot(times, lost, marker="o", markersize=3, linewidth=0.9, color="tab:red", label="reclaimable")
     axes.set_ylim(bottom=0.0)
-    axes.set_ylabel("bytes")
+    dates = AutoDateLocator()  # type: ignore[no-untyped-call]
+    axes.xaxis.set_major_locator(dates)
+    axes.xaxis.set_major_formatter(ConciseDateFormatter(dates))  # type: ignore[no-untyped-call]
+    axes.yaxis.set_major_formatter(EngFormatter("B"))
     axes.legend(loc="upper left", fontsize="small")
     axes.grid(alpha=0.3)
     return in_markdown(figure, "bytes of content and reclaimable bytes over time")
