@@ -38,11 +38,16 @@ _GLOB = re.compile(r"([\\*?\[\]{}])")
 _FILE = "__graveler_file"
 
 
+_MISSING = "PATH_NOT_FOUND"
+"""Condition of Spark's error for an object that does not exist."""
+
+
 class RequestedFile(NamedTuple):
-    """Object to read: its path relative to the requested path, and its URI in Spark's form."""
+    """Object to read: its path relative to the requested path, its URI in Spark's form, and the path of its entry."""
 
     path: str
     uri: str
+    entry: str
 
 
 def graveler_read(  # noqa: PLR0913 - one call, all but four of it optional
@@ -72,7 +77,8 @@ def graveler_read(  # noqa: PLR0913 - one call, all but four of it optional
         options: Options of Spark's reader for that format.
 
     Raises:
-        NotFound: (`PathNotFound`) There are no files.
+        NotFound: (`PathNotFound`) There are no files. (`ContentErased`, `ContentExpired`) The content of a file was
+            erased or has expired.
         LimitExceeded: There are more than `MOST_FILES`.
         InvalidInput: There is no session, the format is unknown, content is inline in an entry, Spark cannot read the
             namespace, or directories have different partition columns.
@@ -90,7 +96,24 @@ def graveler_read(  # noqa: PLR0913 - one call, all but four of it optional
     with explained():
         reader = spark.read.format(format).options(**options)
         reader = reader if schema is None else reader.schema(schema)
-        return _with_partitions(spark, reader.load([_GLOB.sub(r"\\\1", file.uri) for file in files]), files)
+        try:
+            loaded = reader.load([_GLOB.sub(r"\\\1", file.uri) for file in files])
+        except Exception as error:
+            if _MISSING in str(error):
+                _explain_missing(source, ref, files, str(error))
+            raise
+        return _with_partitions(spark, loaded, files)
+
+
+def _explain_missing(
+    source: Repository | Mapping[str, str], ref: str, files: Sequence[RequestedFile], said: str
+) -> None:
+    """Raise the error with which graveler reads the files that Spark has not found."""
+    with _repository(source) as repository:
+        at = repository.at(ref)
+        for file in files:
+            if file.uri.partition("://")[2].lstrip("/") in said:
+                at.read(file.entry, 0, 1)
 
 
 @contextmanager
@@ -114,7 +137,7 @@ def _files(at: Snapshot, namespace: str, path: str) -> list[RequestedFile]:
             full = key.decode()
             below = full.removeprefix(directory)
             if not _HIDDEN.search(below):
-                found.append(RequestedFile(below, _uri(namespace, full, address, kind)))
+                found.append(RequestedFile(below, _uri(namespace, full, address, kind), full))
         if len(found) > MOST_FILES:
             raise LimitExceeded(
                 f"path {path!r}: holds more than {MOST_FILES:,} files; read a part, or make them fewer and larger",
@@ -132,7 +155,7 @@ def _single(at: Snapshot, namespace: str, path: str) -> list[RequestedFile]:
         if e.kind is not Kind.PathNotFound:
             raise
         return []
-    return [RequestedFile(path.rpartition("/")[2], _uri(namespace, path, entry.address, entry.address_type))]
+    return [RequestedFile(path.rpartition("/")[2], _uri(namespace, path, entry.address, entry.address_type), path)]
 
 
 def _uri(namespace: str, path: str, address: str | None, kind: int) -> str:

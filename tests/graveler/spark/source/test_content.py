@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from datetime import timedelta
 from pathlib import Path
 
 import pyarrow as pa
@@ -103,3 +104,27 @@ def test_what_is_refused(spark: SparkSession, place: Lake, main: Branch, monkeyp
     monkeypatch.setattr(content, "MOST_FILES", 1)
     with pytest.raises(LimitExceeded, match="path 't': holds more than 1 files"):
         graveler_read(spark, place.repo, "main", "t")
+
+
+@pytest.mark.parametrize("given", ["repository", "options"])
+def test_content_that_is_gone_says_why(spark: SparkSession, place: Lake, main: Branch, given: str) -> None:
+    """The same error as of the other ways to read, and not that of a missing file."""
+    source = place.repo if given == "repository" else place.options()
+    for number in range(3):
+        main.put("t/year=1/a b.parquet", parquet(n=[number]))
+        main.put("t/year=2/b.parquet", parquet(n=[number]))
+        main.commit(f"number {number}")
+    newest, middle, oldest, _ = (entry.id for entry in place.repo.log("main"))
+    place.repo.erase(["t/year=1/a b.parquet"], why="request 17")
+    for ref in (newest, oldest):
+        with pytest.raises(
+            NotFound, match=r"path 't/year=1/a b.parquet': its content was erased on .*: request 17"
+        ) as e:
+            graveler_read(spark, source, ref, "t")
+        assert e.value.kind is Kind.ContentErased
+    assert graveler_read(spark, source, "main", "t").collect() == [Row(n=2, year=2)]
+    place.repo.set_retention(0)
+    place.repo.collect(grace=timedelta(0), alone=True)
+    with pytest.raises(NotFound, match=f"path 't/year=2/b.parquet' in commit {middle}: the content expired") as expired:
+        graveler_read(spark, source, middle, "t/year=2", schema="n BIGINT")
+    assert expired.value.kind is Kind.ContentExpired
