@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import pyarrow as pa
+
 from graveler_core.engine.committing.draft import Draft
 from graveler_core.erasure.branches import remove_from_branches
 from graveler_core.erasure.report import Erased, naming_commits
@@ -137,7 +139,7 @@ class StandingErasure:
         repositories.count_erasure(self.stores.kv, self.stores.ids, self.repository)
         self.remove_paths(erasure.rule, erasure.why, erasure.id)
         found = survey(self.stores, self.repository, erasure.rule, self.progress)
-        shared = [] if erasure.shared else self._sharing(erasure.rule, found)
+        shared = [] if erasure.shared else self._sharing(listed.value, found)
         refused = refusal(erasure.rule, found, shared)
         if refused is not None:
             if self._swapped(listed, state=ErasureState.WITHDRAWN) is not None:
@@ -161,8 +163,13 @@ class StandingErasure:
         addresses = found.objects.column("address").to_pylist()
         return len(erased_contents(self.stores.kv, self.repository).of(addresses)) == len(addresses)
 
-    def _sharing(self, rule: ErasureRule, found: Survey) -> list[str]:
-        return sharing(self.stores, self.repository, rule, found.objects, self.progress)
+    def _sharing(self, erasure: Erasure, found: Survey) -> list[str]:
+        """Return other entries that name what is marked, also if no entry at the paths names it any more."""
+        marked = erased_contents(self.stores.kv, self.repository).marked(erasure)
+        rows = {mark.address: mark.size for mark in marked}
+        rows |= dict(zip(*found.objects.to_pydict().values(), strict=True))
+        objects = pa.table([list(rows), list(rows.values())], schema=found.objects.schema)
+        return sharing(self.stores, self.repository, erasure.rule, objects, self.progress)
 
     def _end(self, erasure: Erasure) -> None:
         """Delete the objects, unless the erasure is withdrawn, and enter it as ended."""

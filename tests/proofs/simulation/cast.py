@@ -24,6 +24,8 @@ PATHS = ("a/1", "a/2", "b/1")
 PREFIXES = ("a/", "b/")
 ASIDE = "side "
 """How the messages of commits on the side branch begin."""
+ERASURE = "Erase "
+"""How the messages of the commits of an erasure begin."""
 MAIN = BranchId("main")
 OTHER = RepositoryId("other")
 SHARED_KEY = "the job"

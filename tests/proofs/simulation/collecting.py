@@ -50,7 +50,8 @@ RACES = "collectors"
 EMPTIED = "emptied namespaces"
 RETENTION = "collections and retention"
 LONG = "collections and long jobs"
-THEMES = (THEME, REPOSITORIES, RACES, EMPTIED, RETENTION, LONG)
+ERASURES = "erasures"
+THEMES = (THEME, REPOSITORIES, RACES, EMPTIED, RETENTION, LONG, ERASURES)
 GRACE = timedelta(days=1)
 COLLECT, ELSEWHERE = "collect", "name elsewhere"
 COLLECTIONS = 3
@@ -126,9 +127,11 @@ class Lake:
         return self.known[-1]
 
     def _may_be_named(self, one: _Known) -> bool:
-        """Whether content exists, or the repository that stored it, which remembers what was deleted."""
-        claim = self.cast.observer.read(keys.namespace_claim(one.namespace))
-        return one.uri in self.world.held or (claim is not None and claim.owner == one.owner)
+        """Whether content exists, or the active repository that stored it, which remembers what was deleted. A cleaner
+        makes a deleted one forget, and then nobody can know that the content is gone.
+        """
+        active = {held.value.uid for _, held in access.scan(self.world.kv, keys.REPOSITORIES)}
+        return one.uri in self.world.held or one.owner in active
 
 
 @dataclass

@@ -10,7 +10,7 @@ from graveler_core.committed.index.operations import operations_between
 from graveler_core.errors import Kind
 from graveler_core.model.entities import Repository
 from graveler_core.model.ids import CommitId
-from tests.proofs.simulation.cast import ASIDE
+from tests.proofs.simulation.cast import ASIDE, ERASURE
 from tests.proofs.simulation.history import History, Operation, Outcome
 from tests.proofs.simulation.observe import Observer, State, layers
 
@@ -94,7 +94,7 @@ def _chains(observer: Observer) -> Iterator[str]:
         headers = [observer.header(repo, commit) for commit in _first_parents(observer, tip)]
         for what, found in (
             ("layer", [layer for header in headers for layer in header.consumed]),
-            ("call", [header.message for header in headers]),
+            ("call", [header.message for header in headers if not header.message.startswith(ERASURE)]),
             ("idempotency key", [header.idempotency_key for header in headers if header.idempotency_key]),
         ):
             for one, times in Counter(found).items():

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from graveler_core.codec.entry import entries
 from graveler_core.codec.records import decode
@@ -37,12 +38,21 @@ UPLOADED = re.compile(r"data/[0-9a-f]{32}/.*")
 """Addresses of objects of uploads."""
 
 
+class Name(NamedTuple):
+    """An entry that names an object."""
+
+    path: str
+    size: int
+    uri: str
+
+
 @dataclass
 class ContentJudge:
     """Watches the objects of users in all namespaces."""
 
     world: World
     observer: Observer
+    history: History
     broken: list[str] = field(default_factory=list)
     """What was wrong at the moment when it was looked at."""
     deleted: int = 0
@@ -51,8 +61,8 @@ class ContentJudge:
     """Commits that a branch reached."""
     _told: set[str] = field(default_factory=set)
     _expiries: dict[str, frozenset[str]] = field(default_factory=dict)
-    _committed: dict[CommitId, frozenset[str]] = field(default_factory=dict)
-    _trees: dict[str, frozenset[str]] = field(default_factory=dict)
+    _committed: dict[CommitId, frozenset[Name]] = field(default_factory=dict)
+    _trees: dict[str, frozenset[Name]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.world.held.removing = self._removed
@@ -66,6 +76,10 @@ class ContentJudge:
                     self._looked.add(row.value)
                     self._reach(repo, decode(Branch, row.value, "branch").commit_id)
 
+    def forgets(self, repo: Repository, name: Name) -> bool:
+        """Whether an entry need not have content any more, because it was erased."""
+        return False
+
     def names(self, *, seen: bool = False, expired: bool = False) -> dict[str, str]:
         """Return the URIs of all objects that something names, with what names each.
 
@@ -74,24 +88,38 @@ class ContentJudge:
                 objects of its upload if its commit has failed.
             expired: Include the names in expired commits. A rule may keep such a commit again, with what is left.
         """
-        found = dict[str, str]()
+        return {
+            name.uri: where
+            for repo, name, where in self.named(seen=seen, expired=expired)
+            if not self.forgets(repo, name)
+        }
+
+    def named(self, *, seen: bool = False, expired: bool = False) -> Iterator[tuple[Repository, Name, str]]:
+        """Yield all entries that name an object, with their repositories and what contains them. Arguments as for
+        `names`.
+        """
         for repo in self._repositories():
             for _, held in access.scan(self.world.kv, keys.branches(repo)):
-                where = f"branch {held.value.id} of {repo.id}"
-                found |= dict.fromkeys(self._of_branch(repo, held.value), where)
+                for name in self._of_branch(repo, held.value):
+                    yield repo, name, f"branch {held.value.id} of {repo.id}"
             gone = frozenset[str]() if expired else self._expired(repo)
             for id, _ in access.scan(self.world.kv, keys.commit_layouts(repo)):
                 if id not in gone and (not seen or id in self._seen):
-                    found |= dict.fromkeys(self._of_commit(repo, CommitId(id)), f"commit {id[:8]} of {repo.id}")
-        return found
+                    for name in self._of_commit(repo, CommitId(id)):
+                        yield repo, name, f"commit {id[:8]} of {repo.id}"
 
-    def violations(self, history: History) -> Iterator[str]:
+    def staged(self, repo: Repository) -> Iterator[Name]:
+        """Yield the names in the layers of all branches of a repository."""
+        for _, held in access.scan(self.world.kv, keys.branches(repo)):
+            yield from self._of_layers(repo, held.value)
+
+    def violations(self) -> Iterator[str]:
         """What content is gone, wrong, or left although nothing names it.
 
         A call that stalls may store content in a namespace that a cleaner has released. Nobody can find this content.
         """
         yield from self.broken
-        yield from _uploads_lost(history)
+        yield from _uploads_lost(self.history)
         held, first = self.world.held, self.world.held.first
         named, seen = self.names(), self.names(seen=True)
         for at, who in named.items():
@@ -100,7 +128,7 @@ class ContentJudge:
         known = self.names(expired=True)
         abandoned = {uri for uri, _ in access.scan(self.world.kv, keys.ABANDONED)}
         owned = {one.value.storage_namespace for _, one in access.scan(self.world.kv, keys.REPOSITORIES)}
-        cleaned = any(operation.kind == "clean" for operation in history.operations)
+        cleaned = any(operation.kind == "clean" for operation in self.history.operations)
         for at in held:
             found = CONTENT.fullmatch(at)
             if found is None or at in known or found[1] in abandoned:
@@ -149,32 +177,43 @@ class ContentJudge:
         ahead = [head]
         while ahead:
             commit = ahead.pop()
+            if self._never_whole(repo, commit):
+                continue
             if commit not in self._seen:
                 self._seen.add(commit)
                 ahead += self.observer.header(repo, commit).parents
 
-    def _of_branch(self, repo: Repository, branch: Branch) -> Iterator[str]:
+    def _never_whole(self, repo: Repository, commit: CommitId) -> bool:
+        """Whether a commit is missing because a cleaner has emptied a repository that was about to be created."""
+        now = self.observer.read(keys.repository(repo.id))
+        gone = now is None or now.uid != repo.uid
+        return gone and access.read(self.world.kv, keys.commit(repo, commit)) is None
+
+    def _of_layers(self, repo: Repository, branch: Branch) -> Iterator[Name]:
         for layer in layers(branch):
             if isinstance(layer, SealedToken):
-                rows = self.world.kv.scan(keys.staging(layer.token))
-                yield from _uris(repo, (decode_record("", row.value) for row in rows))
+                rows = self.world.kv.scan(keys.staging(layer.token), prefix=keys.STAGED)
+                yield from _names(repo, (decode_record(_path(row.key), row.value) for row in rows))
             elif isinstance(layer, SegmentLayer):
                 blobs = SimBlobs(self.world.held, Unscheduled()).at(repo.storage_namespace)
                 for table in segment_layer.scan(blobs, layer.id)[1]:
-                    yield from _uris(repo, entries(table))
+                    yield from _names(repo, entries(table))
+
+    def _of_branch(self, repo: Repository, branch: Branch) -> Iterator[Name]:
+        yield from self._of_layers(repo, branch)
         if branch.compacted_metarange is not None:
             yield from self._of_tree(repo, branch.compacted_metarange)
 
-    def _of_tree(self, repo: Repository, metarange: str) -> frozenset[str]:
+    def _of_tree(self, repo: Repository, metarange: str) -> frozenset[Name]:
         if metarange not in self._trees:
             pages = scan(self.observer.trees(repo), metarange)  # type: ignore[arg-type]
-            self._trees[metarange] = frozenset(_uris(repo, (one for page in pages for one in entries(page))))
+            self._trees[metarange] = frozenset(_names(repo, (one for page in pages for one in entries(page))))
         return self._trees[metarange]
 
-    def _of_commit(self, repo: Repository, commit: CommitId) -> frozenset[str]:
+    def _of_commit(self, repo: Repository, commit: CommitId) -> frozenset[Name]:
         if commit not in self._committed:
             pages = scan_index(self.observer.indexes(repo), self.observer.layout(repo, commit).index)
-            self._committed[commit] = frozenset(_uris(repo, (one for page in pages for one in entries(page))))
+            self._committed[commit] = frozenset(_names(repo, (one for page in pages for one in entries(page))))
         return self._committed[commit]
 
 
@@ -193,8 +232,13 @@ def _is_upload(at: str) -> bool:
     return found is not None and found[2] is not None
 
 
-def _uris(repo: Repository, found: Iterable[Entry | None]) -> Iterator[str]:
+def _path(key: bytes) -> str:
+    return key.removeprefix(keys.STAGED).decode()
+
+
+def _names(repo: Repository, found: Iterable[Entry | None]) -> Iterator[Name]:
     for entry in found:
         if entry is not None and entry.address is not None:
             own = entry.address_type is AddressType.RELATIVE
-            yield f"{repo.storage_namespace}/{entry.address}" if own else entry.address
+            uri = f"{repo.storage_namespace}/{entry.address}" if own else entry.address
+            yield Name(entry.path, entry.size, uri)

@@ -26,6 +26,8 @@ from graveler_core.model.entry import Entry
 from graveler_core.model.ids import RepositoryId
 
 NEVER = 1 << 60
+AFTERWARDS = "afterwards"
+"""Who acts when all others have ended."""
 REPO = RepositoryId("repo")
 Value = int | None
 """What a path holds: the number of the entry, or None for nothing."""

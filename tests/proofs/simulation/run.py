@@ -42,6 +42,7 @@ from tests.proofs.simulation import (
     collecting,
     commits,
     compactions,
+    erasing,
     protections,
     references,
     repositories,
@@ -52,7 +53,7 @@ from tests.proofs.simulation import (
 from tests.proofs.simulation.cast import MAIN, PATHS, SIDE, WORK, Cast
 from tests.proofs.simulation.checker import Judge
 from tests.proofs.simulation.content import ContentJudge
-from tests.proofs.simulation.history import REPO, History, Outcome
+from tests.proofs.simulation.history import AFTERWARDS, REPO, History, Outcome
 from tests.proofs.simulation.observe import Observer
 from tests.proofs.simulation.profiles import PROFILES
 from tests.proofs.simulation.repositories import Registers
@@ -77,8 +78,6 @@ SIZES = dict.fromkeys(("indexes", *SWEEPS), RUNS)
 """The shapes of indexes in some themes."""
 PROGRESS = 500
 """Histories between two lines that say how far a run is."""
-AFTERWARDS = "afterwards"
-"""Who acts when all others have ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +125,7 @@ def _simulate(seed: int, theme: str, sizes: Sizes | None = None, *, profile: str
     registers = Registers(world.kv, observer)
     names = references.References(world.kv)
     reports = approvals.Approvals(world.kv)
-    content = ContentJudge(world, observer)
+    content = (erasing.ErasureJudge if theme == collecting.ERASURES else ContentJudge)(world, observer, history)
     beside = defaultdict[str, Callable[[], object]](
         lambda: lambda: None, dict.fromkeys(collecting.THEMES, content.look)
     )
@@ -171,7 +170,7 @@ def _simulate(seed: int, theme: str, sizes: Sizes | None = None, *, profile: str
                 *cleaning.violations(world, history, observer, registers, theme),
             ]
             if theme in collecting.THEMES:
-                violations = [*content.violations(history), *violations]
+                violations = [*content.violations(), *violations]
             else:
                 violations += uploading.violations(world, history, observer)
             if theme == references.THEME:
@@ -269,6 +268,8 @@ def _clean_to_the_end(world: World, history: History, theme: str) -> None:
     if theme in cleaning.THEMES:
         cleaning.clean_to_the_end(world)
     elif theme in collecting.THEMES:
+        if theme == collecting.ERASURES:
+            erasing.erase_to_the_end(world, history)
         collecting.collect_to_the_end(world, theme)
     else:
         return

@@ -43,6 +43,7 @@ from tests.proofs.simulation.collecting import (
     store_content,
     upload_for_days,
 )
+from tests.proofs.simulation.erasing import erase_some
 from tests.proofs.simulation.lifecycles import (
     other_repository,
     protect,
@@ -114,6 +115,7 @@ OTHERS: dict[Act, int] = {
     empty_all: 6,
     upload_for_days: 4,
     set_rules: 5,
+    erase_some: 14,
     name_old: 8,
 } | NAMING
 """Only in themes."""
@@ -171,6 +173,21 @@ RARE_THEMES: dict[str, tuple[Act, ...]] = {
         set_rules,
         collect_twice,
         days_pass,
+    ),
+    collecting.ERASURES: (
+        put,
+        put_many,
+        put_content,
+        remove,
+        transact_one,
+        commit_all,
+        reset_all,
+        compact,
+        revert,
+        recreate_branch,
+        name_elsewhere,
+        forget_elsewhere,
+        erase_some,
     ),
     collecting.REPOSITORIES: (
         put,
