@@ -394,6 +394,38 @@ def test_others_between_any_two_calls_of_an_erasure(tmp_path: Path, act: Act, go
         assert outcomes == {(True, False), (False, True)}
 
 
+def staged_twice(lake: Lake, kv: Interposed | None = None) -> str:
+    """Stage new content at an erased path and at another one, in one layer."""
+    main = lake.branch(kv=kv)
+    address = main.upload("q", b"twice").address
+    main.stage_many(pa.table({"key": ["q", f"{PREFIX}twice"], "address": [address] * 2, "size": [5] * 2}))
+    return "main/q"
+
+
+def test_content_that_another_path_gets_at_the_same_time_is_kept(tmp_path: Path) -> None:
+    """Once the erased path has lost the content again, a commit drops the layer. Nothing at the paths names it then."""
+    at, calls, withdrawn = 0, 1, 0
+    while at < calls:
+        lake = Lake(tmp_path / str(at))
+        kv = Interposed(lake.world.kv)
+        acknowledged, committed = list[str](), list[str]()
+
+        def commit(lake: Lake = lake, staged: list[str] = acknowledged, done: list[str] = committed) -> None:
+            shown = [entry.path for entry in lake.branch().list()]
+            if staged and not done and "q" in shown and not any(path.startswith(PREFIX) for path in shown):
+                done.append(lake.branch().commit("q").id)
+
+        kv.before = {**dict.fromkeys(range(at + 1, 400), commit), at: partial(_tried, staged_twice, lake, acknowledged)}
+        with suppress(Conflict):
+            lake.on(kv).erase(prefix=PREFIX, why=WHY)
+        withdrawn += any(one.state is ErasureState.WITHDRAWN for one in lake.repo.erasures())
+        if acknowledged:
+            assert lake.branch().read("q") == b"twice", at
+        calls, at = len(kv.verbs), at + 1
+    assert calls > 60
+    assert withdrawn > 10
+
+
 @pytest.mark.parametrize("gone", [False, True], ids=["", "gone"])
 @pytest.mark.parametrize("act", [*NAMING, put, put_and_committed, merged], ids=lambda act: act.__name__)
 def test_an_erasure_between_any_two_calls_of_others(tmp_path: Path, act: Act, gone: bool) -> None:
