@@ -14,6 +14,7 @@ from tests.postgresql_server import own_server
 from tests.servers.dynamodb import dynamodb_server, fresh_table
 from tests.servers.etcd import etcd_server
 from tests.servers.mariadb import fresh_database, mariadb_server
+from tests.servers.mongodb import fresh_collection, mongodb_server
 from tests.servers.redis import redis_server
 
 
@@ -47,12 +48,19 @@ def _etcd() -> Iterator[str]:
         yield f"etcd://127.0.0.1:{server.port}/bench"
 
 
+@contextmanager
+def _mongodb() -> Iterator[str]:
+    with mongodb_server() as server:
+        yield fresh_collection(server.port)
+
+
 SERVERS: Final[dict[str, Callable[[], AbstractContextManager[str]]]] = {
     "postgresql": _postgresql,
     "mysql": _mysql,
     "redis": _redis,
     "dynamodb": _dynamodb,
     "etcd": _etcd,
+    "mongodb": _mongodb,
 }
 """Functions that run a server until their context ends and yield the URL of an empty store, by name of the store."""
 

@@ -42,12 +42,13 @@ COSTLY_FIXTURES = {
     "redis",
     "etcd",
     "dynamodb",
+    "mongodb",
     "s3",
     "installation",
     "server",
 }
 """Fixtures that start a Spark session, a server, or work on a Dagster instance on disk."""
-COSTLY_PARAMETERS = {"postgresql", "mysql", "redis", "etcd", "dynamodb"}
+COSTLY_PARAMETERS = {"postgresql", "mysql", "redis", "etcd", "dynamodb", "mongodb"}
 """Parameters of fixtures that then use a server."""
 
 
@@ -157,3 +158,20 @@ def dynamodb_url(dynamodb: ServerProcess) -> str:
     from tests.servers.dynamodb import fresh_table
 
     return fresh_table(dynamodb.port)
+
+
+@pytest.fixture(scope="session")
+def mongodb() -> Iterator[ServerProcess]:
+    """A running fake of MongoDB: one for each worker."""
+    from tests.servers.mongodb import mongodb_server
+
+    with mongodb_server() as server:
+        yield server
+
+
+@pytest.fixture
+def mongodb_url(mongodb: ServerProcess) -> str:
+    """The URL of a collection that does not exist yet."""
+    from tests.servers.mongodb import fresh_collection
+
+    return fresh_collection(mongodb.port)

@@ -20,6 +20,7 @@ GROUP: Final = "graveler.kv_stores"
 _EXTRAS: Final = {
     "dynamodb": "dynamodb",
     "etcd": "etcd",
+    "mongodb": "mongodb",
     "mariadb": "mysql",
     "mysql": "mysql",
     "postgresql": "postgres",

@@ -13,6 +13,7 @@ from graveler_core.diagnostics.doctor.diagnosis import Ailment
 from graveler_core.errors import Kind, Unavailable
 from graveler_core.kv import bulk, open_store
 from graveler_core.kv.backends import dynamodb, dynamodb_description
+from graveler_core.kv.backends.mongodb_client import MongoDBClient
 from graveler_core.kv.store import Description
 from tests.integration.command_line import Cli
 from tests.integration.doctoring import gone, ill
@@ -65,6 +66,22 @@ def test_a_table_with_replicas(cli: Cli, dynamodb_url: str, monkeypatch: pytest.
     assert "1 other regions" in row["what"]
     monkeypatch.setattr(dynamodb, "described", dynamodb_description.described)
     gone(cli, Ailment.STORE_NOT_CONSISTENT, "--store", dynamodb_url)
+
+
+def test_a_majority_without_journals(cli: Cli, mongodb_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The fake of MongoDB has no configuration of a replica set: the answer of the server is another one."""
+    plain, journaled = MongoDBClient.ask, False
+
+    def configured(self: MongoDBClient, command: dict[str, Any], database: str | None = None) -> dict[str, Any]:
+        if "replSetGetConfig" in command:
+            return {"config": {"writeConcernMajorityJournalDefault": journaled}}
+        return plain(self, command, database)
+
+    monkeypatch.setattr(MongoDBClient, "ask", configured)
+    row = ill(cli, Ailment.STORE_NOT_DURABLE, "--store", mongodb_url)
+    assert (row["severity"], "writeConcernMajorityJournalDefault" in row["what"]) == ("critical", True)
+    journaled = True
+    gone(cli, Ailment.STORE_NOT_DURABLE, "--store", mongodb_url)
 
 
 def test_a_server_that_deletes_rows(cli: Cli, redis: ServerProcess, redis_url: str) -> None:

@@ -38,6 +38,8 @@ def judge(of: Examination, told: Description) -> None:
         _dynamodb(of, told)
     elif told["backend"] == "etcd":
         _etcd(of, told)
+    elif told["backend"] == "mongodb":
+        _mongodb(of, told)
     elif told["backend"] == "redis":
         _redis(of, told)
 
@@ -114,6 +116,19 @@ def _etcd(of: Examination, told: Description) -> None:
         what = f"the cluster keeps all of its {revision:,} revisions"
         of.tell(Ailment.STORE_KEEPS_HISTORY, where, what, "etcdctl", "compact", str(revision))
     _clock(of, told, "etcd")
+
+
+def _mongodb(of: Examination, told: Description) -> None:
+    where = f"mongodb, collection {told['database']}.{told['collection']}"
+    if told["majority_is_journaled"] is False:
+        what = "the replica set has writeConcernMajorityJournalDefault = false"
+        remedy = "set it to true by rs.reconfig"
+        of.tell(Ailment.STORE_NOT_DURABLE, where, what, remedy=remedy)
+    if told["engine_persists"] is False:
+        what = f"the server has the storage engine {told['storage_engine']}, which keeps all data in memory"
+        remedy = "copy the store to servers with the storage engine WiredTiger with `graveler kv copy`"
+        of.tell(Ailment.STORE_NOT_DURABLE, where, what, remedy=remedy)
+    _clock(of, told, "MongoDB")
 
 
 def _clock(of: Examination, told: Description, server: str) -> None:

@@ -21,12 +21,12 @@ import pyarrow as pa
 from graveler_core.errors import GravelerError
 from graveler_core.kv.backends.etcd_client import EtcdClient, parse_url
 from graveler_core.kv.backends.etcd_description import described
-from graveler_core.kv.backends.etcd_keys import KeySpace
 from graveler_core.kv.backends.etcd_mark import prepare
+from graveler_core.kv.backends.growing_pages import growing_page
 from graveler_core.kv.backends.paged import PagedStore
 from graveler_core.kv.backends.parallel import in_parallel
 from graveler_core.kv.limits import check_key, check_value
-from graveler_core.kv.paging import CHUNK_ROWS, PAGE_BYTES, PAGE_ROWS, KeyBounds, RowPage, split_rows
+from graveler_core.kv.paging import CHUNK_ROWS, PAGE_ROWS, KeyBounds, RowPage, split_rows
 from graveler_core.kv.store import EXISTS, Description, Expected, Item, Predicate, Store, Stored, predicate_failed
 
 _OPERATIONS: Final = 128
@@ -35,10 +35,6 @@ _BYTES: Final = 1024 * 1024
 """Maximum size of the keys and values of a transaction of several rows."""
 _THREADS: Final = 8
 """Number of transactions that a bulk load sends at once: the cluster writes them to disk together."""
-_FIRST_ROWS: Final = 40
-"""Number of rows of the first request of a page. The cluster does not limit an answer to a size."""
-_GROWTH: Final = 4
-"""Factor by which the next request of a page may be larger."""
 
 
 def open_etcd(url: str) -> Store:
@@ -63,7 +59,7 @@ class EtcdStore(PagedStore):
 
     def __init__(self, client: EtcdClient) -> None:
         self._client = client
-        self._keys = KeySpace(client.target.prefix)
+        self._keys = client.target.key_space
 
     def close(self) -> None:
         self._client.close()
@@ -149,23 +145,17 @@ class EtcdStore(PagedStore):
         return described(self._client)
 
     def _page(self, partition: bytes, keys: KeyBounds, rows: int) -> RowPage:
-        """Read a page by requests whose number of rows follows from the size of the rows before."""
-        found: list[bytes] = []
-        values: list[bytes] = []
-        size, wanted = 0, _FIRST_ROWS
-        while True:
-            answer = self._range(partition, keys, limit=min(wanted, rows - len(found)))
-            for row in answer.get("kvs", ()):
-                found.append(self._keys.key(partition, b64decode(row["key"])))
-                values.append(b64decode(row.get("value", "")))
-                size += len(values[-1])
-            if not answer.get("more"):
-                return RowPage(found, values, last=True)
-            if len(found) >= rows or size >= PAGE_BYTES:
-                return RowPage(found, values, last=False)
-            keys = keys.after(found[-1])
-            fitting = (PAGE_BYTES - size) * len(found) // max(size, 1)
-            wanted = max(min(wanted * _GROWTH, fitting), 1)
+        return growing_page(lambda wanted, limit: self._rows(partition, wanted, limit), keys, rows)
+
+    def _rows(self, partition: bytes, keys: KeyBounds, rows: int) -> RowPage:
+        """Read at most `rows` rows by one request. The cluster does not limit an answer to a size."""
+        answer = self._range(partition, keys, limit=rows)
+        found = answer.get("kvs", ())
+        return RowPage(
+            [self._keys.key(partition, b64decode(row["key"])) for row in found],
+            [b64decode(row.get("value", "")) for row in found],
+            last=not answer.get("more"),
+        )
 
     def _keys_from(self, partition: bytes, lower: bytes, rows: int) -> list[bytes]:
         """Return at most `rows` keys of a partition, without their values."""

@@ -20,6 +20,7 @@ from urllib3.exceptions import HTTPError
 from graveler_core.errors import Unavailable
 from graveler_core.kv.backends.backing_off import backing_off
 from graveler_core.kv.backends.etcd_errors import NOT_SENT, failed, needs_new_token, refused
+from graveler_core.kv.backends.key_space import KeySpace
 from graveler_core.kv.backends.url_options import ANSWER_SECONDS, CONNECT_SECONDS, invalid_url, query_options, seconds
 from graveler_core.telemetry.secrets import without_password
 
@@ -51,6 +52,11 @@ class ClusterTarget:
     """File with the private key of this client."""
     timeout: float = ANSWER_SECONDS
     """Maximum time in seconds until an answer arrives."""
+
+    @property
+    def key_space(self) -> KeySpace:
+        """Names of the rows: they begin with the prefix and a slash."""
+        return KeySpace(self.prefix + b"/")
 
     def connect(self) -> tuple[HTTPConnectionPool, ...]:
         """Return a pool of connections for each endpoint.

@@ -6,7 +6,6 @@ from base64 import b64decode, b64encode
 from typing import Final
 
 from graveler_core.kv.backends.etcd_client import EtcdClient
-from graveler_core.kv.backends.etcd_keys import KeySpace
 from graveler_core.kv.backends.schema_mark import check_mark, mark_value, not_a_store
 from graveler_core.kv.schema_versions import Migrations
 
@@ -24,7 +23,7 @@ def prepare(client: EtcdClient, migrations: Migrations = MIGRATIONS) -> None:
             library created the store.
         GravelerError: The cluster refuses, or cannot be reached.
     """
-    space, shown = KeySpace(client.target.prefix), client.target.shown
+    space, shown = client.target.key_space, client.target.shown
     name, bounds = b64encode(space.mark).decode(), space.all
     first, last = (b64encode(each or b"").decode() for each in (bounds.lower, bounds.upper))
     reads = [

@@ -11,6 +11,7 @@ from graveler_core.kv import open_store
 from graveler_core.kv.backends.dynamodb import DynamoDBStore
 from graveler_core.kv.backends.etcd import EtcdStore
 from graveler_core.kv.backends.memory import MemoryStore
+from graveler_core.kv.backends.mongodb import MongoDBStore
 from graveler_core.kv.backends.mysql import MySQLStore
 from graveler_core.kv.backends.postgresql import PostgreSQLStore
 from graveler_core.kv.backends.redis import RedisStore
@@ -41,6 +42,12 @@ def test_schemes_name_backends(
 def test_schemes_of_redis(redis_url: str, scheme: str) -> None:
     store = open_store(redis_url.replace("redis:", f"{scheme}:"))
     assert type(store) is RedisStore
+    store.close()
+
+
+def test_schemes_of_mongodb(mongodb_url: str) -> None:
+    store = open_store(mongodb_url)
+    assert type(store) is MongoDBStore
     store.close()
 
 

@@ -163,6 +163,16 @@ def test_settings_of_mysql(world: World) -> None:
 DYNAMODB = {"backend": "dynamodb", "table": "lake", "durability": "power", "replicas": 0, "clock_ahead": 0.0}
 ETCD = {"backend": "etcd", "prefix": "lake", "alarms": "", "revision": 100_000, "compacted": False, "clock_ahead": None}
 
+MONGODB = {
+    "backend": "mongodb",
+    "database": "graveler",
+    "collection": "graveler",
+    "majority_is_journaled": True,
+    "storage_engine": "wiredTiger",
+    "engine_persists": True,
+    "clock_ahead": 0.0,
+}
+
 
 @pytest.mark.parametrize(
     ("told", "expected"),
@@ -178,6 +188,11 @@ ETCD = {"backend": "etcd", "prefix": "lake", "alarms": "", "revision": 100_000, 
         ({**ETCD, "revision": 100_001, "compacted": True}, []),
         ({**ETCD, "alarms": "CORRUPT,NOSPACE"}, [Ailment.STORE_ALARM]),
         ({**ETCD, "clock_ahead": -90.0}, [Ailment.CLOCKS_DIFFER]),
+        (MONGODB, []),
+        ({**MONGODB, "majority_is_journaled": None, "engine_persists": None}, []),
+        ({**MONGODB, "majority_is_journaled": False}, [Ailment.STORE_NOT_DURABLE]),
+        ({**MONGODB, "storage_engine": "inMemory", "engine_persists": False}, [Ailment.STORE_NOT_DURABLE]),
+        ({**MONGODB, "clock_ahead": 90.0}, [Ailment.CLOCKS_DIFFER]),
     ],
 )
 def test_services(world: World, told: dict[str, Any], expected: list[Ailment]) -> None:

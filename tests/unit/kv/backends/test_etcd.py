@@ -14,7 +14,6 @@ from graveler_core.errors import Kind, PredicateFailed, Unavailable
 from graveler_core.kv import bulk
 from graveler_core.kv.backends.etcd import EtcdStore, open_etcd
 from graveler_core.kv.backends.etcd_client import EtcdClient, parse_url
-from graveler_core.kv.backends.etcd_keys import KeySpace
 from graveler_core.kv.backends.etcd_mark import prepare
 from graveler_core.kv.store import EXISTS, Expected
 from tests.servers.process import ServerProcess
@@ -130,7 +129,7 @@ def test_prefixes_are_apart(etcd: ServerProcess, etcd_url: str) -> None:
 def test_keys_of_others(etcd_url: str) -> None:
     target = parse_url(etcd_url)
     client = EtcdClient(target)
-    name = KeySpace(target.prefix).name(b"p", b"k")
+    name = target.key_space.name(b"p", b"k")
     client.write("kv/put", key=b64encode(name).decode(), value="AA==")
     with pytest.raises(Unavailable, match="other keys") as caught:
         open_etcd(etcd_url)
@@ -144,7 +143,7 @@ def test_keys_of_others(etcd_url: str) -> None:
 def test_marks_of_others(etcd_url: str, mark: bytes, kind: Kind) -> None:
     target = parse_url(etcd_url)
     client = EtcdClient(target)
-    client.write("kv/put", key=b64encode(KeySpace(target.prefix).mark).decode(), value=b64encode(mark).decode())
+    client.write("kv/put", key=b64encode(target.key_space.mark).decode(), value=b64encode(mark).decode())
     with pytest.raises(Unavailable) as caught:
         prepare(client)
     assert caught.value.kind is kind

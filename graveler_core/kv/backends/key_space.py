@@ -1,8 +1,7 @@
-"""Names of rows in the one ordered key space of an etcd cluster.
+"""Names of rows in a database with one ordered key space.
 
-The name of a row is the prefix of the store, a slash, the length of the partition in two bytes (big-endian), the
-partition, and the key. So the rows of a partition stand together, in the order of their keys, and no partition runs
-into another one.
+The name of a row is a root, the length of the partition in two bytes (big-endian), the partition, and the key. So the
+rows of a partition stand together, in the order of their keys, and no partition runs into another one.
 """
 
 from __future__ import annotations
@@ -12,10 +11,14 @@ from graveler_core.kv.paging import KeyBounds, successor
 
 
 class KeySpace:
-    """Names of the rows of one store."""
+    """Names of the rows of one store.
 
-    def __init__(self, prefix: bytes) -> None:
-        self._root = prefix + b"/"
+    Args:
+        root: Beginning of all names.
+    """
+
+    def __init__(self, root: bytes = b"") -> None:
+        self._root = root
 
     @property
     def mark(self) -> bytes:

@@ -1,0 +1,36 @@
+"""Pages of servers that limit an answer to a number of rows, not to a size."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from graveler_core.kv.paging import PAGE_BYTES, KeyBounds, RowPage
+
+FIRST_ROWS: Final = 40
+"""Number of rows of the first request of a page. Of the largest rows, they are about as large as a page."""
+_GROWTH: Final = 4
+"""Factor by which the next request of a page may be larger."""
+
+
+def growing_page(read: Callable[[KeyBounds, int], RowPage], keys: KeyBounds, rows: int) -> RowPage:
+    """Read a page by requests whose number of rows follows from the size of the rows before.
+
+    Args:
+        read: Function that sends one request for a key range and a number of rows.
+        keys: The keys to read.
+        rows: Maximum number of rows of the page.
+    """
+    found: list[bytes] = []
+    values: list[bytes] = []
+    size, wanted = 0, FIRST_ROWS
+    while True:
+        answer = read(keys, min(wanted, rows - len(found)))
+        found += answer.keys
+        values += answer.values
+        size += sum(map(len, answer.values))
+        if answer.last or len(found) >= rows or size >= PAGE_BYTES:
+            return RowPage(found, values, last=answer.last)
+        keys = keys.after(found[-1])
+        fitting = (PAGE_BYTES - size) * len(found) // max(size, 1)
+        wanted = max(min(wanted * _GROWTH, fitting), 1)
