@@ -11,7 +11,7 @@ from typing import Final
 from uuid import uuid4
 
 from tests.postgresql_server import own_server
-from tests.servers.dynamodb import dynamodb_server, fresh_table
+from tests.servers import bigtable, dynamodb
 from tests.servers.etcd import etcd_server
 from tests.servers.mariadb import fresh_database, mariadb_server
 from tests.servers.mongodb import fresh_collection, mongodb_server
@@ -38,8 +38,8 @@ def _redis() -> Iterator[str]:
 
 @contextmanager
 def _dynamodb() -> Iterator[str]:
-    with dynamodb_server() as server:
-        yield fresh_table(server.port)
+    with dynamodb.dynamodb_server() as server:
+        yield dynamodb.fresh_table(server.port)
 
 
 @contextmanager
@@ -54,6 +54,12 @@ def _mongodb() -> Iterator[str]:
         yield fresh_collection(server.port)
 
 
+@contextmanager
+def _bigtable() -> Iterator[str]:
+    with bigtable.bigtable_server() as server:
+        yield bigtable.fresh_table(server.port)
+
+
 SERVERS: Final[dict[str, Callable[[], AbstractContextManager[str]]]] = {
     "postgresql": _postgresql,
     "mysql": _mysql,
@@ -61,6 +67,7 @@ SERVERS: Final[dict[str, Callable[[], AbstractContextManager[str]]]] = {
     "dynamodb": _dynamodb,
     "etcd": _etcd,
     "mongodb": _mongodb,
+    "bigtable": _bigtable,
 }
 """Functions that run a server until their context ends and yield the URL of an empty store, by name of the store."""
 

@@ -43,12 +43,13 @@ COSTLY_FIXTURES = {
     "etcd",
     "dynamodb",
     "mongodb",
+    "bigtable",
     "s3",
     "installation",
     "server",
 }
 """Fixtures that start a Spark session, a server, or work on a Dagster instance on disk."""
-COSTLY_PARAMETERS = {"postgresql", "mysql", "redis", "etcd", "dynamodb", "mongodb"}
+COSTLY_PARAMETERS = {"postgresql", "mysql", "redis", "etcd", "dynamodb", "mongodb", "bigtable"}
 """Parameters of fixtures that then use a server."""
 
 
@@ -175,3 +176,20 @@ def mongodb_url(mongodb: ServerProcess) -> str:
     from tests.servers.mongodb import fresh_collection
 
     return fresh_collection(mongodb.port)
+
+
+@pytest.fixture(scope="session")
+def bigtable() -> Iterator[ServerProcess]:
+    """A running emulator of Bigtable: one for each worker."""
+    from tests.servers.bigtable import bigtable_server
+
+    with bigtable_server() as server:
+        yield server
+
+
+@pytest.fixture
+def bigtable_url(bigtable: ServerProcess) -> str:
+    """The URL of a table that does not exist yet."""
+    from tests.servers.bigtable import fresh_table
+
+    return fresh_table(bigtable.port)

@@ -102,6 +102,8 @@ SMALLEST = {
     "graveler_core.iam.credentials._PAGE": 1,
     "graveler_core.iam.deletion._TOGETHER": 1,
     "graveler_core.iam.relations._PAGE": 1,
+    "graveler_core.kv.backends.bigtable._BYTES": 1,
+    "graveler_core.kv.backends.bigtable._PLACES": 1,
     "graveler_core.kv.backends.dynamodb._READ_BATCH": 1,
     "graveler_core.kv.backends.dynamodb._TOGETHER": 1,
     "graveler_core.kv.backends.dynamodb._WRITE_BATCH": 1,

@@ -18,6 +18,7 @@ from graveler_core.telemetry.secrets import without_password
 
 GROUP: Final = "graveler.kv_stores"
 _EXTRAS: Final = {
+    "bigtable": "bigtable",
     "dynamodb": "dynamodb",
     "etcd": "etcd",
     "mongodb": "mongodb",

@@ -74,11 +74,16 @@ class LossyNetwork:
             self._plan = _Plan(fault, after)
 
     def heal(self) -> bool:
-        """Disarm the fault, and cut the connections that are silent. Return true if it has struck."""
+        """Disarm the fault, and cut the connections that are silent. Return true if it has struck.
+
+        A fault that has struck a message without an answer, such as a control frame of HTTP/2, is over, too.
+        """
         with self._lock:
             struck = self._plan.fault is None
             self._plan = _Plan()
             silent = [link for link in self._open.values() if link.fault is Cut.SILENCE]
+            for link in self._open.values():
+                link.fault = link.fault if link.fault is Cut.SILENCE else None
         for link in silent:
             link.close()
         return struck

@@ -54,6 +54,11 @@ def test_a_service_for_tests(cli: Cli, dynamodb_url: str) -> None:
     assert "secret" not in repr(row)
 
 
+def test_an_emulator(cli: Cli, bigtable_url: str) -> None:
+    row = ill(cli, Ailment.STORE_NOT_DURABLE, "--store", bigtable_url)
+    assert (row["severity"], "emulator of Bigtable" in row["what"]) == ("critical", True)
+
+
 def test_a_table_with_replicas(cli: Cli, dynamodb_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """DynamoDB Local has none: the answer of the service is another one."""
 

@@ -40,6 +40,8 @@ def judge(of: Examination, told: Description) -> None:
         _etcd(of, told)
     elif told["backend"] == "mongodb":
         _mongodb(of, told)
+    elif told["backend"] == "bigtable":
+        _bigtable(of, told)
     elif told["backend"] == "redis":
         _redis(of, told)
 
@@ -129,6 +131,14 @@ def _mongodb(of: Examination, told: Description) -> None:
         remedy = "copy the store to servers with the storage engine WiredTiger with `graveler kv copy`"
         of.tell(Ailment.STORE_NOT_DURABLE, where, what, remedy=remedy)
     _clock(of, told, "MongoDB")
+
+
+def _bigtable(of: Examination, told: Description) -> None:
+    if told["emulator"] is not None:
+        where = f"bigtable://{told['project']}/{told['instance']}/{told['table']}"
+        remedy = "copy the store to a table of Google Cloud Bigtable with `graveler kv copy`"
+        what = "the service is the emulator of Bigtable, which keeps all data in memory and is for tests"
+        of.tell(Ailment.STORE_NOT_DURABLE, where, what, remedy=remedy)
 
 
 def _clock(of: Examination, told: Description, server: str) -> None:

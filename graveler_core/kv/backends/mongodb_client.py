@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from functools import partial
 from threading import Lock, local
 from typing import Any, Final
 
@@ -22,8 +21,8 @@ from pymongo import MongoClient
 from pymongo.errors import ConfigurationError
 from pymongo.monitoring import CommandFailedEvent, CommandListener, CommandStartedEvent, CommandSucceededEvent
 
-from graveler_core.errors import GravelerError, SlowDown, Unavailable
-from graveler_core.kv.backends.backing_off import ATTEMPTS, backing_off, pause
+from graveler_core.errors import GravelerError, Unavailable
+from graveler_core.kv.backends.backing_off import Refusals, backing_off, backing_off_rows
 from graveler_core.kv.backends.mongodb_errors import (
     DUPLICATE_KEY,
     FAILURES,
@@ -113,18 +112,13 @@ class MongoDBClient:
         Raises:
             OutcomeUnknown: Some of the updates may have been executed. So they may after any other error.
         """
-        left = list(updates)
-        for attempt in range(ATTEMPTS):
-            answer = backing_off(partial(self._confirmed, self.command("update", updates=left, ordered=False)))
-            refusals = answer.get("writeErrors", ())
-            if not refusals:
-                return
-            errors = [refused(refusal, self.target.shown) for refusal in refusals]
-            failure = next((error for error in errors if not isinstance(error, SlowDown)), errors[0])
-            if attempt == ATTEMPTS - 1 or not isinstance(failure, SlowDown):
-                raise failure
-            left = [left[refusal["index"]] for refusal in refusals]
-            pause(attempt)
+
+        def send(rows: Sequence[Mapping[str, Any]]) -> Refusals:
+            command = self.command("update", updates=rows, ordered=False)
+            refusals = backing_off(lambda: self._confirmed(command)).get("writeErrors", ())
+            return [(refusal["index"], refused(refusal, self.target.shown)) for refusal in refusals]
+
+        backing_off_rows(updates, send)
 
     def command(self, name: str, **arguments: Any) -> Command:
         """Return a command on the collection of the store."""

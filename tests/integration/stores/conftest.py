@@ -12,7 +12,14 @@ import graveler_core as graveler
 from graveler_core.facade.graveler import Graveler
 from graveler_core.testing.lossy_network import LossyNetwork, lossy_network
 
-SERVERS = {"mysql": "mariadb", "redis": "redis", "etcd": "etcd", "dynamodb": "dynamodb", "mongodb": "mongodb"}
+SERVERS = {
+    "mysql": "mariadb",
+    "redis": "redis",
+    "etcd": "etcd",
+    "dynamodb": "dynamodb",
+    "mongodb": "mongodb",
+    "bigtable": "bigtable",
+}
 """Fixture of the server, by the scheme of its store."""
 
 

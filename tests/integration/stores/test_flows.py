@@ -104,4 +104,4 @@ def test_a_healthy_store(handles: Handles, lake: Repository, scheme: str) -> Non
     lake.branch("main").put("a", b"1")
     lake.branch("main").commit("one")
     found = [diagnosis.ailment.value for diagnosis in handles[1].doctor(deep=True).found]
-    assert found == (["store-not-durable"] if scheme == "dynamodb" else [])
+    assert found == (["store-not-durable"] if scheme in ("dynamodb", "bigtable") else [])

@@ -8,6 +8,7 @@ import pytest
 
 from graveler_core.errors import InvalidInput, Kind
 from graveler_core.kv import open_store
+from graveler_core.kv.backends.bigtable import BigtableStore
 from graveler_core.kv.backends.dynamodb import DynamoDBStore
 from graveler_core.kv.backends.etcd import EtcdStore
 from graveler_core.kv.backends.memory import MemoryStore
@@ -45,10 +46,11 @@ def test_schemes_of_redis(redis_url: str, scheme: str) -> None:
     store.close()
 
 
-def test_schemes_of_mongodb(mongodb_url: str) -> None:
-    store = open_store(mongodb_url)
-    assert type(store) is MongoDBStore
-    store.close()
+def test_schemes_of_mongodb_and_bigtable(mongodb_url: str, bigtable_url: str) -> None:
+    for url, backend in ((mongodb_url, MongoDBStore), (bigtable_url, BigtableStore)):
+        store = open_store(url)
+        assert type(store) is backend
+        store.close()
 
 
 @pytest.mark.parametrize("url", ["nosql://host", "meta.db", "", "://x", "/data/meta.db"])

@@ -10,6 +10,9 @@ import pytest
 
 from graveler_core.testing.lossy_network import Cut, LossyNetwork, lossy_network
 
+CONTROL = b"-"
+"""A message that has no answer."""
+
 
 class Counter:
     """A server that counts the messages of all clients."""
@@ -29,9 +32,10 @@ class Counter:
             Thread(target=self._answer, args=(client,), daemon=True).start()
 
     def _answer(self, client: socket.socket) -> None:
-        while client.recv(100):
+        while message := client.recv(100):
             self.seen += 1
-            client.sendall(b"%d" % self.seen)
+            if message != CONTROL:
+                client.sendall(b"%d" % self.seen)
         client.close()
 
 
@@ -87,6 +91,18 @@ def test_an_answer_is_held_back(counter: Counter, network: LossyNetwork) -> None
         client.settimeout(30)
         assert client.recv(100) == b""
         assert ask(other) == b"3"
+
+
+def test_a_fault_at_a_message_without_an_answer_is_over_when_it_is_healed(
+    counter: Counter, network: LossyNetwork
+) -> None:
+    with connected(network) as client:
+        network.lose(Cut.ANSWER)
+        client.sendall(CONTROL)
+        while not counter.seen:
+            pass
+        assert network.heal()
+        assert ask(client) == b"2"
 
 
 def test_a_fault_that_does_not_strike(network: LossyNetwork) -> None:

@@ -163,6 +163,7 @@ def test_settings_of_mysql(world: World) -> None:
 DYNAMODB = {"backend": "dynamodb", "table": "lake", "durability": "power", "replicas": 0, "clock_ahead": 0.0}
 ETCD = {"backend": "etcd", "prefix": "lake", "alarms": "", "revision": 100_000, "compacted": False, "clock_ahead": None}
 
+BIGTABLE = {"backend": "bigtable", "project": "p", "instance": "i", "table": "t", "emulator": None}
 MONGODB = {
     "backend": "mongodb",
     "database": "graveler",
@@ -193,6 +194,8 @@ MONGODB = {
         ({**MONGODB, "majority_is_journaled": False}, [Ailment.STORE_NOT_DURABLE]),
         ({**MONGODB, "storage_engine": "inMemory", "engine_persists": False}, [Ailment.STORE_NOT_DURABLE]),
         ({**MONGODB, "clock_ahead": 90.0}, [Ailment.CLOCKS_DIFFER]),
+        (BIGTABLE, []),
+        ({**BIGTABLE, "emulator": "127.0.0.1:8086"}, [Ailment.STORE_NOT_DURABLE]),
     ],
 )
 def test_services(world: World, told: dict[str, Any], expected: list[Ailment]) -> None:
