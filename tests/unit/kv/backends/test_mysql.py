@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from typing import Any
 
@@ -22,7 +22,10 @@ from tests.servers.mariadb import execute
 from tests.servers.process import ServerProcess
 
 WAITING = "SELECT trx_mysql_thread_id FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'"
-"""The server keeps its answer for a moment, so it may name a session that has ended."""
+"""The server keeps its answer for a moment, so it may name a session that has ended. It keeps it for as long as it is
+asked more often than every 0.1 seconds."""
+REFRESHED = 0.2
+"""Seconds between two questions, so that the answer is new."""
 SESSIONS = "SELECT id FROM information_schema.processlist"
 ROW = "SELECT 1 FROM graveler_kv WHERE `key` = 'a' FOR UPDATE"
 
@@ -54,7 +57,7 @@ def waiting(mariadb: ServerProcess, call: Callable[[], Any]) -> Iterator[tuple[i
     with ThreadPoolExecutor(1) as pool:
         answer = pool.submit(call)
         while not (found := {id for [id] in execute(mariadb, WAITING)} & {id for [id] in execute(mariadb, SESSIONS)}):
-            assert not answer.done()
+            assert not wait([answer], timeout=REFRESHED).done
         [session] = found
         assert isinstance(session, int)
         yield session, answer
