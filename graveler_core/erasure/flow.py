@@ -12,8 +12,8 @@
 4. Remove the paths from all branches by ordinary commits ✓, and swap the record of every other branch ✓
    (`erasure.branches`).
 5. Read the names again. If entries at the paths have other addresses, go back to 2. If other paths share the content
-   now, enter the erasure as `withdrawn` ✓. This includes content that is marked and that no entry at the paths names any
-   more. Otherwise enter it as `deleting` ✓.
+   now, enter the erasure as `withdrawn` ✓. This includes content that is marked and that no entry at the paths names
+   any more. Otherwise enter it as `deleting` ✓.
 6. Write the files of the erasure into the namespace (`objects.erasure_files`), delete the objects, enter the erasure
    under `erasures/<id>` as `done` ✓, and remove the record `erasing` ✓.
 
