@@ -9,7 +9,7 @@ import typer
 
 from graveler_core.cli.repo import AdoptOption, NamespaceOption
 from graveler_core.cli.session import Session, verb
-from graveler_core.errors import InvalidInput, Kind, NotUnique
+from graveler_core.errors import InvalidInput, Kind, NotFound, NotUnique
 
 if TYPE_CHECKING:
     from graveler_core.configuration import Configuration
@@ -34,7 +34,8 @@ def init(
 
     The file .graveler/config names the store and the repository. The store is that of --store or GRAVELER_STORE, else
     .graveler/meta.db. The data is stored in --storage-namespace, else below GRAVELER_DATA, else in .graveler/data. A
-    repository that the store already has is used as it is. Afterwards URIs may be short: main/raw/ and "." for the
+    repository that the store already has is used as it is. In a directory that has a default repository, the command
+    creates it again if it is gone. Afterwards URIs may be short: main/raw/ and "." for the
     repository. Settings: `graveler config`.
 
     JSON: one document with repository, storage_namespace, default_branch, config (the file), created (of the
@@ -45,7 +46,7 @@ def init(
 
     file = Path.cwd() / FOLDER / NAME
     if file.exists():
-        _tell_again(session, read(file), name)
+        _tell_again(session, read(file), name, (storage_namespace, default_branch), adopt=adopt)
         return
     chosen = repository_id(_of_directory(file.parent.parent) if name is None else name)
     session.ignore_configuration()  # that of a directory above
@@ -125,8 +126,13 @@ def _without_secret(url: str) -> tuple[str | None, bool]:
     return (url, False) if without_secrets(url) == url else (None, True)
 
 
-def _tell_again(session: Session, there: Configuration, name: str | None) -> None:
-    """Say that the directory has a default repository. It must be the one that is wanted."""
+def _tell_again(
+    session: Session, there: Configuration, name: str | None, made_with: tuple[str | None, str], *, adopt: bool
+) -> None:
+    """Say that the directory has a default repository. It must be the one that is wanted.
+
+    A repository that was deleted meanwhile is created again. If it can still be restored, the error says so.
+    """
     if name is not None and name != there.repository:
         raise NotUnique(
             f"directory {str(there.directory)!r}: its default repository is {there.repository!r} already; "
@@ -134,7 +140,13 @@ def _tell_again(session: Session, there: Configuration, name: str | None) -> Non
         )
     if there.repository is None:
         raise InvalidInput(f'configuration file {str(there.file)!r}: names no repository; add repository = "…"')
-    repository = session.graveler.repository(there.repository)
+    try:
+        repository = session.graveler.repository(there.repository)
+    except NotFound:
+        with session.working("creating the repository"):
+            repository, created = _opened(session, there.repository, made_with, adopt=adopt)
+        _tell(session, repository, there.file, f"created repository {repository.id}", created=created)
+        return
     _tell(session, repository, there.file, f"repository {repository.id} is the default already", created=False)
 
 

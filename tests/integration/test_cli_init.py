@@ -61,6 +61,20 @@ def test_a_second_time_says_so(begun: Cli, here: Path, monkeypatch: pytest.Monke
     assert [row["id"] for row in begun("repo", "list", "--json").documents] == ["flights"]
 
 
+def test_a_default_repository_that_was_deleted_is_not_a_dead_end(cli: Cli, here: Path) -> None:
+    assert cli("init", "flights").code == 0
+    assert cli("repo", "delete", ".", "--yes").code == 0
+    for words in (["init"], ["init", "flights"]):
+        refused(cli(*words), "deleted repository 'flights'", "graveler repo undelete", "graveler clean")
+    assert cli("repo", "undelete", ".").code == 0
+    assert "is the default already" in cli("init").out
+    assert cli("repo", "delete", ".", "--yes", "--wait", "--alone").code == 0
+    made = cli("init", "--adopt", "--json").documents[0]
+    assert (made["repository"], made["created"]) == ("flights", True)
+    assert (here / ".graveler/config").read_text() == CONFIG
+    assert put(cli, "main/a").code == 0
+
+
 def test_the_name_is_that_of_the_directory(cli: Cli, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("Air Lines", "ab"):
         (here / name).mkdir()
