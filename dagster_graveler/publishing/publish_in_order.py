@@ -10,9 +10,9 @@ import dagster as dg
 
 from dagster_graveler.beta import beta_accepted
 from dagster_graveler.display.show import Show
+from dagster_graveler.publishing.check_metadata import with_branch_metadata
 from dagster_graveler.publishing.groups import Publication, TableGroup, register
 from dagster_graveler.publishing.kept_branches import make_kept_branches_sensor
-from dagster_graveler.publishing.located_checks import located
 from dagster_graveler.publishing.ops import commit_op, deletion_hook, publish_op
 from dagster_graveler.publishing.publisher import MergeTarget, Publisher
 from dagster_graveler.publishing.tables import checked_tables, refuse_differences
@@ -94,7 +94,7 @@ def publish_in_order(  # noqa: PLR0913 - one call, most of it optional
             *(_published_branch(one.group, each.tables) for one, each in zip(publisher.targets, targets, strict=True)),
         ],
         asset_checks=[
-            located(check, target.branch, {table.key: table.path for table in made.group.tables})
+            with_branch_metadata(check, target.branch, {table.key: table.path for table in made.group.tables})
             for made, target in zip(publisher.targets, targets, strict=True)
             for check in target.checks
         ],

@@ -146,10 +146,8 @@ class GravelerBranch(dg.ConfigurableResource):  # type: ignore[type-arg]
         Args:
             path: Path of the table in the repository.
         """
-        if not self.exists():
-            return {BRANCH: self.into}
         at = self.open_for_reading()
-        return {BRANCH: at.ref, CONTENT: content_digest(at, path)}
+        return {BRANCH: at.ref, **({} if at.ref == self.into else {CONTENT: content_digest(at, path)})}
 
     def exists(self) -> bool:
         """Return true if the branch of the run exists. From then on the tags of the run name it."""

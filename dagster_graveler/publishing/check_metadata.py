@@ -1,4 +1,4 @@
-"""Checks of a group whose results name the branch that they measured.
+"""Metadata of asset checks: the results of a group's checks name the branch that they measured.
 
 Dagster has no hook that adds to the result of an asset check. So the function of each check is wrapped when the
 definitions are built. Everything else of the check stays as its author wrote it.
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Paths = Mapping[dg.AssetKey, str]
 
 
-def located(check: dg.AssetChecksDefinition, branch: str, paths: Paths) -> dg.AssetChecksDefinition:
+def with_branch_metadata(check: dg.AssetChecksDefinition, branch: str, paths: Paths) -> dg.AssetChecksDefinition:
     """Return a check whose results have the metadata `graveler/branch` and `graveler/content`.
 
     They are taken before the function of the check runs. The metadata of the function take precedence.
@@ -30,7 +30,7 @@ def located(check: dg.AssetChecksDefinition, branch: str, paths: Paths) -> dg.As
         paths: Paths of the tables in the repository, by asset key.
 
     Returns:
-        The new check. A check that is no function of Python is returned as it is.
+        The new check. A check that is not a Python function is returned unchanged.
     """
     node = check.node_def
     compute: Any = node.compute_fn if isinstance(node, dg.OpDefinition) else None
@@ -74,7 +74,7 @@ def _measure(branch: str, paths: Paths) -> Callable[[Any], Any]:
 
 
 def _wrapped(function: Callable[..., Any], measure: Callable[[], Callable[[Any], Any]]) -> Callable[..., Any]:
-    """Return the function with its parameters and its kind, which Dagster reads, and with results that are located."""
+    """Return a function of the same kind and with the same parameters, which adds the metadata to each result."""
     if inspect.isasyncgenfunction(function):
 
         @functools.wraps(function)
