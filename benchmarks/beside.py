@@ -15,7 +15,7 @@ import numpy as np
 
 from benchmarks import entries
 from benchmarks.core import put_rows
-from benchmarks.crowd import By, Call, Part, Shift, at_work
+from benchmarks.crowd import By, Part, Shift, TimedCall, at_work
 from benchmarks.scenario import Measured, Place, clocked
 from graveler_core.codec.entry import normalise
 from graveler_core.facade.branch import Branch
@@ -95,7 +95,7 @@ def errors(name: str, shift: Shift) -> Iterator[Measured]:
         yield Measured(f"{name}: {outcome}", "calls", (count,))
 
 
-def p99(calls: Sequence[Call]) -> float:
+def p99(calls: Sequence[TimedCall]) -> float:
     """99th percentile of the durations in milliseconds."""
     return float(np.percentile([call.took for call in calls], 99))
 
@@ -104,7 +104,7 @@ def _write(branch: Branch, who: str, number: int) -> Callable[[], object]:
     return partial(branch.stage, *new_entry(who, number))
 
 
-def _latencies(name: str, calls: Sequence[Call]) -> Iterator[Measured]:
+def _latencies(name: str, calls: Sequence[TimedCall]) -> Iterator[Measured]:
     if calls:
         yield Measured(name, "ms", tuple(call.took for call in calls))
         yield Measured(f"{name}, p99", "ms", (p99(calls),))

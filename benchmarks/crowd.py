@@ -42,7 +42,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class TimedCall:
     """One call: start and end in seconds of a clock that all processes share, and the outcome."""
 
     begun: float
@@ -67,14 +67,14 @@ class Shift:
 
     begun: float = 0.0
     ended: float = 0.0
-    calls: dict[str, list[Call]] = field(default_factory=dict)
+    calls: dict[str, list[TimedCall]] = field(default_factory=dict)
     """Calls of each worker, by worker name, in order. The last call of a worker ends after the shift."""
 
     @property
     def seconds(self) -> float:
         return self.ended - self.begun
 
-    def within(self, who: str) -> list[Call]:
+    def within(self, who: str) -> list[TimedCall]:
         """Return the calls of a worker that ended within the shift."""
         return [call for call in self.calls[who] if call.ended <= self.ended]
 
@@ -132,14 +132,14 @@ def _work(
         branch = repo.branch(part.branch)
         _called(branch, part, 0)  # work that is done only once: connections, caches, imports
         start.wait(_PATIENCE)
-        calls: list[Call] = []
+        calls: list[TimedCall] = []
         while not stop.is_set():
             calls.append(_called(branch, part, len(calls) + 1))
         calls.append(_called(branch, part, len(calls) + 1))
     answers.put((part.who, calls))
 
 
-def _called(branch: Branch, part: Part, number: int) -> Call:
+def _called(branch: Branch, part: Part, number: int) -> TimedCall:
     outcome, begun = DONE, time.monotonic()
     try:
         call = part.prepare(branch, part.who, number)
@@ -149,4 +149,4 @@ def _called(branch: Branch, part: Part, number: int) -> Call:
         outcome = ABSORBED if e.details.get("commit") else repr(e)
     except GravelerError as e:
         outcome = f"{type(e).__name__}: {e.kind}"
-    return Call(begun, time.monotonic(), outcome)
+    return TimedCall(begun, time.monotonic(), outcome)

@@ -24,7 +24,7 @@ from benchmarks.beside import (
     ways,
 )
 from benchmarks.core import empty_repository
-from benchmarks.crowd import DONE, By, Call, Part, Shift, at_work
+from benchmarks.crowd import DONE, By, Part, Shift, TimedCall, at_work
 from benchmarks.scenario import Measured, Place, scenario
 from graveler_core.facade.branch import Branch
 from graveler_core.facade.repository import Repository
@@ -133,14 +133,14 @@ def _rates(name: str, shift: Shift, idle: float) -> Iterator[Measured]:
     yield from errors(name, shift)
 
 
-def _rate(shift: Shift, whose: Sequence[str] | dict[str, list[Call]]) -> float:
+def _rate(shift: Shift, whose: Sequence[str] | dict[str, list[TimedCall]]) -> float:
     """Number of changes per second that the workers added to the history."""
     return sum(call.outcome == DONE for who in whose for call in shift.within(who)) / shift.seconds
 
 
-def _slowest(name: str, calls: Sequence[Call]) -> Measured:
+def _slowest(name: str, calls: Sequence[TimedCall]) -> Measured:
     return Measured(f"{name}: slowest", "ms", (max(call.took for call in calls),))
 
 
-def _all(shift: Shift) -> list[Call]:
+def _all(shift: Shift) -> list[TimedCall]:
     return [call for calls in shift.calls.values() for call in calls]

@@ -26,7 +26,7 @@ _STARTS = (dg.DagsterEventType.STEP_START, dg.DagsterEventType.STEP_RESTARTED)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class BranchIdentity:
     """A branch, told apart from others that have, or had, its name."""
 
     repository: str
@@ -101,7 +101,7 @@ class Evidence:
         return sorted(prefix for table in tables for prefix in self.replaced.get(table.key, ()))
 
 
-def gather(instance: dg.DagsterInstance, group: TableGroup, place: Place) -> Evidence:
+def gather(instance: dg.DagsterInstance, group: TableGroup, place: BranchIdentity) -> Evidence:
     """Read the evidence about a branch.
 
     Args:
@@ -115,7 +115,7 @@ def gather(instance: dg.DagsterInstance, group: TableGroup, place: Place) -> Evi
     return found
 
 
-def runs_on(instance: dg.DagsterInstance, place: Place) -> list[dg.DagsterRun]:
+def runs_on(instance: dg.DagsterInstance, place: BranchIdentity) -> list[dg.DagsterRun]:
     """Return the runs that used a branch, oldest first. Runs that only inherited the tags of a parent do not count."""
     tags = branch_mark(place.repository, MarkedBranch(place.branch, place.uid))
     runs = instance.get_runs(dg.RunsFilter(tags=tags), ascending=True)

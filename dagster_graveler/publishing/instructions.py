@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import dagster as dg
 
-from dagster_graveler.publishing.evidence import Place
+from dagster_graveler.publishing.evidence import BranchIdentity
 from dagster_graveler.publishing.groups import TableGroup
 from dagster_graveler.run_tags import BRANCH_TAG
 from dagster_graveler.runs import partition_label
 
 
-def what_to_do(group: TableGroup, place: Place, run: dg.DagsterRun | None) -> str:
+def what_to_do(group: TableGroup, place: BranchIdentity, run: dg.DagsterRun | None) -> str:
     """Return the ways to repair, publish or delete a kept branch.
 
     Args:
@@ -30,7 +30,7 @@ def what_to_do(group: TableGroup, place: Place, run: dg.DagsterRun | None) -> st
     )
 
 
-def run_again(group: TableGroup, place: Place, run: dg.DagsterRun | None) -> str:
+def run_again(group: TableGroup, place: BranchIdentity, run: dg.DagsterRun | None) -> str:
     """Return what to do about a branch that lost against another publication.
 
     Args:
@@ -46,7 +46,7 @@ def run_again(group: TableGroup, place: Place, run: dg.DagsterRun | None) -> str
     )
 
 
-def kept(place: Place, reasons: Sequence[str], advice: str, one_of_several: bool) -> str:
+def kept(place: BranchIdentity, reasons: Sequence[str], advice: str, one_of_several: bool) -> str:
     """Return the description of a branch that is kept.
 
     Args:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import dagster as dg
 
-from dagster_graveler.publishing.evidence import Evidence, Place, gather, runs_on
+from dagster_graveler.publishing.evidence import BranchIdentity, Evidence, gather, runs_on
 from dagster_graveler.publishing.groups import TableGroup
 from dagster_graveler.publishing.instructions import what_to_do
 from dagster_graveler.publishing.publisher import MergeTarget, Publisher
@@ -48,7 +48,7 @@ class _Cursor(cursors.Cursor):
 class KeptBranch:
     """A branch of a group that all its runs have left, and the decision about it."""
 
-    place: Place
+    place: BranchIdentity
     evidence: Evidence
     verdict: Verdict
     reasons: tuple[str, ...]
@@ -147,7 +147,7 @@ class _Examination:
     def kept(self, target: MergeTarget, repository: "Repository", branches: Sequence["Branch"]) -> Iterator[KeptBranch]:
         """Return the branches of a target that no run uses any more."""
         for branch in branches:
-            place = Place(repository.id, branch.id, str(branch.uid))
+            place = BranchIdentity(repository.id, branch.id, str(branch.uid))
             runs = runs_on(self.context.instance, place) if branch.id != self._branch(target).into else []
             if not any(run.tags.get(PUBLISH_TAG) == self.publisher.publication.name for run in runs):
                 continue
@@ -158,7 +158,7 @@ class _Examination:
                 yield found
 
     def _decided(
-        self, target: MergeTarget, repository: "Repository", place: Place, runs: Sequence[dg.DagsterRun]
+        self, target: MergeTarget, repository: "Repository", place: BranchIdentity, runs: Sequence[dg.DagsterRun]
     ) -> KeptBranch | None:
         own = self._judged(target, repository, place)
         if own is None:
@@ -178,7 +178,7 @@ class _Examination:
         others = tuple(each for key, each in together.items() if key != target.group.key)
         return replace(own, reasons=tuple(reasons), others=others, waits=first is not target)
 
-    def _judged(self, target: MergeTarget, repository: "Repository", place: Place) -> KeptBranch | None:
+    def _judged(self, target: MergeTarget, repository: "Repository", place: BranchIdentity) -> KeptBranch | None:
         from graveler_core.errors import NotFound
 
         group = target.group
@@ -199,7 +199,7 @@ class _Examination:
             if marked is not None:
                 if not self._branch(target).has(*marked):
                     return None
-                return self._judged(target, repository, Place(repository.id, *marked))
+                return self._judged(target, repository, BranchIdentity(repository.id, *marked))
         return None
 
     def _missing(self, together: Mapping[dg.AssetKey, KeptBranch]) -> Iterator[str]:

@@ -19,7 +19,7 @@ import dagster as dg
 from dagster_graveler.data_version import DATA_VERSION_TAG
 from dagster_graveler.ops.merge import MergeConfig, check_merge, merged
 from dagster_graveler.publishing.branch_choice import Chosen
-from dagster_graveler.publishing.evidence import Evidence, Place, gather
+from dagster_graveler.publishing.evidence import BranchIdentity, Evidence, gather
 from dagster_graveler.publishing.instructions import kept, run_again, what_to_do
 from dagster_graveler.publishing.publisher import MergeTarget, Publisher
 from dagster_graveler.publishing.reports import report, require
@@ -60,9 +60,9 @@ class Judged:
     verdict: Verdict
 
     @property
-    def place(self) -> Place:
+    def place(self) -> BranchIdentity:
         """The branch."""
-        return Place(self.branch.repository, self.branch.name, self.branch.uid)
+        return BranchIdentity(self.branch.repository, self.branch.name, self.branch.uid)
 
 
 def publish_targets(context: dg.OpExecutionContext, publisher: Publisher) -> Iterator[Published]:
@@ -99,7 +99,7 @@ def publish_targets(context: dg.OpExecutionContext, publisher: Publisher) -> Ite
 def _judged(context: dg.OpExecutionContext, target: MergeTarget, branch: GravelerBranch) -> Judged:
     repository, group = branch.open_repository(), target.group
     commit = repository.commit(branch.name).id
-    evidence = gather(context.instance, group, Place(branch.repository, branch.name, branch.uid))
+    evidence = gather(context.instance, group, BranchIdentity(branch.repository, branch.name, branch.uid))
     changes = committed_changes(repository, group, commit, branch.into)
     verdict = judge(repository.at(commit), group, evidence, changes)
     return Judged(target, branch, repository, commit, evidence, verdict)
@@ -112,7 +112,7 @@ def _without_branch(
     choice, label = branch.choice(), target.group.commit_label
     before = Evidence()
     if choice is not None and choice.uid:
-        before = gather(context.instance, target.group, Place(branch.repository, choice.name, choice.uid))
+        before = gather(context.instance, target.group, BranchIdentity(branch.repository, choice.name, choice.uid))
     if before.published:
         context.log.info("already published as commit %s", before.published)
         return Published(
