@@ -9,6 +9,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 _BLOCK = re.compile(r"^```(python|sh)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_READ = re.compile(r"`(pd\.read_parquet\(.*?\))`")
+_CLONE = re.compile(r"`(graveler local clone .*?)`")
 _INSTALL = re.compile(r'`pip install "\.\[([a-z,]+)\]"`')
 
 
@@ -39,6 +41,21 @@ def run_examples(python: Path, directory: Path) -> None:
     session = _run(["bash", "-euo", "pipefail", "-c", shell], python, directory)
     assert "raw/now.txt" in session
     assert "\tPublish the time\n" in session
+
+
+def run_sentences(python: Path, directory: Path) -> None:
+    """Run the commands that stand in sentences: one reads what the demo has published, the other what the tour has.
+
+    Args:
+        python: Interpreter of an environment with pandas.
+        directory: Directory in which the demo and the examples have run.
+    """
+    text = (ROOT / "README.md").read_text()
+    (read,), (clone,) = _READ.findall(text), _CLONE.findall(text)
+    program = f"import pandas as pd\nprint(len({read}))"
+    assert int(_run([str(python), "-c", program], python, directory)) > 20_000
+    _run(["bash", "-euc", clone], python, directory)
+    assert (directory / clone.split()[-1] / "now.txt").read_text()
 
 
 def _run(command: list[str], python: Path, directory: Path) -> str:

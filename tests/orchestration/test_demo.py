@@ -58,6 +58,7 @@ def test_it_works_and_works_again(tmp_path: Path) -> None:
         kept = [branch.id for branch in repository.branches() if branch.id != "main"]
         assert len(kept) == 2
         assert all(any(True for _ in repository.branch(name).uncommitted()) for name in kept)
+    readme.run_sentences(Path(sys.executable), tmp_path)
 
 
 @pytest.mark.parametrize(("name", "value"), [("--months", "13"), ("--spark-from", "-1")])
