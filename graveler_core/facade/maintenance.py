@@ -65,8 +65,16 @@ class Maintenance(Handle):
         if resume and not checksums:
             raise InvalidInput("resume: needs checksums, because only a check of checksums can be resumed")
         active = self._active()
-        told = {"progress": progress, "remaining": remaining}
-        return fsck(self._stores, active, deep=deep, data=data, checksums=checksums, resume=resume, **told)
+        return fsck(
+            self._stores,
+            active,
+            deep=deep,
+            data=data,
+            checksums=checksums,
+            resume=resume,
+            progress=progress,
+            remaining=remaining,
+        )
 
     @operation("repair indexes", needs.repository(Action.CHECK_REPOSITORY, Action.UPDATE_REPOSITORY))
     def repair_indexes(self, *, progress: Progress = lambda more: None) -> IndexRepairs:

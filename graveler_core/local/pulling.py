@@ -144,7 +144,7 @@ def checkout(
         changes = sorted(compared.local.keys() | compared.conflicts.keys())
         if changes and not discard:
             raise Conflict(
-                f"directory {str(root)!r}: has {len(changes):,} local changes, the first is {changes[0]!r}; commit "
+                f"directory {str(root)!r}: has local changes ({len(changes):,}), the first is {changes[0]!r}; commit "
                 "them, or discard them with --discard",
                 kind=Kind.LocalConflict,
                 paths=changes,

@@ -194,7 +194,7 @@ class TestCheckout:
         repo.create_branch("dev", "main")
         remotely(repo, {"raw/a": "dev", "raw/b": None}, "dev")
         (work / "new").write_text("n")
-        with pytest.raises(Conflict, match="has 1 local changes, the first is 'new'"):
+        with pytest.raises(Conflict, match=r"has local changes \(1\), the first is 'new'"):
             checkout(lake, work, "dev")
         (work / "new").unlink()
         done = checkout(lake, work, "dev")
