@@ -126,12 +126,13 @@ def protect(
 
 
 @verb(app, "unprotect")
-def unprotect(session: Session, uri: PatternUri) -> None:
+def unprotect(session: Session, uri: PatternUri, yes: YesOption = False) -> None:
     """Remove the protection rule with exactly this pattern.
 
     JSON: a line for each remaining rule with type ("protection"), pattern, blocks.
     """
     target = ref_uri(uri)
+    confirm(f"Remove the protection of branches {target.ref} of repository {target.repository}?", yes=yes)
     with session.working("removing the rule"):
         rules = session.repository(target).unprotect(target.ref)
     session.out.rows(rules.items(), RULES)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from graveler_core.cli import repo
+from graveler_core.cli.confirmation import YesOption, confirm
 from graveler_core.cli.deleted import CALL, cleaned_document, cleaned_text, emptied_text, tell_failures
 from graveler_core.cli.repo import RepositoryUri
 from graveler_core.cli.session import Session, verb
@@ -47,6 +48,7 @@ def clean(  # noqa: PLR0913 - the command line's own options
     alone: Annotated[
         bool, typer.Option("--alone", help="With --data: no other process uses the store; allows any grace period.")
     ] = False,
+    yes: YesOption = False,
 ) -> None:
     """Remove permanently what deleted repositories, crashes and committed layers left behind. Keeps everything in use.
 
@@ -71,6 +73,8 @@ def clean(  # noqa: PLR0913 - the command line's own options
     plan = _emptying(grace or "7d", dry_run=dry_run, alone=alone)
     name = None if uri is None else repository_uri(uri).repository
     within = span("--undelete-within", undelete_within)
+    what = "all repositories" if name is None else f"repository {name}"
+    confirm(f"Permanently remove what was deleted more than {undelete_within} ago of {what}?", yes=yes or dry_run)
     done, left = Cleaned(dry_run=dry_run), limit
     with session.working("cleaning") as progress:
         while True:

@@ -48,8 +48,7 @@ def erase(  # noqa: PLR0913 - the command line's own options
     from graveler_core.model.erasure import erasure_rule
 
     target, rule = repository_uri(uri), erasure_rule(paths or None, prefix)
-    if not dry_run:
-        confirm(f"erase the content of {rule} in all history of {target.repository}?", yes=yes)
+    confirm(f"Erase the content of {rule} in all history of repository {target.repository}?", yes=yes or dry_run)
     with session.working("erasing") as progress:
         done = session.repository(target).erase(
             paths or None,

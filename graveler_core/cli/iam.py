@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from graveler_core.cli import policies
+from graveler_core.cli.confirmation import YesOption, confirm
 from graveler_core.cli.iam_views import CREDENTIALS, GROUPS, USERS, decision_text, new_credential_text
 from graveler_core.cli.pairs import pairs
 from graveler_core.cli.policies import OfGroup, OfUser, Policy
@@ -126,11 +127,12 @@ def list_users(session: Session, prefix: Prefix = "") -> None:
 
 
 @verb(user, "delete")
-def delete_user(session: Session, name: User) -> None:
+def delete_user(session: Session, name: User, yes: YesOption = False) -> None:
     """Delete a user with its access keys. Processes that still use one are refused within half a minute.
 
     JSON: one document with deleted (the user).
     """
+    confirm(f"Delete user {name} and all its access keys?", yes=yes)
     with session.working("deleting the user"):
         session.graveler.iam.delete_user(name)
     session.out.result({"deleted": name}, f"deleted user {name}")
@@ -162,11 +164,12 @@ def list_groups(
 
 
 @verb(group, "delete")
-def delete_group(session: Session, name: Group) -> None:
+def delete_group(session: Session, name: Group, yes: YesOption = False) -> None:
     """Delete a group. Its members are kept, but lose its policies.
 
     JSON: one document with deleted (the group).
     """
+    confirm(f"Delete group {name}, so that its members lose its policies?", yes=yes)
     with session.working("deleting the group"):
         session.graveler.iam.delete_group(name)
     session.out.result({"deleted": name}, f"deleted group {name}")
@@ -228,11 +231,13 @@ def delete_credential(
     session: Session,
     name: User,
     access_key: Annotated[str, typer.Argument(metavar="KEY", help="Id of the access key.")],
+    yes: YesOption = False,
 ) -> None:
     """Delete an access key. Processes that still use it are refused within half a minute.
 
     JSON: one document with deleted (the access key).
     """
+    confirm(f"Delete access key {access_key} of {name}?", yes=yes)
     with session.working("deleting the access key"):
         session.graveler.iam.delete_credential(name, access_key)
     session.out.result({"deleted": access_key}, f"deleted access key {access_key} of {name}")

@@ -116,6 +116,7 @@ def pull(
     theirs: Annotated[
         bool, typer.Option("--theirs", help="Replace local files that both sides changed: local changes are lost.")
     ] = False,
+    yes: YesOption = False,
 ) -> None:
     """Bring the new commits of the ref that a directory follows. Local changes of other files stay.
 
@@ -131,6 +132,8 @@ def pull(
         raise InvalidInput("--ours and --theirs exclude each other: give one of them")
     keep: Literal["ours", "theirs"] | None = "ours" if ours else "theirs" if theirs else None
     root = root_of(directory)
+    if theirs:
+        confirm(f"Replace local changes in {root} that the ref has changed, too?", yes=yes)
     with _conflicts_listed(session), Progress(ProgressWork("downloading")) as progress:
         done = brought(session.graveler, root, keep=keep, progress=progress.advance)
     _tell(session, root, done, "pulled into")

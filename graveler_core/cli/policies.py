@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from graveler_core.cli.confirmation import YesOption, confirm
 from graveler_core.cli.iam_views import POLICIES
 from graveler_core.cli.session import Session, verb
 from graveler_core.documents.access_control import policy_document
@@ -82,11 +83,12 @@ def list_(
 
 
 @verb(app, "delete")
-def delete(session: Session, name: Policy) -> None:
+def delete(session: Session, name: Policy, yes: YesOption = False) -> None:
     """Delete a policy, and detach it from all users and groups.
 
     JSON: one document with deleted (the policy).
     """
+    confirm(f"Delete policy {name}, and detach it from all users and groups?", yes=yes)
     with session.working("deleting the policy"):
         session.graveler.iam.delete_policy(name)
     session.out.result({"deleted": name}, f"deleted policy {name}")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from graveler_core.cli.confirmation import YesOption, confirm
 from graveler_core.cli.progress import ProgressWork
 from graveler_core.cli.repo import RepositoryUri
 from graveler_core.cli.session import Session, verb
@@ -126,6 +127,7 @@ def gc(  # noqa: PLR0913 - the command line's own options
             "--foreign", help="With --data: also collect objects that other programs wrote into the namespace."
         ),
     ] = False,
+    yes: YesOption = False,
 ) -> None:
     """Delete objects that no commit and no branch refers to and that were not used recently. Commits are kept.
 
@@ -139,19 +141,20 @@ def gc(  # noqa: PLR0913 - the command line's own options
     condemned_expired, condemned_expired_size, deleted_expired, deleted_expired_size, expiring, expired, revived
     (commits), files and waiting_files (URIs of Parquet files that list the deleted and the waiting objects).
     """
-    repository = session.graveler.repository(repository_uri(uri).repository)
-    if data:
-        if limit is not None or uploads:
-            raise InvalidInput("--data cannot be combined with --limit or --uploads")
-        with session.working("collecting"):
-            done = repository.collect(grace=span("--grace", grace), dry_run=dry_run, alone=alone, foreign=foreign)
-        return _show_collected(session, done)
-    if foreign:
+    name, kept = repository_uri(uri).repository, span("--grace", grace)
+    if data and (limit is not None or uploads):
+        raise InvalidInput("--data cannot be combined with --limit or --uploads")
+    if foreign and not data:
         raise InvalidInput("--foreign needs --data: other objects in the namespace are content, not parts of commits")
+    what = "the content of files that nothing names" if data else "objects that nothing refers to"
+    confirm(f"Delete {what} in repository {name}?", yes=yes or dry_run)
+    repository = session.graveler.repository(name)
+    if data:
+        with session.working("collecting"):
+            done = repository.collect(grace=kept, dry_run=dry_run, alone=alone, foreign=foreign)
+        return _show_collected(session, done)
     with session.working("collecting"):
-        swept = repository.sweep(
-            grace=span("--grace", grace), dry_run=dry_run, limit=limit, alone=alone, uploads=uploads
-        )
+        swept = repository.sweep(grace=kept, dry_run=dry_run, limit=limit, alone=alone, uploads=uploads)
     what = f"{swept.blobs:,} files and {swept.objects:,} objects, {bytes_for_people(swept.size)}"
     left = f"; left {swept.young:,} that are too young" if swept.young else ""
     rest = f"; {swept.rest:,} to go" if swept.rest else ""

@@ -47,8 +47,8 @@ def test_a_deletion_is_taken_back(flights: Cli) -> None:
 
 def test_clean_leaves_what_can_be_restored(flights: Cli) -> None:
     flights("repo", "delete", REPOSITORY, "--yes")
-    assert flights("clean").out == "removed nothing; left 1 that can be restored\n"
-    (report,) = flights("clean", REPOSITORY, "--undelete-within", "0s", "--json").documents
+    assert flights("clean", "--yes").out == "removed nothing; left 1 that can be restored\n"
+    (report,) = flights("clean", "--yes", REPOSITORY, "--undelete-within", "0s", "--json").documents
     assert (report["repositories"], report["waiting"], report["late"], report["next"]) == (0, 0, 1, None)
     assert flights("repo", "undelete", REPOSITORY).code == 0
 
@@ -57,12 +57,12 @@ def test_clean_empties_what_was_deleted_long_ago(cleaned: Cli) -> None:
     (would,) = cleaned("clean", "--dry-run", "--json").documents
     assert (would["dry_run"], would["repositories"], would["layers"]) == (True, 1, 1)
     assert cleaned("repo", "list", "--deleted").lines[0][1] == "deleted"
-    (report,) = cleaned("clean", "--json").documents
+    (report,) = cleaned("clean", "--yes", "--json").documents
     assert (report["dry_run"], report["repositories"], report["layers"]) == (False, 1, 1)
     assert report["rows"] > 1
     assert report["failures"] == []
     assert cleaned("repo", "list", "--deleted").out == ""
-    assert cleaned("clean").out == "removed nothing\n"
+    assert cleaned("clean", "--yes").out == "removed nothing\n"
     refused(cleaned("repo", "undelete", REPOSITORY), "gone for good")
 
 
@@ -73,14 +73,14 @@ def test_clean_empties_namespaces(cleaned: Cli, here: Path) -> None:
     for file in files:
         os.utime(file, (written, written))
     assert len(files) > 1
-    first = cleaned("clean", "--data")
+    first = cleaned("clean", "--yes", "--data")
     uri = place.as_uri()
     assert first.out.startswith(f"{uri}: emptying; deleted 0 objects, 0 B; waiting until ")
     would = cleaned("clean", "--data", "--dry-run")
     assert would.out.startswith(f"{uri}: abandoned; would delete {len(files)} objects, ")
     create = partial(cleaned, "repo", "create", "graveler://other", "--storage-namespace", uri)
     refused(create("--adopt"), "is being emptied")
-    emptied, report = cleaned("clean", "--data", "--grace", "0s", "--alone", "--json").documents
+    emptied, report = cleaned("clean", "--yes", "--data", "--grace", "0s", "--alone", "--json").documents
     assert (emptied["type"], emptied["uri"], emptied["repository"]) == ("namespace", uri, "flights")
     assert (emptied["state"], emptied["deleted"], emptied["named"], emptied["due"]) == ("released", len(files), 0, None)
     assert report["failures"] == []
@@ -101,19 +101,19 @@ def test_clean_removes_nothing_if_an_option_of_the_data_is_wrong(cleaned: Cli) -
 def test_clean_goes_on_where_a_limit_ended(cleaned: Cli) -> None:
     calls, after, repositories = 0, [], 0
     while True:
-        (report,) = cleaned("clean", "--limit", "2", "--json", *after).documents
+        (report,) = cleaned("clean", "--yes", "--limit", "2", "--json", *after).documents
         calls, repositories = calls + 1, repositories + report["repositories"]
         if report["next"] is None:
             break
         after = ["--after", report["next"]]
     assert calls > 2
     assert repositories == 1
-    refused(cleaned("clean", "--after", "nowhere"), "nowhere")
+    refused(cleaned("clean", "--yes", "--after", "nowhere"), "nowhere")
 
 
 def test_clean_of_a_large_store_takes_many_calls(cleaned: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("graveler_core.cli.cleaning.CALL", 1)
-    (report,) = cleaned("clean", "--json").documents
+    (report,) = cleaned("clean", "--yes", "--json").documents
     assert (report["repositories"], report["next"]) == (1, None)
 
 
@@ -125,7 +125,7 @@ def test_what_fails_is_told(cleaned: Cli, monkeypatch: pytest.MonkeyPatch) -> No
         raise Unavailable("the disk is gone")
 
     monkeypatch.setattr(CleaningCall, "drop_layer", broken)
-    ran = cleaned("clean")
+    ran = cleaned("clean", "--yes")
     assert ran.code == 1
     assert ran.out.splitlines()[0] == "removed nothing; 1 failed"
     assert ran.out.splitlines()[1].startswith("failed: deleted repository flights/")

@@ -79,7 +79,7 @@ def test_what_a_daily_cleaner_takes_is_not_told(cli: Cli) -> None:
         assert cli("repo", "create", REPOSITORY).code == 0
         cli("repo", "delete", REPOSITORY, "--yes")
     assert cli("doctor").code == 0
-    assert cli("clean", "--json").documents[0]["repositories"] == 1
+    assert cli("clean", "--yes", "--json").documents[0]["repositories"] == 1
 
 
 def test_a_namespace_that_nobody_owns(flights: Cli, here: Path) -> None:

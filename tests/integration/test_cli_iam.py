@@ -69,9 +69,9 @@ def test_the_command_line_is_asked_as_everybody(flights: Cli, monkeypatch: pytes
         ("put", "content", "graveler://flights/main/new"),
         ("rm", "graveler://flights/main/readme"),
         ("merge", "graveler://flights/main", "graveler://flights/main"),
-        ("gc", "graveler://flights"),
+        ("gc", "--yes", "graveler://flights"),
         ("repo", "delete", "graveler://flights", "--yes"),
-        ("iam", "user", "delete", "root"),
+        ("iam", "user", "delete", "--yes", "root"),
     ):
         refused(flights(*verb), "user 'eve' may not ")
     show(monkeypatch, root)
@@ -94,10 +94,10 @@ def test_users_and_groups(cli: Cli) -> None:
     assert cli("iam", "member", "remove", "crew", "bob", "--json").documents == [{"group": "crew", "removed": "bob"}]
     refused(cli("iam", "member", "remove", "crew", "bob"), "not related")
     assert [line[0] for line in cli("iam", "member", "list", "crew").lines] == ["ada"]
-    assert cli("iam", "user", "delete", "ada", "--json").documents == [{"deleted": "ada"}]
+    assert cli("iam", "user", "delete", "--yes", "ada", "--json").documents == [{"deleted": "ada"}]
     assert cli("iam", "member", "list", "crew").out == ""
-    assert cli("iam", "group", "delete", "crew").out == "deleted group crew\n"
-    refused(cli("iam", "group", "delete", "crew"), "group 'crew' does not exist")
+    assert cli("iam", "group", "delete", "--yes", "crew").out == "deleted group crew\n"
+    refused(cli("iam", "group", "delete", "--yes", "crew"), "group 'crew' does not exist")
 
 
 def test_policies(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,7 +120,7 @@ def test_policies(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     assert cli("iam", "policy", "list", "--group", "crew").out == ""
     refused(cli("iam", "detach", "ReadRaw", "--group", "crew"), "not related")
     refused(cli("iam", "attach", "ReadRaw"), "a user or a group")
-    assert cli("iam", "policy", "delete", "ReadRaw").out == "deleted policy ReadRaw\n"
+    assert cli("iam", "policy", "delete", "--yes", "ReadRaw").out == "deleted policy ReadRaw\n"
     assert cli("iam", "policy", "list", "--user", "ada").out == ""
 
 
@@ -169,10 +169,10 @@ def test_credentials(cli: Cli, here: Path) -> None:
     assert made["access_key_id"] in [line[0] for line in listed.lines]
     assert len(listed.lines) == 2
     assert made["secret"] not in listed.out
-    ran = cli("iam", "credential", "delete", "ada", made["access_key_id"])
+    ran = cli("iam", "credential", "delete", "--yes", "ada", made["access_key_id"])
     assert ran.out == f"deleted access key {made['access_key_id']} of ada\n"
-    refused(cli("iam", "credential", "delete", "ada", made["access_key_id"]), "has no credential")
-    refused(cli("iam", "credential", "delete", "ada", "nonsense"), "access key 'nonsense'")
+    refused(cli("iam", "credential", "delete", "--yes", "ada", made["access_key_id"]), "has no credential")
+    refused(cli("iam", "credential", "delete", "--yes", "ada", "nonsense"), "access key 'nonsense'")
 
 
 def test_a_copied_store_has_the_same_users(flights: Cli) -> None:

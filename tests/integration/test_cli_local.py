@@ -90,7 +90,7 @@ def test_a_conflict_loses_nothing_until_a_side_is_chosen(flights: Cli, work: Pat
         assert committed(flights, "jan.csv") == "theirs"
     refused(flights("local", "pull", "work", "--ours", "--theirs"), "--ours and --theirs exclude each other")
 
-    assert flights("local", "pull", "work", side).code == 0
+    assert flights("local", "pull", "work", side, *["--yes"][: side == "--theirs"]).code == 0
     assert files(work) == START | {"jan.csv": kept}
     assert committed(flights, "jan.csv") == "theirs"
     flights("local", "commit", "work", "-m", "after the conflict")

@@ -116,7 +116,7 @@ def test_a_dry_run_ends_as_the_merge_would(apart: Cli) -> None:
     assert apart(*given).code == 0
     apart("branch", "protect", "graveler://flights/main", "--block", "merge")
     refused(apart(*given), "blocks merge")
-    apart("branch", "unprotect", "graveler://flights/main")
+    apart("branch", "unprotect", "--yes", "graveler://flights/main")
     assert chain(apart)[0] == "Change on main"
     assert apart(*WORDS, "--strategy", "source").code == 0
     refused(apart(*given), "changes nothing here")

@@ -21,8 +21,10 @@ def test_rules_of_a_repository(flights: Cli) -> None:
         ["main", "write,commit,force"],
         ["r[0-9]*", "write,merge"],
     ]
-    assert flights("branch", "unprotect", "graveler://flights/r[0-9]*", "--json").documents == [rule("main", DIRECT)]
-    refused(flights("branch", "unprotect", "graveler://flights/r[0-9]*"), "no rule", "r[0-9]*")
+    assert flights("branch", "unprotect", "--yes", "graveler://flights/r[0-9]*", "--json").documents == [
+        rule("main", DIRECT)
+    ]
+    refused(flights("branch", "unprotect", "--yes", "graveler://flights/r[0-9]*"), "no rule", "r[0-9]*")
     refused(flights("branch", "protect", MAIN, "--block", "reads"), "reads", "write, commit, merge, force")
     refused(flights("branch", "protect", "graveler://flights/a b"), "a b")
 

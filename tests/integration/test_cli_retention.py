@@ -64,7 +64,7 @@ def test_commits_expire(flights: Cli, here: Path) -> None:
     assert "commits:" not in said
     assert flights("retention", "set", REPOSITORY, "--days", "0").code == 0
     assert flights("log", MAIN, "--json").documents[1]["expired"] is None
-    done = flights("gc", REPOSITORY, "--data", *now)
+    done = flights("gc", "--yes", REPOSITORY, "--data", *now)
     assert "deleted 1 objects, 3 B" in done.out
     assert "commits: " in done.out
     head, old, *_ = flights("log", MAIN, "--json").documents

@@ -134,7 +134,7 @@ def test_a_collection(flights: Cli, here: Path) -> None:
     ran = flights("gc", "graveler://flights", "--dry-run")
     assert ran == Ran(0, "would delete 1 files and 0 objects, 9 B\n", "")
     assert left.exists()
-    (document,) = flights("gc", "graveler://flights", "--grace", "36h", "--uploads", "--json").documents
+    (document,) = flights("gc", "--yes", "graveler://flights", "--grace", "36h", "--uploads", "--json").documents
     assert document == {
         "dry_run": False,
         "objects": 0,
@@ -151,12 +151,12 @@ def test_a_collection(flights: Cli, here: Path) -> None:
 
 
 def test_a_collection_that_is_refused(flights: Cli, here: Path) -> None:
-    refused(flights("gc", "graveler://flights", "--grace", "soon"), "--grace", "7d")
-    refused(flights("gc", "graveler://flights", "--grace", "90m"), "1 day")
-    assert flights("gc", "graveler://flights", "--grace", "90m", "--alone").code == 0
+    refused(flights("gc", "--yes", "graveler://flights", "--grace", "soon"), "--grace", "7d")
+    refused(flights("gc", "--yes", "graveler://flights", "--grace", "90m"), "1 day")
+    assert flights("gc", "--yes", "graveler://flights", "--grace", "90m", "--alone").code == 0
     (file,) = files(here)
     file.unlink()
-    refused(flights("gc", "graveler://flights"), file.name, "nothing was deleted")
+    refused(flights("gc", "--yes", "graveler://flights"), file.name, "nothing was deleted")
 
 
 def test_a_collection_of_content(flights: Cli, here: Path) -> None:
@@ -165,7 +165,7 @@ def test_a_collection_of_content(flights: Cli, here: Path) -> None:
     for content in (b"lost", b"kept"):
         put(flights, "x", content)
     assert flights("commit", MAIN, "-m", "the second").code == 0
-    collected = partial(flights, "gc", "graveler://flights", "--data")
+    collected = partial(flights, "gc", "--yes", "graveler://flights", "--data")
     kept = f"kept 0 objects that are named, 0 B; {before + 2} that are too young; 0 of uploads in progress\n"
     assert collected() == Ran(0, "deleted 0 objects, 0 B\ncondemned 0 objects, 0 B\n" + kept, "")
     now = ("--grace", "0s", "--alone")
@@ -185,9 +185,9 @@ def test_content_that_waits(flights: Cli, here: Path) -> None:
         put(flights, "x", content)
     for file in (here / ".graveler" / "data" / "flights" / "data").iterdir():
         os.utime(file, (0, 0))
-    ran = flights("gc", "graveler://flights", "--data")
+    ran = flights("gc", "--yes", "graveler://flights", "--data")
     assert ran.out.startswith("deleted 0 objects, 0 B\ncondemned 1 objects, 4 B\nwaiting until ")
-    (document,) = flights("gc", "graveler://flights", "--data", "--json").documents
+    (document,) = flights("gc", "--yes", "graveler://flights", "--data", "--json").documents
     assert (document["waiting"], document["waiting_size"], document["condemned"]) == (1, 4, 0)
     assert f"waiting objects are listed in {document['waiting_files'][0]}\n" in ran.out
     assert datetime.fromisoformat(document["due"]) > datetime.now(UTC) + timedelta(days=6)
@@ -195,6 +195,6 @@ def test_content_that_waits(flights: Cli, here: Path) -> None:
 
 def test_a_collection_of_content_that_is_refused(flights: Cli) -> None:
     for option in ("--limit 5", "--uploads"):
-        refused(flights("gc", "graveler://flights", "--data", *option.split()), option.split()[0])
-    refused(flights("gc", "graveler://flights", "--foreign"), "--data")
-    refused(flights("gc", "graveler://flights", "--data", "--grace", "90m"), "1 day")
+        refused(flights("gc", "--yes", "graveler://flights", "--data", *option.split()), option.split()[0])
+    refused(flights("gc", "--yes", "graveler://flights", "--foreign"), "--data")
+    refused(flights("gc", "--yes", "graveler://flights", "--data", "--grace", "90m"), "1 day")

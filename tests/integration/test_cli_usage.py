@@ -81,7 +81,7 @@ def test_the_content_of_a_repository_by_state(flights: Cli, here: Path) -> None:
     age(here)
     found = sizes(flights)
     assert (found["live"], found["young"], found["unnamed"]) == ((24, 4), (0, 0), (4, 1))
-    assert flights("gc", REPOSITORY, "--data").code == 0
+    assert flights("gc", "--yes", REPOSITORY, "--data").code == 0
     found = sizes(flights)
     assert (found["unnamed"], found["waiting"], found["due"]) == ((0, 0), (4, 1), (0, 0))
     assert (found["reclaimable"], found["total"]) == ((4, 1), (28, 5))

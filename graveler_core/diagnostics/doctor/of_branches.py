@@ -115,7 +115,7 @@ def _uploads_left(of: Examination, repo: Repository) -> None:
     if old:
         where = f"graveler://{repo.id}"
         what = f"{old:,} uploads of jobs have not been completed for more than {GRACE.days} days"
-        of.tell(Ailment.UPLOADS_LEFT, where, what, "graveler", "gc", where, "--uploads")
+        of.tell(Ailment.UPLOADS_LEFT, where, what, "graveler", "gc", where, "--uploads", "--yes")
 
 
 def _log(of: Examination, repo: Repository) -> None:

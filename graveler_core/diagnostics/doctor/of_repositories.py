@@ -55,7 +55,8 @@ def examine_repositories(of: Examination) -> list[Repository]:
 def clean_command(of: Examination, repository: str | None = None) -> tuple[str, ...]:
     """Return the command that cleans the store or one repository."""
     name = repository or of.plan.repository
-    return ("graveler", "clean", f"graveler://{name}") if name else ("graveler", "clean")
+    where = (f"graveler://{name}",) if name else ()
+    return ("graveler", "clean", *where, "--yes")
 
 
 def _records(of: Examination) -> Iterator[Repository]:
