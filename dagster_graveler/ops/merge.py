@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from graveler_core.facade.history import CommitRecord
     from graveler_core.facade.repository import Repository
 
+_SQUASH = "squash: true makes one commit with one parent, as in Git; for a merge commit with two parents leave it out"
+"""Logged for one release, because `squash: true` used to be the default: decision 044."""
+
 
 class MergeConfig(dg.Config):
     """Configuration of a merge."""
@@ -61,6 +64,8 @@ def merged(
         metadata: Metadata of the merge commit, in addition to those of the run.
     """
     report = graveler.report(context.log.info, "merge")
+    if what.squash:
+        context.log.warning(f"{_SQUASH}: {what.source} into {what.into}")
     with told_to_dagster(context.retry_number):
         repository = graveler.graveler().repository(what.repository)
         source = repository.commit(what.source).id

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -19,6 +20,8 @@ from graveler_core.errors import Conflict, InvalidInput, Kind, NotFound
 if TYPE_CHECKING:
     from graveler_core.model.changes import Resolved
 
+_SQUASH = "--squash makes one commit with one parent, as in Git; for a merge commit with two parents leave it out"
+"""Printed for one release, because `--squash` used to be the name of the default: decision 044."""
 _RESULTS: dict[str, Resolved] = {"source": "source", "destination": "destination", "remove": None}
 
 Source = Annotated[str, typer.Argument(metavar="SOURCE_URI", help="graveler://repository/ref")]
@@ -97,6 +100,8 @@ def merge(  # noqa: PLR0913 - the command line's own options
         raise InvalidInput(f"URI {destination!r}: must name the same repository as the source", kind=Kind.InvalidUrl)
     if dry_run and session.cluster is not None:
         raise InvalidInput("--dry-run: cannot be combined with --cluster, because conflicts are listed in this process")
+    if squash:
+        print(f"note: {_SQUASH}", file=sys.stderr)
     rules: dict[str, Any] = {"strategy": strategy, "resolve": _resolutions(resolve or [])}
     rules |= {"allow_empty": allow_empty, "allow_unrelated": allow_unrelated, "unchanged": unchanged or []}
     rules |= {"idempotency_key": idempotency_key, "squash": squash or None, "replay": replay}
@@ -130,7 +135,8 @@ def _rehearse(session: Session, source: Uri, destination: Uri, rules: dict[str, 
 
 @contextmanager
 def _chosen_words() -> Iterator[None]:
-    """Suppress the warning about the former meaning of `squash`: the result of the command says what it did."""
+    """Suppress the warning about the former meaning of `squash`, which names the parameter: `_SQUASH` names the
+    option."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)
         yield

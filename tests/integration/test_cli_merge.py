@@ -64,7 +64,9 @@ def test_commits_are_repeated(apart: Cli) -> None:
 def test_a_squash_has_one_parent(apart: Cli) -> None:
     ran = apart(*WORDS, "--strategy", "source", "--squash")
     assert "squashing dev into main" in ran.out
-    assert ran.err == ""
+    assert ran.err == (
+        "note: --squash makes one commit with one parent, as in Git; for a merge commit with two parents leave it out\n"
+    )
     assert len(apart("log", "graveler://flights/main", "--json").documents[0]["parents"]) == 1
     assert chain(apart)[:2] == ["Squash 'dev' into 'main'", "Change on main"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 import dagster as dg
@@ -89,9 +90,11 @@ def test_a_merge_shows_what_it_brought(ops: Ops, lake: Repository) -> None:
     assert ops.run("merge", source="dev", into="main").output_for_node("merge") == head.id
 
 
-def test_a_squash_and_a_replay(ops: Ops, lake: Repository) -> None:
+def test_a_squash_and_a_replay(ops: Ops, lake: Repository, instance: dg.DagsterInstance) -> None:
     lake.create_branch("other", "main")
     squashed = ops.run("merge", source="dev", into="main", squash=True)
+    logged = [each.user_message for each in instance.all_logs(squashed.run_id) if each.level == logging.WARNING]
+    assert any(each.startswith("squash: true makes one commit with one parent") for each in logged)
     assert lake.commit("main").parents == (lake.commit("main~1").id,)
     assert history(lake)[0] == "Squash dev into main"
     assert squashed.output_for_node("merge") == lake.commit("main").id

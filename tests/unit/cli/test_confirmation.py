@@ -41,8 +41,8 @@ DESTROYS = {
 READS = """
     branch list, branch protections, branch show, cat, check list, check required, commits, config, diagnostics, diff,
     doctor, du, erasures, fsck, iam credential list, iam group list, iam member list, iam policy list, iam policy show,
-    iam simulate, iam user list, kv verify, local status, log, ls, metrics, migrate compare, migrate ids, migrate verify,
-    reflog, repo list, retention show, serve, show, stat, status, tag list, tag show, tag verify
+    iam simulate, iam user list, kv verify, local status, log, ls, metrics, migrate compare, migrate ids,
+    migrate verify, reflog, repo list, retention show, serve, show, stat, status, tag list, tag show, tag verify
 """
 ADDS = """
     branch create, branch undelete, check report, cherry-pick, commit, compact, dump, iam credential create,
