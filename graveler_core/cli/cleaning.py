@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -46,14 +47,20 @@ def clean(  # noqa: PLR0913 - the command line's own options
         ),
     ] = None,
     alone: Annotated[
-        bool, typer.Option("--alone", help="With --data: no other process uses the store; allows any grace period.")
+        bool,
+        typer.Option(
+            "--alone",
+            help="Assert that no other process uses the store. Then clean does not wait for late writers, and --data "
+            "allows any grace period.",
+        ),
     ] = False,
     yes: YesOption = False,
 ) -> None:
     """Remove permanently what deleted repositories, crashes and committed layers left behind. Keeps everything in use.
 
     It may be run at any time, also concurrently with other work. Exit code 1 if an item failed; the other items are
-    still removed.
+    still removed. A repository can be cleaned from ten minutes after its deletion on, when no process writes to it
+    any more, or at once with --alone.
 
     With --data: a first run reserves the storage namespaces of removed repositories, a run after the grace period
     deletes their content, and a run after another grace period releases them. Do not use it if another store uses the
@@ -64,22 +71,24 @@ def clean(  # noqa: PLR0913 - the command line's own options
     rows, files, records, keys, counters, claims; left: waiting, late, contested, failed; failures (pairs of item and
     reason); next (the token for --after, or null).
     """
-    from graveler_core.engine.cleaning import Cleaned
+    from graveler_core.engine.cleaning import Cleaned, CleaningPlan
 
     if data and uri is not None:
         raise InvalidInput(f"--data: works on the whole store, and cannot be combined with {uri}")
-    if not data and (alone or grace is not None):
-        raise InvalidInput("--alone and --grace need --data: the other work of clean has no use for them")
+    if not data and grace is not None:
+        raise InvalidInput("--grace needs --data: the other work of clean has no use for it")
     plan = _emptying(grace or "7d", dry_run=dry_run, alone=alone)
     name = None if uri is None else repository_uri(uri).repository
     within = span("--undelete-within", undelete_within)
     what = "all repositories" if name is None else f"repository {name}"
     confirm(f"Permanently remove what was deleted more than {undelete_within} ago of {what}?", yes=yes or dry_run)
+    late = timedelta(0) if alone else CleaningPlan().late
     done, left = Cleaned(dry_run=dry_run), limit
     with session.working("cleaning") as progress:
         while True:
             step = session.graveler.clean(
                 undelete_within=within,
+                late=late,
                 dry_run=dry_run,
                 repository=name,
                 limit=CALL if left is None else min(CALL, left),

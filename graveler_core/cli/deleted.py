@@ -39,7 +39,7 @@ _NAMES = {
 }
 _LEFT = {
     "waiting": "that can be restored",
-    "late": "that a process may still write to",
+    "late": "that a process may still write to (until ten minutes after the deletion; --alone: no process does)",
     "contested": "that another cleaner works on",
 }
 

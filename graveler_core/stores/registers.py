@@ -21,6 +21,9 @@ from graveler_core.records.access import Held
 
 KEPT = timedelta(minutes=3)
 _KEPT_SECONDS = KEPT.total_seconds()
+LATE = timedelta(minutes=10)
+"""Time after which no process writes according to an old record. It exceeds the sum of `KEPT` and the time budget of a
+write."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import shlex
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -66,6 +68,18 @@ def test_clean_empties_what_was_deleted_long_ago(cleaned: Cli) -> None:
     refused(cleaned("repo", "undelete", REPOSITORY), "gone for good")
 
 
+def test_the_command_that_a_refused_creation_names_works_now(flights: Cli) -> None:
+    flights("repo", "delete", REPOSITORY, "--yes")
+    said = flights("repo", "create", REPOSITORY).err
+    (removes,) = re.findall(r"`graveler (clean .*?)`", said)
+    assert "with --alone" in said
+    left = flights(*shlex.split(removes), "--yes").out
+    assert left.startswith("removed nothing; left 1 that a process may still write to")
+    assert "--alone" in left
+    assert flights(*shlex.split(removes), "--alone", "--yes").out.startswith("removed 1 repositories")
+    assert flights("repo", "create", REPOSITORY, "--adopt").code == 0
+
+
 def test_clean_empties_namespaces(cleaned: Cli, here: Path) -> None:
     place = here / ".graveler" / "data" / "flights"
     written = datetime(2020, 1, 1, tzinfo=UTC).timestamp()
@@ -87,7 +101,6 @@ def test_clean_empties_namespaces(cleaned: Cli, here: Path) -> None:
     assert not [path for path in place.rglob("*") if path.is_file()]
     assert create().code == 0
     refused(cleaned("clean", REPOSITORY, "--data"), "whole store")
-    refused(cleaned("clean", "--alone"), "--data")
     refused(cleaned("clean", "--grace", "8d"), "--data")
     refused(cleaned("clean", "--data", "--grace", "1h"), "1 day")
 

@@ -8,6 +8,7 @@ from typing import TypedDict
 
 from graveler_core.errors import InvalidInput
 from graveler_core.model.names import repository_id
+from graveler_core.stores.registers import LATE
 
 
 class PlanOptions(TypedDict, total=False):
@@ -31,10 +32,8 @@ class CleaningPlan:
 
     undelete_within: timedelta = timedelta(days=7)
     """Time for which deleted repositories are kept and can be restored."""
-    late: timedelta = timedelta(minutes=10)
-    """Time after which no process writes according to an old record. It must exceed the sum of `stores.registers.KEPT`
-    and the time budget of a write.
-    """
+    late: timedelta = LATE
+    """Time after which no process writes according to an old record. Less only if no process uses the store."""
     building: timedelta = timedelta(hours=1)
     """Maximum duration of a bulk write. A layer that is not added to its branch within this time is taken from its
     builder.

@@ -27,9 +27,7 @@ from graveler_core.records.access import Held
 from graveler_core.refs import repositories
 from graveler_core.refs.namespace_owners import overlapping
 from graveler_core.stores import Stores
-
-_UNDELETE = "undelete_repository(), `graveler repo undelete`"
-_CLEAN = "clean(undelete_within=timedelta(0)), `graveler clean --undelete-within 0d`"
+from graveler_core.stores.registers import LATE
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +99,7 @@ def begin(stores: Stores, wanted: NewRepository, place: Namespace) -> Held[Repos
         if standing is not None and standing.value.state is RepositoryState.INITIAL:
             standing = repositories.expire(stores.kv, stores.clock, stores.ids, standing)
         if standing is not None and standing.value.state is RepositoryState.DELETING:
-            then = f"; then undelete ({_UNDELETE}) restores it, and clean ({_CLEAN}) removes its data"
+            then = f"; then {_restoring(wanted.id)}, and {_removing(wanted.id)} ten minutes later"
             raise NotFound(
                 f"repository {wanted.id!r} is being deleted; delete it again to free the name"
                 + then * standing.value.was_active,
@@ -160,16 +158,39 @@ def _in_use(stores: Stores, repo: Repository, uri: str, claimed: Held[NamespaceC
         found = access.read(stores.kv, keys.deleted_repository(name, claimed.value.owner))
         if found is not None:
             # A caller with limited permissions may not be allowed to know the names of other repositories.
-            owner = "a deleted repository" if stores.principal is not None else f"the deleted repository {name!r}"
-            restorable = found.value.state is not DeletedState.PURGING and found.value.repository.was_active
-            ways = f"; undelete ({_UNDELETE}) restores it" * restorable + f"; clean ({_CLEAN}) removes its data"
-            why = f"belongs to {owner}{ways}"
+            shown = None if stores.principal is not None else name
+            why = f"belongs to {'a deleted repository' if shown is None else f'the deleted repository {name!r}'}"
+            if found.value.state is not DeletedState.PURGING and found.value.repository.was_active:
+                why += f"; {_restoring(shown)}"
+            why += f"; {_removing(shown)}{_when(stores, found.value.since)}; then create it with --adopt (adopt=True), "
+            why += "or choose another namespace"
     return NotUnique(
         f"storage namespace {repo.storage_namespace!r}: {uri!r} {why}",
         kind=Kind.NamespaceInUse,
         repository=repo.id,
         namespace=uri,
     )
+
+
+def _restoring(name: str | None) -> str:
+    return f"`graveler repo undelete{_uri(name)}` (undelete_repository) restores it"
+
+
+def _removing(name: str | None) -> str:
+    command = f"graveler clean{_uri(name)} --undelete-within 0d"
+    return f"`{command}` (clean with undelete_within=timedelta(0)) removes its data"
+
+
+def _when(stores: Stores, since: datetime) -> str:
+    """Return from when on the data of a repository can be removed that was deleted at this time."""
+    due = since + LATE
+    if stores.clock.now() >= due:
+        return ""
+    return f" from {due:%H:%M:%S} UTC on, or with --alone (late=timedelta(0)) now if no process uses it"
+
+
+def _uri(name: str | None) -> str:
+    return "" if name is None else f" graveler://{name}"
 
 
 def first_tree(stores: Stores, repo: Repository, claimed: Held[NamespaceClaim], *, adopt: bool) -> Applied:

@@ -61,8 +61,12 @@ def test_a_place_of_a_deleted_repository_names_the_ways_out(below: str) -> None:
     g.delete_repository("gone")
     message = refused_place(g, "other", wanted)
     assert "belongs to the deleted repository 'gone'" in message
-    for way in ("undelete_repository()", "graveler repo undelete", "graveler clean", "clean(undelete_within="):
+    for way in ("`graveler repo undelete graveler://gone`", "(undelete_repository)", "--adopt (adopt=True)"):
         assert way in message
+    assert "`graveler clean graveler://gone --undelete-within 0d` (clean with undelete_within=timedelta(0))" in message
+    assert " UTC on, or with --alone (late=timedelta(0)) now if no process uses it" in message
+    world.clock.sleep(660)
+    assert "removes its data; then create it with --adopt" in refused_place(g, "other", wanted)
     g.clean(undelete_within=timedelta(0), late=timedelta(0))
     assert g.create_repository("other", wanted, adopt=True).id == "other"
 
