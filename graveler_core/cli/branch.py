@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from graveler_core.cli.bounds import AfterName, EndName, Limit, Prefix, StartName
 from graveler_core.cli.confirmation import YesOption, confirm
 from graveler_core.cli.output import Column, View
 from graveler_core.cli.repo import RepositoryUri
@@ -53,12 +54,22 @@ def create(
 
 
 @verb(app, "list")
-def list_(session: Session, uri: RepositoryUri = HERE) -> None:
+def list_(  # noqa: PLR0913 - the command line's own options
+    session: Session,
+    uri: RepositoryUri = HERE,
+    *,
+    prefix: Prefix = "",
+    start: StartName = "",
+    end: EndName = None,
+    after: AfterName = "",
+    limit: Limit = None,
+) -> None:
     """List the branches of a repository with their head commits, sorted by name.
 
     JSON: a line for each with id, commit_id.
     """
-    session.out.rows(session.repository(repository_uri(uri)).branches(), BRANCHES)
+    repository = session.repository(repository_uri(uri))
+    session.out.rows(repository.branches(prefix, after, limit, start=start, end=end), BRANCHES)
 
 
 @verb(app, "show")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from graveler_core.cli.objects import Limit
+from graveler_core.cli.bounds import AfterPath, EndPath, Limit, StartPath
 from graveler_core.cli.reference_views import REFLOG
 from graveler_core.cli.session import Session, verb
 from graveler_core.cli.uri import HERE, Uri, parse, ref_in, ref_range, ref_uri, repository_uri
@@ -115,12 +115,18 @@ def _shown(commit: LogEntry) -> Iterator[str]:
 
 
 @verb(app, "reflog")
-def reflog(
+def reflog(  # noqa: PLR0913 - the command line's own options
     session: Session,
     uri: Annotated[
         str, typer.Argument(metavar="URI", help="graveler://repository, or graveler://repository/name")
     ] = HERE,
     *,
+    start: Annotated[
+        str, typer.Option(metavar="TOKEN", help="Only the event with this token and older ones (inclusive).")
+    ] = "",
+    end: Annotated[
+        str, typer.Option(metavar="TOKEN", help="Only events that are newer than the one with this token (exclusive).")
+    ] = "",
     after: Annotated[
         str, typer.Option(metavar="TOKEN", help="Continue after the event that has this token in the JSON output.")
     ] = "",
@@ -144,7 +150,7 @@ def reflog(
     if mend:
         _mend(session, target)
         return
-    found = session.repository(target).reflog(target.ref or None, after=after, limit=limit)
+    found = session.repository(target).reflog(target.ref or None, after, limit, start=start, end=end)
     session.out.rows(found, REFLOG)
 
 
@@ -158,7 +164,7 @@ def _mend(session: Session, target: Uri) -> None:
 
 
 @verb(app, "commits")
-def commits(
+def commits(  # noqa: PLR0913 - the command line's own options
     session: Session,
     uri: Annotated[str, typer.Argument(metavar="URI", help="graveler://repository")],
     *,
@@ -168,6 +174,8 @@ def commits(
             "--not-first-parent", help="Only commits that are not the first parent of any commit. Reads all commits."
         ),
     ] = False,
+    start: Annotated[str, typer.Option(metavar="ID", help="Only ids from this one on (inclusive).")] = "",
+    end: Annotated[str | None, typer.Option(metavar="ID", help="Only ids before this one (exclusive).")] = None,
     after: Annotated[str, typer.Option(metavar="ID", help="Continue after the commit with this id.")] = "",
     limit: Limit = None,
 ) -> None:
@@ -177,15 +185,20 @@ def commits(
     generation.
     """
     repository = session.repository(repository_uri(uri))
-    session.out.rows(repository.commits(after, limit, not_first_parent=not_first_parent), COMMITS)
+    found = repository.commits(after, limit, not_first_parent=not_first_parent, start=start, end=end)
+    session.out.rows(found, COMMITS)
 
 
 @verb(app, "diff", clusters=True)
-def diff(
+def diff(  # noqa: PLR0913 - the command line's own options
     session: Session,
     left: Annotated[str, typer.Argument(metavar="URI", help="graveler://repository/left..right, or the left ref.")],
     right: Annotated[str | None, typer.Argument(metavar="URI", help="The right ref, as a URI.")] = None,
+    *,
     stat: Annotated[bool, typer.Option("--stat", help="Count the paths instead of listing them.")] = False,
+    start: StartPath = "",
+    end: EndPath = None,
+    after: AfterPath = "",
     limit: Limit = None,
 ) -> None:
     """List the paths that differ between two refs: added, changed, removed. A prefix may follow the refs.
@@ -198,6 +211,10 @@ def diff(
     """
     if session.cluster is not None and not stat:
         raise InvalidInput("--cluster: needs --stat, because the paths are listed in this process")
+    if stat and (start or end is not None or after):
+        raise InvalidInput(
+            "--stat: counts all paths below a prefix; it cannot be combined with --start, --end, --after"
+        )
     sides = ref_range(left, right)
     repository = session.repository(sides.left)
     refs, prefix, since = (sides.left.ref, sides.right.ref), sides.left.path, sides.since_merge_base
@@ -207,7 +224,8 @@ def diff(
         text = f"{counts.added:,} added, {counts.changed:,} changed, {counts.removed:,} removed"
         session.result({"type": "summary", **summary_document(counts)}, text)
     else:
-        session.out.rows(repository.diff(*refs, prefix, limit=limit, since_merge_base=since), CHANGES)
+        found = repository.diff(*refs, prefix, after, limit, start=start, end=end, since_merge_base=since)
+        session.out.rows(found, CHANGES)
 
 
 def _with_changes(found: Iterable[LogEntry]) -> Iterator[tuple[LogEntry, Change | None]]:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from graveler_core.cli.bounds import AfterPath, EndPath, Limit, StartPath
 from graveler_core.cli.confirmation import YesOption, confirm
 from graveler_core.cli.output import Shape
 from graveler_core.cli.session import Session, verb
@@ -15,32 +16,35 @@ from graveler_core.cli.views import LISTED
 from graveler_core.documents.versions import listed_document
 
 DELIMITER = "/"
-Limit = Annotated[int | None, typer.Option("--limit", "-n", metavar="N", min=0, help="Maximum number of rows.")]
 
 
 app = typer.Typer()
 
 
 @verb(app, "ls")
-def ls(
+def ls(  # noqa: PLR0913 - the command line's own options
     session: Session,
     uri: Annotated[str, typer.Argument(metavar="URI", help="graveler://repository/ref, or with /prefix")],
+    *,
     recursive: Annotated[
         bool, typer.Option("--recursive", "-r", help="List every path instead of directories.")
     ] = False,
-    after: Annotated[str, typer.Option(metavar="PATH", help="Start after this path.")] = "",
+    start: StartPath = "",
+    end: EndPath = None,
+    after: AfterPath = "",
     limit: Limit = None,
 ) -> None:
     """List the paths that begin with a prefix, in byte order. On a branch, include uncommitted changes.
 
-    Without -r, each directory below the prefix is one row that ends in "/".
+    Without -r, each directory below the prefix is one row that ends in "/". With --start and --end, a directory is
+    listed if one of its paths is in between.
 
     JSON: a line for each row with type ("object" or "prefix"), path, and for objects size, checksum, mtime,
     content_type, metadata, address, address_type, identity.
     """
     target = prefix_uri(uri)
     delimiter = "" if recursive else DELIMITER
-    found = session.at(target).list(prefix=target.path, after=after, delimiter=delimiter, limit=limit)
+    found = session.at(target).list(target.path, after, delimiter, limit, start=start, end=end)
     session.out.rows(found, LISTED)
 
 

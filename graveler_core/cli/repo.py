@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from graveler_core.cli.bounds import AfterName, EndName, Limit, Prefix, StartName
 from graveler_core.cli.confirmation import YesOption, confirm
 from graveler_core.cli.deleted import (
     DELETED,
@@ -87,11 +88,17 @@ def create(  # noqa: PLR0913 - the command line's own options
 
 
 @verb(app, "list")
-def list_(
+def list_(  # noqa: PLR0913 - the command line's own options
     session: Session,
+    *,
     deleted: Annotated[
         bool, typer.Option("--deleted", help="List deleted repositories whose data is not removed yet.")
     ] = False,
+    prefix: Prefix = "",
+    start: StartName = "",
+    end: EndName = None,
+    after: AfterName = "",
+    limit: Limit = None,
 ) -> None:
     """List the repositories of the store, sorted by name.
 
@@ -99,9 +106,11 @@ def list_(
     ("deleted"), id, uid, state ("deleted", "purging", "restoring"), since, restorable, storage_namespace.
     """
     if deleted:
-        session.out.rows(session.graveler.deleted_repositories(), DELETED)
+        if start or end is not None:
+            raise InvalidInput("--deleted: lists by name and deletion; it cannot be combined with --start and --end")
+        session.out.rows(session.graveler.deleted_repositories(prefix, after, limit), DELETED)
     else:
-        session.out.rows(session.graveler.list_repositories(), REPOSITORIES)
+        session.out.rows(session.graveler.list_repositories(prefix, after, limit, start=start, end=end), REPOSITORIES)
 
 
 @verb(app, "delete")

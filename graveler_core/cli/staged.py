@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
+from graveler_core.cli.bounds import AfterPath, EndPath, Limit, StartPath
 from graveler_core.cli.branch import BranchUri
 from graveler_core.cli.confirmation import YesOption, confirm
-from graveler_core.cli.objects import Limit
 from graveler_core.cli.session import Session, verb
 from graveler_core.cli.spans import span
 from graveler_core.cli.staged_views import LAYERS, STAGED, branch_lines
@@ -18,6 +18,7 @@ from graveler_core.cli.views import CHANGES
 from graveler_core.documents.staging import compacted_document, history_document, staged_document
 from graveler_core.documents.versions import branch_document
 from graveler_core.errors import InvalidInput, Kind
+from graveler_core.model.bounds import Bounds
 
 BranchPrefix = Annotated[str, typer.Argument(metavar="URI", help="graveler://repository/branch, or with /prefix")]
 
@@ -26,11 +27,15 @@ app = typer.Typer()
 
 
 @verb(app, "status")
-def status(
+def status(  # noqa: PLR0913 - the command line's own options
     session: Session,
     uri: Annotated[
         str | None, typer.Argument(metavar="URI", help="graveler://repository, or with /branch, or with /branch/prefix")
     ] = None,
+    *,
+    start: StartPath = "",
+    end: EndPath = None,
+    after: AfterPath = "",
     limit: Limit = None,
     exact: Annotated[
         bool,
@@ -55,10 +60,12 @@ def status(
     """
     target = None if uri is None else parse(uri)
     if target is not None and target.ref:
-        _status_of_branch(session, prefix_uri(str(target)), limit=limit, exact=exact)
+        bounds = Bounds(target.path, after, start, end)
+        _status_of_branch(session, prefix_uri(str(target)), bounds, limit=limit, exact=exact)
         return
-    if exact:
-        raise InvalidInput("--exact: needs the URI of a branch, as in graveler://repository/branch")
+    given = {"--exact": exact, "--start": start, "--end": end, "--after": after}
+    if asked := [name for name, value in given.items() if value]:
+        raise InvalidInput(f"{asked[0]}: needs the URI of a branch, as in graveler://repository/branch")
     prefix = "" if target is None else f"{session.repository(target).id}/"
     session.out.rows(session.graveler.pressures(prefix=prefix, limit=limit), STAGED)
 
@@ -120,15 +127,16 @@ def reset(
     session.out.result(document, f"{what} {record.commit_id[:SHORT_ID]}")
 
 
-def _status_of_branch(session: Session, target: Uri, *, limit: int | None, exact: bool) -> None:
+def _status_of_branch(session: Session, target: Uri, within: Bounds, *, limit: int | None, exact: bool) -> None:
     with session.working("counting staged records" if exact else "reading the branch"):
         branch = session.branch(target)
-        found = branch.pressure(exact=exact)
+        pressure = branch.pressure(exact=exact)
         history = branch.compactions()
-    session.out.document({**staged_document(found), "compactions": history_document(history)})
-    for line in branch_lines(found, history):
+    session.out.document({**staged_document(pressure), "compactions": history_document(history)})
+    for line in branch_lines(pressure, history):
         session.out.say(line)
-    if found.branch.sealed_tokens:
-        session.out.rows(found.branch.sealed_tokens, LAYERS)
+    if pressure.branch.sealed_tokens:
+        session.out.rows(pressure.branch.sealed_tokens, LAYERS)
     if limit != 0:
-        session.out.rows(branch.uncommitted(prefix=target.path, limit=limit), CHANGES)
+        found = branch.uncommitted(within.prefix, within.after, limit, start=within.start, end=within.end)
+        session.out.rows(found, CHANGES)

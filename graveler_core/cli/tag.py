@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from graveler_core.cli.bounds import AfterName, EndName, Limit, Prefix, StartName
 from graveler_core.cli.confirmation import YesOption, confirm
 from graveler_core.cli.repo import RepositoryUri
 from graveler_core.cli.session import Session, verb
@@ -40,12 +41,22 @@ def create(
 
 
 @verb(app, "list")
-def list_(session: Session, uri: RepositoryUri = HERE) -> None:
+def list_(  # noqa: PLR0913 - the command line's own options
+    session: Session,
+    uri: RepositoryUri = HERE,
+    *,
+    prefix: Prefix = "",
+    start: StartName = "",
+    end: EndName = None,
+    after: AfterName = "",
+    limit: Limit = None,
+) -> None:
     """List the tags of a repository, sorted by name.
 
     JSON: a line for each with id, commit_id, message, signature.
     """
-    session.out.rows(session.repository(repository_uri(uri)).tags(), TAGS)
+    repository = session.repository(repository_uri(uri))
+    session.out.rows(repository.tags(prefix, after, limit, start=start, end=end), TAGS)
 
 
 @verb(app, "show")

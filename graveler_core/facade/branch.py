@@ -26,13 +26,13 @@ from graveler_core.guard import needs
 from graveler_core.guard.addresses import of_operations
 from graveler_core.guard.merges import new_name
 from graveler_core.guard.operation import operation
+from graveler_core.model.bounds import Bounds
 from graveler_core.model.changes import Change, StagedRecord
 from graveler_core.model.compaction import CompactionHistory
 from graveler_core.model.entities import Branch as BranchRecord
 from graveler_core.model.entities import Repository as RepositoryRecord
 from graveler_core.model.entry import Entry
 from graveler_core.model.ids import CommitId
-from graveler_core.model.key_intervals import prefix_end
 from graveler_core.model.names import prefix_key
 from graveler_core.model.operations import Basis, Operation
 from graveler_core.model.permission import Action
@@ -61,13 +61,18 @@ class Branch(Staging):
         return branches.get_branch(self._stores.kv, readable(self._stores, self._record.id), self.name).value
 
     @operation("list uncommitted", needs.prefix(*needs.SHOWN))
-    def uncommitted(self, prefix: str = "", after: str = "", limit: int | None = None) -> Listing[Change]:
+    def uncommitted(
+        self, prefix: str = "", after: str = "", limit: int | None = None, *, start: str = "", end: str | None = None
+    ) -> Listing[Change]:
         """List the staged changes that differ from the branch's head, in order of the paths, lazily.
 
         Args:
             prefix: List only paths that begin with this.
             after: List only greater paths.
             limit: Maximum number of changes. `None` means all.
+            start: List only paths that are not less than this (inclusive).
+            end: List only paths that are less than this (exclusive). `None` means no end; an end that is not greater
+                than `start` gives an empty listing.
 
         Returns:
             A listing of changes. The token of an item is its path.
@@ -75,10 +80,12 @@ class Branch(Staging):
         Raises:
             InvalidInput: an argument is not valid.
         """
-        return Listing(self._changes(prefix_key(prefix), prefix_key(after)), lambda change: change.path, limit)
+        return Listing(self._changes(Bounds(prefix, after, start, end)), lambda change: change.path, limit)
 
     @operation("list staged", needs.prefix(*needs.SHOWN))
-    def staged(self, prefix: str = "", after: str = "", limit: int | None = None) -> Listing[StagedRecord]:
+    def staged(
+        self, prefix: str = "", after: str = "", limit: int | None = None, *, start: str = "", end: str | None = None
+    ) -> Listing[StagedRecord]:
         """List the newest record of each path in the branch's layers, in order of the paths, lazily.
 
         The records are entries and tombstones, including those that change nothing. Removals by prefix are not
@@ -89,6 +96,9 @@ class Branch(Staging):
             prefix: List only paths that begin with this.
             after: List only greater paths.
             limit: Maximum number of records. `None` means all.
+            start: List only paths that are not less than this (inclusive).
+            end: List only paths that are less than this (exclusive). `None` means no end; an end that is not greater
+                than `start` gives an empty listing.
 
         Returns:
             A listing of records. The token of an item is its path.
@@ -96,7 +106,7 @@ class Branch(Staging):
         Raises:
             InvalidInput: an argument is not valid.
         """
-        window = Window(prefix=prefix, after=after)
+        window = Window(Bounds(prefix, after, start, end))
         pages = listing.tables(partial(read.staged_page, *self._at), window)
         return Listing((record for page in pages for record in staged_of(page)), lambda record: record.path, limit)
 
@@ -265,8 +275,8 @@ class Branch(Staging):
     def _source(self) -> PageSource:
         return partial(read.entries_page, *self._at)
 
-    def _changes(self, prefix: bytes, after: bytes) -> Iterator[Change]:
-        start, end = max(prefix, after + b"\0" if after else b""), prefix_end(prefix)
+    def _changes(self, within: Bounds) -> Iterator[Change]:
+        start, end = within.interval()
         while True:
             found = read.changes_page(*self._at, (start, end), PAGE_ROWS)
             yield from changes_of(found)

@@ -20,6 +20,7 @@ from graveler_core.facade.repository import Repository
 from graveler_core.guard import needs
 from graveler_core.guard.operation import operation
 from graveler_core.guard.scope import Scope, branch_scope
+from graveler_core.model.bounds import Bounds
 from graveler_core.model.names import branch_id, repository_id
 from graveler_core.model.permission import Action
 from graveler_core.refs import repositories
@@ -180,13 +181,18 @@ class Graveler(Deletion, MigrationFromSql, Health):
         return Repository(self._stores, readable(self._stores, repository_id(name)))
 
     @operation("list repositories", needs.repositories_by_prefix(Action.LIST_REPOSITORIES))
-    def list_repositories(self, prefix: str = "", after: str = "", limit: int | None = None) -> Listing[Repository]:
+    def list_repositories(
+        self, prefix: str = "", after: str = "", limit: int | None = None, *, start: str = "", end: str | None = None
+    ) -> Listing[Repository]:
         """List repositories in order of their names, lazily. With access control, only those that the caller may read.
 
         Args:
             prefix: List only repositories whose names begin with this.
             after: List only repositories with a greater name.
             limit: Maximum number of repositories. `None` means all.
+            start: List only repositories whose names are not less than this (inclusive).
+            end: List only repositories whose names are less than this (exclusive). `None` means no end; an end that is
+                not greater than `start` gives an empty listing.
 
         Returns:
             A listing of repositories. The token of an item is its name.
@@ -194,7 +200,7 @@ class Graveler(Deletion, MigrationFromSql, Health):
         Raises:
             InvalidInput: an argument is not valid.
         """
-        found = repositories.active(self._stores.kv, **between(prefix, after))
+        found = repositories.active(self._stores.kv, Bounds(prefix, after, start, end))
         seen = (Repository(self._stores, record) for record in found if self._shows(Scope(record.id)))
         return Listing(seen, lambda repo: repo.id, limit)
 

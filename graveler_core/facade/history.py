@@ -17,13 +17,13 @@ from graveler_core.guard import needs
 from graveler_core.guard.merges import commit_changes
 from graveler_core.guard.operation import operation
 from graveler_core.guard.scope import Scope
+from graveler_core.model.bounds import Bounds
 from graveler_core.model.changes import Change, ChangeSummary
 from graveler_core.model.collection import Expiry
 from graveler_core.model.entities import Commit
 from graveler_core.model.entities import Repository as RepositoryRecord
 from graveler_core.model.html import html_table
 from graveler_core.model.ids import CommitId
-from graveler_core.model.names import prefix_key
 from graveler_core.model.permission import Action
 from graveler_core.objects.commits import StoredCommit
 from graveler_core.refs import log_token
@@ -73,7 +73,7 @@ class CommitRecord:
 class LogEntry(CommitRecord):
     """A commit of a log. It can list its changes under the prefix of the log, and resume the log."""
 
-    _differences: Callable[[str], Iterator[Differences]] = field(repr=False)
+    _differences: Callable[[Bounds], Iterator[Differences]] = field(repr=False)
     _token: Callable[[], str] = field(repr=False)
     _stores: Stores = field(repr=False)
     _record: RepositoryRecord = field(repr=False)
@@ -97,7 +97,9 @@ class LogEntry(CommitRecord):
         return self._token()
 
     @operation("show changes", commit_changes(*needs.SHOWN))
-    def changes(self, after: str = "", limit: int | None = None) -> Listing[Change]:
+    def changes(
+        self, after: str = "", limit: int | None = None, *, start: str = "", end: str | None = None
+    ) -> Listing[Change]:
         """List the changes of the commit against its first parent, in order of the paths, lazily.
 
         For a merge these are the changes that it brought into the branch; for a commit without parents, everything
@@ -106,6 +108,9 @@ class LogEntry(CommitRecord):
         Args:
             after: List only greater paths.
             limit: Maximum number of changes. `None` means all.
+            start: List only paths that are not less than this (inclusive).
+            end: List only paths that are less than this (exclusive). `None` means no end; an end that is not greater
+                than `start` gives an empty listing.
 
         Returns:
             A listing of changes under the prefix of the log. The token of an item is its path.
@@ -114,8 +119,8 @@ class LogEntry(CommitRecord):
             InvalidInput: an argument is not valid.
             PermissionDenied: the caller may not list and read the paths, before and after the commit.
         """
-        prefix_key(after)
-        found = (change for page in self._differences(after) for change in changes_of(page))
+        within = Bounds(self._prefix, after, start, end)
+        found = (change for page in self._differences(within) for change in changes_of(page))
         return Listing(found, lambda change: change.path, limit)
 
     @operation("count changes", commit_changes(Action.LIST_OBJECTS))
@@ -128,7 +133,7 @@ class LogEntry(CommitRecord):
         Raises:
             PermissionDenied: the caller may not list the paths, before and after the commit.
         """
-        return history.count(self._differences(""))
+        return history.count(self._differences(Bounds(self._prefix)))
 
 
 def commit_record(commit: StoredCommit, expired: Expiry | None = None) -> CommitRecord:
@@ -175,7 +180,7 @@ def _log_entry(stores: Stores, repo: RepositoryRecord, query: LogQuery, step: Lo
         parents=said.parents,
         metadata=said.metadata,
         generation=said.generation,
-        _differences=partial(history.changes, stores, repo, step.commit, query.prefix),
+        _differences=partial(history.changes, stores, repo, step.commit),
         _token=lambda: log_token.encode(step.behind, query.question(repo)),
         _stores=stores,
         _record=repo,

@@ -18,8 +18,9 @@ from graveler_core.facade.merge_form import merge_form
 from graveler_core.guard import needs
 from graveler_core.guard.merges import merged, replayed
 from graveler_core.guard.operation import operation
+from graveler_core.model.bounds import Bounds
 from graveler_core.model.changes import MergeConflict, MergeStrategy, Resolved
-from graveler_core.model.names import branch_id, many_prefixes, prefix_key
+from graveler_core.model.names import branch_id, many_prefixes
 from graveler_core.model.permission import Action
 
 
@@ -146,8 +147,16 @@ class Merging(Handle):
         needs.refs(Action.READ_COMMIT, named=("source", "into")),
         needs.prefix(*needs.SHOWN, refs=("source", "into")),
     )
-    def conflicts(
-        self, source: str, into: str, prefix: str = "", after: str = "", limit: int | None = None
+    def conflicts(  # noqa: PLR0913 - one call, all of it optional
+        self,
+        source: str,
+        into: str,
+        prefix: str = "",
+        after: str = "",
+        limit: int | None = None,
+        *,
+        start: str = "",
+        end: str | None = None,
     ) -> Listing[MergeConflict]:
         """List the conflicts that a merge of two refs would have, in order of the paths, lazily. Change nothing.
 
@@ -157,6 +166,9 @@ class Merging(Handle):
             prefix: List only paths that begin with this.
             after: List only greater paths.
             limit: Maximum number of conflicts. `None` means all.
+            start: List only paths that are not less than this (inclusive).
+            end: List only paths that are less than this (exclusive). `None` means no end; an end that is not greater
+                than `start` gives an empty listing.
 
         Returns:
             A listing of conflicts. The token of an item is its path.
@@ -164,9 +176,8 @@ class Merging(Handle):
         Raises:
             NotFound: a ref does not name a commit, or (`NoMergeBase`) the histories are unrelated.
         """
-        prefix_key(prefix)
-        prefix_key(after)
-        pages = sides.conflicts(self._stores, self._active(), DiffQuery(into, source, True, prefix, after))
+        query = DiffQuery(into, source, True, Bounds(prefix, after, start, end))
+        pages = sides.conflicts(self._stores, self._active(), query)
         return Listing((found for page in pages for found in conflicts_of(page)), lambda found: found.path, limit)
 
     @operation(

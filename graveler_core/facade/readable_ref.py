@@ -16,6 +16,7 @@ from graveler_core.facade.scan import Scan
 from graveler_core.guard import needs
 from graveler_core.guard.operation import operation
 from graveler_core.guard.scope import Scope
+from graveler_core.model.bounds import Bounds
 from graveler_core.model.entities import Repository as RepositoryRecord
 from graveler_core.model.entry import CommonPrefix, Entry
 from graveler_core.model.names import path_key, prefix_key
@@ -172,14 +173,39 @@ class ReadableRef(ABC):
 
     @overload
     def list(
-        self, /, prefix: str = "", after: str = "", delimiter: Literal[""] = "", limit: int | None = None
+        self,
+        /,
+        prefix: str = "",
+        after: str = "",
+        delimiter: Literal[""] = "",
+        limit: int | None = None,
+        *,
+        start: str = "",
+        end: str | None = None,
     ) -> Listing[Entry]: ...
     @overload
     def list(
-        self, /, prefix: str = "", after: str = "", delimiter: str = "", limit: int | None = None
+        self,
+        /,
+        prefix: str = "",
+        after: str = "",
+        delimiter: str = "",
+        limit: int | None = None,
+        *,
+        start: str = "",
+        end: str | None = None,
     ) -> Listing[Entry | CommonPrefix]: ...
     @operation("list", needs.prefix(*needs.SHOWN))
-    def list(self, prefix: str = "", after: str = "", delimiter: str = "", limit: int | None = None) -> Listing[Any]:
+    def list(  # noqa: PLR0913 - one call, all of it optional
+        self,
+        prefix: str = "",
+        after: str = "",
+        delimiter: str = "",
+        limit: int | None = None,
+        *,
+        start: str = "",
+        end: str | None = None,
+    ) -> Listing[Any]:
         """List entries in order of their paths as bytes, lazily. A branch includes what is staged on it.
 
         Args:
@@ -188,6 +214,9 @@ class ReadableRef(ABC):
             delimiter: Group paths that are equal up to the next delimiter after the prefix, and list each group as one
                 `CommonPrefix`. Without a delimiter, list every entry.
             limit: Maximum number of items. `None` means all.
+            start: List only paths that are not less than this (inclusive).
+            end: List only paths that are less than this (exclusive). `None` means no end; an end that is not greater
+                than `start` gives an empty listing. A group is listed if one of its paths is in between.
 
         Returns:
             A listing of entries and common prefixes. The token of an item is its path.
@@ -195,10 +224,9 @@ class ReadableRef(ABC):
         Raises:
             InvalidInput: an argument is not valid.
         """
-        for text in (prefix, after, delimiter):
-            prefix_key(text)
+        prefix_key(delimiter)
         page = PAGE_ROWS if limit is None or delimiter else max(1, min(number("limit", limit, 0), PAGE_ROWS))
-        window = Window(prefix, after, delimiter, page)
+        window = Window(Bounds(prefix, after, start, end), delimiter, page)
         return Listing(listing.items(self._source(), window), lambda item: item.path, limit)
 
     @operation("usage", needs.prefix(*needs.SHOWN))
@@ -221,7 +249,7 @@ class ReadableRef(ABC):
             InvalidInput: an argument is not valid.
         """
         beginning, levels = prefix_key(prefix), number("depth", depth, 0)
-        pages = listing.tables(self._source(), Window(prefix=prefix, page=ARROW_PAGE_ROWS))
+        pages = listing.tables(self._source(), Window(Bounds(prefix), page=ARROW_PAGE_ROWS))
         return usage.by_directory(pages, beginning, levels)
 
     @operation("open a dataset", needs.prefix(*needs.SHOWN))
@@ -250,7 +278,7 @@ class ReadableRef(ABC):
 
         prefix_key(prefix)
         repository = snapshot.readable(self._stores, self._record.id)
-        found = listing.items(self._source(), Window(prefix, "", "", PAGE_ROWS))
+        found = listing.items(self._source(), Window(Bounds(prefix)))
         entries = (item for item in found if isinstance(item, Entry))
         contents = (StoredContent(self._stores, repository, entry, self._origin) for entry in entries)
         return dataset_of(contents, prefix, format, partitioning, schema)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Literal
 
 from graveler_core.engine.references import branching
 from graveler_core.errors import InvalidInput
 from graveler_core.facade.branch import Branch
 from graveler_core.facade.handle import Handle
-from graveler_core.facade.listing import Listing, between
+from graveler_core.facade.listing import Listing
 from graveler_core.guard import needs
 from graveler_core.guard.merges import new_name
 from graveler_core.guard.operation import operation
+from graveler_core.model.bounds import Bounds
 from graveler_core.model.entities import Branch as BranchRecord
 from graveler_core.model.entities import Tag
 from graveler_core.model.ids import CommitId
@@ -41,12 +43,14 @@ class References(Handle):
         return Branch(self._stores, self._record, known.value.id)
 
     @operation("list branches", needs.repository(Action.LIST_BRANCHES))
-    def branches(
+    def branches(  # noqa: PLR0913 - one call, all of it optional
         self,
         prefix: str = "",
         after: str = "",
         limit: int | None = None,
         *,
+        start: str = "",
+        end: str | None = None,
         order_by: Literal["id", "commit_id"] = "id",
     ) -> Listing[BranchRecord]:
         """List branches, ordered by name, lazily; or ordered by head, which reads all branches first.
@@ -57,6 +61,9 @@ class References(Handle):
             prefix: List only branches whose names begin with this.
             after: Token of an item. List only later items.
             limit: Maximum number of branches. `None` means all.
+            start: List only branches whose names are not less than this (inclusive).
+            end: List only branches whose names are less than this (exclusive). `None` means no end; an end that is not
+                greater than `start` gives an empty listing.
             order_by: "id" for the name, "commit_id" for the head.
 
         Returns:
@@ -67,11 +74,11 @@ class References(Handle):
         """
         if order_by not in ("id", "commit_id"):
             raise InvalidInput(f"order_by {order_by!r}: must be 'id' or 'commit_id'")
-        names = between(prefix, after)
+        within = Bounds(prefix, after, start, end)
         if order_by == "id":
-            found = branches.list_branches(self._stores.kv, self._active(), **names)
+            found = branches.list_branches(self._stores.kv, self._active(), within)
             return Listing(found, lambda branch: branch.id, limit)
-        return Listing(self._by_head(**names), _head_token, limit)
+        return Listing(self._by_head(within), _head_token, limit)
 
     @operation(
         "create branch",
@@ -146,13 +153,18 @@ class References(Handle):
         return branches.get_tag(self._stores.kv, self._active(), tag_id(name)).value
 
     @operation("list tags", needs.repository(Action.LIST_TAGS))
-    def tags(self, prefix: str = "", after: str = "", limit: int | None = None) -> Listing[Tag]:
+    def tags(
+        self, prefix: str = "", after: str = "", limit: int | None = None, *, start: str = "", end: str | None = None
+    ) -> Listing[Tag]:
         """List tags, ordered by name, lazily.
 
         Args:
             prefix: List only tags whose names begin with this.
             after: List only tags with a greater name.
             limit: Maximum number of tags. `None` means all.
+            start: List only tags whose names are not less than this (inclusive).
+            end: List only tags whose names are less than this (exclusive). `None` means no end; an end that is not
+                greater than `start` gives an empty listing.
 
         Returns:
             A listing of tags. The token of an item is its name.
@@ -160,8 +172,7 @@ class References(Handle):
         Raises:
             InvalidInput: an argument is not valid.
         """
-        names = between(prefix, after)
-        found = branches.list_tags(self._stores.kv, self._active(), **names)
+        found = branches.list_tags(self._stores.kv, self._active(), Bounds(prefix, after, start, end))
         return Listing(found, lambda tag: tag.id, limit)
 
     @operation("create tag", needs.tag(Action.CREATE_TAG), new_name("ref", tag="name"))
@@ -218,10 +229,10 @@ class References(Handle):
         """
         branching.delete_tag(self._stores, self.id, tag_id(name), by=by, message=message)
 
-    def _by_head(self, prefix: str, after: str) -> Iterator[BranchRecord]:
-        found = branches.list_branches(self._stores.kv, self._active(), prefix=prefix)
+    def _by_head(self, within: Bounds) -> Iterator[BranchRecord]:
+        found = branches.list_branches(self._stores.kv, self._active(), replace(within, after=""))
         ordered = sorted(found, key=lambda branch: (branch.commit_id, branch.id))
-        return iter([branch for branch in ordered if _head_token(branch) > after])
+        return iter([branch for branch in ordered if _head_token(branch) > within.after])
 
 
 def _head_token(branch: BranchRecord) -> str:

@@ -9,6 +9,7 @@ from datetime import datetime
 from graveler_core.engine.references import mending as reference_mending
 from graveler_core.engine.references import reflog
 from graveler_core.engine.references import trimming as reference_trimming
+from graveler_core.engine.references.reflog import EventBounds
 from graveler_core.engine.references.trimming import Trimmed
 from graveler_core.facade.handle import Handle
 from graveler_core.facade.listing import Listing
@@ -43,7 +44,15 @@ class Reflog(Handle):
     """Events of branches and tags."""
 
     @operation("reflog", needs.repository(Action.LIST_BRANCHES, Action.LIST_TAGS))
-    def reflog(self, name: str | None = None, after: str = "", limit: int | None = None) -> Listing[ReflogEntry]:
+    def reflog(
+        self,
+        name: str | None = None,
+        after: str = "",
+        limit: int | None = None,
+        *,
+        start: str = "",
+        end: str = "",
+    ) -> Listing[ReflogEntry]:
         """List events of branches and tags, newest first, lazily: creations, deletions and hard resets.
 
         With a name, also list the newest moves of the branches that have or had it: eight of each branch.
@@ -57,6 +66,9 @@ class Reflog(Handle):
             name: List only events of branches and tags that have or had this name. `None` means all names.
             after: Token of an event. List only older events.
             limit: Maximum number of events. `None` means all.
+            start: Token of an event. List only this event and older ones (inclusive).
+            end: Token of an event. List only newer events (exclusive). "" means no end; an end that is not older than
+                `start` gives an empty listing.
 
         Returns:
             A listing of events.
@@ -66,10 +78,10 @@ class Reflog(Handle):
             CorruptData: the log is damaged; `details["commit"]` names the damaged commit. Branches and tags remain
             usable; `mend_reflog` repairs the log.
         """
-        reflog.require_place(after)
+        within = EventBounds(after, start, end)
         if name is not None:
             reflog.require_name(name)
-        return Listing(self._events(name, after), lambda entry: entry.token, limit)
+        return Listing(self._events(name, within), lambda entry: entry.token, limit)
 
     @operation("check references", needs.repository(Action.CHECK_REPOSITORY))
     def check_references(self) -> Iterator[HeadCheck]:
@@ -116,12 +128,12 @@ class Reflog(Handle):
         """
         return reference_trimming.trim(self._stores, self._active(), keep)
 
-    def _events(self, name: str | None, after: str) -> Iterator[ReflogEntry]:
+    def _events(self, name: str | None, within: EventBounds) -> Iterator[ReflogEntry]:
         repository = self._active()
         if name is None:
-            found = reflog.events(self._stores, repository, after)
+            found = reflog.events(self._stores, repository, within)
         else:
-            found = reflog.of_name(self._stores, repository, name, after)
+            found = reflog.of_name(self._stores, repository, name, within)
         yield from map(_entry, found)
 
 

@@ -28,10 +28,10 @@ from graveler_core.facade.scanning import Scanning
 from graveler_core.facade.snapshot import Snapshot
 from graveler_core.guard import needs
 from graveler_core.guard.operation import operation
+from graveler_core.model.bounds import Bounds
 from graveler_core.model.changes import Change, ChangeSummary
 from graveler_core.model.html import html_table
 from graveler_core.model.ids import BranchId, RepositoryUid
-from graveler_core.model.names import prefix_key
 from graveler_core.model.permission import Action
 from graveler_core.objects.commits import scan_headers
 from graveler_core.refs.childless import not_first_parents
@@ -127,7 +127,13 @@ class Repository(
 
     @operation("list commits", needs.repository(Action.LIST_COMMITS))
     def commits(
-        self, after: str = "", limit: int | None = None, *, not_first_parent: bool = False
+        self,
+        after: str = "",
+        limit: int | None = None,
+        *,
+        not_first_parent: bool = False,
+        start: str = "",
+        end: str | None = None,
     ) -> Listing[CommitRecord]:
         """List all commits of the repository in order of their ids, lazily.
 
@@ -140,6 +146,9 @@ class Repository(
             not_first_parent: List only commits that are not the first parent of any commit: the newest commit of
             each line of history. This scans all headers once for each million commits before the first item, and
             again to resume with `after`: see `graveler_core.refs.childless`.
+            start: List only ids that are not less than this (inclusive).
+            end: List only ids that are less than this (exclusive). `None` means no end; an end that is not greater
+                than `start` gives an empty listing.
 
         Returns:
             A listing of commits. The token of an item is its id.
@@ -147,10 +156,10 @@ class Repository(
         Raises:
             InvalidInput: an argument is not valid.
         """
-        prefix_key(after)
+        within = Bounds("", after, start, end)
         listed = not_first_parents if not_first_parent else scan_headers
         repository = self._active()
-        found = listed(self._stores.kv, repository, after=after)
+        found = listed(self._stores.kv, repository, within)
         marked = with_expiries(self._stores, repository, found, lambda each: each[0])
         return Listing((header_record(*each, expired) for each, expired in marked), lambda commit: commit.id, limit)
 
@@ -207,6 +216,8 @@ class Repository(
         after: str = "",
         limit: int | None = None,
         *,
+        start: str = "",
+        end: str | None = None,
         since_merge_base: bool = False,
     ) -> Listing[Change]:
         """List the differences between the commits of two refs, in order of the paths, lazily.
@@ -217,6 +228,9 @@ class Repository(
             prefix: List only paths that begin with this.
             after: List only greater paths.
             limit: Maximum number of changes. `None` means all.
+            start: List only paths that are not less than this (inclusive).
+            end: List only paths that are less than this (exclusive). `None` means no end; an end that is not greater
+                than `start` gives an empty listing.
             since_merge_base: Compare `right` with the merge base of both: list the changes that a merge of `right`
             would bring into `left`.
 
@@ -227,9 +241,7 @@ class Repository(
             NotFound: a ref does not name a commit, or (`NoMergeBase`) the histories are unrelated.
             InvalidInput: an argument is not valid.
         """
-        prefix_key(prefix)
-        prefix_key(after)
-        query = DiffQuery(left, right, since_merge_base, prefix, after)
+        query = DiffQuery(left, right, since_merge_base, Bounds(prefix, after, start, end))
         found = (change for page in self._diff(query) for change in changes_of(page))
         return Listing(found, lambda change: change.path, limit)
 
@@ -254,7 +266,9 @@ class Repository(
             NotFound: a ref does not name a commit, or (`NoMergeBase`) the histories are unrelated.
             InvalidInput: an argument is not valid.
         """
-        return difference.summary(self._stores, self._active(), DiffQuery(left, right, since_merge_base, prefix))
+        return difference.summary(
+            self._stores, self._active(), DiffQuery(left, right, since_merge_base, Bounds(prefix))
+        )
 
     @operation("merge base", needs.refs(Action.READ_COMMIT, named=("left", "right")))
     def merge_base(self, left: str, right: str) -> CommitRecord:

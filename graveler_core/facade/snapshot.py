@@ -15,6 +15,7 @@ from graveler_core.facade.readable_ref import ARROW_PAGE_ROWS, ReadableRef
 from graveler_core.guard import needs
 from graveler_core.guard.operation import operation
 from graveler_core.guard.scope import Scope
+from graveler_core.model.bounds import Bounds
 from graveler_core.model.entities import Repository as RepositoryRecord
 from graveler_core.model.entry import ENTRY_SCHEMA, Entry
 from graveler_core.model.html import html_table
@@ -63,7 +64,7 @@ class Snapshot(ReadableRef):
         Raises:
             InvalidInput: the prefix is not valid.
         """
-        window = Window(prefix=prefix, page=ARROW_PAGE_ROWS)
+        window = Window(Bounds(prefix), page=ARROW_PAGE_ROWS)
         pages = listing.tables(self._source(), window)
         return pa.RecordBatchReader.from_batches(ENTRY_SCHEMA, (batch for page in pages for batch in page.to_batches()))
 

@@ -17,6 +17,7 @@ from graveler_core.codec.records import commit_id, decode, encode, identify
 from graveler_core.errors import CorruptData, Kind, NotFound
 from graveler_core.kv.bulk import get_many
 from graveler_core.kv.store import Store, Stored
+from graveler_core.model.bounds import ALL, Bounds
 from graveler_core.model.entities import Commit, Layout, Repository
 from graveler_core.model.ids import CommitId
 from graveler_core.objects.kept_blobs import FRESH
@@ -146,21 +147,22 @@ def _decoded(wanted: CommitId, header: Stored | None, content: Stored | None) ->
     return StoredCommit(wanted, decode(Commit, header.value, name), decode(Layout, content.value, f"layout of {name}"))
 
 
-def scan_headers(kv: Store, repo: Repository, *, after: str = "") -> Iterator[tuple[CommitId, Commit]]:
+def scan_headers(kv: Store, repo: Repository, within: Bounds = ALL) -> Iterator[tuple[CommitId, Commit]]:
     """Yield the headers of all commits of a repository, including unreachable ones, in the order of their ids, past the
     cache.
 
     Args:
         kv: Key-value store.
         repo: Repository.
-        after: Yield only larger ids; "" for all.
+        within: Yield only ids within these bounds.
 
     Raises:
         CorruptData: A header cannot be read, or does not match its id.
     """
     folder = keys.commits(repo)
-    start = folder.at(after).key + b"\0" if after else folder.prefix
-    for row in kv.scan(folder.partition, prefix=folder.prefix, start=start):
+    first, last = within.interval()
+    start, end = folder.prefix + first, None if last is None else folder.prefix + last
+    for row in kv.scan(folder.partition, prefix=folder.prefix, start=start, end=end):
         id = CommitId(row.key.removeprefix(folder.prefix).decode(errors="backslashreplace"))
         name = f"commit {id}"
         if commit_id(row.value) != id:

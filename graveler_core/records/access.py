@@ -6,14 +6,15 @@ deleted without a predicate.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from graveler_core.codec.records import decode, encode
 from graveler_core.errors import CorruptData, OutcomeUnknown, PredicateFailed, SlowDown, Unavailable
 from graveler_core.kv.bulk import delete_together, get_many
-from graveler_core.kv.store import Predicate, Store
+from graveler_core.kv.store import KeyValue, Predicate, Store
+from graveler_core.model.bounds import Bounds
 from graveler_core.model.entities import Record
 from graveler_core.records.location import Folder, Location
 
@@ -195,7 +196,26 @@ def scan(
     """
     base = folder.prefix + prefix.encode()
     start = folder.prefix + after.encode() + b"\0" if after else b""
-    for row in kv.scan(folder.partition, prefix=base, start=max(base, start)):
+    yield from _records(folder, kv.scan(folder.partition, prefix=base, start=max(base, start)), damaged)
+
+
+def scan_within(kv: Store, folder: Folder[R], within: Bounds) -> Iterator[tuple[str, Held[R]]]:
+    """Yield the records whose names are within bounds, with their names, in the byte order of the names.
+
+    The store reads no row outside of the bounds.
+
+    Raises:
+        CorruptData: A record cannot be read.
+    """
+    first, last = within.interval()
+    start, end = folder.prefix + first, None if last is None else folder.prefix + last
+    yield from _records(folder, kv.scan(folder.partition, prefix=folder.prefix, start=start, end=end))
+
+
+def _records(
+    folder: Folder[R], rows: Iterable[KeyValue], damaged: Callable[[CorruptData], object] | None = None
+) -> Iterator[tuple[str, Held[R]]]:
+    for row in rows:
         name = row.key[len(folder.prefix) :].decode()
         try:
             record = decode(folder.model, row.value, folder.at(name).name)

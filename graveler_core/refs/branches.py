@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from graveler_core.errors import Kind, NotFound
 from graveler_core.kv.store import Store
+from graveler_core.model.bounds import ALL, Bounds
 from graveler_core.model.clock import IdSource
 from graveler_core.model.entities import Branch, Repository, Tag
 from graveler_core.model.ids import BranchId, BranchUid, CommitId, TagId
@@ -66,14 +67,14 @@ def get_tag(kv: Store, repo: Repository, name: TagId) -> Held[Tag]:
     return held
 
 
-def list_branches(kv: Store, repo: Repository, *, prefix: str = "", after: str = "") -> Iterator[Branch]:
+def list_branches(kv: Store, repo: Repository, within: Bounds = ALL) -> Iterator[Branch]:
     """Yield branches in the byte order of their names."""
-    return (held.value for _, held in access.scan(kv, keys.branches(repo), prefix=prefix, after=after))
+    return (held.value for _, held in access.scan_within(kv, keys.branches(repo), within))
 
 
-def list_tags(kv: Store, repo: Repository, *, prefix: str = "", after: str = "") -> Iterator[Tag]:
+def list_tags(kv: Store, repo: Repository, within: Bounds = ALL) -> Iterator[Tag]:
     """Yield tags in the byte order of their names."""
-    return (held.value for _, held in access.scan(kv, keys.tags(repo), prefix=prefix, after=after))
+    return (held.value for _, held in access.scan_within(kv, keys.tags(repo), within))
 
 
 def reference(repo: Repository, type: ReferenceType, name: str) -> Location[Branch] | Location[Tag]:

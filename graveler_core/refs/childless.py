@@ -13,12 +13,14 @@ Commits that are created during a scan may or may not be included, as results an
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 
 import numpy as np
 
 from graveler_core.errors import CorruptData, Kind
 from graveler_core.kv.store import Store
+from graveler_core.model.bounds import ALL, Bounds
 from graveler_core.model.entities import Commit, Repository
 from graveler_core.model.ids import CommitId
 from graveler_core.objects.commits import scan_headers
@@ -33,14 +35,14 @@ _ID = 32
 
 
 def not_first_parents(
-    kv: Store, repo: Repository, *, after: str = "", held: int = HELD
+    kv: Store, repo: Repository, within: Bounds = ALL, *, held: int = HELD
 ) -> Iterator[tuple[CommitId, Commit]]:
     """Yield commits that are not the first parent of another commit, by id, with their headers.
 
     Args:
         kv: Key-value store.
         repo: Repository.
-        after: Yield only larger ids; "" for all.
+        within: Yield only ids within these bounds. All headers are read nevertheless, to find the parents.
         held: Number of first parents in memory, at least 1.
 
     Raises:
@@ -49,11 +51,11 @@ def not_first_parents(
     while True:
         found = _Smallest(held)
         for id, header in scan_headers(kv, repo):
-            if header.parents and header.parents[0] > after:
+            if header.parents and header.parents[0] > within.after and header.parents[0] >= within.start:
                 found.add(id, header.parents[0])
         found.merge()
         last = found.bound
-        rows = scan_headers(kv, repo, after=after)
+        rows = scan_headers(kv, repo, within)
         while page := list(islice(rows, _AT_ONCE)):
             wanted = [(id, header) for id, header in page if last is None or id <= last]
             first = found.holds([id for id, _ in wanted])
@@ -62,7 +64,7 @@ def not_first_parents(
                 break
         if last is None:
             return
-        after = last
+        within = replace(within, after=last)
 
 
 class _Smallest:

@@ -13,6 +13,7 @@ from typing import Any
 
 from graveler_core.errors import Kind, NotFound, PermissionDenied, PredicateFailed, SlowDown
 from graveler_core.kv.store import Store
+from graveler_core.model.bounds import ALL, Bounds
 from graveler_core.model.clock import Clock, IdSource
 from graveler_core.model.entities import Repository, RepositoryState
 from graveler_core.model.ids import Nonce, RepositoryId
@@ -139,8 +140,8 @@ def enter(repo: Repository, state: RepositoryState, clock: Clock, ids: IdSource)
     return repo.model_copy(update=update)
 
 
-def active(kv: Store, *, prefix: str = "", after: str = "") -> Iterator[Repository]:
+def active(kv: Store, within: Bounds = ALL) -> Iterator[Repository]:
     """Yield the active repositories in the order of their names."""
-    for _, held in access.scan(kv, keys.REPOSITORIES, prefix=prefix, after=after):
+    for _, held in access.scan_within(kv, keys.REPOSITORIES, within):
         if held.value.state is RepositoryState.ACTIVE:
             yield held.value

@@ -206,3 +206,42 @@ def test_one_tag_and_one_branch(flights: Cli) -> None:
     ]
     refused(flights("tag", "show", "graveler://flights/v"), "tag 'v' does not exist")
     refused(flights("branch", "show", "graveler://flights/v1"), "v1")
+
+
+def test_listings_have_a_start_and_an_end(flights: Cli) -> None:
+    """Seed 002, "All pageable operations": keys, differences and references with start and end."""
+    put(flights, "raw/mar.csv", b"march")
+    for name in ("a", "b", "c"):
+        flights("branch", "create", f"graveler://flights/{name}", "--source", "main")
+        flights("tag", "create", f"graveler://flights/t{name}", "main")
+        flights("repo", "create", f"graveler://other-{name}")
+    put(flights, "raw/apr.csv", b"april", "a")
+    put(flights, "readme", b"changed", "a")
+    flights("commit", "graveler://flights/a", "-m", "April")
+
+    def listed(key: str, *words: str) -> list[str]:
+        ran = flights(*words, "--json")
+        assert ran.code == 0, ran.err
+        return [row[key] for row in ran.documents]
+
+    paths = listed("path", "ls", "-r", "graveler://flights/main")
+    assert paths == ["raw/feb.csv", "raw/jan.csv", "raw/mar.csv", "readme"]
+    bounds = ("--start", "raw/jan.csv", "--end", "readme")
+    assert listed("path", "ls", "-r", "graveler://flights/main", *bounds) == paths[1:3]
+    assert listed("path", "ls", "-r", "graveler://flights/main", *bounds, "--after", "raw/jan.csv") == paths[2:3]
+    assert listed("path", "ls", "graveler://flights/main", *bounds) == ["raw/"]
+    changed = flights("status", "graveler://flights/main", *bounds, "--json").documents
+    assert [row["path"] for row in changed if row["type"] == "change"] == ["raw/mar.csv"]
+    assert listed("path", "diff", "graveler://flights/main..a", "--end", "raw/z") == ["raw/apr.csv"]
+    assert listed("path", "diff", "graveler://flights/main..a", "--start", "raw/b") == ["readme"]
+    assert listed("id", "branch", "list", "graveler://flights", "--start", "b", "--end", "main") == ["b", "c"]
+    assert listed("id", "branch", "list", "graveler://flights", "--prefix", "m", "--end", "n") == ["main"]
+    assert listed("id", "tag", "list", "graveler://flights", "--start", "tb", "--limit", "1") == ["tb"]
+    assert listed("id", "repo", "list", "--start", "other-b", "--end", "other-c") == ["other-b"]
+    ids = listed("id", "commits", "graveler://flights")
+    assert listed("id", "commits", "graveler://flights", "--start", ids[1], "--end", ids[2]) == [ids[1]]
+    tokens = [row["token"] for row in flights("reflog", "graveler://flights", "--json").documents]
+    newer = flights("reflog", "graveler://flights", "--start", tokens[1], "--end", tokens[3], "--json").documents
+    assert [row["token"] for row in newer] == tokens[1:3]
+    refused(flights("diff", "graveler://flights/main..a", "--stat", "--end", "x"), "--stat")
+    refused(flights("status", "graveler://flights", "--end", "x"), "--end", "needs the URI of a branch")

@@ -44,8 +44,8 @@ _OPTIONS: Mapping[Relation, tuple[str, ...]] = {
     Relation.ENTRIES: ("ref", *_SPAN),
     Relation.DIFF: ("from", "to", "since_merge_base", *_SPAN),
     Relation.LOG: ("ref", "since", "prefix", "first_parent"),
-    Relation.BRANCHES: ("prefix",),
-    Relation.TAGS: ("prefix",),
+    Relation.BRANCHES: ("prefix", "start", "end"),
+    Relation.TAGS: ("prefix", "start", "end"),
     Relation.CHANGES: ("ref", "from", "prefix", "start", "end", "partition_rows", "max_commits"),
 }
 

@@ -92,15 +92,17 @@ class Names:
 
     repository: str
     relation: Relation
-    prefix: str
+    within: tuple[str, str, str | None]
+    """Prefix, start and end of the names."""
 
     def parts(self, graveler: Graveler) -> Sequence[dict[str, list[object]]]:
         repo = graveler.repository(self.repository)
+        prefix, start, end = self.within
         if self.relation is Relation.BRANCHES:
-            return [
-                _columns_of(page.items, columns.BRANCHES, "name") for page in repo.branches(self.prefix).pages(_PAGE)
-            ]
-        return [_columns_of(page.items, columns.TAGS, "name") for page in repo.tags(self.prefix).pages(_PAGE)]
+            branches = repo.branches(prefix, start=start, end=end)
+            return [_columns_of(page.items, columns.BRANCHES, "name") for page in branches.pages(_PAGE)]
+        tags = repo.tags(prefix, start=start, end=end)
+        return [_columns_of(page.items, columns.TAGS, "name") for page in tags.pages(_PAGE)]
 
     def read(self, graveler: Graveler, part: dict[str, list[object]], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         return columns.row_batches(part, schema)
@@ -143,11 +145,12 @@ def planned(graveler: Graveler, source: Source) -> Planned:
         since, first_parent = source.text("since"), source.flag("first_parent")
         repo.log(ref, since=since or None, prefix=prefix)  # a listing checks the permission when it is created
         return Log(repo.id, _newest(repo, ref), _newest(repo, since) if since else None, prefix, first_parent)
+    _, start, end = source.keys()
     if source.relation is Relation.BRANCHES:
-        repo.branches(prefix)
+        repo.branches(prefix, start=start, end=end)
     else:
-        repo.tags(prefix)
-    return Names(repo.id, source.relation, prefix)
+        repo.tags(prefix, start=start, end=end)
+    return Names(repo.id, source.relation, (prefix, start, end))
 
 
 def _newest(repo: Repository, ref: str) -> CommitId:

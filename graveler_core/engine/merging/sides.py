@@ -19,7 +19,6 @@ from graveler_core.model.entities import Repository
 from graveler_core.model.entry import RECORD_SCHEMA
 from graveler_core.model.ids import BranchId
 from graveler_core.model.index import Index
-from graveler_core.model.names import prefix_key
 from graveler_core.objects.commits import StoredCommit
 from graveler_core.refs.ancestry import merge_base
 from graveler_core.stores import Registers, Stores
@@ -93,8 +92,8 @@ def conflicts(stores: Stores, repo: Repository, query: DiffQuery) -> Iterator[Co
     """
     left, right = (resolve_commit(stores, repo, side) for side in (query.left, query.right))
     inputs = between(stores, repo, base_of(stores, repo, left, right), right, left)
-    prefix = prefix_key(query.prefix)
-    return (found.conflicts for found in three_way(stores.indexes(repo), inputs, prefix=prefix, start=query.start))
+    start, end = query.within.interval()
+    return (found.conflicts for found in three_way(stores.indexes(repo), inputs, start=start, end=end))
 
 
 def between(

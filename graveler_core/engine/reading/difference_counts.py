@@ -24,7 +24,6 @@ from graveler_core.model.changes import ChangeSummary
 from graveler_core.model.entities import Repository
 from graveler_core.model.ids import CommitId
 from graveler_core.model.key_intervals import key_interval
-from graveler_core.model.names import prefix_key
 from graveler_core.stores import Cluster, Stores
 
 _LOOK = 256
@@ -39,7 +38,7 @@ def summary(stores: Stores, repo: Repository, query: DiffQuery) -> ChangeSummary
     """Return the number of paths that `history.diff` yields, by kind of change. Raises the same errors as
     `history.diff`.
     """
-    sides, span = history.sides(stores, repo, query), key_interval(prefix_key(query.prefix))
+    sides, span = history.sides(stores, repo, query), query.within.interval()
     planned = [] if stores.cluster is None else _planned(stores, stores.cluster, repo, sides, span)
     if stores.cluster is None or len(planned) < 2:
         return history.count(snapshot.diff(stores, repo, sides, span, KEYS))

@@ -16,11 +16,11 @@ from graveler_core.engine.reading.changed_keys import own_changes_of
 from graveler_core.engine.reading.resolve import resolve_commit
 from graveler_core.engine.reading.view import commit_of
 from graveler_core.errors import Kind, NotFound
+from graveler_core.model.bounds import ALL, Bounds
 from graveler_core.model.changes import ChangeSummary
 from graveler_core.model.entities import Repository
 from graveler_core.model.entry import ENTRY_SCHEMA
 from graveler_core.model.ids import CommitId
-from graveler_core.model.key_intervals import key_interval
 from graveler_core.model.names import prefix_key
 from graveler_core.objects.commits import StoredCommit
 from graveler_core.refs import ancestry, log_token
@@ -48,20 +48,12 @@ class LogQuery:
 
 @dataclass(frozen=True, slots=True)
 class DiffQuery:
-    """Query for the changes from `left` (or from the merge base of both) to `right`: keys under `prefix`, greater than
-    `after`.
-    """
+    """Query for the changes from `left` (or from the merge base of both) to `right`, at paths within bounds."""
 
     left: str
     right: str
     since_merge_base: bool = False
-    prefix: str = ""
-    after: str = ""
-
-    @property
-    def start(self) -> bytes:
-        """Smallest key of the result."""
-        return _behind(self.after)
+    within: Bounds = ALL
 
 
 def log(stores: Stores, repo: Repository, query: LogQuery, after: str | None = None) -> Iterator[LogStep]:
@@ -88,30 +80,25 @@ def touches(stores: Stores, repo: Repository, commit: StoredCommit, prefix: str)
     """
     own = own_changes_of(stores, repo, commit) if commit.header.parents else None
     if own is None:
-        return next(changes(stores, repo, commit, prefix), None) is not None
+        return next(changes(stores, repo, commit, Bounds(prefix)), None) is not None
     wanted = prefix_key(prefix)
     return any(key.startswith(wanted) for key in own.keys)
 
 
-def changes(
-    stores: Stores, repo: Repository, commit: StoredCommit, prefix: str = "", after: str = ""
-) -> Iterator[Differences]:
+def changes(stores: Stores, repo: Repository, commit: StoredCommit, within: Bounds = ALL) -> Iterator[Differences]:
     """Yield the changes of a commit against its first parent, lazily and in key order. A root commit added its whole
     content.
     """
     if commit.header.parents:
         own = (commit.header.parents[0], commit.id)
-        return snapshot.diff(stores, repo, own, key_interval(prefix_key(prefix), _behind(after)))
-    pages = listing.tables(
-        partial(snapshot.entries_page, stores, repo.id, commit.id), listing.Window(prefix=prefix, after=after)
-    )
+        return snapshot.diff(stores, repo, own, within.interval())
+    pages = listing.tables(partial(snapshot.entries_page, stores, repo.id, commit.id), listing.Window(within))
     return (differences(ENTRY_SCHEMA.empty_table(), page) for page in pages)
 
 
 def diff(stores: Stores, repo: Repository, query: DiffQuery) -> Iterator[Differences]:
     """Yield the differences of two commits, lazily and in key order. Raises the same errors as `merge_base`."""
-    span = key_interval(prefix_key(query.prefix), query.start)
-    return snapshot.diff(stores, repo, sides(stores, repo, query), span)
+    return snapshot.diff(stores, repo, sides(stores, repo, query), query.within.interval())
 
 
 def sides(stores: Stores, repo: Repository, query: DiffQuery) -> tuple[CommitId, CommitId]:
@@ -154,7 +141,3 @@ def base_of(stores: Stores, repo: Repository, left: StoredCommit, right: StoredC
 
 def _left_out(stores: Stores, repo: Repository, query: LogQuery) -> tuple[CommitId, ...]:
     return () if query.since is None else (resolve_commit(stores, repo, query.since).id,)
-
-
-def _behind(after: str) -> bytes:
-    return prefix_key(after) + b"\0" if after else b""

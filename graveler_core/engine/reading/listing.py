@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from graveler_core.codec.entry import entries
 from graveler_core.errors import InvalidInput
+from graveler_core.model.bounds import ALL, Bounds
 from graveler_core.model.entry import CommonPrefix, Entry
 from graveler_core.model.key_intervals import prefix_end
 from graveler_core.model.names import prefix_key
@@ -27,27 +28,30 @@ of the interval.
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Query for a listing: paths that begin with `prefix`, items greater than `after`, grouped at `delimiter`."""
+    """Query for a listing: paths within bounds, grouped at `delimiter`.
 
-    prefix: str = ""
-    after: str = ""
+    A group is listed if it contains a path between the start and the end of the bounds, and if the common prefix
+    itself is greater than `after`.
+    """
+
+    within: Bounds = ALL
     delimiter: str = ""
     page: int = PAGE_ROWS
 
     def group(self, path: bytes) -> bytes | None:
         """Return the common prefix that a path belongs to, or `None`."""
-        prefix, delimiter = prefix_key(self.prefix), self.delimiter.encode()
+        prefix, delimiter = prefix_key(self.within.prefix), self.delimiter.encode()
         at = path.find(delimiter, len(prefix)) if delimiter and path.startswith(prefix) else -1
         return path[: at + len(delimiter)] if at >= 0 else None
 
     def span(self) -> tuple[bytes, bytes | None]:
-        """Return the key interval to read: after `after`, or after all paths of the group that `after` names. It is
-        empty if `after` is greater than all paths with the prefix.
+        """Return the key interval to read: the bounds, but after all paths of the group that `after` names. It is empty
+        if no path is within them.
         """
-        prefix, after = prefix_key(self.prefix), prefix_key(self.after)
-        group = self.group(after)
-        start = after + b"\0" if after and group is None else b"" if group is None else _behind(group)
-        start, end = max(prefix, start), prefix_end(prefix)
+        start, end = self.within.interval()
+        group = self.group(prefix_key(self.within.after))
+        if group is not None:
+            start = max(start, _behind(group))
         return start if end is None else min(start, end), end
 
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from dataclasses import dataclass
+from itertools import islice, takewhile
 
 from graveler_core.codec.entry import entries
 from graveler_core.codec.records import decode
@@ -20,6 +21,7 @@ from graveler_core.engine.references.log import EVENTS, ReferenceLog, name_key
 from graveler_core.errors import InvalidInput
 from graveler_core.model.entities import Repository
 from graveler_core.model.entry import Entry
+from graveler_core.model.key_intervals import key_interval
 from graveler_core.model.names import is_ref_name
 from graveler_core.model.references import (
     ReferenceEvent,
@@ -38,7 +40,34 @@ _PAGE = 64
 _BOTH = (ReferenceType.BRANCH, ReferenceType.TAG)
 
 
-def events(stores: Stores, repo: Repository, after: str = "") -> Iterator[ReferenceEvent]:
+@dataclass(frozen=True, slots=True)
+class EventBounds:
+    """Events of a reflog from the event `start`, inclusive, to the older event `end`, exclusive, and after the event
+    `after`. An event is given by its id.
+    """
+
+    after: str = ""
+    start: str = ""
+    end: str = ""
+    """"" for no end."""
+
+    def __post_init__(self) -> None:
+        for name in ("after", "start", "end"):
+            place = getattr(self, name)
+            if place and not is_event_id(place):
+                raise InvalidInput(f"{name} {place!r}: must be the token of an event of a reflog")
+
+    def of(self, found: Iterable[ReferenceEvent]) -> Iterator[ReferenceEvent]:
+        """Yield those of some sorted events that are within the bounds."""
+        ahead = (event for event in found if event.id > self.after and event.id >= self.start)
+        return takewhile(lambda event: not self.end or event.id < self.end, ahead)
+
+
+EVERY_EVENT = EventBounds()
+"""Bounds of a whole reflog."""
+
+
+def events(stores: Stores, repo: Repository, within: EventBounds = EVERY_EVENT) -> Iterator[ReferenceEvent]:
     """Yield all known creations, deletions and assignments, lazily and newest first.
 
     Creations and assignments that were made through these stores are never missing. Those of another process may be
@@ -48,34 +77,27 @@ def events(stores: Stores, repo: Repository, after: str = "") -> Iterator[Refere
     Args:
         stores: Stores of the flow.
         repo: The repository.
-        after: Id of an event. Only the events that follow it are yielded.
+        within: Only events within these bounds are yielded.
 
     Raises:
         CorruptData: The log is damaged. `details["commit"]` names its commit.
     """
     decision = _decided(stores, repo)
-    logged = _logged(decision.log, EVENTS, after)
-    return _behind(_once(heapq.merge(decision.happened, logged, key=_id)), after)
+    logged = map(_event, _scanned(decision.log, EVENTS, max(within.after, within.start), within.end))
+    return within.of(_once(heapq.merge(decision.happened, logged, key=_id)))
 
 
-def of_name(stores: Stores, repo: Repository, name: str, after: str = "") -> Iterator[ReferenceEvent]:
+def of_name(stores: Stores, repo: Repository, name: str, within: EventBounds = EVERY_EVENT) -> Iterator[ReferenceEvent]:
     """Yield all known events of the references that have or had a name, including their newest moves. Otherwise as
     `events`.
     """
     stands = access.read_many(stores.kv, [reference(repo, type, name) for type in _BOTH])
     decision = _decided(stores, repo)
     fresh = (event for event in decision.happened if event.name == name)
-    logged = (_named(decision.log, type, name) for type in _BOTH)
+    logged = (_named(decision.log, type, name, within.end) for type in _BOTH)
     known = _once(heapq.merge(fresh, *logged, key=_id))
     steps = [step for held in stands if held is not None for step in steps_of(held.value)]
-    return _behind(_once(_with_steps(known, steps)), after)
-
-
-def require_place(after: str) -> str:
-    """Check the token from which a listing resumes; "" is the beginning."""
-    if after and not is_event_id(after):
-        raise InvalidInput(f"after {after!r}: must be the token of an event of a reflog")
-    return after
+    return within.of(_once(_with_steps(known, steps)))
 
 
 def require_name(name: str) -> str:
@@ -95,27 +117,22 @@ def _decided(stores: Stores, repo: Repository) -> FoldDecision:
     return decide(stores, repo, waiting, noted)
 
 
-def _logged(log: ReferenceLog, prefix: str, after: str = "") -> Iterator[ReferenceEvent]:
-    for entry in _scanned(log, prefix, after):
-        yield _event(entry)
-
-
-def _named(log: ReferenceLog, type: ReferenceType, name: str) -> Iterator[ReferenceEvent]:
-    """Yield the logged events of a name. The log stores only ids under a name, and the events are looked up page by
-    page.
+def _named(log: ReferenceLog, type: ReferenceType, name: str, end: str) -> Iterator[ReferenceEvent]:
+    """Yield the logged events of a name, up to an end. The log stores only ids under a name, and the events are looked
+    up page by page. Newer events are read, too, because they contain earlier moves.
     """
     prefix = name_key(type, name)
-    ids = (entry.path.removeprefix(prefix) for entry in _scanned(log, prefix))
+    ids = (entry.path.removeprefix(prefix) for entry in _scanned(log, prefix, end=end))
     while page := list(islice(ids, _PAGE)):
         found = log.entries([EVENTS + id for id in page])
         yield from (_event(found[EVENTS + id]) for id in page if EVENTS + id in found)
 
 
-def _scanned(log: ReferenceLog, prefix: str, after: str = "") -> Iterator[Entry]:
+def _scanned(log: ReferenceLog, prefix: str, start: str = "", end: str = "") -> Iterator[Entry]:
     if log.head is None:
         return
-    start = (prefix + after).encode()
-    for table in scan(log.stores.indexes(log.repository), log.head.layout.index, prefix=prefix.encode(), start=start):
+    first, last = key_interval(prefix.encode(), (prefix + start).encode(), (prefix + end).encode() if end else None)
+    for table in scan(log.stores.indexes(log.repository), log.head.layout.index, start=first, end=last):
         yield from entries(table)
 
 
@@ -144,10 +161,6 @@ def _once(found: Iterable[ReferenceEvent]) -> Iterator[ReferenceEvent]:
         if event.id != last:
             last = event.id
             yield event
-
-
-def _behind(found: Iterable[ReferenceEvent], after: str) -> Iterator[ReferenceEvent]:
-    return (event for event in found if event.id > after)
 
 
 def _id(event: ReferenceEvent) -> str:

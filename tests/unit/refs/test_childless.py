@@ -12,6 +12,7 @@ from graveler_core.codec.records import encode, identify
 from graveler_core.errors import CorruptData
 from graveler_core.kv.backends.memory import open_memory
 from graveler_core.kv.store import Store
+from graveler_core.model.bounds import Bounds
 from graveler_core.model.entities import Commit
 from graveler_core.model.ids import CommitId, Nonce
 from graveler_core.objects.commits import scan_headers
@@ -59,9 +60,11 @@ def test_as_sets_say(parents: list[list[int]], held: int, start: int, at_once: i
     for begin in ("", after):
         wanted = sorted(id for id in ids if id not in first and id > begin)
         with patch.object(childless, "_AT_ONCE", at_once):
-            found = [id for id, _ in not_first_parents(kv, REPOSITORY, after=begin, held=held)]
+            found = [id for id, _ in not_first_parents(kv, REPOSITORY, Bounds(after=begin), held=held)]
         assert found == wanted
-        assert [id for id, _ in scan_headers(kv, REPOSITORY, after=begin)] == sorted(id for id in ids if id > begin)
+        assert [id for id, _ in scan_headers(kv, REPOSITORY, Bounds(after=begin))] == sorted(
+            id for id in ids if id > begin
+        )
 
 
 def test_one_scan_for_what_memory_holds(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -132,8 +132,12 @@ def test_branches_and_tags(lake: Lake, read: Read) -> None:
     head = lake.repo.branch("main").record().commit_id
     assert read(relation="branches", prefix="ma").collect() == [Row(name="main", commit_id=head)]
     assert read(relation="branches", prefix="none").collect() == []
+    assert read(relation="branches", start="main", end="mainz").count() == 1
+    assert read(relation="branches", start="a", end="main").count() == 0
     tag = Row(name="v1", commit_id=lake.repo.commit("v1").id, message="the first", signature="x")
     assert read(relation="tags").collect() == [tag]
+    assert read(relation="tags", start="v1").collect() == [tag]
+    assert read(relation="tags", start="v1", end="v1").count() == 0
 
 
 def test_errors_name_what_is_wrong_and_no_secret(spark: SparkSession, lake: Lake, read: Read) -> None:
