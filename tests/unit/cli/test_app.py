@@ -52,7 +52,7 @@ class Store:
         self.urls.append(url)
         return self
 
-    def list_repositories(self) -> Iterator[Any]:
+    def list_repositories(self, *_: object, **bounds: object) -> Iterator[Any]:
         if self.raises is not None:
             raise self.raises
         return iter(())
