@@ -17,13 +17,15 @@ from pydantic import ValidationError
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from graveler.server.api.call import Call, Query
 from graveler.server.api.errors import error_response, refusal
-from graveler.server.api.routes import ROUTES, ApiRoute
+from graveler.server.api.openapi import openapi_document
+from graveler.server.api.route import ApiRoute
+from graveler.server.api.routes import ROUTES
 from graveler.server.authentication import Authentication, SignedIn
 from graveler.server.body_stream import BodyStream
 from graveler_core.errors import GravelerError, InvalidInput, LimitExceeded
@@ -72,7 +74,10 @@ def create_application(users: ServerUsers, storage_root: str) -> ASGIApp:
     for route in api.router.routes:
         if isinstance(route, Route) and route.methods is not None and "GET" in route.methods:
             route.methods.discard("HEAD")  # HEAD is an operation of its own
-    app = Starlette(routes=[Mount("/api/v1", app=api), Route("/_health", _alive)], exception_handlers={404: _unknown})
+    app = Starlette(
+        routes=[Mount("/api/v1", app=api), Route("/_health", _alive), Route("/openapi.json", _described)],
+        exception_handlers={404: _unknown},
+    )
     return _WithHeaders(app)
 
 
@@ -155,6 +160,10 @@ async def _unknown(request: Request, error: Exception) -> Response:
 
 async def _alive(request: Request) -> Response:
     return PlainTextResponse("alive!")
+
+
+async def _described(request: Request) -> Response:
+    return JSONResponse(openapi_document())
 
 
 class _WithHeaders:

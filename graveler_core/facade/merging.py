@@ -194,6 +194,7 @@ class Merging(Handle):
         *,
         message: str = "",
         committer: str = "",
+        metadata: Mapping[str, str] | None = None,
         mainline: int = 1,
         idempotency_key: str = "",
     ) -> CommitRecord:
@@ -204,6 +205,7 @@ class Merging(Handle):
             onto: Name of the branch.
             message: Message of the new commit. By default that of the given commit.
             committer: Name of the committer, as for `merge`.
+            metadata: Metadata of the new commit, added to that of the given commit.
             mainline: For a merge commit: number of the parent to compare it with, from 1.
             idempotency_key: Name of this call. A later call with the same key returns the commit that this call
             created.
@@ -217,7 +219,7 @@ class Merging(Handle):
             NoChanges: the commit changes nothing here.
             NotFound: the ref does not name a commit, or the branch does not exist.
         """
-        draft = Draft(message, committer, idempotency_key=idempotency_key)
+        draft = Draft(message, committer, metadata or {}, idempotency_key=idempotency_key)
         return self._replay(onto, Replay([commit], mainline=mainline), draft)
 
     @operation("transplant", needs.branch(Action.CREATE_COMMIT, named="onto"), replayed("commits"), branch="onto")
@@ -255,6 +257,8 @@ class Merging(Handle):
         *,
         message: str = "",
         committer: str = "",
+        metadata: Mapping[str, str] | None = None,
+        allow_empty: bool = False,
         mainline: int = 1,
         idempotency_key: str = "",
     ) -> CommitRecord:
@@ -265,6 +269,8 @@ class Merging(Handle):
             onto: Name of the branch.
             message: Message of the new commit. By default it names the undone commit.
             committer: Name of the committer, as for `merge`.
+            metadata: Metadata of the new commit.
+            allow_empty: Create the commit even if it changes nothing.
             mainline: For a merge commit: number of the parent to compare it with, from 1.
             idempotency_key: Name of this call. A later call with the same key returns the commit that this call
             created.
@@ -279,7 +285,7 @@ class Merging(Handle):
             NotFound: the ref does not name a commit, or the branch does not exist.
         """
         replay = Replay([commit], mainline=mainline, backwards=True)
-        return self._replay(onto, replay, Draft(message, committer, idempotency_key=idempotency_key))
+        return self._replay(onto, replay, Draft(message, committer, metadata or {}, allow_empty, idempotency_key))
 
     def _replay(self, onto: str, replay: Replay, draft: Draft) -> CommitRecord:
         return commit_record(transplant.transplant(self._stores, self.id, branch_id(onto), replay, draft))

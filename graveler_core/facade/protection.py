@@ -67,20 +67,28 @@ class Protection(Handle):
         return _rules(protection.unprotect(self._stores, self.id, pattern))
 
     @operation("set protection", needs.repository(Action.SET_BRANCH_PROTECTION))
-    def set_protection(self, rules: Mapping[str, Iterable[str]]) -> ProtectionRules:
+    def set_protection(
+        self, rules: Mapping[str, Iterable[str]], *, if_rules: ProtectionRules | None = None
+    ) -> ProtectionRules:
         """Replace all rules.
 
         Args:
             rules: New rules, in the form of `protection()`.
+            if_rules: Rules that the repository must have. `None` means any.
 
         Returns:
             All rules.
 
         Raises:
             InvalidInput: a pattern or a kind of operation is not valid.
+            Conflict: (`LostRace`) the repository has other rules than `if_rules`.
         """
         checked = [protection_rule(pattern, blocks) for pattern, blocks in rules.items()]
-        return _rules(protection.set_protection(self._stores, self.id, checked))
+
+        def expected(now: RepositoryRecord) -> bool:
+            return if_rules is None or _rules(now) == if_rules
+
+        return _rules(protection.set_protection(self._stores, self.id, checked, expected))
 
     @property
     @operation("look at read-only", needs.repository(Action.READ_REPOSITORY))

@@ -23,6 +23,7 @@ from graveler_core.facade.merging import Merging
 from graveler_core.facade.protection import Protection
 from graveler_core.facade.references import References
 from graveler_core.facade.reflog import Reflog
+from graveler_core.facade.repository_metadata import MetadataSettings
 from graveler_core.facade.retention import RetentionSettings
 from graveler_core.facade.scanning import Scanning
 from graveler_core.facade.snapshot import Snapshot
@@ -45,6 +46,7 @@ class Repository(
     Protection,
     Checks,
     RetentionSettings,
+    MetadataSettings,
     Maintenance,
     Erasing,
     Dumping,

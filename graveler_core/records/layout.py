@@ -24,6 +24,7 @@
                                         refs/int/layouts/<id>         Layout of such a commit
                                         settings/compaction           CompactionSettings
                                         settings/retention            Retention
+                                        settings/metadata             RepositoryMetadata
                                         checks/commits/<id>/<check>   CheckReport
                                         checks/trees/<id>/<check>     CheckReport
                                         compactions/<branch>          CompactionHistory
@@ -78,6 +79,7 @@ from graveler_core.model.ids import (
 from graveler_core.model.layers import SealedToken
 from graveler_core.model.migration import MigratedCommit, Migration
 from graveler_core.model.references import InternalReference, ReferenceEvent
+from graveler_core.model.repository_metadata import RepositoryMetadata
 from graveler_core.model.retention import Retention
 from graveler_core.records.location import Folder, Location
 
@@ -239,6 +241,10 @@ def compaction_settings(repo: Repository) -> Location[CompactionSettings]:
 
 def retention(repo: Repository) -> Location[Retention]:
     return Location(partition(repo), b"settings/retention", Retention)
+
+
+def repository_metadata(repo: Repository) -> Location[RepositoryMetadata]:
+    return Location(partition(repo), b"settings/metadata", RepositoryMetadata)
 
 
 def compaction_histories(repo: Repository) -> Folder[CompactionHistory]:

@@ -1,4 +1,4 @@
-"""Operations on branches: references, staged changes, protection."""
+"""Operations on branches: references and staged changes."""
 
 from __future__ import annotations
 
@@ -10,9 +10,6 @@ from graveler.server.api.records import (
     ApiRef,
     BranchCreation,
     CherryPickCreation,
-    ProtectionRuleRecord,
-    ProtectionRules,
-    ProtectionRuleSettings,
     ResetCreation,
     RevertCreation,
 )
@@ -71,7 +68,12 @@ def revert_branch(call: Call) -> HttpResponse:
     """Undo the changes of a commit."""
     wanted: RevertCreation = call.body
     call.graveler.repository(call.repository).revert(
-        wanted.ref, call.branch, message=wanted.commit_overrides.message or "", mainline=_mainline(wanted.parent_number)
+        wanted.ref,
+        call.branch,
+        message=wanted.commit_overrides.message or "",
+        metadata=wanted.commit_overrides.metadata,
+        mainline=_mainline(wanted.parent_number),
+        allow_empty=wanted.allow_empty,
     )
     return no_content()
 
@@ -80,24 +82,13 @@ def cherry_pick(call: Call) -> HttpResponse:
     """Apply the changes of a commit."""
     wanted: CherryPickCreation = call.body
     made = call.graveler.repository(call.repository).cherry_pick(
-        wanted.ref, call.branch, message=wanted.commit_overrides.message or "", mainline=_mainline(wanted.parent_number)
+        wanted.ref,
+        call.branch,
+        message=wanted.commit_overrides.message or "",
+        metadata=wanted.commit_overrides.metadata,
+        mainline=_mainline(wanted.parent_number),
     )
     return answer(201, commit_record(made))
-
-
-def get_protection(call: Call) -> HttpResponse:
-    """List the patterns of protected branches."""
-    rules = call.graveler.repository(call.repository).protection()
-    return answer(200, ProtectionRules([ProtectionRuleRecord(pattern=pattern) for pattern in rules]))
-
-
-def set_protection(call: Call) -> HttpResponse:
-    """Replace the patterns of protected branches. Rules of kept patterns stay as they are."""
-    wanted: ProtectionRuleSettings = call.body
-    repo = call.graveler.repository(call.repository)
-    known = repo.protection()
-    repo.set_protection({rule.pattern: known.get(rule.pattern, ("write", "commit")) for rule in wanted.root})
-    return no_content()
 
 
 def _reset_path(repo: Repository, branch: Branch, path: str) -> None:

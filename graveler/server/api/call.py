@@ -149,6 +149,11 @@ def no_content() -> HttpResponse:
     return HttpResponse(status_code=204)
 
 
+def created() -> HttpResponse:
+    """Answer with status 201 and no body."""
+    return HttpResponse(status_code=201)
+
+
 def plain(status: int, text: str) -> HttpResponse:
     """Answer with plain text."""
     return PlainTextResponse(text, status_code=status)

@@ -17,6 +17,7 @@ from graveler.server.api.records import (
     ObjectErrors,
     ObjectStaging,
     PathList,
+    StorageClass,
 )
 from graveler.server.content_response import content_response
 from graveler_core.errors import GravelerError, Kind, NotFound, PredicateFailed
@@ -136,6 +137,12 @@ def stage_object(call: Call) -> HttpResponse:
         ),
     )
     return answer(201, object_record(repo, made))
+
+
+def get_storage_class(call: Call) -> HttpResponse:
+    """Answer which properties the object store gives to the object of an entry: none are known."""
+    call.graveler.repository(call.repository).at(call.path["ref"]).get(call.query.required("path"))
+    return answer(200, StorageClass())
 
 
 def object_record(repo: Repository, item: Entry | CommonPrefix, *, with_metadata: bool = True) -> ApiObject:

@@ -47,6 +47,13 @@ class ResultPage(ApiResponse, Generic[R]):
     results: list[R]
 
 
+class EmptyPage(ApiResponse):
+    """A page of a listing without results."""
+
+    pagination: Pagination
+    results: list[str] = Field(default_factory=list)
+
+
 class ApiRepository(ApiResponse):
     id: str
     creation_date: int
@@ -114,12 +121,32 @@ class ProtectionRules(RootModel[list[ProtectionRuleRecord]]):
     """Rules, as a JSON list."""
 
 
-class ProtectionRuleSetting(ApiRequest):
+class ProtectionRuleBody(ApiRequest):
     pattern: str
 
 
-class ProtectionRuleSettings(RootModel[list[ProtectionRuleSetting]]):
+class ProtectionRuleSettings(RootModel[list[ProtectionRuleBody]]):
     """New rules, as a JSON list."""
+
+
+class MetadataUpdate(ApiRequest):
+    metadata: dict[str, str]
+
+
+class MetadataRemoval(ApiRequest):
+    keys: list[str]
+
+
+class BranchRetention(ApiRequest):
+    branch_id: str
+    retention_days: int
+
+
+class CollectionRules(ApiRequest):
+    """Rules for how long content of commits is kept."""
+
+    default_retention_days: int
+    branches: list[BranchRetention]
 
 
 class ApiObject(ApiResponse):
@@ -142,6 +169,12 @@ class ObjectStaging(ApiRequest):
     mtime: int | None = None
     metadata: dict[str, str] = Field(default_factory=dict)
     content_type: str | None = None
+
+
+class StorageClass(ApiResponse):
+    """Properties that the object store gives to an object: none are known."""
+
+    storage_class: str | None = None
 
 
 class ObjectCopy(ApiRequest):
@@ -264,6 +297,16 @@ class LoginConfig(ApiResponse):
     login_url: str = ""
     login_cookie_names: list[str] = Field(default_factory=list)
     logout_url: str = ""
+
+
+class AuthCapabilities(ApiResponse):
+    invite_user: bool = False
+    forgot_password: bool = False
+
+
+class GarbageCollectionConfig(ApiResponse):
+    grace_period: int
+    """Seconds for which content that nothing names is kept."""
 
 
 class SetupState(ApiResponse):

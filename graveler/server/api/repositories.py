@@ -8,7 +8,7 @@ from urllib.parse import quote
 from starlette.responses import Response as HttpResponse
 
 from graveler.server.api.call import Call, answer, no_content
-from graveler.server.api.records import ApiMap, ApiRepository, RepositoryCreation
+from graveler.server.api.records import ApiRepository, RepositoryCreation
 from graveler_core.errors import InvalidInput
 from graveler_core.facade.repository import Repository
 
@@ -44,12 +44,6 @@ def delete_repository(call: Call) -> HttpResponse:
     """Delete a repository. It can be restored until a cleaner has removed it."""
     call.graveler.delete_repository(call.repository)
     return no_content()
-
-
-def get_metadata(call: Call) -> HttpResponse:
-    """Show the metadata of a repository, which is always empty."""
-    call.graveler.repository(call.repository)
-    return answer(200, ApiMap({}))
 
 
 def _namespace(given: str, storage_root: str) -> str:

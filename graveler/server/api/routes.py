@@ -1,100 +1,145 @@
-"""Table of all operations of the API: method, path below `/api/v1`, function, and the body that it takes."""
+"""Table of all operations of the API: method, path below `/api/v1`, function, bodies, and query parameters.
+
+Operations of lakeFS that this server does not have are in `not_implemented`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Final
 
-from pydantic import BaseModel
-from starlette.responses import Response as HttpResponse
-
-from graveler.server.api import branches, commits, objects, repositories, service, tags
+from graveler.server.api import branches, commits, objects, repositories, runs, service, settings, tags
 from graveler.server.api import records as r
-from graveler.server.api.call import Call, answer
-from graveler.server.api.errors import refusal
+from graveler.server.api.access.routes import ACCESS_ROUTES
+from graveler.server.api.not_implemented import NOT_IMPLEMENTED
+from graveler.server.api.route import PAGED, ApiRoute
 
-_REPO = "/repositories/{repository}"
-_BRANCH = _REPO + "/branches/{branch}"
-_REF = _REPO + "/refs/{ref}"
+_REPO: Final = "/repositories/{repository}"
+_BRANCH: Final = _REPO + "/branches/{branch}"
+_REF: Final = _REPO + "/refs/{ref}"
+_PROTECTION: Final = _REPO + "/settings/branch_protection"
+_RULES: Final = _REPO + "/settings/gc_rules"
+_RUN: Final = _REPO + "/actions/runs/{run}"
+_MERGE: Final = _REPO + "/refs/{source}/merge/{branch}"
+_READ: Final = "path* presign"
+_DIFF: Final = f"{PAGED} delimiter"
+_Refs = r.ResultPage[r.ApiRef]
+_Diffs = r.ResultPage[r.DiffRecord]
 
-
-@dataclass(frozen=True, slots=True)
-class ApiRoute:
-    """An operation of the API."""
-
-    method: str
-    path: str
-    run: Callable[[Call], HttpResponse]
-    body: type[BaseModel] | None = None
-    """Type of the JSON body, if there is one."""
-    body_required: bool = True
-    streams: bool = False
-    """The operation reads the body as a stream."""
-    public: bool = False
-    """The operation needs no credentials."""
-
-
-def _no_runs(call: Call) -> HttpResponse:
-    """List the runs of hooks: there are none."""
-    call.graveler.repository(call.repository)
-    return answer(
-        200, r.ResultPage[Any](pagination=r.Pagination(has_more=False, next_offset="", results=0), results=[])
-    )
-
-
-def not_implemented(call: Call) -> HttpResponse:
-    """Answer that the server does not have an operation of the API."""
-    return refusal(501, "Not Implemented")
-
-
-ROUTES = (
-    ApiRoute("GET", "/healthcheck", service.get_health, public=True),
-    ApiRoute("GET", "/setup_lakefs", service.get_setup_state, public=True),
-    ApiRoute("GET", "/config", service.get_config),
-    ApiRoute("GET", "/config/storage", service.get_storage_config),
-    ApiRoute("GET", "/user", service.get_user),
-    ApiRoute("POST", "/statistics", service.post_statistics),
-    ApiRoute("GET", "/repositories", repositories.list_repositories),
-    ApiRoute("POST", "/repositories", repositories.create_repository, r.RepositoryCreation),
-    ApiRoute("GET", _REPO, repositories.get_repository),
-    ApiRoute("DELETE", _REPO, repositories.delete_repository),
-    ApiRoute("GET", _REPO + "/metadata", repositories.get_metadata),
-    ApiRoute("GET", _REPO + "/settings/branch_protection", branches.get_protection),
-    ApiRoute("PUT", _REPO + "/settings/branch_protection", branches.set_protection, r.ProtectionRuleSettings),
-    ApiRoute("GET", _REPO + "/actions/runs", _no_runs),
-    ApiRoute("GET", _REPO + "/branches", branches.list_branches),
-    ApiRoute("POST", _REPO + "/branches", branches.create_branch, r.BranchCreation),
-    ApiRoute("GET", _BRANCH, branches.get_branch),
-    ApiRoute("PUT", _BRANCH, branches.reset_branch, r.ResetCreation),
-    ApiRoute("DELETE", _BRANCH, branches.delete_branch),
-    ApiRoute("PUT", _BRANCH + "/hard_reset", branches.hard_reset_branch),
-    ApiRoute("POST", _BRANCH + "/revert", branches.revert_branch, r.RevertCreation),
-    ApiRoute("POST", _BRANCH + "/cherry-pick", branches.cherry_pick, r.CherryPickCreation),
-    ApiRoute("POST", _BRANCH + "/commits", commits.commit, r.CommitCreation),
-    ApiRoute("GET", _BRANCH + "/diff", commits.diff_branch),
-    ApiRoute("POST", _BRANCH + "/objects", objects.upload_object, streams=True),
-    ApiRoute("PUT", _BRANCH + "/objects", objects.stage_object, r.ObjectStaging),
-    ApiRoute("DELETE", _BRANCH + "/objects", objects.delete_object),
-    ApiRoute("POST", _BRANCH + "/objects/delete", objects.delete_objects, r.PathList),
-    ApiRoute("POST", _BRANCH + "/objects/copy", objects.copy_object, r.ObjectCopy),
-    ApiRoute("GET", _REPO + "/tags", tags.list_tags),
-    ApiRoute("POST", _REPO + "/tags", tags.create_tag, r.TagCreation),
-    ApiRoute("GET", _REPO + "/tags/{tag}", tags.get_tag),
-    ApiRoute("DELETE", _REPO + "/tags/{tag}", tags.delete_tag),
-    ApiRoute("GET", _REPO + "/commits/{commit}", commits.get_commit),
-    ApiRoute("GET", _REF + "/commits", commits.log),
-    ApiRoute("GET", _REF + "/objects", objects.get_object),
-    ApiRoute("HEAD", _REF + "/objects", objects.head_object),
-    ApiRoute("GET", _REF + "/objects/ls", objects.list_objects),
-    ApiRoute("GET", _REF + "/objects/stat", objects.stat_object),
-    ApiRoute("GET", _REPO + "/refs/{left}/diff/{right}", commits.diff_refs),
-    ApiRoute("POST", _REPO + "/refs/{source}/merge/{branch}", commits.merge, r.MergeCreation, body_required=False),
-    ApiRoute("GET", _REPO + "/refs/{source}/merge/{branch}", commits.find_merge_base),
-    ApiRoute("POST", "/auth/login", not_implemented, public=True),
-    ApiRoute("GET", _BRANCH + "/staging/backing", not_implemented),
-    ApiRoute("PUT", _BRANCH + "/staging/backing", not_implemented),
-    ApiRoute("POST", _BRANCH + "/import", not_implemented),
-    ApiRoute("GET", _BRANCH + "/import", not_implemented),
-    ApiRoute("DELETE", _BRANCH + "/import", not_implemented),
+_SERVICE: Final = (
+    ApiRoute("GET", "/healthcheck", service.get_health, success=204, public=True),
+    ApiRoute("GET", "/setup_lakefs", service.get_setup_state, None, r.SetupState, public=True),
+    ApiRoute("POST", "/setup_lakefs", service.refuse_setup, success=409, public=True),
+    ApiRoute("GET", "/auth/capabilities", service.get_capabilities, None, r.AuthCapabilities, public=True),
+    ApiRoute("GET", "/config", service.get_config, None, r.ServerConfig),
+    ApiRoute("GET", "/config/storage", service.get_storage_config, None, r.StorageConfig),
+    ApiRoute("GET", "/config/version", service.get_version, None, r.VersionConfig),
+    ApiRoute("GET", "/config/garbage-collection", service.get_collection_config, None, r.GarbageCollectionConfig),
+    ApiRoute("GET", "/user", service.get_current_user, None, r.CurrentUser),
+    ApiRoute("POST", "/statistics", service.post_statistics, success=204),
 )
+_REPOSITORIES: Final = (
+    ApiRoute(
+        "GET",
+        "/repositories",
+        repositories.list_repositories,
+        None,
+        r.ResultPage[r.ApiRepository],
+        query=f"{PAGED} search",
+    ),
+    ApiRoute(
+        "POST",
+        "/repositories",
+        repositories.create_repository,
+        r.RepositoryCreation,
+        r.ApiRepository,
+        201,
+        query="bare",
+    ),
+    ApiRoute("GET", _REPO, repositories.get_repository, None, r.ApiRepository),
+    ApiRoute("DELETE", _REPO, repositories.delete_repository, success=204),
+    ApiRoute("GET", _REPO + "/metadata", settings.get_metadata, None, r.ApiMap),
+    ApiRoute("POST", _REPO + "/metadata", settings.set_metadata, r.MetadataUpdate, success=204),
+    ApiRoute("DELETE", _REPO + "/metadata", settings.delete_metadata, r.MetadataRemoval, success=204),
+    ApiRoute("GET", _PROTECTION, settings.get_protection, None, r.ProtectionRules),
+    ApiRoute("PUT", _PROTECTION, settings.set_protection, r.ProtectionRuleSettings, success=204),
+    ApiRoute("POST", _REPO + "/branch_protection", settings.add_protection, r.ProtectionRuleBody, success=204),
+    ApiRoute("GET", _REPO + "/branch_protection/set_allowed", settings.may_protect, success=204),
+    ApiRoute("GET", _RULES, settings.get_collection_rules, None, r.CollectionRules),
+    ApiRoute("PUT", _RULES, settings.set_collection_rules, r.CollectionRules, success=204),
+    ApiRoute("DELETE", _RULES, settings.delete_collection_rules, success=204),
+    ApiRoute("GET", _REPO + "/gc/rules/set_allowed", settings.may_set_collection_rules, success=204),
+    ApiRoute("GET", _REPO + "/actions/runs", runs.list_runs, None, r.EmptyPage, query="after amount branch commit"),
+    ApiRoute("GET", _RUN, runs.get_run, success=404),
+    ApiRoute("GET", _RUN + "/hooks", runs.list_hooks_of_run, success=404),
+    ApiRoute("GET", _RUN + "/hooks/{hook}/output", runs.get_hook_output, success=404),
+)
+_REFERENCES: Final = (
+    ApiRoute("GET", _REPO + "/branches", branches.list_branches, None, _Refs, query=PAGED),
+    ApiRoute("POST", _REPO + "/branches", branches.create_branch, r.BranchCreation, success=201),
+    ApiRoute("GET", _BRANCH, branches.get_branch, None, r.ApiRef),
+    ApiRoute("PUT", _BRANCH, branches.reset_branch, r.ResetCreation, success=204),
+    ApiRoute("DELETE", _BRANCH, branches.delete_branch, success=204),
+    ApiRoute("PUT", _BRANCH + "/hard_reset", branches.hard_reset_branch, success=204, query="ref*"),
+    ApiRoute("POST", _BRANCH + "/revert", branches.revert_branch, r.RevertCreation, success=204),
+    ApiRoute("POST", _BRANCH + "/cherry-pick", branches.cherry_pick, r.CherryPickCreation, r.ApiCommit, 201),
+    ApiRoute("GET", _REPO + "/tags", tags.list_tags, None, _Refs, query=PAGED),
+    ApiRoute("POST", _REPO + "/tags", tags.create_tag, r.TagCreation, r.ApiRef, 201),
+    ApiRoute("GET", _REPO + "/tags/{tag}", tags.get_tag, None, r.ApiRef),
+    ApiRoute("DELETE", _REPO + "/tags/{tag}", tags.delete_tag, success=204),
+)
+_OBJECTS: Final = (
+    ApiRoute(
+        "POST",
+        _BRANCH + "/objects",
+        objects.upload_object,
+        None,
+        r.ApiObject,
+        201,
+        query="path*",
+        streams=True,
+    ),
+    ApiRoute("PUT", _BRANCH + "/objects", objects.stage_object, r.ObjectStaging, r.ApiObject, 201, query="path*"),
+    ApiRoute("DELETE", _BRANCH + "/objects", objects.delete_object, success=204, query="path*"),
+    ApiRoute("POST", _BRANCH + "/objects/delete", objects.delete_objects, r.PathList, r.ObjectErrors),
+    ApiRoute(
+        "POST", _BRANCH + "/objects/copy", objects.copy_object, r.ObjectCopy, r.ApiObject, 201, query="dest_path*"
+    ),
+    ApiRoute("GET", _REF + "/objects", objects.get_object, query=_READ),
+    ApiRoute("HEAD", _REF + "/objects", objects.head_object, query="path*"),
+    ApiRoute(
+        "GET",
+        _REF + "/objects/ls",
+        objects.list_objects,
+        None,
+        r.ResultPage[r.ApiObject],
+        query=f"{PAGED} delimiter user_metadata presign",
+    ),
+    ApiRoute("GET", _REF + "/objects/stat", objects.stat_object, None, r.ApiObject, query=f"{_READ} user_metadata"),
+    ApiRoute(
+        "GET", _REF + "/objects/underlyingProperties", objects.get_storage_class, None, r.StorageClass, query="path*"
+    ),
+)
+_COMMITS: Final = (
+    ApiRoute("POST", _BRANCH + "/commits", commits.commit, r.CommitCreation, r.ApiCommit, 201),
+    ApiRoute("GET", _BRANCH + "/diff", commits.diff_branch, None, _Diffs, query=_DIFF),
+    ApiRoute("GET", _REPO + "/commits/{commit}", commits.get_commit, None, r.ApiCommit),
+    ApiRoute(
+        "GET",
+        _REF + "/commits",
+        commits.log,
+        None,
+        r.ResultPage[r.ApiCommit],
+        query="after amount objects prefixes limit first_parent since stop_at",
+    ),
+    ApiRoute(
+        "GET",
+        _REPO + "/refs/{left}/diff/{right}",
+        commits.diff_refs,
+        None,
+        _Diffs,
+        query=f"{_DIFF} type include_right_stats",
+    ),
+    ApiRoute("POST", _MERGE, commits.merge, r.MergeCreation, r.MergeResult, body_required=False),
+    ApiRoute("GET", _MERGE, commits.find_merge_base, None, r.MergeBaseResult),
+)
+ROUTES: Final = (*_SERVICE, *_REPOSITORIES, *_REFERENCES, *_OBJECTS, *_COMMITS, *ACCESS_ROUTES, *NOT_IMPLEMENTED)

@@ -7,9 +7,12 @@ from typing import Final
 from starlette.responses import Response as HttpResponse
 
 from graveler.server.api.call import Call, answer, no_content
+from graveler.server.api.errors import refusal
 from graveler.server.api.records import (
     ApiUser,
+    AuthCapabilities,
     CurrentUser,
+    GarbageCollectionConfig,
     LoginConfig,
     ServerConfig,
     SetupState,
@@ -19,6 +22,8 @@ from graveler.server.api.records import (
 
 COMPATIBLE_VERSION: Final = "1.80.0"
 """Version of lakeFS whose API this is. Clients turn it into numbers, and enable features by it."""
+UNNAMED_SECONDS: Final = 86_400
+"""Seconds for which content that nothing names is kept at least: the shortest grace period of a collection."""
 _NAMESPACE_PATTERN: Final = "^(s3|gs|az|file|memory)://.+$"
 
 
@@ -39,7 +44,7 @@ def get_storage_config(call: Call) -> HttpResponse:
     return answer(200, _storage_config())
 
 
-def get_user(call: Call) -> HttpResponse:
+def get_current_user(call: Call) -> HttpResponse:
     """Answer with the authenticated user, or an empty one for a request without credentials."""
     return answer(200, CurrentUser(user=ApiUser(id=call.user, creation_date=0)))
 
@@ -47,6 +52,26 @@ def get_user(call: Call) -> HttpResponse:
 def get_setup_state(call: Call) -> HttpResponse:
     """Answer that the server is set up. Setting up is a command: `graveler iam setup`."""
     return answer(200, SetupState(state="initialized", login_config=LoginConfig(RBAC="internal")))
+
+
+def refuse_setup(call: Call) -> HttpResponse:
+    """Refuse to set the server up over HTTP: whoever reached a new server first could lock out its owner."""
+    return refusal(409, "lakeFS already initialized; a new store is set up by `graveler iam setup`")
+
+
+def get_capabilities(call: Call) -> HttpResponse:
+    """Answer which ways of inviting and authenticating users exist besides access keys: none."""
+    return answer(200, AuthCapabilities())
+
+
+def get_version(call: Call) -> HttpResponse:
+    """Answer with the version of lakeFS whose API this is."""
+    return answer(200, VersionConfig(version=COMPATIBLE_VERSION))
+
+
+def get_collection_config(call: Call) -> HttpResponse:
+    """Answer how long content that nothing names is kept at least, in seconds."""
+    return answer(200, GarbageCollectionConfig(grace_period=UNNAMED_SECONDS))
 
 
 def post_statistics(call: Call) -> HttpResponse:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 
 from graveler_core.engine.protocol.retry import retry
-from graveler_core.errors import InvalidInput, PredicateFailed
+from graveler_core.errors import Conflict, InvalidInput, PredicateFailed
 from graveler_core.model.entities import Repository
 from graveler_core.model.ids import Nonce, RepositoryId
 from graveler_core.model.protection import ProtectionRule, RequiredChecks, protection_rules, required_check_rules
@@ -22,10 +22,23 @@ from graveler_core.refs import repositories
 from graveler_core.stores import Stores
 
 
-def set_protection(stores: Stores, repo: RepositoryId, rules: Iterable[ProtectionRule]) -> Repository:
-    """Replace all rules."""
+def set_protection(
+    stores: Stores,
+    repo: RepositoryId,
+    rules: Iterable[ProtectionRule],
+    expected: Callable[[Repository], bool] = lambda now: True,
+) -> Repository:
+    """Replace all rules. Raise `Conflict` if the record from which they are replaced is not the expected one."""
     checked = protection_rules(rules)
-    return _changed(stores, repo, lambda now: {"protection": checked})
+
+    def replaced(now: Repository) -> dict[str, object]:
+        if not expected(now):
+            raise Conflict(
+                f"protection of repository {repo!r}: the rules have changed; read them again, then repeat the change"
+            )
+        return {"protection": checked}
+
+    return _changed(stores, repo, replaced)
 
 
 def protect(stores: Stores, repo: RepositoryId, rule: ProtectionRule) -> Repository:

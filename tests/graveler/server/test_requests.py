@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import socket
-import urllib.request
-from collections.abc import Mapping
 from http.client import HTTPConnection, HTTPResponse, IncompleteRead
-from urllib.error import HTTPError
 from urllib.parse import urlsplit
 
 import pytest
@@ -21,30 +17,7 @@ from graveler_core.errors import GravelerError, InvalidInput, Kind, PermissionDe
 from graveler_core.model.credentials import Credentials
 from graveler_core.wiring import open_stores
 from tests.graveler.server.conftest import Place
-
-
-def basic(id: str, secret: str) -> str:
-    return "Basic " + base64.b64encode(f"{id}:{secret}".encode()).decode()
-
-
-class Http:
-    """Plain requests to a server as its administrator."""
-
-    def __init__(self, place: Place) -> None:
-        self.url = place.server.url
-        self.credentials = basic(str(place.server.admin.access_key_id), place.server.admin.secret.get_secret_value())
-
-    def send(
-        self, method: str, path: str, body: bytes | None = None, headers: Mapping[str, str] | None = None
-    ) -> tuple[int, bytes, Mapping[str, str]]:
-        sent = {"Authorization": self.credentials, **(headers or {})}
-        request = urllib.request.Request(self.url + "/api/v1" + path, data=body, headers=sent, method=method)
-        try:
-            with urllib.request.urlopen(request) as response:
-                return response.status, response.read(), dict(response.headers.items())
-        except HTTPError as error:
-            with error:
-                return error.code, error.read(), dict(error.headers.items())
+from tests.graveler.server.plain_http import Http, basic
 
 
 @pytest.fixture
@@ -55,9 +28,7 @@ def http(place: Place) -> Http:
 @pytest.mark.parametrize("header", ["", "Basic", "Basic !!!", "Bearer abc", basic("nobody", "x"), "Basic " + "A" * 9])
 def test_wrong_credentials_are_refused_everywhere(http: Http, header: str) -> None:
     for route in ROUTES:
-        path = route.path.format(
-            repository="r12", branch="b", ref="r", tag="t", commit="c", left="l", right="r", source="s"
-        )
+        path = route.path.replace("{", "").replace("}", "")
         if route.public or route.method == "HEAD":
             continue
         status, body, _ = http.send(route.method, path, b"{}", {"Authorization": header})
@@ -68,7 +39,12 @@ def test_wrong_credentials_are_refused_everywhere(http: Http, header: str) -> No
 
 
 def test_public_operations_need_no_credentials_and_show_nothing(http: Http) -> None:
-    assert [route.path for route in ROUTES if route.public] == ["/healthcheck", "/setup_lakefs", "/auth/login"]
+    assert [route.path for route in ROUTES if route.public] == [
+        "/healthcheck",
+        "/setup_lakefs",
+        "/setup_lakefs",
+        "/auth/capabilities",
+    ]
     assert http.send("GET", "/healthcheck", headers={"Authorization": ""})[0] == 204
 
 

@@ -159,6 +159,8 @@ REPOSITORY: dict[str, Verb] = {
     "retention": _read(lambda r: r.retention()),
     "retention_versions": _read(lambda r: r.retention_versions()),
     "set_retention": _read(lambda r: r.set_retention(30)),
+    "metadata": _read(lambda r: r.metadata()),
+    "update_metadata": _read(lambda r: r.update_metadata({"owner": "eve"}, remove=["old"])),
     "read_only": _read(lambda r: r.read_only),
     "set_read_only": _read(lambda r: r.set_read_only(False)),
     "set_thresholds": _read(lambda r: r.set_thresholds(Thresholds(layers=5))),

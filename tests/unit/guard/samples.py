@@ -189,6 +189,8 @@ REPOSITORY: dict[str, Sample] = {
     "retention": lambda r: r.retention(),
     "retention_versions": lambda r: r.retention_versions(),
     "set_retention": lambda r: r.set_retention(30),
+    "metadata": lambda r: r.metadata(),
+    "update_metadata": lambda r: r.update_metadata({"owner": "eve"}, remove=["old"]),
     "read_only": lambda r: r.read_only,
     "set_read_only": lambda r: r.set_read_only(True),
     "set_thresholds": lambda r: r.set_thresholds(Thresholds(layers=5)),

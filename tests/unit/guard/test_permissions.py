@@ -54,6 +54,7 @@ PARTS = {
     "Importing",
     "Maintenance",
     "Merging",
+    "MetadataSettings",
     "MigrationFromSql",
     "Policies",
     "Protection",

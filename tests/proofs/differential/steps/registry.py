@@ -119,6 +119,10 @@ LEFT_OUT = {
         "the model has no ages of commits: tests/unit/gc/test_retention.py, tests/unit/gc/test_expiring_commits.py",
     ),
     **dict.fromkeys(
+        ("Repository.metadata", "Repository.update_metadata"),
+        "a record of its own that no other operation reads: tests/unit/facade/test_repository_metadata.py",
+    ),
+    **dict.fromkeys(
         ("Repository.erase", "Repository.erasures"),
         "the model keeps the content of former commits: tests/unit/erasure, tests/proofs/model/test_erasure.py",
     ),

@@ -1,0 +1,1 @@
+"""Operations on users, groups, policies and credentials."""
