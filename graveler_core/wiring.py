@@ -206,6 +206,26 @@ def sign_in(stores: Stores, credentials: Credentials | None) -> Graveler:
     return Graveler(replace(stores, principal=principal_of(stores, credentials)))
 
 
+def session_user(stores: Stores, access_key_id: str) -> tuple[Graveler, bytes]:
+    """Return the handle of a user, and the key with which the caller verifies the token of the user's session.
+
+    Args:
+        stores: The stores, as for `sign_in`.
+        access_key_id: Id of the access key with which the session was begun.
+
+    Returns:
+        The handle, and the key. It must not be shown to anybody.
+
+    Raises:
+        PermissionDenied: (`InvalidCredentials`) the access key does not exist any more.
+    """
+    from graveler_core.facade.graveler import Graveler
+    from graveler_core.iam.sessions import session_of
+
+    principal, key = session_of(stores.kv, stores.clock, access_key_id)
+    return Graveler(replace(stores, principal=principal)), key
+
+
 @cache
 def _say_that_it_is_open() -> None:
     """Log once in each process that a store has no access control."""

@@ -10,6 +10,7 @@ import json
 import uuid
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from typing import Any, Final
 
@@ -28,7 +29,9 @@ from graveler.server.api.route import ApiRoute
 from graveler.server.api.routes import ROUTES
 from graveler.server.authentication import Authentication, SignedIn
 from graveler.server.body_stream import BodyStream
-from graveler_core.errors import GravelerError, InvalidInput, LimitExceeded
+from graveler.server.sessions import COOKIE, UserSessions
+from graveler_core.errors import GravelerError, InvalidInput, Kind, LimitExceeded, PermissionDenied
+from graveler_core.model.credentials import Credentials
 
 MAX_JSON_BYTES: Final = 4 << 20
 """Maximum size of a JSON body."""
@@ -37,10 +40,12 @@ _SECURITY_HEADERS: Final = ((b"x-content-type-options", b"nosniff"), (b"referrer
 
 @dataclass(frozen=True, slots=True)
 class ServerUsers:
-    """ServerUsers of a server."""
+    """Users of a server."""
 
     authentication: Authentication | None
     """Authentication of requests, on a store with access control."""
+    sessions: UserSessions | None
+    """Sessions of users, on a store with access control."""
     everyone: SignedIn | None
     """User that all requests act for, on a store without access control."""
 
@@ -52,14 +57,26 @@ class ServerUsers:
         """
         if public or self.authentication is None:
             return self.everyone
-        return self.authentication.user_of(request.headers.get("authorization"))
+        return self.authentication.user_of(request.headers.get("authorization"), request.cookies.get(COOKIE, ""))
+
+    def log_in(self, given: Credentials) -> tuple[str, datetime]:
+        """Verify an access key and its secret. Return the token of a new session, and its end.
+
+        Raises:
+            PermissionDenied: The credentials are wrong, or the store has no access control.
+            SlowDown: Too many attempts with the access key have failed.
+        """
+        if self.authentication is None or self.sessions is None:
+            raise PermissionDenied("the store has no access control", kind=Kind.InvalidCredentials)
+        self.authentication.verify(given)
+        return self.sessions.begin(given.access_key_id)
 
 
 def create_application(users: ServerUsers, storage_root: str) -> ASGIApp:
     """Create the application.
 
     Args:
-        users: ServerUsers of the server.
+        users: Users of the server.
         storage_root: URI below which namespaces `local://…` are, which clients use for a server's own directory.
 
     Returns:
@@ -93,6 +110,8 @@ async def _serve(users: ServerUsers, storage_root: str, route: ApiRoute, request
         return refusal(400, "the client ended the connection before the end of the body")
     call = Call(
         signed_in=user,
+        log_in=users.log_in,
+        secure=request.url.scheme == "https",
         storage_root=storage_root,
         path=request.path_params,
         query=query,

@@ -1,4 +1,4 @@
-"""Authentication of requests: HTTP Basic, with an access key and its secret.
+"""Authentication of requests: HTTP Basic, with an access key and its secret, or the token of a session.
 
 The verification of a secret takes a tenth of a second and 64 MiB on purpose. Verified credentials are remembered for
 `REMEMBERED_SECONDS`, by a keyed hash: the memory of the server holds no secret. The permissions of a remembered user
@@ -45,33 +45,48 @@ class SignedIn:
 class Authentication:
     """Authentication of the requests of one process. Thread-safe."""
 
-    def __init__(self, sign_in: Callable[[Credentials], SignedIn], clock: Callable[[], float] = monotonic) -> None:
+    def __init__(
+        self,
+        sign_in: Callable[[Credentials], SignedIn],
+        resume: Callable[[str], SignedIn],
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
         """Create an authentication.
 
         Args:
             sign_in: Verifies credentials, and raises `PermissionDenied` if they are wrong.
+            resume: Verifies the token of a session, and raises `PermissionDenied` if it is not valid.
             clock: Returns a time in seconds that never goes back.
         """
         self._sign_in = sign_in
+        self._resume = resume
         self._clock = clock
         self._key = secrets.token_bytes(32)
         self._lock = Lock()
         self._verified: OrderedDict[bytes, tuple[float, SignedIn]] = OrderedDict()
         self._failures: OrderedDict[str, tuple[int, float]] = OrderedDict()
 
-    def user_of(self, authorization: str | None) -> SignedIn:
+    def user_of(self, authorization: str | None, cookie: str = "") -> SignedIn:
         """Return the user of a request.
 
         Args:
             authorization: Header `Authorization` of the request.
+            cookie: Token of a session, from a cookie. It counts only for a request without the header.
 
         Raises:
-            PermissionDenied: (`InvalidCredentials`) The header is missing, malformed, or names wrong credentials.
+            PermissionDenied: (`InvalidCredentials`) Both are missing, malformed, or name wrong credentials.
             SlowDown: Too many attempts with the access key have failed.
         """
+        token = _bearer(authorization) if authorization else cookie
+        if token:
+            return self._session(token)
         given = _basic(authorization)
         if given is None:
             raise PermissionDenied("credentials are missing", kind=Kind.InvalidCredentials)
+        return self.verify(given)
+
+    def verify(self, given: Credentials) -> SignedIn:
+        """Return the user of an access key and its secret. Errors are those of `user_of`."""
         name = hmac.digest(self._key, _packed(given), hashlib.sha256)
         known = self._known(name)
         if known is not None:
@@ -82,7 +97,19 @@ class Authentication:
         except PermissionDenied:
             self._note_failure(given.access_key_id)
             raise
-        self._remember(name, given.access_key_id, user)
+        self._remember(name, user)
+        with self._lock:
+            self._failures.pop(given.access_key_id, None)
+        return user
+
+    def _session(self, token: str) -> SignedIn:
+        """Return the user of a session. Wrong tokens are not counted, because they cost no verification of a secret."""
+        name = hmac.digest(self._key, b"token\0" + token.encode(errors="surrogatepass"), hashlib.sha256)
+        known = self._known(name)
+        if known is not None:
+            return known
+        user = self._resume(token)
+        self._remember(name, user)
         return user
 
     def _known(self, name: bytes) -> SignedIn | None:
@@ -90,9 +117,8 @@ class Authentication:
             until, user = self._verified.get(name, (0.0, None))
             return user if self._clock() < until else None
 
-    def _remember(self, name: bytes, access_key_id: str, user: SignedIn) -> None:
+    def _remember(self, name: bytes, user: SignedIn) -> None:
         with self._lock:
-            self._failures.pop(access_key_id, None)
             self._verified[name] = (self._clock() + REMEMBERED_SECONDS, user)
             self._verified.move_to_end(name)
             while len(self._verified) > MAX_REMEMBERED:
@@ -114,6 +140,12 @@ class Authentication:
             self._failures.move_to_end(access_key_id)
             while len(self._failures) > MAX_REMEMBERED:
                 self._failures.popitem(last=False)
+
+
+def _bearer(authorization: str) -> str:
+    """Return the token of a header, or "" if it has none."""
+    scheme, _, token = authorization.partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else ""
 
 
 def _basic(authorization: str | None) -> Credentials | None:

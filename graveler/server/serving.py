@@ -8,16 +8,18 @@ import socket
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final
 
 import uvicorn
 
 from graveler.server.application import ServerUsers, create_application
 from graveler.server.authentication import Authentication, SignedIn
+from graveler.server.sessions import UserSessions
 from graveler_core.errors import InvalidInput, PermissionDenied, Unavailable
 from graveler_core.model.credentials import Credentials
 from graveler_core.stores import Stores
-from graveler_core.wiring import open_stores, sign_in
+from graveler_core.wiring import open_stores, session_user, sign_in
 
 STOP_SECONDS: Final = 30
 """Seconds for which a stopping server waits for requests under way."""
@@ -121,7 +123,8 @@ def users_of(stores: Stores, options: ServerOptions) -> ServerUsers:
     except PermissionDenied:
         if options.open:
             raise InvalidInput("--open: the store has access control; leave the option out") from None
-        return ServerUsers(Authentication(lambda given: _signed_in(stores, given)), None)
+        sessions = UserSessions(partial(_session_user, stores))
+        return ServerUsers(Authentication(partial(_signed_in, stores), sessions.resume), sessions, None)
     if not options.open:
         raise InvalidInput(
             "the store has no access control, so a server would let everyone do everything: run `graveler iam setup`, "
@@ -129,12 +132,17 @@ def users_of(stores: Stores, options: ServerOptions) -> ServerUsers:
         )
     if not _is_loopback(options.host):
         raise InvalidInput(f"--open: the host {options.host!r} must be a loopback address such as 127.0.0.1")
-    return ServerUsers(None, SignedIn("", everyone))
+    return ServerUsers(None, None, SignedIn("", everyone))
 
 
 def _signed_in(stores: Stores, given: Credentials) -> SignedIn:
     handle = sign_in(stores, given)
     return SignedIn(handle.user or "", handle)
+
+
+def _session_user(stores: Stores, access_key_id: str) -> tuple[SignedIn, bytes]:
+    handle, key = session_user(stores, access_key_id)
+    return SignedIn(handle.user or "", handle), key
 
 
 def listening(options: ServerOptions) -> socket.socket:

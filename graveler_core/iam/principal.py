@@ -132,7 +132,7 @@ def authenticate(
             (`InvalidCredentials`). All three cases give the same error after the same amount of work.
     """
     hidden = secret if isinstance(secret, SecretStr) else SecretStr(secret)
-    credential = _credential(kv, access_key_id)
+    credential = stored_credential(kv, access_key_id)
     right = hashing.matches(hashing.NOBODYS if credential is None else credential.secret_hash, hidden)
     if (
         credential is None
@@ -145,9 +145,10 @@ def authenticate(
     return Principal(kv, clock, credential, staleness=staleness)
 
 
-def _credential(kv: Store, named: str) -> Credential | None:
+def stored_credential(kv: Store, access_key_id: str) -> Credential | None:
+    """Return the credential with an access key, or `None`."""
     try:
-        found = access.read(kv, keys.credential(access_key(named)))
+        found = access.read(kv, keys.credential(access_key(access_key_id)))
     except InvalidInput:
         return None
     return None if found is None else found.value

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from itertools import islice
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl
@@ -16,6 +17,7 @@ from graveler.server.api import records
 from graveler.server.authentication import SignedIn
 from graveler_core.errors import InvalidInput, Kind, PermissionDenied
 from graveler_core.facade.graveler import Graveler
+from graveler_core.model.credentials import Credentials
 
 DEFAULT_AMOUNT = 100
 """Number of results of a page if the request names none."""
@@ -80,6 +82,10 @@ class Call:
 
     signed_in: SignedIn | None
     """The user, or `None` for an operation that needs no credentials."""
+    log_in: Callable[[Credentials], tuple[str, datetime]]
+    """Verifies credentials, and returns the token of a new session and its end."""
+    secure: bool
+    """The request came over TLS."""
     storage_root: str
     """URI below which namespaces `local://…` are."""
     path: Mapping[str, str]

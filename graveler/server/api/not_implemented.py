@@ -33,7 +33,6 @@ NOT_IMPLEMENTED: Final = tuple(
         ("POST", "/sts/login"),
         ("GET", "/oidc/callback"),
         ("GET", "/usage-report/summary"),
-        ("POST", "/auth/login"),
         ("GET", "/auth/users/{user}/external/principals/ls"),
         ("POST", "/auth/users/{user}/external/principals"),
         ("DELETE", "/auth/users/{user}/external/principals"),

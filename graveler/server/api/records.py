@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Generic, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, RootModel
+from pydantic import BaseModel, ConfigDict, Field, RootModel, SecretStr
 
 MAX_PER_PAGE = 1_000
 """Maximum number of results of one page."""
@@ -297,6 +297,17 @@ class LoginConfig(ApiResponse):
     login_url: str = ""
     login_cookie_names: list[str] = Field(default_factory=list)
     logout_url: str = ""
+
+
+class LoginBody(ApiRequest):
+    access_key_id: str
+    secret_access_key: SecretStr
+
+
+class SessionToken(ApiResponse):
+    token: str
+    token_expiration: int
+    """Seconds since 1970."""
 
 
 class AuthCapabilities(ApiResponse):

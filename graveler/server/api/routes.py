@@ -29,6 +29,7 @@ _SERVICE: Final = (
     ApiRoute("GET", "/healthcheck", service.get_health, success=204, public=True),
     ApiRoute("GET", "/setup_lakefs", service.get_setup_state, None, r.SetupState, public=True),
     ApiRoute("POST", "/setup_lakefs", service.refuse_setup, success=409, public=True),
+    ApiRoute("POST", "/auth/login", service.log_in, r.LoginBody, r.SessionToken, public=True),
     ApiRoute("GET", "/auth/capabilities", service.get_capabilities, None, r.AuthCapabilities, public=True),
     ApiRoute("GET", "/config", service.get_config, None, r.ServerConfig),
     ApiRoute("GET", "/config/storage", service.get_storage_config, None, r.StorageConfig),

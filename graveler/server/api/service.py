@@ -8,17 +8,22 @@ from starlette.responses import Response as HttpResponse
 
 from graveler.server.api.call import Call, answer, no_content
 from graveler.server.api.errors import refusal
+from graveler.server.api.objects import seconds_of
 from graveler.server.api.records import (
     ApiUser,
     AuthCapabilities,
     CurrentUser,
     GarbageCollectionConfig,
+    LoginBody,
     LoginConfig,
     ServerConfig,
+    SessionToken,
     SetupState,
     StorageConfig,
     VersionConfig,
 )
+from graveler.server.sessions import COOKIE
+from graveler_core.model.credentials import Credentials
 
 COMPATIBLE_VERSION: Final = "1.80.0"
 """Version of lakeFS whose API this is. Clients turn it into numbers, and enable features by it."""
@@ -51,12 +56,23 @@ def get_current_user(call: Call) -> HttpResponse:
 
 def get_setup_state(call: Call) -> HttpResponse:
     """Answer that the server is set up. Setting up is a command: `graveler iam setup`."""
-    return answer(200, SetupState(state="initialized", login_config=LoginConfig(RBAC="internal")))
+    return answer(
+        200, SetupState(state="initialized", login_config=LoginConfig(RBAC="internal", login_cookie_names=[COOKIE]))
+    )
 
 
 def refuse_setup(call: Call) -> HttpResponse:
     """Refuse to set the server up over HTTP: whoever reached a new server first could lock out its owner."""
     return refusal(409, "lakeFS already initialized; a new store is set up by `graveler iam setup`")
+
+
+def log_in(call: Call) -> HttpResponse:
+    """Begin a session: answer with a token, and set it as a cookie."""
+    wanted: LoginBody = call.body
+    token, end = call.log_in(Credentials(wanted.access_key_id, wanted.secret_access_key))
+    response = answer(200, SessionToken(token=token, token_expiration=seconds_of(end)))
+    response.set_cookie(COOKIE, token, expires=end, httponly=True, samesite="lax", secure=call.secure)
+    return response
 
 
 def get_capabilities(call: Call) -> HttpResponse:

@@ -43,6 +43,7 @@ def test_public_operations_need_no_credentials_and_show_nothing(http: Http) -> N
         "/healthcheck",
         "/setup_lakefs",
         "/setup_lakefs",
+        "/auth/login",
         "/auth/capabilities",
     ]
     assert http.send("GET", "/healthcheck", headers={"Authorization": ""})[0] == 204
@@ -200,7 +201,7 @@ def test_credentials_are_verified_once_and_failures_are_slowed_down() -> None:
             raise PermissionDenied("wrong", kind=Kind.InvalidCredentials)
         return SignedIn("ada", None)  # type: ignore[arg-type]
 
-    authentication = Authentication(sign_in, lambda: now[0])
+    authentication = Authentication(sign_in, sign_in, lambda: now[0])  # type: ignore[arg-type]
     for _ in range(3):
         assert authentication.user_of(basic("key", "right")).user == "ada"
     assert verified == ["key"]
