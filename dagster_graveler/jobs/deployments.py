@@ -14,20 +14,22 @@ class DeploymentConfig(dg.Config):
     repository: str
     git_branch: str
     """Git branch of the deployment, such as `feature/x`."""
+    expected: str = ""
+    """Id of the commit that the head of the branch must be. "" accepts any head."""
 
 
 @dg.op(description="Delete the branch into which a branch deployment published.", retry_policy=RETRIES)
 def delete_deployment_branch(
     context: dg.OpExecutionContext, config: DeploymentConfig, graveler: GravelerResource
 ) -> None:
-    """Delete the branch. It is not an error if the branch does not exist."""
+    """Delete the branch. It is not an error if it does not exist, but if its head is not the expected one."""
     from graveler_core.errors import Kind, NotFound
 
     branch = deployment_branch(config.git_branch)
     deleted = True
     with told_to_dagster(context.retry_number):
         try:
-            graveler.graveler().repository(config.repository).delete_branch(branch)
+            graveler.graveler().repository(config.repository).delete_branch(branch, expected=config.expected or None)
         except NotFound as missing:
             if missing.kind is not Kind.BranchNotFound:
                 raise

@@ -260,17 +260,18 @@ def _delete(
     context: dg.SensorEvaluationContext, repository: "Repository", kept: KeptBranch, keep_for: timedelta
 ) -> bool:
     """Delete a branch that nobody has used for a time. Return true if it was deleted."""
-    from graveler_core.errors import NotFound
+    from graveler_core.errors import Conflict, NotFound
 
     record = context.instance.get_run_record_by_id(kept.newest_run.run_id)
     ended = record.end_time if record is not None else None
     if ended is None or time.time() - ended < keep_for.total_seconds():
         return False
     try:
-        if str(repository.branch(kept.place.branch).record().uid) != kept.place.uid:
+        branch = repository.branch(kept.place.branch).record()
+        if str(branch.uid) != kept.place.uid:
             return False
         why = f"kept for more than {keep_for.days} days: {'; '.join(kept.reasons)}"
-        repository.delete_branch(kept.place.branch, by="dagster", message=why[:500])
-    except NotFound:
+        repository.delete_branch(kept.place.branch, expected=branch.commit_id, by="dagster", message=why[:500])
+    except (NotFound, Conflict):
         return False
     return True

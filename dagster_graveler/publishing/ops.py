@@ -4,6 +4,7 @@ Each can be retried at any time, and finds the result of an earlier attempt. A b
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import dagster as dg
@@ -118,10 +119,13 @@ def deletion_hook(publisher: Publisher) -> dg.HookDefinition:
 
 
 def _delete_merged(branch: GravelerBranch) -> None:
+    from graveler_core.errors import Conflict
+
     if branch.name == branch.into or not branch.exists():
         return
     repository = branch.open_repository()
     head = repository.commit(branch.name).id
     is_merged = repository.merge_base(head, branch.into).id == head
     if is_merged and next(iter(repository.branch(branch.name).uncommitted(limit=1)), None) is None:
-        repository.delete_branch(branch.name)
+        with suppress(Conflict):  # another run has committed to it since
+            repository.delete_branch(branch.name, expected=head)

@@ -22,6 +22,10 @@ PatternUri = Annotated[
     str, typer.Argument(metavar="URI", help="graveler://repository/pattern: main, 'release-*', 'v?', '[ab]*'.")
 ]
 Rule = tuple[str, tuple[str, ...]]
+ExpectedOption = Annotated[
+    str | None,
+    typer.Option("--expected", metavar="ID", help="Do it only if the branch or tag is at this commit: its full id."),
+]
 BranchUri = Annotated[str, typer.Argument(metavar="URI", help="graveler://repository/branch")]
 
 
@@ -86,16 +90,19 @@ def delete(
     session: Session,
     uri: BranchUri,
     message: Annotated[str, typer.Option("--message", "-m", metavar="TEXT", help="Reason, for the reflog.")] = "",
+    expected: ExpectedOption = None,
     yes: YesOption = False,
 ) -> None:
     """Delete a branch and its uncommitted changes. `graveler branch undelete` restores the branch and its commits.
+
+    With --expected, do so only if the branch is at this commit.
 
     JSON: one document with deleted (the branch).
     """
     target = ref_uri(uri)
     confirm(f"Delete branch {target.ref} of repository {target.repository} and its uncommitted changes?", yes=yes)
     with session.working("deleting the branch"):
-        session.repository(target).delete_branch(target.ref, by=session.committer, message=message)
+        session.repository(target).delete_branch(target.ref, expected=expected, by=session.committer, message=message)
     session.out.result({"deleted": target.ref}, f"deleted branch {target.ref}")
 
 

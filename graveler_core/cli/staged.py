@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from graveler_core.cli.bounds import AfterPath, EndPath, Limit, StartPath
-from graveler_core.cli.branch import BranchUri
+from graveler_core.cli.branch import BranchUri, ExpectedOption
 from graveler_core.cli.confirmation import YesOption, confirm
 from graveler_core.cli.session import Session, verb
 from graveler_core.cli.spans import span
@@ -99,15 +99,20 @@ def reset(
         str | None,
         typer.Option("--hard", metavar="REF", help="Move the head of the branch to this commit: main~1, or a URI."),
     ] = None,
+    expected: ExpectedOption = None,
     yes: YesOption = False,
 ) -> None:
     """Discard the uncommitted changes of a branch, or only those below a prefix. With --hard, move its head instead.
+
+    With --hard and --expected, do so only if the head is at this commit.
 
     JSON: one document with id, commit_id, prefix (null with --hard).
     """
     target = prefix_uri(uri)
     if hard is not None and target.path:
         raise InvalidInput(f"URI {uri!r}: must name no path when --hard is given", kind=Kind.InvalidUrl)
+    if hard is None and expected is not None:
+        raise InvalidInput("--expected: needs --hard")
     ref = ref_in(target.repository, hard) if hard is not None else None
     confirm(
         f"Discard the uncommitted changes of {target}?"
@@ -120,7 +125,7 @@ def reset(
         if ref is None:
             branch.reset(prefix=target.path)
         else:
-            branch.hard_reset(ref)
+            branch.hard_reset(ref, expected=expected)
         record = branch.record()
     document = {**branch_document(record), "prefix": target.path if ref is None else None}
     what = f"moved branch {target.ref} to" if ref is not None else f"reset {target} to"

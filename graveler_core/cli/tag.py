@@ -1,4 +1,4 @@
-"""`graveler tag …`: create, list, show, verify and delete tags."""
+"""`graveler tag …`: create, assign, list, show, verify and delete tags."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from graveler_core.cli.bounds import AfterName, EndName, Limit, Prefix, StartName
+from graveler_core.cli.branch import ExpectedOption
 from graveler_core.cli.confirmation import YesOption, confirm
 from graveler_core.cli.repo import RepositoryUri
 from graveler_core.cli.session import Session, verb
@@ -15,8 +16,10 @@ from graveler_core.cli.uri import HERE, new_ref_uri, ref_in, ref_uri, repository
 from graveler_core.cli.views import TAGS
 from graveler_core.documents.versions import tag_document
 
-app = typer.Typer(name="tag", help="Create, list, show, verify and delete tags.")
+app = typer.Typer(name="tag", help="Create, assign, list, show, verify and delete tags.")
 TagUri = Annotated[str, typer.Argument(metavar="URI", help="graveler://repository/tag")]
+MessageOption = Annotated[str, typer.Option("--message", "-m", metavar="TEXT", help="Message of the tag.")]
+SignatureOption = Annotated[str, typer.Option("--signature", metavar="TEXT", help="Signature to store with the tag.")]
 
 
 @verb(app, "create")
@@ -24,12 +27,10 @@ def create(
     session: Session,
     uri: TagUri,
     ref: Annotated[str, typer.Argument(metavar="REF", help="Commit to tag: a ref such as main~1, or a URI.")],
-    message: Annotated[str, typer.Option("--message", "-m", metavar="TEXT", help="Message of the tag.")] = "",
-    signature: Annotated[
-        str, typer.Option("--signature", metavar="TEXT", help="Signature to store with the tag.")
-    ] = "",
+    message: MessageOption = "",
+    signature: SignatureOption = "",
 ) -> None:
-    """Create a tag: a name for a commit that does not move.
+    """Create a tag: a name for a commit. Only `tag assign` moves it.
 
     JSON: one document with id, commit_id, message, signature.
     """
@@ -38,6 +39,31 @@ def create(
     with session.working("creating the tag"):
         tag = session.repository(target).create_tag(target.ref, start, message=message, signature=signature)
     session.out.result(tag_document(tag), f"tagged {tag.commit_id[:SHORT_ID]} as {tag.id}")
+
+
+@verb(app, "assign")
+def assign(  # noqa: PLR0913 - the command line's own options
+    session: Session,
+    uri: TagUri,
+    ref: Annotated[str, typer.Argument(metavar="REF", help="Commit to tag: a ref such as main~1, or a URI.")],
+    *,
+    expected: Annotated[str, typer.Option("--expected", metavar="ID", help="Full id of the commit that it tags now.")],
+    message: MessageOption = "",
+    signature: SignatureOption = "",
+) -> None:
+    """Assign a tag to another commit, if it is still at the expected one. `reset --hard` does the same for a branch.
+
+    Message and signature are replaced, because a signature holds for one commit only.
+
+    JSON: one document with id, commit_id, message, signature.
+    """
+    target = ref_uri(uri)
+    start = ref_in(target.repository, ref)
+    with session.working("assigning the tag"):
+        tag = session.repository(target).assign_tag(
+            target.ref, start, expected=expected, message=message, signature=signature
+        )
+    session.out.result(tag_document(tag), f"assigned tag {tag.id} to {tag.commit_id[:SHORT_ID]}")
 
 
 @verb(app, "list")
@@ -84,13 +110,13 @@ def verify(session: Session, uri: TagUri) -> None:
 
 
 @verb(app, "delete")
-def delete(session: Session, uri: TagUri, yes: YesOption = False) -> None:
-    """Delete a tag. Its commit is kept.
+def delete(session: Session, uri: TagUri, expected: ExpectedOption = None, yes: YesOption = False) -> None:
+    """Delete a tag. Its commit is kept. With --expected, do so only if the tag is at this commit.
 
     JSON: one document with deleted (the tag).
     """
     target = ref_uri(uri)
     confirm(f"Delete tag {target.ref} of repository {target.repository}?", yes=yes)
     with session.working("deleting the tag"):
-        session.repository(target).delete_tag(target.ref, by=session.committer)
+        session.repository(target).delete_tag(target.ref, expected=expected, by=session.committer)
     session.out.result({"deleted": target.ref}, f"deleted tag {target.ref}")

@@ -33,7 +33,7 @@ from graveler_core.model.entities import Branch as BranchRecord
 from graveler_core.model.entities import Repository as RepositoryRecord
 from graveler_core.model.entry import Entry
 from graveler_core.model.ids import CommitId
-from graveler_core.model.names import prefix_key
+from graveler_core.model.names import optional_commit_id, prefix_key
 from graveler_core.model.operations import Basis, Operation
 from graveler_core.model.permission import Action
 from graveler_core.model.scan import Pinned
@@ -206,11 +206,12 @@ class Branch(Staging):
             reset.reset(*self._at)
 
     @operation("hard reset", needs.branch(Action.REVERT_BRANCH), new_name("ref"))
-    def hard_reset(self, ref: str) -> CommitRecord:
+    def hard_reset(self, ref: str, *, expected: str | None = None) -> CommitRecord:
         """Move the head to the commit that a ref names.
 
         Args:
             ref: Ref expression of the commit.
+            expected: Id of the commit that the head must be now. `None` accepts any head.
 
         Returns:
             The commit that is now the head.
@@ -218,8 +219,10 @@ class Branch(Staging):
         Raises:
             DirtyBranch: changes are staged on the branch.
             NotFound: the ref does not name a commit.
+            Conflict: (`LostRace`) the head is not the expected commit. `details` has `expected` and `actual`.
+            InvalidInput: `expected` is not a commit id.
         """
-        return commit_record(reset.hard_reset(*self._at, ref))
+        return commit_record(reset.hard_reset(*self._at, ref, optional_commit_id("expected", expected)))
 
     @operation("compact", needs.branch(Action.MAINTAIN_REPOSITORY))
     def compact(self, *, every: timedelta = timedelta(0)) -> Compacted:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Literal
 
-from graveler_core.engine.references import branching
+from graveler_core.engine.references import branching, tagging
 from graveler_core.errors import InvalidInput
 from graveler_core.facade.branch import Branch
 from graveler_core.facade.handle import Handle
@@ -18,7 +18,7 @@ from graveler_core.model.bounds import Bounds
 from graveler_core.model.entities import Branch as BranchRecord
 from graveler_core.model.entities import Tag
 from graveler_core.model.ids import CommitId
-from graveler_core.model.names import branch_id, tag_id, text
+from graveler_core.model.names import branch_id, commit_id, optional_commit_id, tag_id, text
 from graveler_core.model.permission import Action
 from graveler_core.refs import branches
 
@@ -105,18 +105,22 @@ class References(Handle):
         return Branch(self._stores, self._record, record.id)
 
     @operation("delete branch", needs.branch(Action.DELETE_BRANCH, named="name"), needs.committer("by"), branch="name")
-    def delete_branch(self, name: str, *, by: str = "", message: str = "") -> None:
+    def delete_branch(self, name: str, *, expected: str | None = None, by: str = "", message: str = "") -> None:
         """Delete a branch with all its staged changes. Its commits remain.
 
         Args:
             name: Name of the branch.
+            expected: Id of the commit that the branch's head must be. `None` accepts any head.
             by: Name of the person who deletes it, for `reflog`.
             message: Reason, for `reflog`.
 
         Raises:
             NotFound: (`BranchNotFound`) the branch does not exist.
+            Conflict: (`LostRace`) the head is not the expected commit. `details` has `expected` and `actual`.
+            InvalidInput: (`DefaultBranch`) the branch is the default branch; or `expected` is not a commit id.
         """
-        branching.delete_branch(self._stores, self.id, branch_id(name), by=by, message=message)
+        wanted = optional_commit_id("expected", expected)
+        branching.delete_branch(self._stores, self.id, branch_id(name), expected=wanted, by=by, message=message)
 
     @operation("undelete branch", needs.branch(Action.CREATE_BRANCH, named="name"), branch="name")
     def undelete_branch(self, name: str) -> Branch:
@@ -197,7 +201,33 @@ class References(Handle):
         """
         said = {"message": text("message", message), "signature": text("signature", signature)}
         tag = Tag(id=tag_id(name), commit_id=CommitId(""), **said)
-        return branching.create_tag(self._stores, self.id, tag, ref)
+        return tagging.create_tag(self._stores, self.id, tag, ref)
+
+    @operation("assign tag", needs.tag(Action.CREATE_TAG, Action.DELETE_TAG), new_name("ref", tag="name"))
+    def assign_tag(self, name: str, ref: str, *, expected: str, message: str = "", signature: str = "") -> Tag:
+        """Assign an existing tag to another commit. `Branch.hard_reset` does the same for a branch.
+
+        Message and signature are replaced, because a signature holds for one commit only. The hook for the
+        verification of tags may refuse the tag, as for `create_tag`.
+
+        Args:
+            name: Name of the tag.
+            ref: Ref expression of the commit.
+            expected: Id of the commit that the tag must name now.
+            message: Message of the tag.
+            signature: Signature to store with the tag.
+
+        Returns:
+            The tag.
+
+        Raises:
+            NotFound: (`TagNotFound`) the tag does not exist, or the ref does not name a commit.
+            Conflict: (`LostRace`) the tag does not name the expected commit. `details` has `expected` and `actual`.
+            InvalidInput: `expected` is not a commit id.
+        """
+        said = {"message": text("message", message), "signature": text("signature", signature)}
+        tag = Tag(id=tag_id(name), commit_id=CommitId(""), **said)
+        return tagging.assign_tag(self._stores, self.id, tag, ref, commit_id("expected", expected))
 
     @operation("verify tag", needs.tag(Action.READ_TAG))
     def verify_tag(self, name: str) -> Tag:
@@ -213,21 +243,25 @@ class References(Handle):
             NotFound: the tag or its commit does not exist.
             InvalidInput: no hook was given to `connect`.
         """
-        return branching.verify_tag(self._stores, self.id, tag_id(name))
+        return tagging.verify_tag(self._stores, self.id, tag_id(name))
 
     @operation("delete tag", needs.tag(Action.DELETE_TAG), needs.committer("by"))
-    def delete_tag(self, name: str, *, by: str = "", message: str = "") -> None:
+    def delete_tag(self, name: str, *, expected: str | None = None, by: str = "", message: str = "") -> None:
         """Delete a tag. Its commit remains.
 
         Args:
             name: Name of the tag.
+            expected: Id of the commit that the tag must name. `None` accepts any commit.
             by: Name of the person who deletes it, for `reflog`.
             message: Reason, for `reflog`.
 
         Raises:
             NotFound: (`TagNotFound`) the tag does not exist.
+            Conflict: (`LostRace`) the tag does not name the expected commit. `details` has `expected` and `actual`.
+            InvalidInput: `expected` is not a commit id.
         """
-        branching.delete_tag(self._stores, self.id, tag_id(name), by=by, message=message)
+        wanted = optional_commit_id("expected", expected)
+        tagging.delete_tag(self._stores, self.id, tag_id(name), expected=wanted, by=by, message=message)
 
     def _by_head(self, within: Bounds) -> Iterator[BranchRecord]:
         found = branches.list_branches(self._stores.kv, self._active(), replace(within, after=""))

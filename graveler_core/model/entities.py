@@ -103,14 +103,14 @@ class Branch(Record):
 
 
 class Tag(Record):
-    """Name of a commit that does not move."""
+    """Name of a commit. It moves only if it is assigned to another commit explicitly."""
 
     id: TagId
     commit_id: CommitId
     message: str = ""
     signature: str = ""
     past: str = Field(default="", exclude_if=operator.not_)
-    """Creation of the tag: see `model.past`."""
+    """Creation and newest assignments of the tag: see `model.past`."""
 
     def _html_row(self) -> dict[str, object]:
         """Return what a listing in a notebook shows of the tag, by name."""

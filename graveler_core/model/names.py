@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 
 from graveler_core.errors import InvalidInput, Kind
-from graveler_core.model.ids import AccessKeyId, BranchId, GroupId, PolicyId, RepositoryId, TagId, UserId
+from graveler_core.model.ids import AccessKeyId, BranchId, CommitId, GroupId, PolicyId, RepositoryId, TagId, UserId
 
 MAX_PATH_BYTES = 1_000
 REFUSED_PATH = r"[\x00-\x1f\x7f-\x9f\\]|(?:^|/)\.{0,2}(?:/|$)"
@@ -105,6 +105,16 @@ def content_hash(what: str, text: str) -> str:
     if not isinstance(text, str) or not _CONTENT_HASH.fullmatch(text):
         raise InvalidInput(f"{what} {str(text)[:80]!r}: must be 64 characters of 0-9 a-f", kind=Kind.InvalidValue)
     return text
+
+
+def commit_id(what: str, text: str) -> CommitId:
+    """Check a complete commit id. An abbreviation could come to mean another commit."""
+    return CommitId(content_hash(what, text))
+
+
+def optional_commit_id(what: str, text: str | None) -> CommitId | None:
+    """Check a complete commit id that may be left out."""
+    return None if text is None else commit_id(what, text)
 
 
 def path_key(path: str) -> bytes:

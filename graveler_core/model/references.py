@@ -88,12 +88,13 @@ def is_event_id(text: str) -> bool:
 def uid_of(reference: Branch | Tag) -> str:
     """Return the unique id of a reference. It differs after the reference is deleted and created again.
 
-    For a tag, the id consists of the time of its creation and its commit.
+    For a tag, the id consists of the time of its creation and the commit that it named then.
     """
     if isinstance(reference, Branch):
         return reference.uid
-    created = next((past.microseconds(step.time) for step in past.steps(reference.past, f"tag {reference.id}")), 0)
-    return f"{created:x}-{reference.commit_id[:32]}"
+    steps = past.steps(reference.past, f"tag {reference.id}")
+    created = past.microseconds(steps[-1].time) if steps and steps[-1].mark == past.CREATED else 0
+    return f"{created:x}-{(steps[-1].commit if steps else reference.commit_id)[:32]}"
 
 
 def steps_of(reference: Branch | Tag) -> Iterator[ReferenceEvent]:
@@ -108,7 +109,10 @@ def steps_of(reference: Branch | Tag) -> Iterator[ReferenceEvent]:
 
 def step_of_deletion(reference: Branch | Tag) -> str:
     """Return the step that identifies the deletion of exactly this record."""
-    return f"of-{reference.nonce}" if isinstance(reference, Branch) else "of-"
+    if isinstance(reference, Branch):
+        return f"of-{reference.nonce}"
+    moves = past.moves(reference.past)
+    return f"of-{moves}" if moves else "of-"
 
 
 def deletion(reference: Branch | Tag, time: datetime, by: str = "", message: str = "") -> ReferenceEvent:

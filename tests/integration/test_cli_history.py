@@ -245,3 +245,24 @@ def test_listings_have_a_start_and_an_end(flights: Cli) -> None:
     assert [row["token"] for row in newer] == tokens[1:3]
     refused(flights("diff", "graveler://flights/main..a", "--stat", "--end", "x"), "--stat")
     refused(flights("status", "graveler://flights", "--end", "x"), "--end", "needs the URI of a branch")
+
+
+def test_references_are_changed_only_where_they_are_expected(flights: Cli) -> None:
+    """Seed 002: conditional deletion and assignment."""
+    first, second = (row["id"] for row in flights("log", "graveler://flights/main", "--json").documents)
+    flights("branch", "create", "graveler://flights/dev", "--source", "main")
+    flights("tag", "create", "graveler://flights/v1", "main~1", "-m", "old")
+    wrong = ("--expected", second, "--yes")
+    refused(flights("branch", "delete", "graveler://flights/dev", *wrong), f"names commit {first}, not {second}")
+    refused(flights("reset", "graveler://flights/dev", "--hard", "main~1", *wrong), first, second)
+    refused(flights("tag", "delete", "graveler://flights/v1", "--expected", first, "--yes"), first, second)
+    refused(flights("tag", "assign", "graveler://flights/v1", "main", "--expected", first), first, second)
+    refused(flights("reset", "graveler://flights/dev", "--expected", first, "--yes"), "--expected: needs --hard")
+    refused(flights("branch", "delete", "graveler://flights/dev", "--expected", first[:8], "--yes"), "64 characters")
+    right = ("--expected", first, "--yes")
+    made = flights("tag", "assign", "graveler://flights/v1", "main", "--expected", second, "-m", "new", "--json")
+    assert made.documents == [{"id": "v1", "commit_id": first, "message": "new", "signature": ""}]
+    assert flights("reset", "graveler://flights/dev", "--hard", "main~1", *right).code == 0
+    assert flights("branch", "delete", "graveler://flights/dev", "--expected", second, "--yes").code == 0
+    assert flights("tag", "delete", "graveler://flights/v1", *right).code == 0
+    assert [row[-1] for row in flights("branch", "list", "graveler://flights").lines] == ["main"]

@@ -1,4 +1,4 @@
-"""Creation, deletion and undeletion of branches and tags.
+"""Creation, deletion and undeletion of branches.
 
 A branch is created by one swap ✓ (its record must not exist) at a commit that was read before. Changes staged on the
 source stay there. The swap is sent only once: a repeated request could arrive late and restore a branch that another
@@ -26,16 +26,16 @@ from graveler_core.engine.reading.resolve import resolve_commit
 from graveler_core.engine.reading.view import commit_of
 from graveler_core.engine.references import reflog
 from graveler_core.engine.references.events import fold_sometimes, intent, note
-from graveler_core.errors import InvalidInput, Kind, NotFound, NotUnique, PredicateFailed
+from graveler_core.engine.references.naming import changeable, name_taken, require_expected, require_free
+from graveler_core.errors import InvalidInput, Kind, NotFound, PredicateFailed
 from graveler_core.model import past
-from graveler_core.model.entities import Branch, Repository, Tag
+from graveler_core.model.entities import Branch, Repository
 from graveler_core.model.ids import BranchId, BranchUid, CommitId, RepositoryId, TagId
 from graveler_core.model.protection import BranchAction
 from graveler_core.model.references import EventKind, ReferenceType, deletion, steps_of
-from graveler_core.objects.commits import StoredCommit
 from graveler_core.records import access
 from graveler_core.records import layout as keys
-from graveler_core.refs import branches, repositories
+from graveler_core.refs import branches
 from graveler_core.staging.stack import layers_of
 from graveler_core.stores import Stores
 
@@ -49,7 +49,7 @@ def create_branch(stores: Stores, repo: RepositoryId, name: BranchId, source: st
             (`ContentExpired`).
         PermissionDenied: The repository is read-only.
     """
-    repository = _changeable(stores, repo)
+    repository = changeable(stores, repo)
     commit = resolve_commit(stores, repository, source)
     require_content(stores, repository, [commit.id])
     return _create_branch(stores, repository, name, commit.id)
@@ -66,8 +66,8 @@ def undelete_branch(stores: Stores, repo: RepositoryId, name: BranchId) -> Branc
         CorruptData: The log of references is damaged.
         PermissionDenied: The repository is read-only.
     """
-    repository = _changeable(stores, repo)
-    _require_free(stores, repository, branch=name, tag=TagId(name))
+    repository = changeable(stores, repo)
+    require_free(stores, repository, branch=name, tag=TagId(name))
     known = (event for event in reflog.of_name(stores, repository, name) if event.type is ReferenceType.BRANCH)
     head = next((event.before for event in known if event.kind is EventKind.DELETED), None)
     if head is None:
@@ -82,17 +82,27 @@ def undelete_branch(stores: Stores, repo: RepositoryId, name: BranchId) -> Branc
     return _create_branch(stores, repository, name, commit.id)
 
 
-def delete_branch(stores: Stores, repo: RepositoryId, name: BranchId, *, by: str = "", message: str = "") -> None:
+def delete_branch(  # noqa: PLR0913 - one call, all of it optional
+    stores: Stores,
+    repo: RepositoryId,
+    name: BranchId,
+    *,
+    expected: CommitId | None = None,
+    by: str = "",
+    message: str = "",
+) -> None:
     """Delete a branch with all its staged changes. Its commits stay.
 
     Args:
         stores: Stores of the flow.
         repo: The repository.
         name: The branch.
+        expected: Commit that the head must be; `None` accepts any head.
         by: Author of the deletion, for the log.
         message: Reason for the deletion, for the log.
 
     Raises:
+        Conflict: The head is not the expected commit (`LostRace`).
         PermissionDenied: The branch is protected from force, or the repository is read-only.
         InvalidInput: The branch is the repository's default branch (`DefaultBranch`), or the texts are too long.
         NotFound: The repository or the branch does not exist.
@@ -108,6 +118,7 @@ def delete_branch(stores: Stores, repo: RepositoryId, name: BranchId, *, by: str
                 kind=Kind.DefaultBranch,
                 branch=name,
             )
+        require_expected(now.branch, expected)
         layers = layers_of(now.branch)
         event = deletion(now.branch, stores.moment(), by, message)
         record_writes(stores, [*cleanups(stores, now, layers), intent(now.repository, event)])
@@ -123,104 +134,16 @@ def delete_branch(stores: Stores, repo: RepositoryId, name: BranchId, *, by: str
     retry(stores, f"deletion of branch {repo}/{name}", attempt)
 
 
-def create_tag(stores: Stores, repo: RepositoryId, tag: Tag, ref: str) -> Tag:
-    """Create a tag at the commit that a ref names (sets `tag.commit_id`).
-
-    Raises:
-        NotUnique: A tag (`TagExists`) or a branch (`BranchExists`) has the name.
-        NotFound: The repository or the ref does not exist, or the content of the commit has expired
-            (`ContentExpired`).
-        PermissionDenied: The repository is read-only.
-        Exception: Any error of the hook that verifies tags.
-    """
-    repository = _changeable(stores, repo)
-    commit = resolve_commit(stores, repository, ref)
-    require_content(stores, repository, [commit.id])
-    _require_free(stores, repository, branch=BranchId(tag.id))
-    record = tag.model_copy(update={"commit_id": commit.id, "past": past.begun(commit.id, stores.moment())})
-    verify(stores, record, commit)
-    try:
-        made = access.create(stores.kv, keys.tag(repository, tag.id), record, once=True).value
-    except PredicateFailed as e:
-        raise _exists(repository, Kind.TagExists, "tag", tag.id) from e
-    note(stores, repository, next(steps_of(made)))
-    return made
-
-
-def delete_tag(stores: Stores, repo: RepositoryId, name: TagId, *, by: str = "", message: str = "") -> None:
-    """Delete a tag. Its commit stays. The arguments are those of `delete_branch`.
-
-    Raises:
-        NotFound: The tag does not exist (`TagNotFound`).
-        PermissionDenied: The repository is read-only.
-    """
-    Draft(message, by)
-    repository = _changeable(stores, repo)
-
-    def attempt() -> bool | None:
-        held = branches.get_tag(stores.kv, repository, name)
-        event = deletion(held.value, stores.moment(), by, message)
-        record_writes(stores, [intent(repository, event)])
-        if not access.remove(stores.kv, keys.tag(repository, name), held):
-            return None
-        fold_sometimes(stores, repository)
-        return True
-
-    retry(stores, f"deletion of tag {repo}/{name}", attempt)
-
-
-def verify_tag(stores: Stores, repo: RepositoryId, name: TagId) -> Tag:
-    """Verify an existing tag with the hook.
-
-    Raises:
-        NotFound: The repository or the tag does not exist, or the tag's commit is missing.
-        InvalidInput: There is no hook that verifies tags.
-    """
-    repository = repositories.get(stores.kv, stores.clock, stores.ids, repo)
-    tag = branches.get_tag(stores.kv, repository, name).value
-    if stores.hooks.verify_tag is None:
-        raise InvalidInput(f"tag {name!r}: there is no hook to verify it; set one with connect(verify_tag=…)")
-    verify(stores, tag, commit_of(stores, repository, tag.commit_id))
-    return tag
-
-
-def verify(stores: Stores, tag: Tag, commit: StoredCommit) -> None:
-    """Let the hook verify a tag. The hook refuses the tag by raising an error."""
-    if stores.hooks.verify_tag is not None:
-        stores.hooks.verify_tag(tag, commit.header)
-
-
 def _create_branch(stores: Stores, repo: Repository, name: BranchId, commit: CommitId) -> Branch:
-    _require_free(stores, repo, tag=TagId(name))
+    require_free(stores, repo, tag=TagId(name))
     record = branches.new_branch(stores.ids, repo, name, commit, past.begun(commit, stores.moment()))
     try:
         made = access.create(stores.kv, keys.branch(repo, name), record, mine=partial(_bears, record.uid), once=True)
     except PredicateFailed as e:
-        raise _exists(repo, Kind.BranchExists, "branch", name) from e
+        raise name_taken(repo, Kind.BranchExists, "branch", name) from e
     note(stores, repo, next(steps_of(record)))
     return made.value
 
 
-def _changeable(stores: Stores, repo: RepositoryId) -> Repository:
-    repository = repositories.get(stores.kv, stores.clock, stores.ids, repo)
-    repositories.require_changeable(repository)
-    return repository
-
-
 def _bears(uid: BranchUid, current: Branch) -> bool:
     return current.uid == uid
-
-
-def _require_free(
-    stores: Stores, repo: Repository, *, branch: BranchId | None = None, tag: TagId | None = None
-) -> None:
-    # A convenience, not a guarantee: two creations at once may still give a branch and a tag one name, and then the
-    # branch is what the name means.
-    if branch is not None and access.read(stores.kv, keys.branch(repo, branch)) is not None:
-        raise _exists(repo, Kind.BranchExists, "branch", branch)
-    if tag is not None and access.read(stores.kv, keys.tag(repo, tag)) is not None:
-        raise _exists(repo, Kind.TagExists, "tag", tag)
-
-
-def _exists(repo: Repository, kind: Kind, what: str, name: str) -> NotUnique:
-    return NotUnique(f"{what} {name!r} already exists in repository {repo.id!r}", kind=kind, name=name)

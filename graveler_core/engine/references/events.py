@@ -178,7 +178,7 @@ def _intents(
 
 def _outlived(event: ReferenceEvent, record: Branch | Tag | None) -> bool:
     """Return `True` if the record has changed since an intent to delete it."""
-    return isinstance(record, Branch) and event.step != step_of_deletion(record)
+    return record is not None and event.step != step_of_deletion(record)
 
 
 def _best(stores: Stores, repo: Repository, gone: set[str]) -> dict[str, ReferenceEvent]:

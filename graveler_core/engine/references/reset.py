@@ -25,8 +25,9 @@ from graveler_core.engine.reading.expired import require_content
 from graveler_core.engine.reading.resolve import resolve_commit
 from graveler_core.engine.reading.uncommitted import require_clean
 from graveler_core.engine.references.events import note
+from graveler_core.engine.references.naming import require_expected
 from graveler_core.errors import CorruptData, DirtyBranch, NotFound
-from graveler_core.model.ids import BranchId, RepositoryId
+from graveler_core.model.ids import BranchId, CommitId, RepositoryId
 from graveler_core.model.protection import BranchAction
 from graveler_core.model.references import steps_of
 from graveler_core.objects.commits import StoredCommit
@@ -65,10 +66,13 @@ def reset(stores: Stores, repo: RepositoryId, branch: BranchId) -> None:
     retry(stores, f"reset of {repo}/{branch}", attempt)
 
 
-def hard_reset(stores: Stores, repo: RepositoryId, branch: BranchId, ref: str) -> StoredCommit:
+def hard_reset(
+    stores: Stores, repo: RepositoryId, branch: BranchId, ref: str, expected: CommitId | None = None
+) -> StoredCommit:
     """Move the head of a clean branch to the commit that a ref names. Return that commit.
 
     Raises:
+        Conflict: The head is not the expected commit (`LostRace`).
         DirtyBranch: The branch has uncommitted changes.
         NotFound: The repository, the branch or the ref does not exist, or the content of the commit has expired
             (`ContentExpired`).
@@ -78,6 +82,7 @@ def hard_reset(stores: Stores, repo: RepositoryId, branch: BranchId, ref: str) -
     def attempt() -> StoredCommit | None:
         now = fresh(stores, repo, branch)
         require_permitted(now, BranchAction.FORCE)
+        require_expected(now.branch, expected)
         target = resolve_commit(stores, now.repository, ref)
         if target.id != now.branch.commit_id:
             require_content(stores, now.repository, [target.id])

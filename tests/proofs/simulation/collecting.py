@@ -17,7 +17,7 @@ from graveler_core.codec.records import encode
 from graveler_core.engine.cleaning import CleaningPlan, clean
 from graveler_core.engine.committing import commit
 from graveler_core.engine.committing.draft import Draft
-from graveler_core.engine.references import branching, reset
+from graveler_core.engine.references import branching, reset, tagging
 from graveler_core.engine.repositories import creation as repository
 from graveler_core.engine.repositories import deletion, undeletion
 from graveler_core.engine.staging import write
@@ -272,7 +272,7 @@ def name_old(cast: Cast, stores: Stores, name: str) -> None:
             operation.answer = branching.create_branch(stores, REPO, BranchId(f"old-{number}"), target).commit_id
         else:
             tag = Tag(id=TagId(f"old-{number}"), commit_id=target)
-            operation.answer = branching.create_tag(stores, REPO, tag, target).commit_id
+            operation.answer = tagging.create_tag(stores, REPO, tag, target).commit_id
 
 
 def upload_for_days(cast: Cast, stores: Stores, name: str) -> None:

@@ -144,6 +144,7 @@ REPOSITORY: dict[str, Verb] = {
     "undelete_branch": Verb(lambda r: r.undelete_branch("gone"), changes=True),
     "restore_refs": _read(_restored),
     "create_tag": Verb(lambda r: r.create_tag("v2", "work"), changes=True),
+    "assign_tag": Verb(lambda r: r.assign_tag("v1", "main~1", expected=r.commit("v1").id), changes=True),
     "delete_tag": Verb(lambda r: r.delete_tag("v1"), changes=True),
     "scan_diff": _read(lambda r: r.scan_diff("main", "work")),
     "open_scan": _read(lambda r: r.open_scan(r.at("main").scan().plan)),

@@ -177,6 +177,7 @@ REPOSITORY: dict[str, Sample] = {
     "undelete_branch": lambda r: r.undelete_branch("gone"),
     "restore_refs": lambda r: r.restore_refs(f"memory://{NAME}/none"),
     "create_tag": lambda r: r.create_tag("v2", "dev"),
+    "assign_tag": lambda r: r.assign_tag("v1", "main~1", expected=_past_the_guard(r).tag("v1").commit_id),
     "delete_tag": lambda r: r.delete_tag("v1", by="eve"),
     "protection": lambda r: r.protection(),
     "protect": lambda r: r.protect("other"),

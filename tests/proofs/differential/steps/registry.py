@@ -92,6 +92,7 @@ LEFT_OUT = {
     "Graveler.diagnostics": "writes an archive that depends on the machine: tests/unit/diagnostics",
     "Graveler.iam": "users and policies are another subject: tests/unit/iam, tests/unit/facade",
     "Repository.tag": "shows one of the tags that are listed: tests/integration/test_cli_history.py",
+    "Repository.assign_tag": "conditional changes in every order: tests/unit/engine/references/test_expected.py",
     "Branch.stage_sorted": "takes rows of a cluster: tests/unit/engine, tests/jobs",
     **dict.fromkeys(
         ("Branch.scan", "Snapshot.scan", "Repository.scan_diff", "Repository.open_scan", "Repository.next_offset"),

@@ -1,0 +1,70 @@
+"""Rules that the flows on branches and tags share: the repository may change, the name is free, the commit is expected.
+
+**Expected commits.** A caller may name the commit that a branch or tag must name before it is deleted or assigned.
+Source: seed 002 (every change of a reference is conditional); Nessie's `assign` and `delete`. The comparison is no
+step of its own that could become out of date. Each flow reads the record, compares (`require_expected`), and swaps or
+deletes exactly the record that it has read ✓. There are three orders of another change of the reference:
+
+* It comes before the read. The flow compares with the changed record, and refuses.
+* It comes between the read and the swap or deletion. The predicate fails, nothing was changed, and the flow begins
+  again with a read. It then refuses if the other change has moved the reference, and goes on if it has not (such as a
+  write that sealed a token).
+* It comes after the swap or deletion. Then it is ordered after this flow.
+
+So if a flow succeeds, the reference named the expected commit at the moment of the change. A reference that was moved
+and moved back in the meantime names the expected commit, and that is what the caller asked for. A reference that was
+deleted and created again at the same commit is accepted for the same reason.
+"""
+
+from __future__ import annotations
+
+from graveler_core.errors import Conflict, Kind, NotUnique
+from graveler_core.model.entities import Branch, Repository, Tag
+from graveler_core.model.ids import BranchId, CommitId, RepositoryId, TagId
+from graveler_core.records import access
+from graveler_core.records import layout as keys
+from graveler_core.refs import repositories
+from graveler_core.stores import Stores
+
+
+def changeable(stores: Stores, repo: RepositoryId) -> Repository:
+    """Return an active repository. Raises `PermissionDenied` if it is read-only."""
+    repository = repositories.get(stores.kv, stores.clock, stores.ids, repo)
+    repositories.require_changeable(repository)
+    return repository
+
+
+def require_expected(reference: Branch | Tag, expected: CommitId | None) -> None:
+    """Raise an error unless a reference, as it was read, names the commit that the caller expects.
+
+    Args:
+        reference: Record of the branch or tag.
+        expected: The commit; `None` accepts any commit.
+
+    Raises:
+        Conflict: It names another commit (`LostRace`). `details` has the commit ids `expected` and `actual`.
+    """
+    if expected is None or reference.commit_id == expected:
+        return
+    what = "branch" if isinstance(reference, Branch) else "tag"
+    raise Conflict(
+        f"{what} {reference.id!r} names commit {reference.commit_id}, not {expected} as expected; read it again",
+        name=reference.id,
+        expected=expected,
+        actual=reference.commit_id,
+    )
+
+
+def require_free(stores: Stores, repo: Repository, *, branch: BranchId | None = None, tag: TagId | None = None) -> None:
+    """Raise `NotUnique` if a branch or tag has the name."""
+    # A convenience, not a guarantee: two creations at once may still give a branch and a tag one name, and then the
+    # branch is what the name means.
+    if branch is not None and access.read(stores.kv, keys.branch(repo, branch)) is not None:
+        raise name_taken(repo, Kind.BranchExists, "branch", branch)
+    if tag is not None and access.read(stores.kv, keys.tag(repo, tag)) is not None:
+        raise name_taken(repo, Kind.TagExists, "tag", tag)
+
+
+def name_taken(repo: Repository, kind: Kind, what: str, name: str) -> NotUnique:
+    """Return the error for a name that a branch or tag has."""
+    return NotUnique(f"{what} {name!r} already exists in repository {repo.id!r}", kind=kind, name=name)
