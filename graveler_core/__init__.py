@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from graveler_core.model.credentials import Credentials
     from graveler_core.model.entities import Tag
     from graveler_core.model.entry import AddressType, CommonPrefix, Entry
+    from graveler_core.model.hook_runs import HookRequest
     from graveler_core.model.key_intervals import KeyInterval
     from graveler_core.model.operations import (
         Basis,
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
         Unchanged,
     )
     from graveler_core.model.scan import ScanPartition, ScanPlan
+    from graveler_core.stores.hooks import Hook
     from graveler_core.version import __version__
     from graveler_core.wiring import compare_stores, connect, copy_store
 
@@ -64,6 +66,8 @@ __all__ = [
     "Entry",
     "Graveler",
     "GravelerError",
+    "Hook",
+    "HookRequest",
     "InvalidInput",
     "KeyInterval",
     "LimitExceeded",

@@ -103,6 +103,8 @@ class Kind(StrEnum):
     LocalConflict = "LocalConflict"
     BucketNotFound = "BucketNotFound"
     StoreNotDurable = "StoreNotDurable"
+    HookRefused = "HookRefused"
+    HookNotFound = "HookNotFound"
 
 
 class GravelerError(Exception):

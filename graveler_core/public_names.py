@@ -22,6 +22,8 @@ PUBLIC_NAMES = {
     "Entry": "model.entry",
     "Graveler": "facade.graveler",
     "GravelerError": "errors",
+    "Hook": "stores.hooks",
+    "HookRequest": "model.hook_runs",
     "InvalidInput": "errors",
     "KeyInterval": "model.key_intervals",
     "LimitExceeded": "errors",

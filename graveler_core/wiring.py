@@ -14,7 +14,7 @@ from __future__ import annotations
 import atexit
 import os
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from functools import cache
@@ -27,11 +27,13 @@ if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
 
     from graveler_core.facade.graveler import Graveler
+    from graveler_core.facade.repository import Repository
     from graveler_core.iam.principal import Principal
     from graveler_core.kv.store import Store
     from graveler_core.model.credentials import Credentials
+    from graveler_core.model.webhooks import Webhook
     from graveler_core.objects.uploads import Uploads
-    from graveler_core.stores import Cluster, Reopening, Stores, TagVerifier
+    from graveler_core.stores import Cluster, Hook, HookAnswer, Hooks, Reopening, Stores, TagVerifier
     from graveler_core.transfer.kv_copy import Copied
     from graveler_core.transfer.kv_copy_compare import Progress, StoreComparison
 
@@ -50,6 +52,7 @@ def connect(  # noqa: PLR0913 - one call, all of it optional
     cache_bytes: int | None = None,
     metrics: CollectorRegistry | None = None,
     verify_tag: TagVerifier | None = None,
+    hooks: Sequence[Hook] = (),
     cluster: Cluster | None = None,
 ) -> Graveler:
     """Open a handle on a key-value store.
@@ -68,6 +71,8 @@ def connect(  # noqa: PLR0913 - one call, all of it optional
         metrics: Prometheus registry that records every call of the key-value store: `graveler_kv_…`.
         verify_tag: Function that is called as `verify_tag(tag, commit)` with the records of a tag and its commit,
         before the tag is created and by `Repository.verify_tag`. It refuses a tag by raising an exception.
+        hooks: Functions that are called before and after changes: see `Hook`. Functions of the entry points
+        `graveler.hooks` are called as well.
         cluster: Cluster for large work, such as `graveler.spark.cluster.SparkCluster`. Default: none.
 
     Returns:
@@ -81,7 +86,6 @@ def connect(  # noqa: PLR0913 - one call, all of it optional
     """
     from graveler_core.configuration import anchored
     from graveler_core.facade.graveler import Graveler
-    from graveler_core.stores import Hooks
     from graveler_core.stores.opening import Opening
 
     stores = open_stores(
@@ -101,9 +105,59 @@ def connect(  # noqa: PLR0913 - one call, all of it optional
         cache_dir=None if cache_dir is None else str(Path(cache_dir).absolute()),
         cache_bytes=cache_bytes,
         verify_tag=verify_tag,
+        hooks=tuple(hooks),
     )
-    hooks = Hooks(verify_tag)
-    return Graveler(replace(stores, hooks=hooks, cluster=cluster, principal=principal, opening=opening))
+    callbacks = _callbacks(verify_tag, tuple(hooks))
+    return Graveler(replace(stores, hooks=callbacks, cluster=cluster, principal=principal, opening=opening))
+
+
+def _callbacks(verify_tag: TagVerifier | None, hooks: tuple[Hook, ...]) -> Hooks:
+    from graveler_core.stores import Hooks
+
+    return Hooks(verify_tag, hooks, _installed_hooks, _repository_for_hooks, _send_to_webhook)
+
+
+def _send_to_webhook(hook: Webhook, run_id: str, event: str, body: bytes) -> HookAnswer:
+    from graveler_core.settings import secret
+    from graveler_core.stores.webhook_request import post
+
+    return post(hook, run_id, event, body, secret)
+
+
+@cache
+def _installed_hooks() -> tuple[Hook, ...]:
+    """Return the functions of the entry points `graveler.hooks`.
+
+    Raises:
+        Unavailable: one of them cannot be loaded, so changes that it might refuse cannot be made.
+    """
+    from importlib.metadata import entry_points
+
+    from graveler_core.errors import Unavailable
+    from graveler_core.stores import Hook
+
+    found: list[Hook] = []
+    for entry_point in entry_points(group="graveler.hooks"):
+        try:
+            hook = entry_point.load()
+        except Exception as e:
+            raise Unavailable(
+                f"the installed hook {entry_point.name!r} ({entry_point.value}) cannot be loaded: {e}"
+            ) from e
+        if not isinstance(hook, Hook):
+            raise Unavailable(f"the installed hook {entry_point.name!r} ({entry_point.value}) is not a graveler.Hook")
+        found.append(hook)
+    return tuple(found)
+
+
+def _repository_for_hooks(stores: Stores, name: str) -> Repository:
+    """Return a repository for functions: changes that they make call no functions, and wait for no turn."""
+    from graveler_core.facade.graveler import Graveler
+    from graveler_core.stores import Turns
+
+    return Graveler(
+        replace(stores, hooks=replace(stores.hooks, functions=(), installed=tuple), turns=Turns())
+    ).repository(name)
 
 
 _shared: dict[tuple[int, Reopening], Graveler] = {}
@@ -142,6 +196,7 @@ def _connected(opened: Reopening) -> Graveler:
         cache_dir=opened.cache_dir,
         cache_bytes=opened.cache_bytes,
         verify_tag=opened.verify_tag,
+        hooks=opened.hooks,
     )
 
 
@@ -203,7 +258,8 @@ def sign_in(stores: Stores, credentials: Credentials | None) -> Graveler:
     """
     from graveler_core.facade.graveler import Graveler
 
-    return Graveler(replace(stores, principal=principal_of(stores, credentials)))
+    principal = principal_of(stores, credentials)
+    return Graveler(replace(stores, hooks=_callbacks(None, ()), principal=principal))
 
 
 def session_user(stores: Stores, access_key_id: str) -> tuple[Graveler, bytes]:

@@ -16,6 +16,7 @@ from graveler_core.facade.checks import Checks
 from graveler_core.facade.dumping import Dumping
 from graveler_core.facade.erasing import Erasing
 from graveler_core.facade.history import CommitRecord, LogEntry, commit_record, header_record, log_entries
+from graveler_core.facade.hooks import HookSettings
 from graveler_core.facade.importing import Importing
 from graveler_core.facade.listing import Listing
 from graveler_core.facade.maintenance import Maintenance
@@ -47,6 +48,7 @@ class Repository(
     Checks,
     RetentionSettings,
     MetadataSettings,
+    HookSettings,
     Maintenance,
     Erasing,
     Dumping,

@@ -26,6 +26,7 @@ from graveler_core.model.ids import (
 from graveler_core.model.index import Index
 from graveler_core.model.layers import Layer
 from graveler_core.model.protection import ProtectionRule, RequiredChecks
+from graveler_core.model.webhooks import Webhook
 
 FORMAT_VERSION = 1
 OPERATIONS_RULE = 2
@@ -69,6 +70,8 @@ class Repository(Record):
     """Ordered by pattern."""
     required_checks: tuple[RequiredChecks, ...] = Field(default=(), exclude_if=operator.not_)
     """Ordered by pattern."""
+    webhooks: tuple[Webhook, ...] = Field(default=(), exclude_if=operator.not_)
+    """Ordered by name."""
     addresses_checked: bool = Field(default=False, exclude_if=operator.not_)
     """True once a collection has condemned content. Flows that stage addresses then read the collection record."""
     erasures: int = Field(default=0, ge=0, exclude_if=operator.not_)

@@ -27,6 +27,7 @@
                                         settings/metadata             RepositoryMetadata
                                         checks/commits/<id>/<check>   CheckReport
                                         checks/trees/<id>/<check>     CheckReport
+                                        hook-runs/<run id>            HookRun
                                         compactions/<branch>          CompactionHistory
                                         restored                      Restoration
                                         migration                     Migration
@@ -66,6 +67,7 @@ from graveler_core.model.entities import (
     Upload,
 )
 from graveler_core.model.erasure import ErasedContent, Erasure
+from graveler_core.model.hook_runs import HookRun
 from graveler_core.model.ids import (
     BranchId,
     CommitId,
@@ -263,6 +265,11 @@ def tree_checks(repo: Repository, tree_id: MetarangeId | None = None) -> Folder[
     """Return the keys of the reports on a tree, or on all trees."""
     below = b"" if tree_id is None else tree_id.encode() + b"/"
     return Folder(partition(repo), b"checks/trees/" + below, CheckReport)
+
+
+def hook_runs(repo: Repository) -> Folder[HookRun]:
+    """Return the keys of the runs of hooks. The newest run is first."""
+    return Folder(partition(repo), b"hook-runs/", HookRun)
 
 
 def restoration(repo: Repository) -> Location[Restoration]:

@@ -6,7 +6,7 @@ Use cases are functions `f(stores, …)`. `wiring` makes the one of production; 
 from graveler_core.stores.background import Aside, AtOnce, Background
 from graveler_core.stores.cluster import Cluster, SortedRows
 from graveler_core.stores.executor import Executor, Threads
-from graveler_core.stores.hooks import Hooks, TagVerifier
+from graveler_core.stores.hooks import Hook, HookAnswer, Hooks, TagVerifier
 from graveler_core.stores.opening import Reopening, portable
 from graveler_core.stores.registers import RegisterCache, Registers
 from graveler_core.stores.shared_reads import SharedReads
@@ -19,6 +19,8 @@ __all__ = [
     "Background",
     "Cluster",
     "Executor",
+    "Hook",
+    "HookAnswer",
     "Hooks",
     "RegisterCache",
     "Registers",

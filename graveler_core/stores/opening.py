@@ -12,7 +12,7 @@ from typing import Any
 
 from graveler_core.errors import InvalidInput, Kind
 from graveler_core.model.credentials import Credentials
-from graveler_core.stores.hooks import TagVerifier
+from graveler_core.stores.hooks import Hook, TagVerifier
 from graveler_core.telemetry.secrets import without_secrets
 
 _PUBLIC_OPTION = re.compile(
@@ -36,6 +36,7 @@ class Reopening:
     cache_dir: str | None
     cache_bytes: int | None
     verify_tag: TagVerifier | None
+    hooks: tuple[Hook, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -51,6 +52,7 @@ class Opening:
     cache_dir: str | None
     cache_bytes: int | None
     verify_tag: TagVerifier | None
+    hooks: tuple[Hook, ...] = ()
 
     def portable(self) -> Reopening:
         """Return what a pickle contains.
@@ -86,6 +88,7 @@ class Opening:
             self.cache_dir,
             self.cache_bytes,
             self.verify_tag,
+            self.hooks,
         )
 
 

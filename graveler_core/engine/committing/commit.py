@@ -70,7 +70,8 @@ def commit(stores: Stores, repo: RepositoryId, branch: BranchId, draft: Draft) -
             (`details["commit"]`).
         Conflict: A reset discarded the changes in the meantime (`Discarded`).
         NotFound: The repository or the branch does not exist.
-        PermissionDenied: The branch is protected from commits, or the repository is read-only.
+        PermissionDenied: The branch is protected from commits, the repository is read-only, or a hook refused the
+            commit (`HookRefused`). The changes stay staged.
         OutcomeUnknown: The response of the last step was lost, and the history does not show the outcome.
             `details["commit"]` is the id of the commit.
     """

@@ -26,9 +26,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 
 from graveler_core.engine.committing.draft import Draft, begin_operation, begun_operation
 from graveler_core.engine.compacting.index_maintenance import tend
+from graveler_core.engine.protocol.hooks import HookedChange, announced
 from graveler_core.engine.protocol.registers import fresh, same_content
 from graveler_core.engine.protocol.restrictions import require_permitted
 from graveler_core.engine.protocol.retry import retry
@@ -46,8 +48,9 @@ from graveler_core.errors import (
     Unavailable,
 )
 from graveler_core.model.entities import Branch, Commit
-from graveler_core.model.ids import BranchId, CommitId, MetarangeId, RepositoryId
+from graveler_core.model.ids import BranchId, CommitId, MetarangeId, Nonce, RepositoryId
 from graveler_core.model.protection import BranchAction
+from graveler_core.model.webhooks import HookEvent
 from graveler_core.objects.commits import StoredCommit
 from graveler_core.records import access
 from graveler_core.records import layout as keys
@@ -92,6 +95,10 @@ class TriedCommits:
     ids: set[CommitId] = field(default_factory=set)
     began: CommitId | None = None
     """Head when the call began."""
+    event: HookEvent = HookEvent.PRE_COMMIT
+    """Event of the hooks that are called before the swap."""
+    asked: set[tuple[str, Nonce]] = field(default_factory=set)
+    """Commits that the hooks have accepted: see `protocol.hooks.announced`."""
     unanswered: CommitId | None = None
     """Commit whose swap got no response and may still take effect."""
 
@@ -115,7 +122,8 @@ def move_head(stores: Stores, move: HeadMove) -> StoredCommit:
         The new head, or the commit that an earlier attempt made.
 
     Raises:
-        PermissionDenied: The branch is protected from the action, or the repository is read-only.
+        PermissionDenied: The branch is protected from the action, the repository is read-only, or a hook refused the
+            commit (`HookRefused`).
         NotFound: The repository or the branch does not exist.
         OutcomeUnknown: A response was lost, and the history does not show the outcome. `details["commit"]` names the
             commit.
@@ -123,7 +131,8 @@ def move_head(stores: Stores, move: HeadMove) -> StoredCommit:
         GravelerError: Any error of `check` and `prepare`.
     """
     repo, branch = move.repository, move.branch
-    tried = TriedCommits()
+    is_merge = move.action is BranchAction.MERGE
+    tried = TriedCommits(event=HookEvent.PRE_MERGE if is_merge else HookEvent.PRE_COMMIT)
 
     def attempt() -> StoredCommit | None:
         now = fresh(stores, repo, branch)
@@ -147,7 +156,10 @@ def move_head(stores: Stores, move: HeadMove) -> StoredCommit:
 def advance(stores: Stores, registers: Registers, record: Branch, commit: CommitId, tried: TriedCommits) -> bool:
     """Swap the branch record for one whose head is `commit`. Return `False` if another swap came first.
 
+    Hooks are called before and after the swap.
+
     Raises:
+        PermissionDenied: A hook refused the commit (`HookRefused`).
         OutcomeUnknown: The response was lost, and the history does not show the outcome. `details["commit"]` names
             the commit.
     """
@@ -158,8 +170,10 @@ def advance(stores: Stores, registers: Registers, record: Branch, commit: Commit
     def happened(current: Branch) -> bool:
         return current.uid == base.uid and commit in _chain(stores, registers, current.commit_id)
 
+    change = HookedChange(tried.event, partial(_told, stores, registers, commit), base.id, base.uid, base.epoch)
     try:
-        held = access.replace(stores.kv, where, registers.held, following(stores, base, record), mine=happened)
+        with announced(stores, registers.repository, change, asked=tried.asked):
+            held = access.replace(stores.kv, where, registers.held, following(stores, base, record), mine=happened)
     except PredicateFailed:
         return False
     except OutcomeUnknown as lost:
@@ -171,6 +185,21 @@ def advance(stores: Stores, registers: Registers, record: Branch, commit: Commit
     with suppress(GravelerError):  # the swap is done, and another commit can start the maintenance as well
         tend(stores, registers.repository, base.id, commit_of(stores, registers.repository, commit))
     return True
+
+
+def _told(stores: Stores, registers: Registers, commit: CommitId) -> dict[str, object]:
+    """Return what hooks are told about a new head."""
+    header = commit_of(stores, registers.repository, commit).header
+    return {
+        "branch_id": registers.branch.id,
+        "source_ref": commit,
+        "commit_id": commit,
+        "parents": header.parents,
+        "merge_source": header.parents[1] if len(header.parents) > 1 else "",
+        "commit_message": header.message,
+        "committer": header.committer,
+        "commit_metadata": header.metadata,
+    }
 
 
 def find_by_key(stores: Stores, registers: Registers, draft: Draft, *, read_only: bool = False) -> StoredCommit | None:

@@ -17,6 +17,7 @@ from __future__ import annotations
 from functools import partial
 
 from graveler_core.engine.committing.draft import Draft
+from graveler_core.engine.protocol.hooks import announced
 from graveler_core.engine.protocol.registers import fresh
 from graveler_core.engine.protocol.restrictions import require_permitted
 from graveler_core.engine.protocol.retry import retry
@@ -26,13 +27,14 @@ from graveler_core.engine.reading.resolve import resolve_commit
 from graveler_core.engine.reading.view import commit_of
 from graveler_core.engine.references import reflog
 from graveler_core.engine.references.events import fold_sometimes, intent, note
-from graveler_core.engine.references.naming import changeable, name_taken, require_expected, require_free
+from graveler_core.engine.references.naming import changeable, hooked, name_taken, require_expected, require_free
 from graveler_core.errors import InvalidInput, Kind, NotFound, PredicateFailed
 from graveler_core.model import past
 from graveler_core.model.entities import Branch, Repository
 from graveler_core.model.ids import BranchId, BranchUid, CommitId, RepositoryId, TagId
 from graveler_core.model.protection import BranchAction
 from graveler_core.model.references import EventKind, ReferenceType, deletion, steps_of
+from graveler_core.model.webhooks import HookEvent
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.refs import branches
@@ -47,7 +49,7 @@ def create_branch(stores: Stores, repo: RepositoryId, name: BranchId, source: st
         NotUnique: A branch (`BranchExists`) or a tag (`TagExists`) has the name.
         NotFound: The repository or the source does not exist, or the content of the commit has expired
             (`ContentExpired`).
-        PermissionDenied: The repository is read-only.
+        PermissionDenied: The repository is read-only, or a hook refused the branch (`HookRefused`).
     """
     repository = changeable(stores, repo)
     commit = resolve_commit(stores, repository, source)
@@ -103,7 +105,8 @@ def delete_branch(  # noqa: PLR0913 - one call, all of it optional
 
     Raises:
         Conflict: The head is not the expected commit (`LostRace`).
-        PermissionDenied: The branch is protected from force, or the repository is read-only.
+        PermissionDenied: The branch is protected from force, the repository is read-only, or a hook refused the
+            deletion (`HookRefused`).
         InvalidInput: The branch is the repository's default branch (`DefaultBranch`), or the texts are too long.
         NotFound: The repository or the branch does not exist.
     """
@@ -121,10 +124,13 @@ def delete_branch(  # noqa: PLR0913 - one call, all of it optional
         require_expected(now.branch, expected)
         layers = layers_of(now.branch)
         event = deletion(now.branch, stores.moment(), by, message)
-        record_writes(stores, [*cleanups(stores, now, layers), intent(now.repository, event)])
         uid = now.branch.uid
         where = keys.branch(now.repository, name)
-        if not access.remove(stores.kv, where, now.held, lives_on=partial(_bears, uid)):
+        change = hooked(HookEvent.PRE_DELETE_BRANCH, now.branch)
+        with announced(stores, now.repository, change) as made:
+            record_writes(stores, [*cleanups(stores, now, layers), intent(now.repository, event)])
+            made.happened = access.remove(stores.kv, where, now.held, lives_on=partial(_bears, uid))
+        if not made.happened:
             return None
         stores.registers.forget(repo, name)
         retire(stores, now, layers)
@@ -137,8 +143,10 @@ def delete_branch(  # noqa: PLR0913 - one call, all of it optional
 def _create_branch(stores: Stores, repo: Repository, name: BranchId, commit: CommitId) -> Branch:
     require_free(stores, repo, tag=TagId(name))
     record = branches.new_branch(stores.ids, repo, name, commit, past.begun(commit, stores.moment()))
+    where, mine = keys.branch(repo, name), partial(_bears, record.uid)
     try:
-        made = access.create(stores.kv, keys.branch(repo, name), record, mine=partial(_bears, record.uid), once=True)
+        with announced(stores, repo, hooked(HookEvent.PRE_CREATE_BRANCH, record)):
+            made = access.create(stores.kv, where, record, mine=mine, once=True)
     except PredicateFailed as e:
         raise name_taken(repo, Kind.BranchExists, "branch", name) from e
     note(stores, repo, next(steps_of(record)))

@@ -18,9 +18,12 @@ deleted and created again at the same commit is accepted for the same reason.
 
 from __future__ import annotations
 
+from graveler_core.engine.protocol.hooks import HookedChange
 from graveler_core.errors import Conflict, Kind, NotUnique
 from graveler_core.model.entities import Branch, Repository, Tag
 from graveler_core.model.ids import BranchId, CommitId, RepositoryId, TagId
+from graveler_core.model.references import uid_of
+from graveler_core.model.webhooks import HookEvent
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.refs import repositories
@@ -63,6 +66,20 @@ def require_free(stores: Stores, repo: Repository, *, branch: BranchId | None = 
         raise name_taken(repo, Kind.BranchExists, "branch", branch)
     if tag is not None and access.read(stores.kv, keys.tag(repo, tag)) is not None:
         raise name_taken(repo, Kind.TagExists, "tag", tag)
+
+
+def hooked(event: HookEvent, record: Branch | Tag, moves: int = 0) -> HookedChange:
+    """Return what hooks are told about the creation, assignment or deletion of a branch or tag.
+
+    Args:
+        event: Event before the change.
+        record: Record after a creation or an assignment, or before a deletion.
+        moves: Number of moves of a tag after its assignment.
+    """
+    fields = {"source_ref": record.commit_id, "commit_id": record.commit_id}
+    if isinstance(record, Branch):
+        return HookedChange(event, lambda: {"branch_id": record.id, **fields}, record.id, record.uid, record.epoch)
+    return HookedChange(event, lambda: {"tag_id": record.id, **fields}, record.id, uid_of(record), moves)
 
 
 def name_taken(repo: Repository, kind: Kind, what: str, name: str) -> NotUnique:

@@ -10,18 +10,20 @@ past in the record, which makes the record different from every earlier one.
 from __future__ import annotations
 
 from graveler_core.engine.committing.draft import Draft
+from graveler_core.engine.protocol.hooks import announced
 from graveler_core.engine.protocol.retry import retry
 from graveler_core.engine.protocol.swap import record_writes
 from graveler_core.engine.reading.expired import require_content
 from graveler_core.engine.reading.resolve import resolve_commit
 from graveler_core.engine.reading.view import commit_of
 from graveler_core.engine.references.events import fold_sometimes, intent, note
-from graveler_core.engine.references.naming import changeable, name_taken, require_expected, require_free
+from graveler_core.engine.references.naming import changeable, hooked, name_taken, require_expected, require_free
 from graveler_core.errors import InvalidInput, Kind, PredicateFailed
 from graveler_core.model import past
 from graveler_core.model.entities import Tag
 from graveler_core.model.ids import BranchId, CommitId, RepositoryId, TagId
 from graveler_core.model.references import deletion, steps_of
+from graveler_core.model.webhooks import HookEvent
 from graveler_core.objects.commits import StoredCommit
 from graveler_core.records import access
 from graveler_core.records import layout as keys
@@ -36,8 +38,8 @@ def create_tag(stores: Stores, repo: RepositoryId, tag: Tag, ref: str) -> Tag:
         NotUnique: A tag (`TagExists`) or a branch (`BranchExists`) has the name.
         NotFound: The repository or the ref does not exist, or the content of the commit has expired
             (`ContentExpired`).
-        PermissionDenied: The repository is read-only.
-        Exception: Any error of the hook that verifies tags.
+        PermissionDenied: The repository is read-only, or a hook refused the change (`HookRefused`).
+        Exception: Any error of the function that verifies tags.
     """
     repository = changeable(stores, repo)
     commit = resolve_commit(stores, repository, ref)
@@ -46,7 +48,8 @@ def create_tag(stores: Stores, repo: RepositoryId, tag: Tag, ref: str) -> Tag:
     record = tag.model_copy(update={"commit_id": commit.id, "past": past.begun(commit.id, stores.moment())})
     verify(stores, record, commit)
     try:
-        made = access.create(stores.kv, keys.tag(repository, tag.id), record, once=True).value
+        with announced(stores, repository, hooked(HookEvent.PRE_CREATE_TAG, record)):
+            made = access.create(stores.kv, keys.tag(repository, tag.id), record, once=True).value
     except PredicateFailed as e:
         raise name_taken(repository, Kind.TagExists, "tag", tag.id) from e
     note(stores, repository, next(steps_of(made)))
@@ -63,8 +66,8 @@ def assign_tag(stores: Stores, repo: RepositoryId, tag: Tag, ref: str, expected:
         Conflict: The tag does not name the expected commit (`LostRace`).
         NotFound: The repository, the tag or the ref does not exist, or the content of the commit has expired
             (`ContentExpired`).
-        PermissionDenied: The repository is read-only.
-        Exception: Any error of the hook that verifies tags.
+        PermissionDenied: The repository is read-only, or a hook refused the change (`HookRefused`).
+        Exception: Any error of the function that verifies tags.
     """
 
     def attempt() -> Tag | None:
@@ -80,7 +83,8 @@ def assign_tag(stores: Stores, repo: RepositoryId, tag: Tag, ref: str, expected:
         history = past.moved(held.value.past, held.value.commit_id, stores.moment(), assigned=True)
         record = record.model_copy(update={"past": history})
         try:
-            made = access.replace(stores.kv, keys.tag(repository, tag.id), held, record).value
+            with announced(stores, repository, hooked(HookEvent.PRE_CREATE_TAG, record, past.moves(history))):
+                made = access.replace(stores.kv, keys.tag(repository, tag.id), held, record).value
         except PredicateFailed:
             return None
         note(stores, repository, next(steps_of(made)))
@@ -103,7 +107,7 @@ def delete_tag(  # noqa: PLR0913 - one call, all of it optional
     Raises:
         Conflict: The tag does not name the expected commit (`LostRace`).
         NotFound: The tag does not exist (`TagNotFound`).
-        PermissionDenied: The repository is read-only.
+        PermissionDenied: The repository is read-only, or a hook refused the change (`HookRefused`).
     """
     Draft(message, by)
     repository = changeable(stores, repo)
@@ -112,8 +116,10 @@ def delete_tag(  # noqa: PLR0913 - one call, all of it optional
         held = branches.get_tag(stores.kv, repository, name)
         require_expected(held.value, expected)
         event = deletion(held.value, stores.moment(), by, message)
-        record_writes(stores, [intent(repository, event)])
-        if not access.remove(stores.kv, keys.tag(repository, name), held):
+        with announced(stores, repository, hooked(HookEvent.PRE_DELETE_TAG, held.value)) as made:
+            record_writes(stores, [intent(repository, event)])
+            made.happened = access.remove(stores.kv, keys.tag(repository, name), held)
+        if not made.happened:
             return None
         fold_sometimes(stores, repository)
         return True

@@ -38,7 +38,7 @@ def set_protection(
             )
         return {"protection": checked}
 
-    return _changed(stores, repo, replaced)
+    return change_settings(stores, repo, replaced)
 
 
 def protect(stores: Stores, repo: RepositoryId, rule: ProtectionRule) -> Repository:
@@ -48,7 +48,7 @@ def protect(stores: Stores, repo: RepositoryId, rule: ProtectionRule) -> Reposit
         kept = [known for known in now.protection if known.pattern != rule.pattern]
         return {"protection": protection_rules([*kept, rule])}
 
-    return _changed(stores, repo, added)
+    return change_settings(stores, repo, added)
 
 
 def unprotect(stores: Stores, repo: RepositoryId, pattern: str) -> Repository:
@@ -60,7 +60,7 @@ def unprotect(stores: Stores, repo: RepositoryId, pattern: str) -> Repository:
             raise InvalidInput(f"pattern {pattern!r}: repository {repo!r} has no rule with it", pattern=pattern)
         return {"protection": kept}
 
-    return _changed(stores, repo, left)
+    return change_settings(stores, repo, left)
 
 
 def require_checks(stores: Stores, repo: RepositoryId, rule: RequiredChecks) -> Repository:
@@ -70,7 +70,7 @@ def require_checks(stores: Stores, repo: RepositoryId, rule: RequiredChecks) -> 
         kept = [known for known in now.required_checks if known.pattern != rule.pattern]
         return {"required_checks": required_check_rules([*kept, rule])}
 
-    return _changed(stores, repo, changed)
+    return change_settings(stores, repo, changed)
 
 
 def set_read_only(stores: Stores, repo: RepositoryId, *, read_only: bool) -> Repository:
@@ -79,10 +79,22 @@ def set_read_only(stores: Stores, repo: RepositoryId, *, read_only: bool) -> Rep
     """
     if not isinstance(read_only, bool):
         raise InvalidInput(f"read_only {read_only!r}: must be True or False")
-    return _changed(stores, repo, lambda now: {"read_only": read_only})
+    return change_settings(stores, repo, lambda now: {"read_only": read_only})
 
 
-def _changed(stores: Stores, repo: RepositoryId, change: Callable[[Repository], dict[str, object]]) -> Repository:
+def change_settings(
+    stores: Stores, repo: RepositoryId, change: Callable[[Repository], dict[str, object]]
+) -> Repository:
+    """Swap the record of a repository for one with other settings.
+
+    Args:
+        stores: Stores of the flow.
+        repo: The repository.
+        change: Function that returns the fields to change, for the record of one attempt.
+
+    Returns:
+        The new record.
+    """
     where = keys.repository(repo)
 
     def attempt() -> Repository | None:

@@ -6,7 +6,7 @@ import importlib
 import inspect
 import pkgutil
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -25,6 +25,7 @@ from graveler_core.model.ids import BranchId, CommitId, RepositoryId
 from graveler_core.model.migration import MigratedCommit
 from graveler_core.records import layout as keys
 from graveler_core.staging.write_counts import BranchLayer, Due
+from graveler_core.stores import Hook, Hooks
 from tests.unit.engine.world import World, entry
 
 NAMES = [f"n{number}" for number in range(9)]
@@ -116,6 +117,15 @@ def compacted(world: World) -> None:
     for name in ("main", *NAMES[1:]):
         world.branch(name=name).stage("x", entry(7))
         world.branch(name=name).compact()
+
+
+def hooked(world: World) -> None:
+    """Nine runs of a function."""
+    world.repository()
+    hook = Hook("yes", lambda request, _: None, ("pre-create-tag",))
+    made = Graveler(replace(world.stores(), hooks=Hooks(functions=(hook,)))).repository("repo")
+    for name in NAMES:
+        made.create_tag(name, "main")
 
 
 def tags(world: World) -> None:
@@ -326,6 +336,11 @@ CASES: dict[tuple[str, str], Case] = {
         lambda w, after: w.graveler().iam.credentials("ada", after=after),
         lambda w, items: [w.graveler().iam.delete_credential("ada", item.access_key_id) for item in items],
     ),
+    ("Repository.hook_runs", ""): Case(
+        hooked,
+        lambda w, after: repo(w).hook_runs(after=after),
+        lambda w, items: [_hook_runs_at(w, item.request.run_id) for item in items],
+    ),
     ("LogEntry.changes", ""): Case(
         only_dev,
         lambda w, after: next(entry for entry in repo(w).log("main" if _moved(w) else "dev")).changes(after=after),
@@ -333,6 +348,11 @@ CASES: dict[tuple[str, str], Case] = {
         stay=True,
     ),
 }
+
+
+def _hook_runs_at(world: World, run_id: str) -> None:
+    where = keys.hook_runs(repo(world)._record).at(run_id)
+    world.kv.delete(where.partition, where.key)
 
 
 def _moved(world: World) -> bool:

@@ -17,7 +17,7 @@ from uuid import uuid4
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from graveler_core.errors import InvalidInput
+from graveler_core.errors import InvalidInput, NotFound
 from graveler_core.facade.branch import Branch
 from graveler_core.facade.graveler import Graveler
 from graveler_core.facade.repository import Repository
@@ -46,6 +46,11 @@ class Verb:
     """Whether something is staged on `work` beforehand."""
     single: bool = False
     """Whether it writes entry by entry, without a swap."""
+
+
+def _repeat_hook(repo: Repository) -> None:
+    with suppress(NotFound):  # no hook was ever called
+        repo.repeat_hook("r1")
 
 
 def _read(call: Callable[[Any], object]) -> Verb:
@@ -162,6 +167,12 @@ REPOSITORY: dict[str, Verb] = {
     "set_retention": _read(lambda r: r.set_retention(30)),
     "metadata": _read(lambda r: r.metadata()),
     "update_metadata": _read(lambda r: r.update_metadata({"owner": "eve"}, remove=["old"])),
+    "hooks": _read(lambda r: r.hooks()),
+    "set_hook": _read(lambda r: r.set_hook("h", "http://localhost", ["post-commit"])),
+    "remove_hook": _read(lambda r: (r.set_hook("h", "http://localhost", ["post-commit"]), r.remove_hook("h"))),
+    "hook_runs": _read(lambda r: r.hook_runs()),
+    "deliver_hooks": _read(lambda r: r.deliver_hooks()),
+    "repeat_hook": _read(_repeat_hook),
     "read_only": _read(lambda r: r.read_only),
     "set_read_only": _read(lambda r: r.set_read_only(False)),
     "set_thresholds": _read(lambda r: r.set_thresholds(Thresholds(layers=5))),

@@ -51,6 +51,7 @@ PARTS = {
     "Erasing",
     "Handle",
     "Health",
+    "HookSettings",
     "Importing",
     "Maintenance",
     "Merging",

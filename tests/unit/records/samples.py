@@ -38,6 +38,7 @@ from graveler_core.model.entities import (
     UploadState,
 )
 from graveler_core.model.erasure import ErasedContent, Erasure, ErasureState
+from graveler_core.model.hook_runs import HookRequest, HookRun, HookState
 from graveler_core.model.ids import (
     BranchId,
     BranchUid,
@@ -55,6 +56,7 @@ from graveler_core.model.index import Index, Run, RunLocation
 from graveler_core.model.layers import PrefixRemoval, PrefixRestoration, SealedToken, SegmentLayer
 from graveler_core.model.migration import MigratedCommit, Migration
 from graveler_core.model.references import EventKind, InternalReference, ReferenceEvent, ReferenceType
+from graveler_core.model.webhooks import HookEvent
 from tests.unit.records.iam_samples import IAM_RECORDS
 
 SINCE = datetime(2026, 1, 2, 3, 4, 5, 678, tzinfo=UTC)
@@ -212,5 +214,30 @@ RECORDS: dict[str, Record] = {
     ),
     "operation": Operation(branch_uid=BranchUid("b1"), base=CommitId("c1"), since=SINCE),
     "check report": CheckReport(name="rows", passed=True, since=SINCE, url="https://ci/1", message="é", by="ada"),
+    "hook run": HookRun(
+        request=HookRequest(
+            run_id="r1",
+            event_type=HookEvent.POST_COMMIT,
+            event_time=SINCE,
+            hook_id="notify",
+            repository_id="repo",
+            branch_id="main",
+            source_ref="c2",
+            commit_id="c2",
+            parents=(CommitId("c1"),),
+            commit_message="é",
+            committer="ada",
+            commit_metadata={"k": "v"},
+        ),
+        state=HookState.FAILED,
+        reference_uid="b1",
+        epoch=2,
+        due=SINCE,
+        attempts=3,
+        ended=SINCE,
+        status=503,
+        message="not now",
+        nonce=Nonce("n6"),
+    ),
     **IAM_RECORDS,
 }

@@ -68,6 +68,7 @@ LOCATIONS: list[tuple[Location[Any], bytes, bytes, str]] = [
         b"checks/trees/m1/rows",
         "check report",
     ),
+    (keys.hook_runs(REPOSITORY).at("r1"), b"repo-u1", b"hook-runs/r1", "hook run"),
     (keys.copying(), b"graveler_copy", b"into", "copying"),
     (
         keys.compaction_history(REPOSITORY, BranchId("main")),

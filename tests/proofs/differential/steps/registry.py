@@ -127,6 +127,13 @@ LEFT_OUT = {
         ("Repository.erase", "Repository.erasures"),
         "the model keeps the content of former commits: tests/unit/erasure, tests/proofs/model/test_erasure.py",
     ),
+    **dict.fromkeys(
+        tuple(
+            f"Repository.{name}"
+            for name in ("hooks", "set_hook", "remove_hook", "hook_runs", "deliver_hooks", "repeat_hook")
+        ),
+        "the model has no receivers: tests/unit/engine/protocol/test_hooks.py, tests/unit/facade/test_hooks.py",
+    ),
     "Graveler.user": "names the principal: tests/graveler/server",
     **dict.fromkeys(("Branch.dataset", "Snapshot.dataset"), "opens files: tests/unit/facade/test_dataset.py"),
     **dict.fromkeys(("Branch.usage", "Snapshot.usage"), "counts a listing: tests/unit/facade/test_usage.py"),

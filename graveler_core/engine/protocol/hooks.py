@@ -1,0 +1,303 @@
+"""Hooks: calls before and after the compare-and-swap that makes a change of a branch or tag visible.
+
+A flow wraps its swap in `announced`. These steps surround the swap:
+
+1. Call the hooks before the change. The commit is stored already, and no branch shows it, so a hook can read exactly
+   the content that is about to become visible. A hook that refuses, or cannot be called, ends the flow. Store the
+   result of each call.
+2. Store a run in the state `pending` for each hook after the change.
+3. ✓ The swap of the flow.
+4. Call the hooks after the change, in the background, and store the results. Their failure changes nothing.
+
+If the swap fails, the pending runs are removed. If the process ends between 2 and 4, or the response of the swap is
+lost, the pending runs stay. `engine.repositories.hook_delivery` finds them, and calls the hook if the change has
+happened. A hook after a change is therefore called at least once for each change, and never for a change that did not
+happen. A process that calls the hook of a pending run first takes the run, by a swap that moves its `due` time. Two
+processes that find one run therefore call the hook once, unless the first one takes longer than its time.
+
+The hooks of a repository are in its record, which every flow reads anyway, so a repository without hooks costs no call.
+An operation that begins after a hook was set calls the hook, in every process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+from logging import WARNING
+from typing import Final
+
+from graveler_core.errors import GravelerError, Kind, OutcomeUnknown, PermissionDenied, PredicateFailed, Unavailable
+from graveler_core.model.entities import Repository
+from graveler_core.model.hook_runs import MAX_HOOK_TEXT, HookRequest, HookRun, HookState
+from graveler_core.model.ids import Nonce
+from graveler_core.model.webhooks import HookEvent, Webhook, matching
+from graveler_core.records import access
+from graveler_core.records import layout as keys
+from graveler_core.records.access import Held
+from graveler_core.stores import Stores
+from graveler_core.stores.hooks import Hook, HookAnswer
+from graveler_core.telemetry.events import tell
+from graveler_core.telemetry.secrets import without_secrets
+
+LEASE: Final = timedelta(minutes=10)
+"""Time for which a process keeps a pending run to itself. It is longer than any retry budget and any series of attempts
+with common time limits; a longer series may be repeated by another process.
+"""
+_LAST_MOMENT: Final = datetime(9999, 1, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class HookedChange:
+    """A change of a branch or tag, as hooks are told about it."""
+
+    event: HookEvent
+    """The event before the change."""
+    request: Callable[[], dict[str, object]]
+    """Function that returns the fields of the request that differ between changes."""
+    name: str
+    """Name of the branch or tag."""
+    uid: str = ""
+    """Uid of the branch or tag."""
+    epoch: int = 0
+    """Number of resets of the branch, or of moves of the tag after an assignment."""
+
+
+@dataclass
+class Announcement:
+    """Runs of the hooks after a change that is about to happen."""
+
+    runs: Sequence[tuple[Webhook | Hook, Held[HookRun]]] = ()
+    happened: bool = True
+    """False if the flow found that the change did not happen."""
+
+
+@contextmanager
+def announced(
+    stores: Stores, repo: Repository, change: HookedChange, *, asked: set[tuple[str, Nonce]] | None = None
+) -> Iterator[Announcement]:
+    """Call the hooks of a change before and after the swap that the `with` statement contains.
+
+    Args:
+        stores: Stores of the flow.
+        repo: The repository.
+        change: The change.
+        asked: Remembers the commits about which the hooks before the change were asked, with the nonce of the
+            repository record, so that they are not asked again if only the swap is repeated.
+
+    Yields:
+        The announcement. The flow sets `happened` to `False` if its swap failed without an error.
+
+    Raises:
+        PermissionDenied: A hook refused the change, or could not be called (`HookRefused`). Nothing was changed.
+    """
+    if not repo.webhooks and not stores.hooks.all_functions():
+        yield Announcement()
+        return
+    fields = change.request()
+    known = (str(fields.get("commit_id", "")), repo.nonce)
+    if asked is None or known not in asked:
+        _ask(stores, repo, change, fields)
+        if asked is not None:
+            asked.add(known)
+    made = Announcement(_pending(stores, repo, change, fields))
+    try:
+        yield made
+    except OutcomeUnknown:  # the delivery finds out
+        raise
+    except GravelerError:
+        _withdraw(stores, repo, made)
+        raise
+    if made.happened:
+        _start(stores, repo, made)
+    else:
+        _withdraw(stores, repo, made)
+
+
+def call(stores: Stores, repo: Repository, hook: Webhook, run: Held[HookRun], *, again: bool = False) -> HookRun | None:
+    """Take a run, call its webhook, and store the result.
+
+    Args:
+        stores: Stores of the flow.
+        repo: The repository.
+        hook: The webhook.
+        run: The run, as it was read.
+        again: Call the hook although the run is not pending.
+
+    Returns:
+        The run with its result, or `None` if another process has taken it.
+    """
+    if run.value.state is not HookState.PENDING and not again:
+        return None
+    taken = _changed(stores, repo, run, {"state": HookState.PENDING, "due": stores.clock.now() + LEASE})
+    if taken is None:
+        return None
+    answer, attempts = _sent(stores, hook, taken.value.request)
+    ended = _ended(stores, answer, taken.value.attempts + attempts, HookState.FAILED)
+    changed = _changed(stores, repo, taken, ended)
+    return None if changed is None else changed.value
+
+
+def _ask(stores: Stores, repo: Repository, change: HookedChange, fields: dict[str, object]) -> None:
+    """Call the hooks before a change, in order of their names. The first refusal ends the flow."""
+    for hook in _hooks(stores, repo, change.event, change.name):
+        run = _run(stores, repo, change, change.event, hook, fields)
+        if isinstance(hook, Webhook):
+            answer, attempts = _sent(stores, hook, run.request)
+        else:
+            answer, attempts = _called(stores, hook, run.request), 1
+        run = run.model_copy(update=_ended(stores, answer, attempts, HookState.REFUSED))
+        with _required():
+            access.write(stores.kv, keys.hook_runs(repo).at(run.request.run_id), run)
+        if not answer.accepted:
+            raise _refused(run)
+
+
+def _pending(
+    stores: Stores, repo: Repository, change: HookedChange, fields: dict[str, object]
+) -> list[tuple[Webhook | Hook, Held[HookRun]]]:
+    pending = []
+    for hook in _hooks(stores, repo, change.event.post, change.name):
+        run = _run(stores, repo, change, change.event.post, hook, fields)
+        run = run.model_copy(update={"due": stores.clock.now() + LEASE})
+        with _required():
+            pending.append((hook, access.create(stores.kv, keys.hook_runs(repo).at(run.request.run_id), run)))
+    return pending
+
+
+@contextmanager
+def _required() -> Iterator[None]:
+    """Raise `Unavailable` instead of `OutcomeUnknown`: the change of the flow has certainly not begun."""
+    try:
+        yield
+    except OutcomeUnknown as e:
+        raise Unavailable("the run of a hook could not be stored; nothing was changed") from e
+
+
+def _withdraw(stores: Stores, repo: Repository, made: Announcement) -> None:
+    for _, run in made.runs:
+        with suppress(GravelerError):  # the delivery finds that the change did not happen
+            access.remove(stores.kv, keys.hook_runs(repo).at(run.value.request.run_id), run)
+
+
+def _start(stores: Stores, repo: Repository, made: Announcement) -> None:
+    for hook, run in made.runs:
+        stores.background.start(partial(_call_after, stores, repo, hook, run))
+
+
+def _call_after(stores: Stores, repo: Repository, hook: Webhook | Hook, run: Held[HookRun]) -> None:
+    try:
+        if isinstance(hook, Webhook):
+            ended = call(stores, repo, hook, run)
+        else:
+            answer = _called(stores, hook, run.value.request)
+            changed = _changed(stores, repo, run, _ended(stores, answer, 1, HookState.FAILED))
+            ended = None if changed is None else changed.value
+    except GravelerError as e:  # the run stays pending, and is found by a delivery
+        tell("hooks", WARNING, f"hook {hook.name}: its result could not be stored", hook=hook.name, error=str(e))
+        return
+    if ended is not None and ended.state is HookState.FAILED:
+        tell(
+            "hooks", WARNING, f"hook {hook.name} failed", hook=hook.name, run=ended.request.run_id, error=ended.message
+        )
+
+
+def _hooks(stores: Stores, repo: Repository, event: HookEvent, name: str) -> list[Webhook | Hook]:
+    """Return the hooks of an event: functions before webhooks, because they answer sooner."""
+    functions = [hook for hook in stores.hooks.all_functions() if hook.matches(event, repo.id, name)]
+    return [*functions, *matching(repo.webhooks, event, name)]
+
+
+def _run(  # noqa: PLR0913, PLR0917 - the parts of one record
+    stores: Stores,
+    repo: Repository,
+    change: HookedChange,
+    event: HookEvent,
+    hook: Webhook | Hook,
+    fields: dict[str, object],
+) -> HookRun:
+    now = stores.clock.now()
+    request = HookRequest.model_validate(
+        {
+            **fields,
+            "run_id": _run_id(now, stores.ids.fresh()),
+            "event_type": event,
+            "event_time": now,
+            "hook_id": hook.name,
+            "repository_id": repo.id,
+        }
+    )
+    nonce = Nonce(stores.ids.fresh())
+    return HookRun(
+        request=request,
+        state=HookState.PENDING,
+        is_function=isinstance(hook, Hook),
+        reference_uid=change.uid,
+        epoch=change.epoch,
+        nonce=nonce,
+    )
+
+
+def _run_id(now: datetime, fresh: str) -> str:
+    """Return an id that sorts before the ids of earlier runs, so that a listing begins with the newest."""
+    left = (_LAST_MOMENT - now.replace(tzinfo=None)) // timedelta(microseconds=1)
+    return f"{left:016x}{fresh[:16]}"
+
+
+def _sent(stores: Stores, hook: Webhook, request: HookRequest) -> tuple[HookAnswer, int]:
+    """Send a request until there is an answer, or the attempts are used up. Return the answer and the attempts."""
+    body = request.model_dump_json().encode()
+    attempts = 1
+    answer = stores.hooks.send(hook, request.run_id, request.event_type, body)
+    while answer.may_repeat and attempts < hook.max_attempts:
+        stores.clock.sleep(min(30.0, 0.5 * 2**attempts))
+        attempts += 1
+        answer = stores.hooks.send(hook, request.run_id, request.event_type, body)
+    return answer, attempts
+
+
+def _called(stores: Stores, hook: Hook, request: HookRequest) -> HookAnswer:
+    """Call a function of this process. An error is its refusal or failure."""
+    repository = None if stores.hooks.handle is None else stores.hooks.handle(stores, request.repository_id)
+    try:
+        hook.run(request, repository)
+    except Exception as e:
+        text = str(e) if isinstance(e, GravelerError) else f"{type(e).__name__}: {e}"
+        return HookAnswer(None, without_secrets(text)[:MAX_HOOK_TEXT])
+    return HookAnswer(None, "", accepted=True)
+
+
+def _ended(stores: Stores, answer: HookAnswer, attempts: int, otherwise: HookState) -> dict[str, object]:
+    return {
+        "state": HookState.PASSED if answer.accepted else otherwise,
+        "due": None,
+        "ended": stores.clock.now(),
+        "attempts": attempts,
+        "status": answer.status,
+        "message": answer.message,
+    }
+
+
+def _changed(stores: Stores, repo: Repository, run: Held[HookRun], update: dict[str, object]) -> Held[HookRun] | None:
+    """Replace the record of a run. Return `None` if another process has changed it."""
+    record = run.value.model_copy(update={**update, "nonce": Nonce(stores.ids.fresh())})
+    try:
+        return access.replace(stores.kv, keys.hook_runs(repo).at(record.request.run_id), run, record)
+    except (PredicateFailed, OutcomeUnknown):
+        return None
+
+
+def _refused(run: HookRun) -> PermissionDenied:
+    request = run.request
+    reason = run.message or (f"status {run.status}" if run.status is not None else "no reason given")
+    name = request.branch_id or request.tag_id
+    return PermissionDenied(
+        f"hook {request.hook_id!r} ({request.event_type}) refused the change of {name!r}: {reason}",
+        kind=Kind.HookRefused,
+        hook=request.hook_id,
+        event=str(request.event_type),
+        run=request.run_id,
+        status=run.status,
+    )

@@ -1,0 +1,194 @@
+"""Delivery of webhooks that the process which made a change did not call. See `engine.protocol.hooks`.
+
+A run is pending and its time has come if the process ended, or lost a response, between storing the run and storing its
+result. The records of the branch or tag show if the change has happened:
+
+- a commit or merge has happened if the commit is on the chain of first parents of the branch. It has not happened if it
+  is not there and the branch was not reset since;
+- a creation has happened if the branch or tag exists with the uid of the run;
+- an assignment of a tag has happened if the tag names the commit, or left it, after the number of moves in the run;
+- a deletion has happened if it does not exist any more.
+
+If the change has happened, the webhook is called. If it has not happened so far, it still may: the process that began
+it can be slow. The run is therefore removed only when it is a day old, which exceeds the time budget of every flow. If
+the records do not tell, for example because the branch was deleted since, the run becomes `uncertain` at that age.
+
+Results that are older than the given time are removed, so that the records of runs do not grow without limit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+from graveler_core.engine.protocol.hooks import call
+from graveler_core.engine.reading.view import commit_of
+from graveler_core.engine.repositories.webhooks import hook_missing
+from graveler_core.errors import InvalidInput, Kind, NotFound, PredicateFailed
+from graveler_core.model import past
+from graveler_core.model.entities import Repository, Tag
+from graveler_core.model.hook_runs import HookRun, HookState
+from graveler_core.model.ids import BranchId, CommitId, Nonce, RepositoryId, TagId
+from graveler_core.model.references import uid_of
+from graveler_core.model.webhooks import HookEvent
+from graveler_core.records import access
+from graveler_core.records import layout as keys
+from graveler_core.records.access import Held
+from graveler_core.refs import repositories
+from graveler_core.refs.ancestry import first_parents
+from graveler_core.stores import Stores
+
+PATIENCE: Final = timedelta(days=1)
+"""Age from which on a change that has not happened never will."""
+KEPT: Final = timedelta(days=30)
+"""Default age from which on results are removed."""
+
+
+@dataclass(frozen=True, slots=True)
+class HookDeliveries:
+    """Result of a delivery, as numbers of runs."""
+
+    passed: int = 0
+    """Runs whose webhook was called and succeeded."""
+    failed: int = 0
+    """Runs whose webhook was called and failed, was removed, or was a function of a process that ended."""
+    waiting: int = 0
+    """Runs that another process may still complete."""
+    withdrawn: int = 0
+    """Runs that were removed because their change did not happen."""
+    uncertain: int = 0
+    """Runs whose change cannot be verified any more."""
+    removed: int = 0
+    """Old results that were removed."""
+
+
+def deliver(stores: Stores, repo: RepositoryId, *, keep: timedelta = KEPT) -> HookDeliveries:
+    """Call the webhooks of pending runs whose change has happened, and remove old results.
+
+    Args:
+        stores: Stores of the flow.
+        repo: The repository.
+        keep: Age from which on results are removed.
+
+    Returns:
+        Numbers of runs.
+    """
+    repository = repositories.get(stores.kv, stores.clock, stores.ids, repo)
+    counts = dict.fromkeys(("passed", "failed", "waiting", "withdrawn", "uncertain", "removed"), 0)
+    for _, held in access.scan(stores.kv, keys.hook_runs(repository)):
+        result = _delivered(stores, repository, held, keep)
+        if result:
+            counts[result] += 1
+    return HookDeliveries(**counts)
+
+
+def repeat(stores: Stores, repo: RepositoryId, run_id: str) -> HookRun:
+    """Call the webhook of a run again, with the same request.
+
+    Returns:
+        The run with its new result.
+
+    Raises:
+        NotFound: The run or the webhook does not exist (`HookNotFound`).
+        InvalidInput: The run is of a hook before a change, or of a function.
+    """
+    repository = repositories.get(stores.kv, stores.clock, stores.ids, repo)
+    held = access.read(stores.kv, keys.hook_runs(repository).at(run_id))
+    if held is None:
+        raise NotFound(f"run {run_id!r}: repository {repo!r} has no run of a hook with this id", kind=Kind.HookNotFound)
+    request = held.value.request
+    if request.event_type.is_pre or held.value.is_function:
+        raise InvalidInput(f"run {run_id!r}: only a webhook after a change can be called again")
+    hook = next((known for known in repository.webhooks if known.name == request.hook_id), None)
+    if hook is None:
+        raise hook_missing(repo, request.hook_id)
+    ended = call(stores, repository, hook, held, again=True)
+    if ended is None:
+        raise InvalidInput(f"run {run_id!r}: another process calls its webhook now")
+    return ended
+
+
+def _delivered(stores: Stores, repo: Repository, held: Held[HookRun], keep: timedelta) -> str:
+    """Deal with one run. Return the name of the number that counts it, or "" if there was nothing to do."""
+    run, now = held.value, stores.clock.now()
+    age = now - run.request.event_time
+    if run.state is not HookState.PENDING:
+        return "removed" if age > keep and _removed(stores, repo, held) else ""
+    if run.due is not None and run.due > now:
+        return "waiting"
+    happened = _happened(stores, repo, run)
+    if happened:
+        return _called(stores, repo, held)
+    if age <= PATIENCE:
+        return "waiting"
+    if happened is None:
+        return "uncertain" if _ended(stores, repo, held, HookState.UNCERTAIN, "") else "waiting"
+    return "withdrawn" if _removed(stores, repo, held) else "waiting"
+
+
+def _called(stores: Stores, repo: Repository, held: Held[HookRun]) -> str:
+    run = held.value
+    if run.is_function:
+        reason = "the process that had the function ended before it was called"
+    else:
+        hook = next((known for known in repo.webhooks if known.name == run.request.hook_id), None)
+        if hook is not None:
+            ended = call(stores, repo, hook, held)
+            return "waiting" if ended is None else "passed" if ended.state is HookState.PASSED else "failed"
+        reason = "the webhook was removed before it was called"
+    return "failed" if _ended(stores, repo, held, HookState.FAILED, reason) else "waiting"
+
+
+def _happened(stores: Stores, repo: Repository, run: HookRun) -> bool | None:
+    """Return `True` if the change of a run has happened, `False` if not so far, `None` if the records do not tell."""
+    request = run.request
+    if request.tag_id:
+        tag = access.read(stores.kv, keys.tag(repo, TagId(request.tag_id)))
+        exists = tag is not None and uid_of(tag.value) == run.reference_uid
+        if tag is not None and exists and request.event_type is HookEvent.POST_CREATE_TAG:
+            return _has_named(tag.value, CommitId(request.commit_id), run.epoch)
+    else:
+        branch = access.read(stores.kv, keys.branch(repo, BranchId(request.branch_id)))
+        exists = branch is not None and branch.value.uid == run.reference_uid
+        if request.event_type in (HookEvent.POST_COMMIT, HookEvent.POST_MERGE):
+            if branch is None or not exists:
+                return None
+            if _on_chain(stores, repo, branch.value.commit_id, CommitId(request.commit_id)):
+                return True
+            return False if branch.value.epoch == run.epoch else None
+    if request.event_type in (HookEvent.POST_DELETE_BRANCH, HookEvent.POST_DELETE_TAG):
+        return not exists
+    return True if exists else None
+
+
+def _has_named(tag: Tag, commit: CommitId, moves: int) -> bool:
+    """Return `True` if a tag names or named a commit after a number of moves. The number 0 is its creation."""
+    if not moves:
+        return True
+    later = (step for step in past.steps(tag.past, tag.id) if step.number > moves)
+    return past.moves(tag.past) >= moves and (tag.commit_id == commit or any(step.commit == commit for step in later))
+
+
+def _on_chain(stores: Stores, repo: Repository, head: CommitId, commit: CommitId) -> bool:
+    floor = commit_of(stores, repo, commit).header.generation
+    for known in first_parents(lambda commit_id: commit_of(stores, repo, commit_id), head):
+        if known.id == commit:
+            return True
+        if known.header.generation <= floor:
+            return False
+    return False
+
+
+def _ended(stores: Stores, repo: Repository, held: Held[HookRun], state: HookState, message: str) -> bool:
+    update = {"state": state, "due": None, "ended": stores.clock.now(), "message": message}
+    record = held.value.model_copy(update={**update, "nonce": Nonce(stores.ids.fresh())})
+    try:
+        access.replace(stores.kv, keys.hook_runs(repo).at(record.request.run_id), held, record)
+    except PredicateFailed:
+        return False
+    return True
+
+
+def _removed(stores: Stores, repo: Repository, held: Held[HookRun]) -> bool:
+    return access.remove(stores.kv, keys.hook_runs(repo).at(held.value.request.run_id), held)

@@ -1,0 +1,148 @@
+"""Requests to webhooks on a real connection: signature, token, answers, time limit."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+from pydantic import SecretStr
+
+from graveler_core.model.hook_runs import MAX_HOOK_TEXT
+from graveler_core.model.webhooks import HookEvent, Webhook
+from graveler_core.stores.hooks import HookAnswer
+from graveler_core.stores.webhook_request import post
+
+BODY = b'{"event_type": "pre-commit"}'
+Respond = Callable[[BaseHTTPRequestHandler], None]
+
+
+@dataclass
+class Received:
+    """What a receiver got."""
+
+    port: int = 0
+    paths: list[str] = field(default_factory=list)
+    headers: dict[str, str] = field(default_factory=dict)
+    body: bytes = b""
+
+
+@contextmanager
+def receiver(respond: Respond) -> Iterator[Received]:
+    """A server on this machine, on a free port."""
+    received = Received()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            received.paths.append(self.path)
+            received.headers = {name.lower(): value for name, value in self.headers.items()}
+            received.body = self.rfile.read(int(self.headers["content-length"]))
+            respond(self)
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Stay silent."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    received.port = server.server_port
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield received
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def answering(status: int, text: bytes = b"", **headers: str) -> Respond:
+    def respond(handler: BaseHTTPRequestHandler) -> None:
+        handler.send_response(status)
+        for name, value in headers.items():
+            handler.send_header(name, value)
+        handler.send_header("Content-Length", str(len(text)))
+        handler.end_headers()
+        handler.wfile.write(text)
+
+    return respond
+
+
+def sent(port: int, *, timeout: float = 20.0, path: str = "/hook?x=1", **fields: str) -> HookAnswer:
+    events = (HookEvent.PRE_COMMIT,)
+    hook = Webhook(name="hook", url=f"http://127.0.0.1:{port}{path}", events=events, timeout_seconds=timeout, **fields)
+    secrets = {"GRAVELER_HOOK_KEY": SecretStr("key"), "GRAVELER_HOOK_TOKEN": SecretStr("token")}
+    return post(hook, "run1", "pre-commit", BODY, secrets.get)
+
+
+def test_a_request_carries_the_event_and_a_signature() -> None:
+    with receiver(answering(200, b"fine")) as received:
+        answer = sent(received.port, secret_variable="GRAVELER_HOOK_KEY", token_variable="GRAVELER_HOOK_TOKEN")
+    assert answer == HookAnswer(200, "fine", accepted=True)
+    assert (received.paths, received.body) == (["/hook?x=1"], BODY)
+    assert received.headers["content-type"] == "application/json"
+    assert (received.headers["x-graveler-event"], received.headers["x-graveler-run"]) == ("pre-commit", "run1")
+    assert received.headers["x-graveler-signature"] == "sha256=" + hmac.new(b"key", BODY, hashlib.sha256).hexdigest()
+    assert received.headers["authorization"] == "Bearer token"
+
+
+def test_without_a_secret_there_is_no_signature() -> None:
+    with receiver(answering(204)) as received:
+        assert sent(received.port, path="").accepted
+    assert received.paths == ["/"]
+    assert not {"authorization", "x-graveler-signature"} & received.headers.keys()
+
+
+def test_a_variable_that_is_not_set_is_no_answer_and_nothing_is_sent() -> None:
+    with receiver(answering(200)) as received:
+        answer = sent(received.port, secret_variable="GRAVELER_HOOK_OTHER")
+    assert answer == HookAnswer(None, "the environment variable GRAVELER_HOOK_OTHER is not set in this process")
+    assert not received.paths
+
+
+@pytest.mark.parametrize("status", [302, 400, 404, 500])
+def test_other_answers_do_not_accept_and_redirects_are_not_followed(status: int) -> None:
+    with receiver(answering(status, b"no", Location="/elsewhere")) as received:
+        assert sent(received.port) == HookAnswer(status, "no")
+    assert received.paths == ["/hook?x=1"]
+
+
+def test_a_long_answer_is_cut() -> None:
+    with receiver(answering(200, "é".encode() * 1_000_000)) as received:
+        assert sent(received.port).message == "é" * MAX_HOOK_TEXT
+
+
+def test_a_receiver_that_never_ends_its_answer_is_cut_off() -> None:
+    """The receiver sends a byte now and then, so no single wait takes long."""
+    ended = threading.Event()
+
+    def drip(handler: BaseHTTPRequestHandler) -> None:
+        handler.wfile.write(b"HTTP/1.1 200 OK\r\nX-Slow: ")
+        try:
+            while not ended.wait(0.02):
+                handler.wfile.write(b"x")
+        except OSError:
+            ended.set()
+
+    with receiver(drip) as received:
+        answer = sent(received.port, timeout=0.3)
+        ended.set()
+    assert answer == HookAnswer(None, "no answer within 0.3 seconds")
+    assert answer.may_repeat
+
+
+def test_no_receiver_is_no_answer() -> None:
+    with receiver(answering(200)) as received:
+        pass
+    answer = sent(received.port)
+    assert (answer.status, answer.accepted, answer.may_repeat) == (None, False, True)
+    assert answer.message.startswith("ConnectionRefusedError")
+
+
+def test_an_answer_that_is_not_http_is_no_answer() -> None:
+    with receiver(lambda handler: handler.wfile.write(b"hello\r\n\r\n") and None) as received:
+        answer = sent(received.port)
+    assert answer.status is None
