@@ -22,7 +22,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from graveler.server.api.call import Call, Query
+from graveler.server.api.call import ApiSettings, Call, Query
 from graveler.server.api.errors import error_response, refusal
 from graveler.server.api.openapi import openapi_document
 from graveler.server.api.route import ApiRoute
@@ -72,20 +72,18 @@ class ServerUsers:
         return self.sessions.begin(given.access_key_id)
 
 
-def create_application(users: ServerUsers, storage_root: str) -> ASGIApp:
+def create_application(users: ServerUsers, settings: ApiSettings) -> ASGIApp:
     """Create the application.
 
     Args:
         users: Users of the server.
-        storage_root: URI below which namespaces `local://…` are, which clients use for a server's own directory.
+        settings: Settings of the API.
 
     Returns:
         The ASGI application.
     """
     api = Starlette(
-        routes=[
-            Route(route.path, partial(_serve, users, storage_root, route), methods=[route.method]) for route in ROUTES
-        ],
+        routes=[Route(route.path, partial(_serve, users, settings, route), methods=[route.method]) for route in ROUTES],
         exception_handlers={404: _unknown, 405: _unknown},
     )
     for route in api.router.routes:
@@ -98,7 +96,7 @@ def create_application(users: ServerUsers, storage_root: str) -> ASGIApp:
     return _WithHeaders(app)
 
 
-async def _serve(users: ServerUsers, storage_root: str, route: ApiRoute, request: Request) -> Response:
+async def _serve(users: ServerUsers, settings: ApiSettings, route: ApiRoute, request: Request) -> Response:
     """Run one operation in a worker thread."""
     try:
         query = _query(request)
@@ -112,7 +110,7 @@ async def _serve(users: ServerUsers, storage_root: str, route: ApiRoute, request
         signed_in=user,
         log_in=users.log_in,
         secure=request.url.scheme == "https",
-        storage_root=storage_root,
+        settings=settings,
         path=request.path_params,
         query=query,
         headers=request.headers,

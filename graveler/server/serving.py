@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import uvicorn
 
+from graveler.server.api.call import ApiSettings
 from graveler.server.application import ServerUsers, create_application
 from graveler.server.authentication import Authentication, SignedIn
 from graveler.server.sessions import UserSessions
@@ -39,6 +40,8 @@ class ServerOptions:
     """File with the private key of the certificate."""
     storage_root: str = ""
     """URI below which namespaces `local://…` are."""
+    presign: bool = False
+    """Tell clients to read and write content by signed URLs of the object stores, past the server."""
     max_connections: int = 1_000
     """Number of connections from which on requests are answered with 503."""
 
@@ -74,7 +77,7 @@ def serve(url: str, storage_options: Mapping[str, str], started: Callable[[str],
     stores = open_stores(url, storage_options=storage_options or None)
     try:
         config = uvicorn.Config(
-            create_application(users_of(stores, checked), checked.storage_root),
+            create_application(users_of(stores, checked), ApiSettings(checked.storage_root, checked.presign)),
             ssl_certfile=checked.tls_certificate,
             ssl_keyfile=checked.tls_key,
             limit_concurrency=checked.max_connections,

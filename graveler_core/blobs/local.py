@@ -99,7 +99,7 @@ class LocalBlobs:
     def uri(self, address: str) -> str:
         return address_uri(self._namespace, address)
 
-    def presigned(self, address: str, seconds: int) -> str:
+    def presigned(self, address: str, seconds: int, *, upload: bool = False) -> str:
         raise unsigned(self.uri(address))
 
     def close(self) -> None:

@@ -41,8 +41,8 @@ class PassingBlobs:
     def uri(self, address: str) -> str:
         return self.beneath.uri(address)
 
-    def presigned(self, address: str, seconds: int) -> str:
-        return self.beneath.presigned(address, seconds)
+    def presigned(self, address: str, seconds: int, *, upload: bool = False) -> str:
+        return self.beneath.presigned(address, seconds, upload=upload)
 
     def close(self) -> None:
         self.beneath.close()

@@ -120,8 +120,13 @@ class Blobs(Protocol):
         it.
         """
 
-    def presigned(self, address: str, seconds: int) -> str:
+    def presigned(self, address: str, seconds: int, *, upload: bool = False) -> str:
         """Return a URL with which anybody can read an object for some time, without further credentials.
+
+        Args:
+            address: Address of the object.
+            seconds: Time for which the URL is valid.
+            upload: Return a URL for writing the object with PUT instead. It also replaces an object that exists.
 
         Raises:
             InvalidInput: The store does not sign URLs: file:// and memory://.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from datetime import timedelta
+from typing import Literal
 
 import obstore
 from obstore.exceptions import AlreadyExistsError, BaseError
@@ -137,8 +138,8 @@ class RemoteBlobs:
     def uri(self, address: str) -> str:
         return address_uri(self._namespace, address)
 
-    def presigned(self, address: str, seconds: int) -> str:
-        return presigned(self._store, self._key(address), seconds, self.uri(address))
+    def presigned(self, address: str, seconds: int, *, upload: bool = False) -> str:
+        return presigned(self._store, self._key(address), seconds, self.uri(address), "PUT" if upload else "GET")
 
     def close(self) -> None:
         """Do nothing: obstore closes its connections when the last reference is deleted."""
@@ -167,8 +168,8 @@ def read_range(store: RemoteStore, key: str, start: int, length: int, uri: str) 
         raise translated(e, Verb.READ, uri) from None
 
 
-def presigned(store: RemoteStore, key: str, seconds: int, uri: str) -> str:
-    """Return a signed URL for an object.
+def presigned(store: RemoteStore, key: str, seconds: int, uri: str, method: Literal["GET", "PUT"] = "GET") -> str:
+    """Return a signed URL for an object and a method of HTTP.
 
     Raises:
         InvalidInput: The store does not sign URLs.
@@ -176,7 +177,7 @@ def presigned(store: RemoteStore, key: str, seconds: int, uri: str) -> str:
     if isinstance(store, MemoryStore):
         raise unsigned(uri)
     with translating(Verb.OPEN, uri):
-        return obstore.sign(store, "GET", key, timedelta(seconds=seconds))
+        return obstore.sign(store, method, key, timedelta(seconds=seconds))
 
 
 def _acceptable(mark: str) -> str:

@@ -35,6 +35,14 @@ def serve(  # noqa: PLR0913 - options of the command
             help="Serve a store without access control. Only on a loopback address: everyone may do everything.",
         ),
     ] = False,
+    presign: Annotated[
+        bool,
+        typer.Option(
+            "--presign",
+            help="Tell clients to read and write content by signed URLs, straight from the object store. All "
+            "repositories must then be in object stores that sign URLs, and clients must reach them.",
+        ),
+    ] = False,
     max_connections: Annotated[
         int, typer.Option(min=1, help="Number of connections from which on requests are refused with 503.")
     ] = 1_000,
@@ -71,5 +79,6 @@ def serve(  # noqa: PLR0913 - options of the command
         storage_root=session.settings.data,
         tls_certificate=None if tls_cert is None else str(tls_cert),
         tls_key=None if tls_key is None else str(tls_key),
+        presign=presign,
         max_connections=max_connections,
     )

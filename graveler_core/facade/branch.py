@@ -19,9 +19,9 @@ from graveler_core.engine.reading.tables import changes_of, staged_of
 from graveler_core.engine.references import reset
 from graveler_core.engine.staging import bulk, pressure
 from graveler_core.engine.staging.pressure import BranchPressure
+from graveler_core.facade.direct_uploads import DirectUploads
 from graveler_core.facade.history import CommitRecord, commit_record
 from graveler_core.facade.listing import Listing
-from graveler_core.facade.staging import Staging
 from graveler_core.guard import needs
 from graveler_core.guard.addresses import of_operations
 from graveler_core.guard.merges import new_name
@@ -40,7 +40,7 @@ from graveler_core.model.scan import Pinned
 from graveler_core.refs import branches
 
 
-class Branch(Staging):
+class Branch(DirectUploads):
     """A branch of a repository: writes, commits, and reads that include what is staged.
 
     Every method also raises `PermissionDenied` if the caller may not call it, and `NotFound` if the repository or

@@ -77,6 +77,16 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True)
+class ApiSettings:
+    """Settings of the API."""
+
+    storage_root: str
+    """URI below which namespaces `local://…` are, which clients use for a server's own directory."""
+    presign: bool = False
+    """Tell clients to read and write content by signed URLs of the object stores, past the server."""
+
+
+@dataclass(frozen=True, slots=True)
 class Call:
     """A request, with the user who sent it."""
 
@@ -86,8 +96,7 @@ class Call:
     """Verifies credentials, and returns the token of a new session and its end."""
     secure: bool
     """The request came over TLS."""
-    storage_root: str
-    """URI below which namespaces `local://…` are."""
+    settings: ApiSettings
     path: Mapping[str, str]
     """Parameters in the path of the URL."""
     query: Query

@@ -44,8 +44,6 @@ NOT_IMPLEMENTED: Final = tuple(
         ("DELETE", _PARTS + "/{upload}"),
         ("PUT", _PARTS + "/{upload}/parts/{part}"),
         ("PUT", _PARTS + "/{upload}/parts/{part}/copy"),
-        ("GET", _BRANCH + "/staging/backing"),
-        ("PUT", _BRANCH + "/staging/backing"),
         ("PUT", _BRANCH + "/objects/stat/user_metadata"),
         ("GET", _BRANCH + "/objects/stage_allowed"),
         ("POST", _BRANCH + "/import"),

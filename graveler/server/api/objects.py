@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import datetime
+from time import time
 from typing import Final
 
+from starlette.responses import RedirectResponse
 from starlette.responses import Response as HttpResponse
 
 from graveler.server.api.call import Call, answer, no_content
@@ -15,7 +17,6 @@ from graveler.server.api.records import (
     ObjectCopy,
     ObjectErrorRecord,
     ObjectErrors,
-    ObjectStaging,
     PathList,
     StorageClass,
 )
@@ -23,8 +24,11 @@ from graveler.server.content_response import content_response
 from graveler_core.errors import GravelerError, Kind, NotFound, PredicateFailed
 from graveler_core.facade.branch import Branch
 from graveler_core.facade.repository import Repository
+from graveler_core.facade.snapshot import Snapshot
 from graveler_core.model.entry import AddressType, CommonPrefix, Entry
 
+PRESIGNED_SECONDS: Final = 900
+"""Seconds for which a signed URL is valid."""
 DEFAULT_CONTENT_TYPE: Final = "application/octet-stream"
 _USER_METADATA: Final = "x-lakefs-meta-"
 _INTERNAL_METADATA: Final = "x-lakefs-internal-"
@@ -34,11 +38,13 @@ _RESERVED: Final = "::lakefs::"
 def list_objects(call: Call) -> HttpResponse:
     """List entries, or with a delimiter entries and common prefixes."""
     query, repo = call.query, call.graveler.repository(call.repository)
-    found = repo.at(call.path["ref"]).list(query.text("prefix"), query.text("after"), query.text("delimiter"))
+    ref, presign = repo.at(call.path["ref"]), query.flag("presign")
+    found = ref.list(query.text("prefix"), query.text("after"), query.text("delimiter"))
     with_metadata = query.flag("user_metadata", default=True)
 
     def record(item: Entry | CommonPrefix) -> ApiObject:
-        return object_record(repo, item, with_metadata=with_metadata)
+        shown = object_record(repo, item, with_metadata=with_metadata)
+        return _presigned(ref, shown) if presign and isinstance(item, Entry) else shown
 
     return call.page(found, record, lambda item: item.path)
 
@@ -46,15 +52,20 @@ def list_objects(call: Call) -> HttpResponse:
 def stat_object(call: Call) -> HttpResponse:
     """Show an entry."""
     repo = call.graveler.repository(call.repository)
-    found = repo.at(call.path["ref"]).get(call.query.required("path"))
+    ref = repo.at(call.path["ref"])
+    found = ref.get(call.query.required("path"))
     shown = object_record(repo, found, with_metadata=call.query.flag("user_metadata", default=True))
+    if call.query.flag("presign"):
+        shown = _presigned(ref, shown)
     return answer(200, shown.model_copy(update={"metadata": dict(found.metadata)}))
 
 
 def get_object(call: Call) -> HttpResponse:
-    """Answer with the content of an entry, or a range of it."""
-    ref = call.graveler.repository(call.repository).at(call.path["ref"])
-    return content_response(ref.open(call.query.required("path")), call.headers)
+    """Answer with the content of an entry, or a range of it; with `presign`, with the address of a signed URL."""
+    ref, path = call.graveler.repository(call.repository).at(call.path["ref"]), call.query.required("path")
+    if call.query.flag("presign"):
+        return RedirectResponse(ref.presign(path, PRESIGNED_SECONDS), 302)
+    return content_response(ref.open(path), call.headers)
 
 
 def head_object(call: Call) -> HttpResponse:
@@ -76,7 +87,7 @@ def upload_object(call: Call) -> HttpResponse:
     if condition not in (None, "*"):
         return refusal(501, f"If-None-Match {condition!r}: an upload can only have the condition *")
     if condition:
-        _require_absent(branch, path)
+        require_absent(branch, path)
     uploaded = branch.upload(
         path,
         call.stream,
@@ -84,7 +95,7 @@ def upload_object(call: Call) -> HttpResponse:
         metadata=_metadata(call.headers),
     )
     if condition:
-        _require_absent(branch, path)
+        require_absent(branch, path)
     return answer(201, object_record(repo, branch.stage(path, uploaded)))
 
 
@@ -119,26 +130,6 @@ def copy_object(call: Call) -> HttpResponse:
     return answer(201, object_record(repo, made))
 
 
-def stage_object(call: Call) -> HttpResponse:
-    """Stage an entry whose content is already in an object store."""
-    wanted: ObjectStaging = call.body
-    repo = call.graveler.repository(call.repository)
-    address, kind = _address(repo, wanted.physical_address)
-    made = repo.branch(call.branch).stage(
-        call.query.required("path"),
-        Entry(
-            address=address,
-            address_type=kind,
-            size=wanted.size_bytes,
-            checksum=wanted.checksum.strip('" '),
-            mtime=datetime.now(UTC) if wanted.mtime is None else datetime.fromtimestamp(wanted.mtime, UTC),
-            content_type=wanted.content_type or DEFAULT_CONTENT_TYPE,
-            metadata=wanted.metadata,
-        ),
-    )
-    return answer(201, object_record(repo, made))
-
-
 def get_storage_class(call: Call) -> HttpResponse:
     """Answer which properties the object store gives to the object of an entry: none are known."""
     call.graveler.repository(call.repository).at(call.path["ref"]).get(call.query.required("path"))
@@ -159,6 +150,13 @@ def object_record(repo: Repository, item: Entry | CommonPrefix, *, with_metadata
         metadata=(dict(item.metadata) or None) if with_metadata else None,
         content_type=content_type_of(item),
     )
+
+
+def _presigned(ref: Snapshot, shown: ApiObject) -> ApiObject:
+    """Return a record with a signed URL instead of the address."""
+    end = int(time()) + PRESIGNED_SECONDS
+    url = ref.presign(shown.path, PRESIGNED_SECONDS)
+    return shown.model_copy(update={"physical_address": url, "physical_address_expiry": end})
 
 
 def checksum_of(entry: Entry) -> str:
@@ -185,15 +183,7 @@ def _uri(repo: Repository, entry: Entry) -> str:
     return entry.address
 
 
-def _address(repo: Repository, uri: str) -> tuple[str, AddressType]:
-    """Return the address of a URI: relative if it is in the storage namespace of the repository."""
-    namespace = repo.storage_namespace.rstrip("/") + "/"
-    if uri.startswith(namespace):
-        return uri.removeprefix(namespace), AddressType.RELATIVE
-    return uri, AddressType.FULL
-
-
-def _require_absent(branch: Branch, path: str) -> None:
+def require_absent(branch: Branch, path: str) -> None:
     """Raise `PredicateFailed` if the path exists."""
     try:
         branch.get(path)

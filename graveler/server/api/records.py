@@ -177,6 +177,30 @@ class StorageClass(ApiResponse):
     storage_class: str | None = None
 
 
+class StagingLocation(ApiResponse):
+    """Address for an upload straight to the object store."""
+
+    physical_address: str
+    presigned_url: str | None = None
+    presigned_url_expiry: int | None = None
+    """Seconds since 1970."""
+
+
+class StagedLocation(ApiRequest):
+    """Address to which a client has uploaded an object."""
+
+    physical_address: str
+
+
+class ObjectLink(ApiRequest):
+    staging: StagedLocation
+    checksum: str = Field(min_length=1)
+    size_bytes: int = Field(ge=0)
+    mtime: int | None = None
+    user_metadata: dict[str, str] = Field(default_factory=dict)
+    content_type: str | None = None
+
+
 class ObjectCopy(ApiRequest):
     src_path: str
     src_ref: str | None = None

@@ -28,7 +28,7 @@ def create_repository(call: Call) -> HttpResponse:
     if wanted.sample_data:
         raise InvalidInput("sample_data: this server has no sample data; leave it out")
     create = call.graveler.create_bare_repository if call.query.flag("bare") else call.graveler.create_repository
-    namespace = _namespace(wanted.storage_namespace, call.storage_root)
+    namespace = _namespace(wanted.storage_namespace, call.settings.storage_root)
     made = create(wanted.name, namespace, default_branch=wanted.default_branch)
     if wanted.read_only:
         made.set_read_only(True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from graveler.server.api import branches, commits, objects, repositories, runs, service, settings, tags
+from graveler.server.api import branches, commits, objects, repositories, runs, service, settings, staging, tags
 from graveler.server.api import records as r
 from graveler.server.api.access.routes import ACCESS_ROUTES
 from graveler.server.api.not_implemented import NOT_IMPLEMENTED
@@ -15,6 +15,7 @@ from graveler.server.api.route import PAGED, ApiRoute
 
 _REPO: Final = "/repositories/{repository}"
 _BRANCH: Final = _REPO + "/branches/{branch}"
+_BACKING: Final = _BRANCH + "/staging/backing"
 _REF: Final = _REPO + "/refs/{ref}"
 _PROTECTION: Final = _REPO + "/settings/branch_protection"
 _RULES: Final = _REPO + "/settings/gc_rules"
@@ -99,7 +100,9 @@ _OBJECTS: Final = (
         query="path*",
         streams=True,
     ),
-    ApiRoute("PUT", _BRANCH + "/objects", objects.stage_object, r.ObjectStaging, r.ApiObject, 201, query="path*"),
+    ApiRoute("PUT", _BRANCH + "/objects", staging.stage_object, r.ObjectStaging, r.ApiObject, 201, query="path*"),
+    ApiRoute("GET", _BACKING, staging.get_physical_address, None, r.StagingLocation, query=_READ),
+    ApiRoute("PUT", _BACKING, staging.link_physical_address, r.ObjectLink, r.ApiObject, query="path*"),
     ApiRoute("DELETE", _BRANCH + "/objects", objects.delete_object, success=204, query="path*"),
     ApiRoute("POST", _BRANCH + "/objects/delete", objects.delete_objects, r.PathList, r.ObjectErrors),
     ApiRoute(

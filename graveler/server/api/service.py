@@ -39,14 +39,14 @@ def get_health(call: Call) -> HttpResponse:
 
 def get_config(call: Call) -> HttpResponse:
     """Answer with the configuration. The storage type is that of most namespaces: clients only show it."""
-    storage = _storage_config()
+    storage = _storage_config(call)
     version = VersionConfig(version=COMPATIBLE_VERSION)
     return answer(200, ServerConfig(version_config=version, storage_config=storage))
 
 
 def get_storage_config(call: Call) -> HttpResponse:
     """Answer with the storage part of the configuration."""
-    return answer(200, _storage_config())
+    return answer(200, _storage_config(call))
 
 
 def get_current_user(call: Call) -> HttpResponse:
@@ -95,9 +95,10 @@ def post_statistics(call: Call) -> HttpResponse:
     return no_content()
 
 
-def _storage_config() -> StorageConfig:
+def _storage_config(call: Call) -> StorageConfig:
     return StorageConfig(
         blockstore_type="s3",
         blockstore_namespace_example="s3://bucket/prefix",
         blockstore_namespace_ValidityRegex=_NAMESPACE_PATTERN,
+        pre_sign_support=call.settings.presign,
     )

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import uvicorn
 
+from graveler.server.api.call import ApiSettings
 from graveler.server.application import create_application
 from graveler.server.serving import ServerOptions, listening, users_of
 from graveler_core.facade.graveler import Graveler
@@ -34,7 +35,7 @@ def running_server(store: str, root: str, storage_options: dict[str, str] | None
     try:
         admin = sign_in(stores, None).iam.set_up("ada")
         options = ServerOptions(port=0)
-        app = create_application(users_of(stores, options), root)
+        app = create_application(users_of(stores, options), ApiSettings(root))
         server = uvicorn.Server(uvicorn.Config(app, lifespan="off", log_level="warning", access_log=False))
         with listening(options) as socket:
             thread = threading.Thread(target=server.run, args=([socket],))

@@ -62,6 +62,12 @@ SAMPLES: dict[str, Sample] = {
     "get_tag": Sample(),
     "delete_tag": Sample(changes=True),
     "upload_object": Sample("path=n", b"content", changes=True),
+    "get_physical_address": Sample("path=n"),
+    "link_physical_address": Sample(
+        "path=n",
+        {"staging": {"physical_address": "s3://other/data"}, "checksum": "1", "size_bytes": 4},
+        changes=True,
+    ),
     "stage_object": Sample(
         "path=n", {"physical_address": "s3://other/data", "checksum": "1", "size_bytes": 4}, changes=True
     ),

@@ -204,7 +204,7 @@ class SimBlobs:
     def upload(self, address: str, parts: Iterable[Data]) -> None:
         self.create(address, b"".join(bytes(part) for part in parts))
 
-    def presigned(self, address: str, seconds: int) -> str:
+    def presigned(self, address: str, seconds: int, *, upload: bool = False) -> str:
         raise AssertionError("no history signs URLs")
 
     def read(self, address: str) -> bytes:

@@ -57,6 +57,11 @@ def _read(call: Callable[[Any], object]) -> Verb:
     return Verb(call)
 
 
+def _linked(branch: Branch) -> None:
+    uploaded = branch.upload("n", b"x")
+    branch.link("n", uploaded)
+
+
 def _all(listing: Any) -> list[object]:
     return list(listing)
 
@@ -115,6 +120,8 @@ BRANCH: dict[str, Verb] = {
     "read": _read(lambda b: b.read("content")),
     "download": _read(lambda b: b.download("content", BytesIO())),
     "upload": _read(lambda b: b.upload("n", b"x")),
+    "begin_upload": Verb(lambda b: b.begin_upload("n"), BranchAction.WRITE, changes=True),
+    "link": Verb(_linked, BranchAction.WRITE, changes=True),
     "open": _read(lambda b: b.open("content").read()),
     "uri": _read(lambda b: b.uri("content")),
     "presign": _read(_unsigned),

@@ -150,6 +150,8 @@ BRANCH: dict[str, Sample] = {
     "open": lambda b: b.open("content"),
     "download": lambda b: b.download("content", BytesIO()),
     "upload": lambda b: b.upload("new", b"x"),
+    "begin_upload": lambda b: b.begin_upload("new"),
+    "link": lambda b: b.link("new", _open(b).get("content")),
     "uri": lambda b: b.uri("content"),
     "presign": lambda b: b.presign("content"),
     "list": lambda b: b.list("p/"),

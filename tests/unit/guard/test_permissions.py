@@ -47,6 +47,7 @@ PARTS = {
     "AccessHandle",
     "Checks",
     "Deletion",
+    "DirectUploads",
     "Dumping",
     "Erasing",
     "Handle",

@@ -103,6 +103,8 @@ LEFT_OUT = {
             "Branch.download",
             "Snapshot.download",
             "Branch.upload",
+            "Branch.begin_upload",
+            "Branch.link",
             "Branch.open",
             "Snapshot.open",
             "Branch.uri",

@@ -1,0 +1,82 @@
+"""Signed URLs and uploads straight to the object store, by lakeFS's own clients."""
+
+from __future__ import annotations
+
+import urllib.request
+
+import lakefs
+import lakefs_sdk
+import pytest
+from lakefs.client import Client
+from lakefs_sdk import models as m
+from lakefs_sdk.exceptions import ApiException
+
+from tests.graveler.server.conftest import Place
+from tests.graveler.server.plain_http import Http
+
+
+@pytest.fixture
+def client(place: Place) -> Client:
+    admin = place.server.admin
+    return Client(host=place.server.url, username=str(admin.access_key_id), password=admin.secret.get_secret_value())
+
+
+@pytest.mark.parametrize("place", ["postgresql"], indirect=True)
+def test_content_goes_past_the_server(place: Place, client: Client) -> None:
+    name = place.repository()
+    main = lakefs.Repository(name, client=client).branch("main")
+    made = main.object("raw/a").upload(b"content", pre_sign=True, content_type="text/csv", metadata={"k": "v"})
+    stat = made.stat()
+    assert (stat.size_bytes, stat.content_type, stat.metadata) == (7, "text/csv", {"k": "v"})
+    assert stat.physical_address.startswith(f"s3://{place.server.root.removeprefix('s3://')}/{name}/data/")
+    assert place.server.graveler.repository(name).branch("main").read("raw/a") == b"content"
+    with made.reader(mode="rb", pre_sign=True) as reader:
+        assert reader.read(4) == b"cont"
+        assert reader.read() == b"ent"
+    signed = made.stat(pre_sign=True)
+    assert signed.physical_address_expiry
+    with urllib.request.urlopen(signed.physical_address) as response:
+        assert response.read() == b"content"
+    listed = lakefs_sdk.ObjectsApi(client.sdk_client._api).list_objects(name, "main", presign=True).results
+    with urllib.request.urlopen(listed[0].physical_address) as response:
+        assert response.read() == b"content"
+    with pytest.raises(lakefs.exceptions.ObjectExistsException):
+        main.object("raw/a").upload(b"other", mode="xb", pre_sign=True)
+
+
+@pytest.mark.parametrize("place", ["sqlite"], indirect=True)
+def test_a_store_that_signs_nothing_says_so(place: Place, client: Client) -> None:
+    main = lakefs.Repository(place.repository(), client=client).branch("main")
+    with pytest.raises(lakefs_sdk.exceptions.BadRequestException):
+        main.object("a").upload(b"x", pre_sign=True)
+    main.object("a").upload(b"x")
+    with pytest.raises(lakefs.exceptions.BadRequestException):
+        main.object("a").stat(pre_sign=True)
+
+
+def test_only_what_was_stored_is_linked(place: Place, client: Client) -> None:
+    name = place.repository()
+    staging = lakefs_sdk.StagingApi(client.sdk_client._api)
+    begun = staging.get_physical_address(name, "main", "a")
+    assert begun.presigned_url is None
+
+    def linked(size: int, address: str = begun.physical_address, checksum: str = '"tag"') -> int:
+        wanted = m.StagingMetadata(
+            staging=m.StagingLocation(physical_address=address), checksum=checksum, size_bytes=size
+        )
+        try:
+            staging.link_physical_address(name, "main", "a", wanted)
+        except ApiException as error:
+            return int(error.status)
+        return 200
+
+    assert linked(5) == 410  # nothing is there
+    blobs = place.server.graveler._stores.blobs.at(f"{place.server.root}/{name}")
+    blobs.create(f"data/{begun.physical_address.rpartition('/')[2]}", b"bytes")
+    assert linked(4) == 400
+    assert linked(5, checksum='" "') == 400
+    assert linked(5, address=begun.physical_address + "/../x") == 400
+    assert linked(5) == 200
+    entry = place.server.graveler.repository(name).branch("main").get("a")
+    assert (entry.size, entry.checksum) == (5, "tag")
+    assert Http(place).send("GET", f"/repositories/{name}/refs/main/objects?path=a")[1] == b"bytes"
