@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from dagster_graveler.jobs.collection import make_collection_job, make_collection_schedule
     from dagster_graveler.jobs.compaction import make_compaction_job
     from dagster_graveler.jobs.deployments import make_delete_deployment_job
+    from dagster_graveler.jobs.hooks import make_hooks_job, make_hooks_schedule
     from dagster_graveler.jobs.importing import make_import_job
     from dagster_graveler.jobs.namespaces import make_namespaces_job, make_namespaces_schedule
     from dagster_graveler.jobs.pressure import make_pressure_schedule
@@ -58,6 +59,8 @@ __all__ = [
     "make_compaction_job",
     "make_compaction_sensor",
     "make_delete_deployment_job",
+    "make_hooks_job",
+    "make_hooks_schedule",
     "make_import_job",
     "make_leftovers_asset",
     "make_leftovers_check",

@@ -15,6 +15,7 @@ from dagster_graveler.io_managers.graveler import GravelerIOManager
 from dagster_graveler.jobs.cleaning import make_cleaning_job, make_cleaning_schedule
 from dagster_graveler.jobs.collection import make_collection_job, make_collection_schedule
 from dagster_graveler.jobs.compaction import make_compaction_job
+from dagster_graveler.jobs.hooks import make_hooks_job, make_hooks_schedule
 from dagster_graveler.jobs.importing import make_import_job
 from dagster_graveler.jobs.namespaces import make_namespaces_job, make_namespaces_schedule
 from dagster_graveler.jobs.pressure import make_pressure_schedule
@@ -40,6 +41,7 @@ compaction_job = make_compaction_job(graveler)
 cleaning_job = make_cleaning_job(graveler)
 sweep_job = make_sweep_job(graveler, REPOSITORY)
 collection_job = make_collection_job(graveler, REPOSITORY)
+hooks_job = make_hooks_job(graveler, REPOSITORY)
 namespaces_job = make_namespaces_job(graveler)
 import_job = make_import_job(
     graveler,
@@ -62,7 +64,7 @@ defs = dg.Definitions.merge(
         assets=[branches, pressure, storage, leftovers],
         asset_checks=[make_pressure_check(REPOSITORY), make_storage_check(REPOSITORY), make_leftovers_check()],
         jobs=[
-            *(compaction_job, cleaning_job, sweep_job, collection_job, namespaces_job, import_job),
+            *(compaction_job, cleaning_job, sweep_job, collection_job, hooks_job, namespaces_job, import_job),
             *make_versioning_jobs(graveler, REPOSITORY),
         ],
         schedules=[
@@ -70,6 +72,7 @@ defs = dg.Definitions.merge(
             make_cleaning_schedule(cleaning_job),
             make_sweep_schedule(sweep_job),
             make_collection_schedule(collection_job),
+            make_hooks_schedule(hooks_job, repository=REPOSITORY),
             make_namespaces_schedule(namespaces_job),
         ],
         sensors=[

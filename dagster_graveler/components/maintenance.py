@@ -16,6 +16,7 @@ from dagster_graveler.checks.storage import make_storage_check
 from dagster_graveler.jobs.cleaning import make_cleaning_job, make_cleaning_schedule
 from dagster_graveler.jobs.collection import make_collection_job, make_collection_schedule
 from dagster_graveler.jobs.compaction import make_compaction_job
+from dagster_graveler.jobs.hooks import make_hooks_job, make_hooks_schedule
 from dagster_graveler.jobs.namespaces import make_namespaces_job, make_namespaces_schedule
 from dagster_graveler.jobs.pressure import make_pressure_schedule
 from dagster_graveler.jobs.sweep import make_sweep_job, make_sweep_schedule
@@ -71,14 +72,16 @@ def maintenance(
     )
     sweep = make_sweep_job(graveler, repository, grace=grace)
     collection = make_collection_job(graveler, repository, dry_run=not options.delete_content, grace=grace, share=share)
+    hooks = make_hooks_job(graveler, repository)
     own = dg.Definitions(
         assets=[branches, make_pressure_asset(repository), make_storage_asset(repository, grace=grace)],
         asset_checks=[make_pressure_check(repository), make_storage_check(repository, share=share, grace=grace)],
-        jobs=[sweep, collection],
+        jobs=[sweep, collection, hooks],
         schedules=[
             make_pressure_schedule(repository),
             make_sweep_schedule(sweep),
             make_collection_schedule(collection),
+            make_hooks_schedule(hooks, repository=repository),
         ],
         sensors=[make_branch_heads_sensor(branches, repository=repository, published=published)],
     )

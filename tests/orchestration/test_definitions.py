@@ -50,6 +50,7 @@ def test_commit_merge_and_compaction_retry_with_backoff_and_jitter() -> None:
     from dagster_graveler.jobs.cleaning import make_cleaning_job
     from dagster_graveler.ops.collection import collect_content
     from dagster_graveler.ops.compaction import compact_branch
+    from dagster_graveler.ops.hooks import deliver_hooks
     from dagster_graveler.ops.namespaces import empty_namespaces
     from dagster_graveler.ops.sweep import sweep_repository
     from dagster_graveler.publishing.groups import Publication, TableGroup
@@ -60,7 +61,7 @@ def test_commit_merge_and_compaction_retry_with_backoff_and_jitter() -> None:
     assert len(cleaning) == 3
     group = TableGroup(dg.AssetKey("main"), ())
     publisher = Publisher(Publication(group.key, (group,)), (MergeTarget(group, "branch"),), "pool")
-    upkeep = (compact_branch, collect_content, sweep_repository, empty_namespaces)
+    upkeep = (compact_branch, collect_content, sweep_repository, empty_namespaces, deliver_hooks)
     own = (commit_op(publisher), publish_op(publisher), *upkeep)
     for op in (*own, *(node.definition for node in cleaning)):
         policy = op.retry_policy  # type: ignore[attr-defined]
@@ -98,6 +99,7 @@ def test_sensors_and_schedules_are_on_and_content_is_not_deleted() -> None:
         "cleaning_schedule": "0 * * * *",
         "flights_sweep_schedule": "0 3 * * *",
         "flights_collection_schedule": "30 3 * * *",
+        "flights_deliver_hooks_schedule": "0 * * * *",
         "namespaces_schedule": "0 4 * * *",
     }
     assert all(schedule.default_status is dg.DefaultScheduleStatus.RUNNING for schedule in schedules.values())

@@ -108,7 +108,7 @@ def collection_config(defs: dg.Definitions) -> dict[str, Any]:
 def test_schedules_are_on_and_content_is_deleted_only_if_asked_for(tmp_path: Path) -> None:
     defs = lake(tmp_path)
     schedules = {schedule.name: schedule for schedule in defs.get_repository_def().schedule_defs}
-    own = {"shop_pressure_schedule", "shop_sweep_schedule", "shop_collection_schedule"}
+    own = {f"shop_{name}_schedule" for name in ("pressure", "sweep", "collection", "deliver_hooks")}
     assert schedules.keys() == {"cleaning_schedule", "namespaces_schedule", *own}
     assert all(each.default_status is dg.DefaultScheduleStatus.RUNNING for each in schedules.values())
     assert collection_config(defs) == {
