@@ -24,7 +24,7 @@ from graveler_core.testing.store_cases.crowds import CrowdCases
 from graveler_core.testing.store_cases.handles import HandleCases
 from graveler_core.testing.store_cases.large import LargeCases
 from graveler_core.testing.store_cases.limits import LimitCases
-from graveler_core.testing.store_cases.scans import ScanCases
+from graveler_core.testing.store_cases.scans import MANY, ScanCases
 from graveler_core.testing.store_cases.swaps import SwapCases
 from graveler_core.testing.store_cases.threads import ThreadCases
 from graveler_core.testing.store_cases.together import TogetherCases
@@ -52,6 +52,14 @@ class StoreSuite(
     def opener(self) -> Opener:
         """Return a function that opens the store. Subclasses define this fixture."""
         raise NotImplementedError("the test class of a store must define the fixture `opener`")
+
+    @pytest.fixture
+    def many(self) -> int:
+        """Return the number of rows of tests with many rows. It needs several pages with page sizes up to 10,000.
+
+        The test class of a store whose server is slow, and whose pages are smaller, can override this fixture.
+        """
+        return MANY
 
     @pytest.fixture
     def store(self, opener: Opener) -> Iterator[Store]:

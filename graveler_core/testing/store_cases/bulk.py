@@ -12,7 +12,7 @@ from graveler_core.kv import bulk
 from graveler_core.kv.columns import ROW_SCHEMA
 from graveler_core.kv.store import Store
 from graveler_core.testing.plain_store import PlainStore
-from graveler_core.testing.store_cases.scans import KEYS, MANY, fill, keys_of, numbered, put
+from graveler_core.testing.store_cases.scans import KEYS, fill, keys_of, numbered, put
 from graveler_core.testing.store_cases.values import value_of
 
 
@@ -28,11 +28,11 @@ class BulkCases:
         assert values == [b"value of a", None, b"other", b"value of a", None, b"value of \xff"]
         assert bulk.get_many(store, []) == []
 
-    def test_get_many_of_many(self, store: Store) -> None:
-        fill(store)
-        wanted = [(b"p", key) for key in numbered(list(range(MANY + 500, 0, -7)))]
+    def test_get_many_of_many(self, store: Store, many: int) -> None:
+        fill(store, many)
+        wanted = [(b"p", key) for key in numbered(list(range(many + 500, 0, -7)))]
         found = bulk.get_many(store, wanted)
-        assert [answer is not None for answer in found] == [int(key) < MANY for _, key in wanted]
+        assert [answer is not None for answer in found] == [int(key) < many for _, key in wanted]
 
     def test_get_many_knows_empty_values(self, store: Store) -> None:
         store.set(b"p", b"k", b"")
@@ -63,11 +63,11 @@ class BulkCases:
             bulk.set_many(store, [(b"p", b"a", b"1"), (b"p", b"b", b"x" * 98_305)])
         assert keys_of(store) == []
 
-    def test_load(self, store: Store) -> None:
-        keys = numbered(range(MANY))[::-1]
+    def test_load(self, store: Store, many: int) -> None:
+        keys = numbered(range(many))[::-1]
         store.set(b"p", keys[3], b"old")
         store.set(b"p", b"kept", b"kept")
-        values = [b"" if number % 5 == 0 else b"%d" % number for number in range(MANY)]
+        values = [b"" if number % 5 == 0 else b"%d" % number for number in range(many)]
         bulk.load(store, b"p", pa.array(keys, pa.binary()), pa.array(values, pa.binary()))
         rows = [(row.key, row.value) for row in store.scan(b"p")]
         assert rows == [*zip(keys[::-1], values[::-1], strict=True), (b"kept", b"kept")]
@@ -106,17 +106,17 @@ class BulkCases:
                 assert list(zip(*(column.to_pylist() for column in table.columns), strict=True)) == expected
                 assert all(batch.num_rows for batch in batches)
 
-    def test_scan_arrow_pages(self, store: Store) -> None:
-        fill(store)
+    def test_scan_arrow_pages(self, store: Store, many: int) -> None:
+        fill(store, many)
         for source in (store, PlainStore(store)):
             batches = list(bulk.scan_arrow(source, b"p"))
             assert max(batch.num_rows for batch in batches) <= 10_000
-            assert [key for batch in batches for key in batch.column("key").to_pylist()] == numbered(range(MANY))
+            assert [key for batch in batches for key in batch.column("key").to_pylist()] == numbered(range(many))
 
-    def test_drop_partition(self, store: Store) -> None:
-        fill(store)
+    def test_drop_partition(self, store: Store, many: int) -> None:
+        fill(store, many)
         put(store, (b"extra",))
-        assert bulk.drop_partition(store, b"p") == MANY + 1
+        assert bulk.drop_partition(store, b"p") == many + 1
         assert keys_of(store) == []
         assert all(len(list(store.scan(other))) == 1 for other in (b"o", b"p\x00", b"q"))
         assert bulk.drop_partition(store, b"p") == 0
@@ -133,16 +133,16 @@ class BulkCases:
         store.set_if(b"p", b"a", b"again", None)
         assert value_of(store, b"a") == b"again"
 
-    def test_split_points_cut_evenly(self, store: Store) -> None:
-        fill(store)
+    def test_split_points_cut_evenly(self, store: Store, many: int) -> None:
+        fill(store, many)
         for source in (store, PlainStore(store)):
             for ranges in (1, 2, 3, 7):
                 points = bulk.split_points(source, b"p", ranges)
-                bounds = [0, *(int(point) for point in points), MANY]
+                bounds = [0, *(int(point) for point in points), many]
                 sizes = [end - start for start, end in pairwise(bounds)]
                 assert len(sizes) == ranges
-                assert min(sizes) >= MANY // ranges // 2
-                assert max(sizes) <= MANY // ranges * 2
+                assert min(sizes) >= many // ranges // 2
+                assert max(sizes) <= many // ranges * 2
 
     def test_split_points_of_few_rows(self, store: Store) -> None:
         assert bulk.split_points(store, b"p", 4) == []
@@ -154,11 +154,11 @@ class BulkCases:
             with pytest.raises(InvalidInput):
                 bulk.split_points(source, b"p", 0)
 
-    def test_about_rows(self, store: Store) -> None:
-        fill(store)
+    def test_about_rows(self, store: Store, many: int) -> None:
+        fill(store, many)
         put(store, (b"extra",))
         for source in (store, PlainStore(store)):
-            assert MANY // 2 <= bulk.about_rows(source, b"p") <= MANY * 2
+            assert many // 2 <= bulk.about_rows(source, b"p") <= many * 2
             assert bulk.about_rows(source, b"never") == 0
             assert bulk.about_rows(source, b"q") in (1, 2)
 

@@ -40,8 +40,10 @@ class HandleCases:
         assert refused(lambda: store.set_if(b"p", b"k", b"v", EXISTS))
         other.close()
 
-    def test_another_handle_writes_during_an_open_scan(self, store: Store, opener: Callable[[], Store]) -> None:
-        fill(store)
+    def test_another_handle_writes_during_an_open_scan(
+        self, store: Store, opener: Callable[[], Store], many: int
+    ) -> None:
+        fill(store, many)
         other = opener()
         rows = store.scan(b"p")
         next(rows)

@@ -25,7 +25,7 @@ KEYS = tuple(
 """Sorted keys. Signed bytes, collations, terminators or numeric comparison would sort them in a different order."""
 
 MANY = 11_003
-"""Number of rows that needs several pages with every page size up to 10,000."""
+"""Number of rows that needs several pages with every page size up to 10,000. The fixture `many` returns it."""
 
 
 class ScanCases:
@@ -62,11 +62,11 @@ class ScanCases:
         put(store, KEYS)
         assert [(row.key, row.value) for row in store.scan(b"p")] == [(key, b"value of " + key) for key in KEYS]
 
-    def test_many_pages(self, store: Store) -> None:
-        fill(store)
+    def test_many_pages(self, store: Store, many: int) -> None:
+        fill(store, many)
         found = keys_of(store)
-        assert found == numbered(range(MANY))
-        assert [row.key for row in store.scan(b"p", limit=MANY - 1)] == found[:-1]
+        assert found == numbered(range(many))
+        assert [row.key for row in store.scan(b"p", limit=many - 1)] == found[:-1]
         assert [row.key for row in store.scan(b"p", start=found[5], end=found[-5])] == found[5:-5]
 
     def test_large_values_fill_pages_early(self, store: Store) -> None:
@@ -76,23 +76,23 @@ class ScanCases:
         assert {row.key: row.value for row in store.scan(b"p")} == values
         assert len(list(store.scan(b"p", limit=80))) == 80
 
-    def test_deletion_during_a_scan_hides_no_other_row(self, store: Store) -> None:
-        fill(store)
+    def test_deletion_during_a_scan_hides_no_other_row(self, store: Store, many: int) -> None:
+        fill(store, many)
         rows = store.scan(b"p")
         found = [row.key for row in islice(rows, 50)]
         for key in found:
             store.delete(b"p", key)
         found += [row.key for row in rows]
-        assert found == numbered(range(MANY))
+        assert found == numbered(range(many))
 
-    def test_insertion_during_a_scan_repeats_no_row(self, store: Store) -> None:
-        fill(store)
+    def test_insertion_during_a_scan_repeats_no_row(self, store: Store, many: int) -> None:
+        fill(store, many)
         rows = store.scan(b"p")
         found = [row.key for row in islice(rows, 50)]
         for number in range(50):
             store.set(b"p", b"%08d-new" % number, b"new")
         found += [row.key for row in rows if not row.key.endswith(b"new")]
-        assert found == numbered(range(MANY))
+        assert found == numbered(range(many))
 
     def test_deletion_of_the_row_a_scan_stands_on(self, store: Store) -> None:
         put(store, KEYS)
@@ -103,9 +103,9 @@ class ScanCases:
         assert found == list(KEYS)
         assert keys_of(store) == []
 
-    def test_get_during_an_open_scan_sees_new_writes(self, store: Store) -> None:
-        fill(store)
-        key = numbered([MANY - 1])[0]
+    def test_get_during_an_open_scan_sees_new_writes(self, store: Store, many: int) -> None:
+        fill(store, many)
+        key = numbered([many - 1])[0]
         rows = store.scan(b"p")
         next(rows)
         for number in range(3):
@@ -116,31 +116,31 @@ class ScanCases:
             next(rows)
         store.delete(b"p", key)
         assert store.get(b"p", key) is None
-        assert len(list(rows)) >= MANY - 5
+        assert len(list(rows)) >= many - 5
 
-    def test_get_during_an_open_columnar_scan_sees_new_writes(self, store: Store) -> None:
-        fill(store)
-        key = numbered([MANY - 1])[0]
+    def test_get_during_an_open_columnar_scan_sees_new_writes(self, store: Store, many: int) -> None:
+        fill(store, many)
+        key = numbered([many - 1])[0]
         batches = bulk.scan_arrow(store, b"p")
         next(batches)
         store.set(b"p", key, b"new")
         assert value_of(store, key) == b"new"
 
-    def test_swaps_during_an_open_scan(self, store: Store) -> None:
-        fill(store)
+    def test_swaps_during_an_open_scan(self, store: Store, many: int) -> None:
+        fill(store, many)
         for row in islice(store.scan(b"p"), 20):
             predicate = store.set_if(b"p", row.key, b"swapped", row.predicate)
             store.delete_if(b"p", row.key, predicate)
-        assert len(keys_of(store)) == MANY - 20
+        assert len(keys_of(store)) == many - 20
 
-    def test_abandoned_scans_hold_nothing(self, store: Store) -> None:
-        fill(store)
+    def test_abandoned_scans_hold_nothing(self, store: Store, many: int) -> None:
+        fill(store, many)
         open_scans = [store.scan(b"p") for _ in range(20)]
         for rows in open_scans:
             next(rows)
         store.set(b"p", b"k", b"v")
         assert value_of(store, b"k") == b"v"
-        assert bulk.drop_partition(store, b"p") == MANY + 1
+        assert bulk.drop_partition(store, b"p") == many + 1
 
     def test_scans_side_by_side(self, store: Store) -> None:
         put(store, KEYS)
@@ -154,10 +154,10 @@ def put(store: Store, keys: tuple[bytes, ...]) -> None:
     bulk.set_many(store, [*items, (b"o", b"a", b"other"), (b"p\x00", b"a", b"other"), (b"q", b"a", b"other")])
 
 
-def fill(store: Store) -> None:
-    """Write `MANY` numbered keys to partition `p`."""
-    keys = numbered(range(MANY))
-    bulk.load(store, b"p", pa.array(keys, pa.binary()), pa.array([b"v"] * MANY, pa.binary()))
+def fill(store: Store, many: int) -> None:
+    """Write a number of numbered keys to partition `p`."""
+    keys = numbered(range(many))
+    bulk.load(store, b"p", pa.array(keys, pa.binary()), pa.array([b"v"] * many, pa.binary()))
 
 
 def numbered(numbers: range | list[int]) -> list[bytes]:

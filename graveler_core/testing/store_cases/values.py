@@ -40,9 +40,9 @@ class ValueCases:
         assert value_of(store, b"full") == b""
 
     def test_empty_value_can_be_swapped(self, store: Store) -> None:
-        predicate = store.set_if(b"p", b"k", b"", None)
+        store.set_if(b"p", b"k", b"", None)
         assert refused(lambda: store.set_if(b"p", b"k", b"again", None))
-        store.set_if(b"p", b"k", b"", EXISTS)
+        predicate = store.set_if(b"p", b"k", b"", EXISTS)
         predicate = store.set_if(b"p", b"k", b"v", predicate)
         store.set_if(b"p", b"k", b"", predicate)
         found = store.get(b"p", b"k")
