@@ -58,13 +58,13 @@ def connect(  # noqa: PLR0913 - one call, all of it optional
     """Open a handle on a key-value store.
 
     Args:
-        url: `memory://`, `sqlite:///path`, `postgresql://…`, or a scheme that a plug-in registered. With
+        url: `memory://`, `sqlite:///path`, `postgresql://…`, `s3://bucket/prefix`, or another scheme of a store. With
         `?durability=process`, SQLite and local objects survive a killed process but not a power failure, and are
         faster.
         credentials: Credentials of the user. Required if access control is set up; every call then checks the user's
         permissions. A handle that was opened before access control was set up remains unrestricted.
         storage_options: Options of the object stores, with the names of obstore (credentials, region, …). By default
-        obstore reads its own environment variables.
+        obstore reads its own environment variables. A key-value store in a bucket uses them, too.
         cache_dir: Local directory that caches data of commits in remote object stores. Processes may share it.
         Without it nothing is cached on disk.
         cache_bytes: Approximate maximum size of the cache in bytes. Default: 10 GiB.
@@ -315,7 +315,7 @@ def open_stores(
     durable = "durability=process" not in url
     cache = None if cache_dir is None else DiskCache(cache_dir, DEFAULT_BYTES if cache_bytes is None else cache_bytes)
     blobs = OpenedBlobs(storage_options, durable=durable, cache=cache)
-    kv = open_store(url)
+    kv = open_store(url, storage_options)
     if metrics is not None:
         from graveler_core.extras import requires
 

@@ -45,11 +45,12 @@ COSTLY_FIXTURES = {
     "mongodb",
     "bigtable",
     "s3",
+    "s3_process",
     "installation",
     "server",
 }
 """Fixtures that start a Spark session, a server, or work on a Dagster instance on disk."""
-COSTLY_PARAMETERS = {"postgresql", "mysql", "redis", "etcd", "dynamodb", "mongodb", "bigtable"}
+COSTLY_PARAMETERS = {"postgresql", "mysql", "redis", "etcd", "dynamodb", "mongodb", "bigtable", "s3"}
 """Parameters of fixtures that then use a server."""
 
 
@@ -193,3 +194,20 @@ def bigtable_url(bigtable: ServerProcess) -> str:
     from tests.servers.bigtable import fresh_table
 
     return fresh_table(bigtable.port)
+
+
+@pytest.fixture(scope="session")
+def s3_process() -> Iterator[ServerProcess]:
+    """A running S3 of moto: one for each worker."""
+    from tests.servers.s3 import s3_server
+
+    with s3_server() as server:
+        yield server
+
+
+@pytest.fixture
+def s3_url(s3_process: ServerProcess) -> str:
+    """The URL of a store in an empty bucket."""
+    from tests.servers.s3 import fresh_bucket
+
+    return fresh_bucket(s3_process.port)

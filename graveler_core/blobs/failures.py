@@ -36,7 +36,8 @@ _REFUSED = {"401", "403", "407"}
 _NEVER_SENT = {"Connect"}
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _FORBIDDEN = {errno.EACCES, errno.EPERM}
-_MISSING_BUCKET = {"NoSuchBucket", "ContainerNotFound"}
+MISSING_BUCKET = {"NoSuchBucket", "ContainerNotFound"}
+"""Codes of S3-like services for a bucket that does not exist."""
 
 
 class Verb(Enum):
@@ -91,7 +92,7 @@ def _unsupported(error: Exception, verb: Verb, uri: str) -> GravelerError:
 
 def _missing(error: Exception, verb: Verb, uri: str) -> GravelerError:
     code = error_code(error)
-    if verb is Verb.READ and code not in _MISSING_BUCKET:
+    if verb is Verb.READ and code not in MISSING_BUCKET:
         return NotFound(f"{uri}: there is no such object", kind=Kind.ObjectNotFound, uri=uri)
     why = "the bucket, container or directory does not exist"
     return Unavailable(f"cannot {verb.value} {uri}: {why}", kind=Kind.BucketNotFound, uri=uri)
@@ -121,9 +122,8 @@ def _from_text(error: Exception, verb: Verb, uri: str) -> GravelerError:
     """Convert by the text of the message. obstore distinguishes failed requests only there: status, error code,
     transport error.
     """
-    text = str(error)
-    status = _first(_STATUS, text)
-    transport = _first(_HTTP, text)
+    status = status_of(error)
+    transport = _first(_HTTP, str(error))
     why = (
         ", ".join(part for part in (status and f"status {status}", error_code(error), transport) if part)
         or "no reason given"
@@ -133,11 +133,11 @@ def _from_text(error: Exception, verb: Verb, uri: str) -> GravelerError:
         return SlowDown(message, uri=uri)
     if status in _REFUSED:
         return _forbidden(error, verb, uri)
-    if error_code(error) in _MISSING_BUCKET:
+    if error_code(error) in MISSING_BUCKET:
         return Unavailable(message, kind=Kind.BucketNotFound, uri=uri)
     if status == "507":
         return Unavailable(message, kind=Kind.StoreFull, uri=uri)
-    lost = status.startswith("5") or (transport != "" and transport not in _NEVER_SENT)
+    lost = status.startswith("5") or (transport != "" and not was_not_sent(error))
     if verb.changes and lost:
         return OutcomeUnknown(message, uri=uri)
     return Unavailable(message, uri=uri)
@@ -145,8 +145,7 @@ def _from_text(error: Exception, verb: Verb, uri: str) -> GravelerError:
 
 def past_the_end(error: Exception) -> bool:
     """Return true if a range was refused because the object ends before it."""
-    text = str(error)
-    return _first(_STATUS, text) == "416" or "StartTooLarge" in text
+    return status_of(error) == "416" or "StartTooLarge" in str(error)
 
 
 def unsigned(uri: str) -> InvalidInput:
@@ -157,6 +156,16 @@ def unsigned(uri: str) -> InvalidInput:
 def error_code(error: Exception) -> str:
     """Return the error code of an S3-like response, or an empty text."""
     return _first(_CODE, str(error))
+
+
+def status_of(error: Exception) -> str:
+    """Return the status of the answer of a service, or an empty text if there was none."""
+    return _first(_STATUS, str(error))
+
+
+def was_not_sent(error: Exception) -> bool:
+    """Return true if no connection could be made."""
+    return _first(_HTTP, str(error)) in _NEVER_SENT
 
 
 def _first(pattern: re.Pattern[str], text: str) -> str:

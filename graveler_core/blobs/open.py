@@ -23,7 +23,7 @@ from graveler_core.blobs.disk_cache import DiskCache
 from graveler_core.blobs.foreign import ForeignFiles, ForeignRemote
 from graveler_core.blobs.local import LocalBlobs
 from graveler_core.blobs.port import Blobs, Foreign
-from graveler_core.blobs.remote import RemoteBlobs
+from graveler_core.blobs.remote import RemoteBlobs, RemoteStore
 from graveler_core.errors import InvalidInput, Kind, Unavailable
 from graveler_core.model.address import Namespace, namespace
 
@@ -51,11 +51,19 @@ def open_blobs(at: Namespace | str, options: Mapping[str, str] | None = None, *,
     place = at if isinstance(at, Namespace) else namespace(at)
     if place.scheme == "file":
         return LocalBlobs(place, durable)
-    return RemoteBlobs(_store(place, options or {}), place)
+    return RemoteBlobs(open_bucket(place, options or {}), place)
 
 
-def _store(place: Namespace, options: Mapping[str, str]) -> S3Store | GCSStore | AzureStore | MemoryStore:
-    """Return the store of a whole bucket."""
+def open_bucket(place: Namespace, options: Mapping[str, str]) -> RemoteStore:
+    """Return the store of the whole bucket of a namespace, without opening a connection yet.
+
+    Args:
+        place: Namespace that is not local.
+        options: Credentials and settings of the store.
+
+    Raises:
+        InvalidInput: The store refuses an option. The message names the option, not its value.
+    """
     if place.scheme == "memory":
         with _memory_lock:
             return _memory.setdefault(place.bucket, MemoryStore())
@@ -122,7 +130,7 @@ class OpenedBlobs:
     def _reset(self) -> None:
         self._lock = threading.Lock()
         self._opened: dict[Namespace, Blobs] = {}
-        self._buckets: dict[tuple[str, str], S3Store | GCSStore | AzureStore | MemoryStore] = {}
+        self._buckets: dict[tuple[str, str], RemoteStore] = {}
 
     def __repr__(self) -> str:
         return f"OpenedBlobs(options=<{len(self._options)}>, durable={self._durable})"
@@ -167,7 +175,7 @@ class OpenedBlobs:
         with self._lock:
             bucket = place.scheme, place.bucket
             if bucket not in self._buckets:
-                self._buckets[bucket] = _store(place, self._options)
+                self._buckets[bucket] = open_bucket(place, self._options)
             return ForeignRemote(self._buckets[bucket], place)
 
     def _require_reach(self, place: Namespace) -> None:

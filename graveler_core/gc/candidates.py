@@ -17,6 +17,7 @@ from graveler_core.gc.commit_groups import NO_GROUPS, CommitGroups, NamedBy
 from graveler_core.gc.named_addresses import named_addresses
 from graveler_core.gc.relative_addresses import relative_addresses
 from graveler_core.gc.stock import CONTENT, Progress
+from graveler_core.model.address import STORE_DIRECTORY
 from graveler_core.model.collection import Reason
 from graveler_core.model.entities import Repository
 from graveler_core.model.entry import AddressType
@@ -131,13 +132,15 @@ def list_candidates(
         repo: The repository.
         cutoff: Objects that were written later are no candidates.
         progress: Called with the number of objects listed since the last call.
-        foreign: True to include objects that graveler has not created.
+        foreign: True to include objects that graveler has not created, except records of key-value stores.
     """
     addresses, sizes, young, young_size = list[str](), list[int](), 0, 0
     blobs = stores.blobs.at(repo.storage_namespace)
     for blob in blobs.list("" if foreign else "data/"):
         progress(1)
         if blob.address.startswith(CONTENT) or not (foreign or CREATED.fullmatch(blob.address)):
+            continue
+        if STORE_DIRECTORY in blob.address.split("/"):
             continue
         if blob.mtime > cutoff:
             young += 1

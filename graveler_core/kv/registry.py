@@ -6,6 +6,7 @@ plug-ins, in the metadata of the distribution.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import nullcontext
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
@@ -28,12 +29,18 @@ _EXTRAS: Final = {
     **dict.fromkeys(("redis", "rediss", "valkey", "valkeys"), "redis"),
 }
 """Extras that install the dependencies of a backend, by scheme."""
+_BUCKETS: Final = ("s3", "gs", "az")
+"""Schemes of backends that use object stores, and so have their options."""
 
 
-def open_store(url: str) -> Store:
+def open_store(url: str, storage_options: Mapping[str, str] | None = None) -> Store:
     """Open the store at a URL, for example `memory://`, `sqlite:///meta.db` or `postgresql://host/database`.
 
     The backend interprets a driver suffix of the scheme (`postgresql+psycopg`).
+
+    Args:
+        url: The URL.
+        storage_options: Options of object stores, for a store that is one (`s3://bucket/prefix`).
 
     Raises:
         InvalidInput: Kind InvalidUrl: the scheme is unknown, or the backend does not accept the rest of the URL.
@@ -51,7 +58,7 @@ def open_store(url: str) -> Store:
         ) from None
     with requires(_EXTRAS[scheme]) if scheme in _EXTRAS else nullcontext():
         opened = entry_point.load()
-    store: Store = opened(url)
+    store: Store = opened(url, storage_options) if scheme in _BUCKETS else opened(url)
     return store
 
 

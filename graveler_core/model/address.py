@@ -13,6 +13,10 @@ from urllib.parse import quote, unquote, urlsplit
 from graveler_core.errors import InvalidInput, Kind
 
 SCHEMES = ("file", "memory", "s3", "gs", "az")
+STORE_DIRECTORY = "graveler-kv"
+"""Name of the directory in which a key-value store keeps its records in a bucket. A storage namespace that contains
+such a directory does not own it.
+"""
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -12,6 +12,7 @@ from graveler_core.errors import GravelerError
 from graveler_core.kv.backends.memory import open_memory
 from graveler_core.kv.store import Store
 from graveler_core.testing.plain_store import PlainStore
+from graveler_core.testing.store_cases.scans import MANY
 from graveler_core.testing.store_suite import StoreSuite
 from tests.conformance import broken_stores
 
@@ -59,7 +60,7 @@ def fails(wrap: Callable[[Store], Store], name: str) -> bool:
     def opener() -> Store:
         return wrap(open_memory(url))
 
-    given = {"store": opener(), "opener": opener}
+    given = {"store": opener(), "opener": opener, "many": MANY}
     test = getattr(StoreSuite(), name)
     try:
         test(**{fixture: given[fixture] for fixture in inspect.signature(test).parameters})

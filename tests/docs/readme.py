@@ -20,14 +20,23 @@ def extras() -> list[str]:
     return found.split(",")
 
 
-def run_examples(python: Path, directory: Path) -> None:
+def run_examples(python: Path, directory: Path, bucket: str = "") -> None:
     """Run the Python, then the command line.
 
     Args:
         python: Interpreter of the environment, beside which the program `graveler` is.
         directory: Working directory of the reader.
+        bucket: URL of a bucket that holds both the metadata and the data, instead of files.
     """
-    found = _BLOCK.findall((ROOT / "README.md").read_text())
+    text = (ROOT / "README.md").read_text()
+    if bucket:
+        for files in ("sqlite:///{directory}/meta.db", "file://{directory}"):
+            assert text.count(files) == 1
+            text = text.replace(files, bucket)
+        text = text.replace(
+            "graveler init tour", f"graveler init tour --store {bucket} --storage-namespace {bucket}/tour"
+        )
+    found = _BLOCK.findall(text)
     (code,) = [text for language, text in found if language == "python"]
     (shell,) = [text for language, text in found if language == "sh" and "graveler " in text]
     assert _run([str(python), "-c", code], python, directory).splitlines() == [

@@ -36,7 +36,8 @@ PLANTS = [
     Plant("core-layers", "graveler_core.telemetry", "import graveler_core.model", "telemetry -> graveler_core.model"),
     Plant("core-layers", "graveler_core.model", "from graveler_core.codec import x", "model -> graveler_core.codec"),
     Plant("core-layers", "graveler_core.codec", "import graveler_core.kv", "codec -> graveler_core.kv"),
-    Plant("core-layers", "graveler_core.kv", "from graveler_core import blobs", "kv -> graveler_core.blobs"),
+    Plant("core-layers", "graveler_core.blobs", "from graveler_core import kv", "blobs -> graveler_core.kv"),
+    Plant("core-layers", "graveler_core.kv", "import graveler_core.records", "kv -> graveler_core.records"),
     Plant(
         "core-layers", "graveler_core.blobs", "from graveler_core.records import x", "blobs -> graveler_core.records"
     ),

@@ -16,21 +16,21 @@ CONNECT_SECONDS: Final = 5
 _FOREVER: Final = 1_000_000
 
 
-def query_options(url: str, known: Collection[str]) -> dict[str, str]:
+def query_options(url: str, known: Collection[str] | None = None) -> dict[str, str]:
     """Return the options of a URL.
 
     Args:
         url: The URL.
-        known: Names of the options that the store has.
+        known: Names of the options that the store has. `None` if it is not this function that checks them.
 
     Raises:
         InvalidInput: Kind InvalidUrl: an option is unknown, repeated or without a value.
     """
     options: dict[str, str] = {}
     for name, value in parse_qsl(url.partition("?")[2], keep_blank_values=True):
-        if name not in known or name in options or not value:
-            names = ", ".join(sorted(known))
-            raise invalid_url(url, f"the option {name!r} is unknown, repeated or empty; the options are {names}")
+        if name in options or not value or (known is not None and name not in known):
+            names = "" if known is None else f"; the options are {', '.join(sorted(known))}"
+            raise invalid_url(url, f"the option {name!r} is unknown, repeated or empty{names}")
         options[name] = value
     return options
 

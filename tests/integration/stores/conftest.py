@@ -19,6 +19,7 @@ SERVERS = {
     "dynamodb": "dynamodb",
     "mongodb": "mongodb",
     "bigtable": "bigtable",
+    "s3": "s3_process",
 }
 """Fixture of the server, by the scheme of its store."""
 

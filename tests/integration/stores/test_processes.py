@@ -9,6 +9,9 @@ import sys
 from collections import Counter
 from contextlib import closing
 
+import pytest
+
+from graveler_core.errors import Unavailable
 from graveler_core.facade.graveler import Graveler
 from graveler_core.kv import open_store
 from graveler_core.kv.store import Store
@@ -82,8 +85,11 @@ def test_a_killed_process_loses_nothing(handles: tuple[Graveler, Graveler], stor
     assert {f"survivor/{number:05}" for number in range(TIMES)} <= found
 
 
-def test_a_forked_process_has_connections_of_its_own(store_url: str) -> None:
-    """Answers on a shared connection would be those to questions of the other process."""
+def test_a_forked_process_has_connections_of_its_own(store_url: str, scheme: str) -> None:
+    """Answers on a shared connection would be those to questions of the other process.
+
+    The threads of obstore do not exist in the child, so a bucket refuses it, also when it is opened again.
+    """
 
     def talk(store: Store, name: bytes) -> bool:
         for number in range(40):
@@ -93,15 +99,22 @@ def test_a_forked_process_has_connections_of_its_own(store_url: str) -> None:
                 return False
         return True
 
+    def is_refused() -> bool:
+        for use in (lambda: store.get(b"p", b"before"), lambda: open_store(store_url)):
+            with pytest.raises(Unavailable, match="spawn or forkserver"):
+                use()
+        return True
+
     with closing(open_store(store_url)) as store:
         assert talk(store, b"before")
         child = os.fork()
         if not child:
             answered = False
             try:
-                answered = talk(store, b"child")
+                answered = talk(store, b"child") if scheme != "s3" else is_refused()
             finally:
                 os._exit(0 if answered else 1)
         assert talk(store, b"parent")
         assert os.waitpid(child, 0)[1] == 0
-        assert [row.key for row in store.scan(b"p")] == [b"before", b"child", b"parent"]
+        written = [b"before", b"parent"] if scheme == "s3" else [b"before", b"child", b"parent"]
+        assert [row.key for row in store.scan(b"p")] == written

@@ -12,7 +12,7 @@ from uuid import uuid4
 import obstore
 import pytest
 
-from graveler_core.blobs.open import OpenedBlobs, _store
+from graveler_core.blobs.open import OpenedBlobs, open_bucket
 from graveler_core.blobs.port import LISTED, Foreign
 from graveler_core.errors import InvalidInput, Kind, NotFound, Unavailable
 from graveler_core.model.address import Namespace, namespace
@@ -49,7 +49,7 @@ def lake(
 
         return stores.foreign(namespace(root.as_uri())), write
     place = bucket if request.param == "s3" else namespace(f"memory://{uuid4().hex}/raw/in")
-    store = _store(place, s3.options)
+    store = open_bucket(place, s3.options)
     return stores.foreign(place), lambda key, data: obstore.put(store, f"{place.path}/{key}", data) and None
 
 

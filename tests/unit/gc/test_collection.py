@@ -265,7 +265,8 @@ def test_staged_and_compacted_content_counts(lake: Lake) -> None:
 
 
 def test_objects_that_graveler_did_not_create_stay_unless_asked_for(lake: Lake) -> None:
-    for name in ("readme", "data/notes", "data/sub/part-0.parquet", "other/x"):
+    store = "team/graveler-kv/schema_version"
+    for name in ("readme", "data/notes", "data/sub/part-0.parquet", "other/x", store):
         path = lake.root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(b"not ours")
@@ -275,6 +276,7 @@ def test_objects_that_graveler_did_not_create_stay_unless_asked_for(lake: Lake) 
     assert (done.deleted, done.named) == (3, 1)
     assert lake.branch().read("named") == b"not ours"
     assert not (lake.root / "data/notes").exists()
+    assert (lake.root / store).exists(), "the metadata of a store in a bucket is not content"
 
 
 def test_the_record_of_an_upload_keeps_its_objects(lake: Lake) -> None:

@@ -9,6 +9,7 @@ import pytest
 from graveler_core.errors import InvalidInput, Kind
 from graveler_core.kv import open_store
 from graveler_core.kv.backends.bigtable import BigtableStore
+from graveler_core.kv.backends.bucket import BucketStore
 from graveler_core.kv.backends.dynamodb import DynamoDBStore
 from graveler_core.kv.backends.etcd import EtcdStore
 from graveler_core.kv.backends.memory import MemoryStore
@@ -51,6 +52,16 @@ def test_schemes_of_mongodb_and_bigtable(mongodb_url: str, bigtable_url: str) ->
         store = open_store(url)
         assert type(store) is backend
         store.close()
+
+
+def test_schemes_of_buckets(s3_url: str) -> None:
+    """The service of Google and that of Azure are not there, but the scheme chooses them."""
+    store = open_store(s3_url)
+    assert type(store) is BucketStore
+    store.close()
+    for scheme in ("gs", "az"):
+        with pytest.raises(InvalidInput, match=rf"{scheme}://bucket/lake: option 'nonsense' is not known"):
+            open_store(f"{scheme}://bucket/lake", {"nonsense": "x"})
 
 
 @pytest.mark.parametrize("url", ["nosql://host", "meta.db", "", "://x", "/data/meta.db"])
