@@ -105,6 +105,7 @@ class Kind(StrEnum):
     StoreNotDurable = "StoreNotDurable"
     HookRefused = "HookRefused"
     HookNotFound = "HookNotFound"
+    TaskNotFound = "TaskNotFound"
 
 
 class GravelerError(Exception):

@@ -30,6 +30,7 @@ from graveler.server.api.routes import ROUTES
 from graveler.server.authentication import Authentication, SignedIn
 from graveler.server.body_stream import BodyStream
 from graveler.server.sessions import COOKIE, UserSessions
+from graveler.server.task_runner import TaskRunner
 from graveler_core.errors import GravelerError, InvalidInput, Kind, LimitExceeded, PermissionDenied
 from graveler_core.model.credentials import Credentials
 
@@ -72,18 +73,22 @@ class ServerUsers:
         return self.sessions.begin(given.access_key_id)
 
 
-def create_application(users: ServerUsers, settings: ApiSettings) -> ASGIApp:
+def create_application(users: ServerUsers, settings: ApiSettings, tasks: TaskRunner) -> ASGIApp:
     """Create the application.
 
     Args:
         users: Users of the server.
         settings: Settings of the API.
+        tasks: Runs what outlives a request.
 
     Returns:
         The ASGI application.
     """
     api = Starlette(
-        routes=[Route(route.path, partial(_serve, users, settings, route), methods=[route.method]) for route in ROUTES],
+        routes=[
+            Route(route.path, partial(_serve, users, settings, tasks, route), methods=[route.method])
+            for route in ROUTES
+        ],
         exception_handlers={404: _unknown, 405: _unknown},
     )
     for route in api.router.routes:
@@ -96,7 +101,9 @@ def create_application(users: ServerUsers, settings: ApiSettings) -> ASGIApp:
     return _WithHeaders(app)
 
 
-async def _serve(users: ServerUsers, settings: ApiSettings, route: ApiRoute, request: Request) -> Response:
+async def _serve(
+    users: ServerUsers, settings: ApiSettings, tasks: TaskRunner, route: ApiRoute, request: Request
+) -> Response:
     """Run one operation in a worker thread."""
     try:
         query = _query(request)
@@ -111,6 +118,7 @@ async def _serve(users: ServerUsers, settings: ApiSettings, route: ApiRoute, req
         log_in=users.log_in,
         secure=request.url.scheme == "https",
         settings=settings,
+        tasks=tasks,
         path=request.path_params,
         query=query,
         headers=request.headers,

@@ -17,6 +17,7 @@ from graveler.server.api.call import ApiSettings
 from graveler.server.application import ServerUsers, create_application
 from graveler.server.authentication import Authentication, SignedIn
 from graveler.server.sessions import UserSessions
+from graveler.server.task_runner import TaskRunner
 from graveler_core.errors import InvalidInput, PermissionDenied, Unavailable
 from graveler_core.model.credentials import Credentials
 from graveler_core.stores import Stores
@@ -75,9 +76,10 @@ def serve(url: str, storage_options: Mapping[str, str], started: Callable[[str],
     """
     checked = ServerOptions(**options)
     stores = open_stores(url, storage_options=storage_options or None)
+    tasks = TaskRunner()
     try:
         config = uvicorn.Config(
-            create_application(users_of(stores, checked), ApiSettings(checked.storage_root, checked.presign)),
+            create_application(users_of(stores, checked), ApiSettings(checked.storage_root, checked.presign), tasks),
             ssl_certfile=checked.tls_certificate,
             ssl_keyfile=checked.tls_key,
             limit_concurrency=checked.max_connections,
@@ -91,7 +93,8 @@ def serve(url: str, storage_options: Mapping[str, str], started: Callable[[str],
             started(replace(checked, port=server_socket.getsockname()[1]).url)
             _StoppableServer(config).run([server_socket])
     finally:
-        stores.close()
+        if tasks.idle:  # else the tasks end with the process, as after a crash, and another server goes on with them
+            stores.close()
 
 
 class _StoppableServer(uvicorn.Server):

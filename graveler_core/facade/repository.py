@@ -17,7 +17,6 @@ from graveler_core.facade.dumping import Dumping
 from graveler_core.facade.erasing import Erasing
 from graveler_core.facade.history import CommitRecord, LogEntry, commit_record, header_record, log_entries
 from graveler_core.facade.hooks import HookSettings
-from graveler_core.facade.importing import Importing
 from graveler_core.facade.listing import Listing
 from graveler_core.facade.maintenance import Maintenance
 from graveler_core.facade.merging import Merging
@@ -28,6 +27,7 @@ from graveler_core.facade.repository_metadata import MetadataSettings
 from graveler_core.facade.retention import RetentionSettings
 from graveler_core.facade.scanning import Scanning
 from graveler_core.facade.snapshot import Snapshot
+from graveler_core.facade.tasks import Tasks
 from graveler_core.guard import needs
 from graveler_core.guard.operation import operation
 from graveler_core.model.bounds import Bounds
@@ -43,7 +43,7 @@ class Repository(
     References,
     Reflog,
     Merging,
-    Importing,
+    Tasks,
     Protection,
     Checks,
     RetentionSettings,

@@ -38,9 +38,14 @@ def inventory(call: GuardedCall) -> Iterator[Request]:
 
 def objects(call: GuardedCall) -> Iterator[Request]:
     """Require permission for each URI of the argument `objects`, and for its path."""
-    found = call.arguments["objects"] = by_path(call.arguments["objects"])
+    found = call.arguments["objects"] = by_path(call.arguments["objects"] or {})
     yield from of_uris(call, found.values())
     yield from _into(call, found)
+
+
+def source(call: GuardedCall) -> Iterator[Request]:
+    """Require the same as `place` or `objects`, depending on which argument is given."""
+    yield from place(call) if call.arguments["uri"] else objects(call)
 
 
 def by_path(objects: Mapping[str, str] | Iterable[str]) -> Mapping[str, str]:
@@ -77,7 +82,7 @@ def _into(call: GuardedCall, names: Iterable[str] | None = None) -> Iterator[Req
         paths = [f"{below}{name}" for name in names]
         for action in _ON_PATHS:
             yield from on_paths(call, branch, action, paths)
-    if given["options"].get("mode", ImportMode.ADD) != ImportMode.ADD:
+    if given.get("options", {}).get("mode", ImportMode.ADD) != ImportMode.ADD:
         yield branch.on_prefix(Action.DELETE_OBJECT, below)
 
 

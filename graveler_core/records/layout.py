@@ -28,6 +28,7 @@
                                         checks/commits/<id>/<check>   CheckReport
                                         checks/trees/<id>/<check>     CheckReport
                                         hook-runs/<run id>            HookRun
+                                        tasks/<id>                    Task
                                         compactions/<branch>          CompactionHistory
                                         restored                      Restoration
                                         migration                     Migration
@@ -83,6 +84,7 @@ from graveler_core.model.migration import MigratedCommit, Migration
 from graveler_core.model.references import InternalReference, ReferenceEvent
 from graveler_core.model.repository_metadata import RepositoryMetadata
 from graveler_core.model.retention import Retention
+from graveler_core.model.tasks import Task
 from graveler_core.records.location import Folder, Location
 
 GRAVELER = b"graveler"
@@ -247,6 +249,11 @@ def retention(repo: Repository) -> Location[Retention]:
 
 def repository_metadata(repo: Repository) -> Location[RepositoryMetadata]:
     return Location(partition(repo), b"settings/metadata", RepositoryMetadata)
+
+
+def tasks(repo: Repository) -> Folder[Task]:
+    """Return the keys of the tasks that run in the background, by their ids."""
+    return Folder(partition(repo), b"tasks/", Task)
 
 
 def compaction_histories(repo: Repository) -> Folder[CompactionHistory]:

@@ -15,6 +15,7 @@ from starlette.responses import Response as HttpResponse
 
 from graveler.server.api import records
 from graveler.server.authentication import SignedIn
+from graveler.server.task_runner import TaskRunner
 from graveler_core.errors import InvalidInput, Kind, PermissionDenied
 from graveler_core.facade.graveler import Graveler
 from graveler_core.model.credentials import Credentials
@@ -97,6 +98,8 @@ class Call:
     secure: bool
     """The request came over TLS."""
     settings: ApiSettings
+    tasks: TaskRunner
+    """Runs what outlives the request."""
     path: Mapping[str, str]
     """Parameters in the path of the URL."""
     query: Query

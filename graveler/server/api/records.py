@@ -276,6 +276,32 @@ class MergeBaseResult(ApiResponse):
     base_commit_id: str
 
 
+class ImportPath(ApiRequest):
+    type: Literal["common_prefix", "object"]
+    path: str
+    """URI of the directory or the object."""
+    destination: str
+
+
+class ImportCreation(ApiRequest):
+    paths: list[ImportPath] = Field(min_length=1)
+    commit: CommitCreation
+
+
+class TaskId(ApiResponse):
+    id: str
+
+
+class ImportStatus(ApiResponse):
+    completed: bool
+    update_time: str
+    """Time in the form of ISO 8601."""
+    ingested_objects: int
+    metarange_id: str
+    commit: ApiCommit | None = None
+    error: ErrorMessage | None = None
+
+
 class StatsEvents(ApiRequest):
     events: list[dict[str, object]] = Field(default_factory=list)
 

@@ -7,7 +7,18 @@ from __future__ import annotations
 
 from typing import Final
 
-from graveler.server.api import branches, commits, objects, repositories, runs, service, settings, staging, tags
+from graveler.server.api import (
+    branches,
+    commits,
+    imports,
+    objects,
+    repositories,
+    runs,
+    service,
+    settings,
+    staging,
+    tags,
+)
 from graveler.server.api import records as r
 from graveler.server.api.access.routes import ACCESS_ROUTES
 from graveler.server.api.not_implemented import NOT_IMPLEMENTED
@@ -15,6 +26,7 @@ from graveler.server.api.route import PAGED, ApiRoute
 
 _REPO: Final = "/repositories/{repository}"
 _BRANCH: Final = _REPO + "/branches/{branch}"
+_IMPORT: Final = _BRANCH + "/import"
 _BACKING: Final = _BRANCH + "/staging/backing"
 _REF: Final = _REPO + "/refs/{ref}"
 _PROTECTION: Final = _REPO + "/settings/branch_protection"
@@ -74,6 +86,11 @@ _REPOSITORIES: Final = (
     ApiRoute("GET", _RUN, runs.get_run, success=404),
     ApiRoute("GET", _RUN + "/hooks", runs.list_hooks_of_run, success=404),
     ApiRoute("GET", _RUN + "/hooks/{hook}/output", runs.get_hook_output, success=404),
+)
+_IMPORTS: Final = (
+    ApiRoute("POST", _IMPORT, imports.start_import, r.ImportCreation, r.TaskId, 202),
+    ApiRoute("GET", _IMPORT, imports.get_import, None, r.ImportStatus, query="id*"),
+    ApiRoute("DELETE", _IMPORT, imports.cancel_import, success=204, query="id*"),
 )
 _REFERENCES: Final = (
     ApiRoute("GET", _REPO + "/branches", branches.list_branches, None, _Refs, query=PAGED),
@@ -146,4 +163,13 @@ _COMMITS: Final = (
     ApiRoute("POST", _MERGE, commits.merge, r.MergeCreation, r.MergeResult, body_required=False),
     ApiRoute("GET", _MERGE, commits.find_merge_base, None, r.MergeBaseResult),
 )
-ROUTES: Final = (*_SERVICE, *_REPOSITORIES, *_REFERENCES, *_OBJECTS, *_COMMITS, *ACCESS_ROUTES, *NOT_IMPLEMENTED)
+ROUTES: Final = (
+    *_SERVICE,
+    *_REPOSITORIES,
+    *_REFERENCES,
+    *_OBJECTS,
+    *_IMPORTS,
+    *_COMMITS,
+    *ACCESS_ROUTES,
+    *NOT_IMPLEMENTED,
+)

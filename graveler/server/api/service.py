@@ -100,5 +100,7 @@ def _storage_config(call: Call) -> StorageConfig:
         blockstore_type="s3",
         blockstore_namespace_example="s3://bucket/prefix",
         blockstore_namespace_ValidityRegex=_NAMESPACE_PATTERN,
+        import_support=True,
+        import_validity_regex=_NAMESPACE_PATTERN,
         pre_sign_support=call.settings.presign,
     )

@@ -12,6 +12,7 @@ import uvicorn
 from graveler.server.api.call import ApiSettings
 from graveler.server.application import create_application
 from graveler.server.serving import ServerOptions, listening, users_of
+from graveler.server.task_runner import TaskRunner
 from graveler_core.facade.graveler import Graveler
 from graveler_core.model.credentials import Credentials
 from graveler_core.model.iam import NewCredential
@@ -31,11 +32,12 @@ class RunningServer:
 @contextmanager
 def running_server(store: str, root: str, storage_options: dict[str, str] | None = None) -> Iterator[RunningServer]:
     """Set up access control in an empty store, and serve it until the end of the context."""
+    tasks = TaskRunner()
     stores = open_stores(store, storage_options=storage_options)
     try:
         admin = sign_in(stores, None).iam.set_up("ada")
         options = ServerOptions(port=0)
-        app = create_application(users_of(stores, options), ApiSettings(root))
+        app = create_application(users_of(stores, options), ApiSettings(root), tasks)
         server = uvicorn.Server(uvicorn.Config(app, lifespan="off", log_level="warning", access_log=False))
         with listening(options) as socket:
             thread = threading.Thread(target=server.run, args=([socket],))

@@ -57,6 +57,15 @@ SAMPLES: dict[str, Sample] = {
     "hard_reset_branch": Sample("ref=main~1", branch="clean", changes=True),
     "revert_branch": Sample("", {"ref": "main"}, branch="clean", changes=True),
     "cherry_pick": Sample("", {"ref": "dev@"}, branch="clean", changes=True),
+    "start_import": Sample(
+        "",
+        {
+            "paths": [{"type": "object", "path": "s3://bucket/a", "destination": "a"}],
+            "commit": {"message": "m"},
+        },
+    ),
+    "get_import": Sample("id={ended}"),
+    "cancel_import": Sample("id={task}", changes=True),
     "list_tags": Sample(),
     "create_tag": Sample("", {"id": "v2", "ref": "main"}, changes=True),
     "get_tag": Sample(),
@@ -136,6 +145,8 @@ def scene(g: Graveler, root: str, name: str) -> dict[str, str]:
     repo.update_metadata({"old": "value"})
     repo.set_retention(30)
     repo.branch("dev").put("a", b"staged")
+    task, ended = (repo.begin_import("dev", objects={"a": "s3://bucket/a"}).id for _ in range(2))
+    repo.cancel_task(ended)
     user, group, policy = f"eve-{name}", f"team-{name}", f"some-{name}"
     g.iam.create_user(user)
     key = g.iam.create_credential(user).access_key_id
@@ -148,6 +159,8 @@ def scene(g: Graveler, root: str, name: str) -> dict[str, str]:
     g.iam.attach_policy(policy, group=group)
     return {
         "repository": name,
+        "task": task,
+        "ended": ended,
         "branch": "dev",
         "ref": "main",
         "tag": "v1",
@@ -164,7 +177,7 @@ def scene(g: Graveler, root: str, name: str) -> dict[str, str]:
     }
 
 
-def state(g: Graveler, values: dict[str, str]) -> object:
+def state(g: Graveler, values: dict[str, str]) -> list[object]:
     """Return everything in the scene that a request may change."""
     names = [each.id for each in g.list_repositories(values["repository"])]
     found: list[object] = [names, *(sorted(each.id for each in kind()) for kind in (g.iam.users, g.iam.groups))]
@@ -180,4 +193,5 @@ def state(g: Graveler, values: dict[str, str]) -> object:
     repo = g.repository(values["repository"])
     found += [(branch.id, branch.commit_id) for branch in repo.branches()] + [tag.id for tag in repo.tags()]
     found += [[repr(change) for change in repo.branch(branch.id).uncommitted()] for branch in repo.branches()]
+    found.append(repo.task(values["task"]).state)
     return [*found, repo.metadata(), repo.protection(), repo.retention().model_dump()]

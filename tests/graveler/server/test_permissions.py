@@ -59,7 +59,7 @@ def test_who_has_no_permission_is_refused_and_changes_nothing(
     g, sample = place.server.graveler, SAMPLES[route.name]
     values = made(place) if sample.changes else unchanged
     values = values | {"branch": sample.branch}
-    path = route.path.format(**values) + (f"?{sample.query}" if sample.query else "")
+    path = route.path.format(**values) + (f"?{sample.query.format(**values)}" if sample.query else "")
     body = sample.body
     if body is not None and not isinstance(body, bytes):
         body = json.dumps(body).replace("{repository}", values["repository"]).encode()

@@ -57,6 +57,11 @@ def _read(call: Callable[[Any], object]) -> Verb:
     return Verb(call)
 
 
+def _no_task(call: Callable[[str], object]) -> None:
+    with suppress(NotFound):
+        call("0")
+
+
 def _linked(branch: Branch) -> None:
     uploaded = branch.upload("n", b"x")
     branch.link("n", uploaded)
@@ -171,6 +176,12 @@ REPOSITORY: dict[str, Verb] = {
     "require_checks": _read(lambda r: r.require_checks("other", ["rows"])),
     "retention": _read(lambda r: r.retention()),
     "retention_versions": _read(lambda r: r.retention_versions()),
+    "begin_import": _read(
+        lambda r: r.begin_import("work", uri=lake({"raw/object": b"x"}, "memory://lake-of-tasks/here"))
+    ),
+    "task": _read(lambda r: _no_task(r.task)),
+    "run_task": _read(lambda r: _no_task(r.run_task)),
+    "cancel_task": _read(lambda r: _no_task(r.cancel_task)),
     "set_retention": _read(lambda r: r.set_retention(30)),
     "metadata": _read(lambda r: r.metadata()),
     "update_metadata": _read(lambda r: r.update_metadata({"owner": "eve"}, remove=["old"])),

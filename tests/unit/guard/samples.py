@@ -169,6 +169,10 @@ REPOSITORY: dict[str, Sample] = {
         _inventory(), "memory://listed-of-samples/raw", "work", "to", committer="eve"
     ),
     "import_objects": lambda r: r.import_objects([f"{_lake()}/raw/object"], "work", "to", committer="eve"),
+    "begin_import": lambda r: r.begin_import("work", "to", uri=_lake()),
+    "task": lambda r: r.task("0"),
+    "run_task": lambda r: r.run_task("0"),
+    "cancel_task": lambda r: r.cancel_task("0"),
     "merge": lambda r: r.merge("dev", into="work", committer="eve", resolve={"d": ELSEWHERE}, unchanged=["q/"]),
     "check_merge": lambda r: r.check_merge("dev", into="work", resolve={"d": ELSEWHERE}, unchanged=["q/"]),
     "cherry_pick": lambda r: r.cherry_pick("dev", onto="work", committer="eve"),
@@ -320,6 +324,9 @@ ERRORS = {
     "unprotect": "repository 'repo' has no rule with it",
     "restore_refs": "repository 'repo'",
     "presign": "presigned URLs exist only for",
+    "task": "task '0' does not exist",
+    "run_task": "task '0' does not exist",
+    "cancel_task": "task '0' does not exist",
 }
 """Methods whose sample is let through, and then fails by what it finds."""
 EXEMPT: dict[type, dict[str, str]] = {

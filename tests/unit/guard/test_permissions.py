@@ -66,6 +66,7 @@ PARTS = {
     "RetentionSettings",
     "Scanning",
     "Staging",
+    "Tasks",
     "Users",
 }
 """Of `Repository` and `Graveler`."""

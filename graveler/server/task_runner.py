@@ -1,0 +1,59 @@
+"""Runs tasks in the background, so that a request that begins one is answered at once.
+
+The record of a task is in the store, and this process is only one that may run it. A task that waits here when the
+process stops, or that was running, is run by the next server whose user asks for its state. So the threads are daemons,
+which end with the process, wherever they are.
+"""
+
+from __future__ import annotations
+
+import logging
+from threading import BoundedSemaphore, Lock, Thread
+from typing import Final
+
+from graveler_core.errors import GravelerError
+from graveler_core.facade.repository import Repository
+
+MAX_TASKS: Final = 4
+"""Number of tasks that one process runs at once. More of them wait."""
+_log = logging.getLogger("graveler.server")
+
+
+class TaskRunner:
+    """Threads for tasks. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._places = BoundedSemaphore(MAX_TASKS)
+        self._lock = Lock()
+        self._here: set[tuple[str, str]] = set()
+        """Repositories and ids of the tasks that run or wait here."""
+
+    def start(self, repository: Repository, id: str) -> None:
+        """Run a task soon, unless it runs or waits here already.
+
+        Args:
+            repository: Handle of the user who began the task.
+            id: Id of the task.
+        """
+        name = (str(repository.uid), id)
+        with self._lock:
+            if name in self._here:
+                return
+            self._here.add(name)
+        Thread(target=self._run, args=(repository, id, name), name=f"graveler-run-{id}", daemon=True).start()
+
+    @property
+    def idle(self) -> bool:
+        """True if no task runs or waits here."""
+        with self._lock:
+            return not self._here
+
+    def _run(self, repository: Repository, id: str, name: tuple[str, str]) -> None:
+        try:
+            with self._places:
+                repository.run_task(id)
+        except GravelerError as error:
+            _log.warning("task %s of repository %s: %s", id, repository.id, error.message)
+        finally:
+            with self._lock:
+                self._here.discard(name)

@@ -1,0 +1,210 @@
+"""Tasks of a repository: their records, and the run of one.
+
+    begin    ✓ create the record                               running, nobody runs it
+    run      ✓ claim: swap the record from one that is free    running, renewed now
+             renew every few seconds ✓                         running, renewed now
+             do the work, with the id of the task as its idempotency key
+             ✓ end                                             done or failed
+    cancel   ✓ swap                                            cancelled
+
+The work makes its result visible by a swap of its own, and the idempotency key makes it happen once. So it does not
+matter how many processes run a task, in which order, or where they stop:
+
+* A process dies: the record is not renewed, and after the lease another process claims it. If the first had finished
+  the work, the second finds the commit by its key and ends the task with it.
+* A process is slow, and another claims the task: both work, one of them makes the commit, and both find the same one.
+  Renewals of the first fail from then on, which ends its listing. It leaves the record to the other.
+* A task is cancelled: renewals fail, which ends the listing. If the commit was made before that, the task ends as done,
+  because that is what happened. Otherwise it stays cancelled. A cancelled task is never claimed.
+
+The lease compares times of different processes. Wrong clocks cost repeated work, and nothing else.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+
+from graveler_core.engine.protocol.retry import retry
+from graveler_core.errors import (
+    Conflict,
+    GravelerError,
+    InvalidInput,
+    Kind,
+    NotFound,
+    PermissionDenied,
+    PredicateFailed,
+)
+from graveler_core.model.entities import Repository
+from graveler_core.model.ids import CommitId, Nonce
+from graveler_core.model.tasks import KEPT, ImportTask, Task, TaskState, import_task
+from graveler_core.records import access
+from graveler_core.records import layout as keys
+from graveler_core.records.access import Held
+from graveler_core.stores import Stores
+
+RENEWAL_SECONDS: Final = 10.0
+"""Seconds between two renewals of a running task."""
+
+Heard = Callable[[int], object]
+Work = Callable[[Task, Heard], CommitId]
+"""Does the work of a task, and returns its commit. The callback takes numbers of objects, and may raise."""
+
+
+def begin(stores: Stores, repo: Repository, work: ImportTask, user: str) -> Task:
+    """Create a task that nobody runs yet, and remove the records of tasks that ended long ago."""
+    now = stores.clock.now()
+    for id, held in access.scan(stores.kv, keys.tasks(repo)):
+        if held.value.state is not TaskState.RUNNING and now - (held.value.renewed or held.value.begun) > KEPT:
+            access.remove(stores.kv, keys.tasks(repo).at(id), held)
+    task = Task(id=stores.ids.fresh(), user=user, work=import_task(work), begun=now, nonce=Nonce(stores.ids.fresh()))
+    access.create(stores.kv, keys.tasks(repo).at(task.id), task)
+    return task
+
+
+def get(stores: Stores, repo: Repository, id: str) -> Task:
+    """Return a task. Raises `NotFound` if there is none with this id."""
+    return _held(stores, repo, id).value
+
+
+def run(stores: Stores, repo: Repository, id: str, user: str, work: Work) -> Task:
+    """Run a task to its end, unless another process runs it or it has ended. Return its record.
+
+    Raises:
+        PermissionDenied: Another user began the task.
+    """
+    _require_own(get(stores, repo, id), user)
+    claimed = _claim(stores, repo, id)
+    if claimed is None:
+        return get(stores, repo, id)
+    listed = _Listed(id)
+    try:
+        with _renewing(stores, repo, claimed, listed):
+            commit = work(claimed, listed.add)
+    except GravelerError as error:
+        if listed.lost:  # whoever has the task says how it ends
+            return get(stores, repo, id)
+        return _change(stores, repo, id, partial(_failed, error))
+
+    def done(now: Task) -> dict[str, Any]:
+        # A process that finds the commit of another one has listed nothing.
+        objects = max(now.objects, listed.objects)
+        return {"state": TaskState.DONE, "commit_id": commit, "objects": objects, "error": ""}
+
+    return _change(stores, repo, id, done)
+
+
+def cancel(stores: Stores, repo: Repository, id: str, user: str) -> Task:
+    """Cancel a task.
+
+    Raises:
+        Conflict: The task has ended.
+        PermissionDenied: Another user began the task.
+    """
+
+    def cancelled(now: Task) -> dict[str, Any]:
+        _require_own(now, user)
+        if now.state is not TaskState.RUNNING:
+            raise Conflict(f"task {id}: has ended already ({now.state})", state=str(now.state))
+        return {"state": TaskState.CANCELLED, "error": "the task was cancelled"}
+
+    return _change(stores, repo, id, cancelled)
+
+
+def _failed(error: GravelerError, now: Task) -> dict[str, Any]:
+    """Return the change for an error, unless the task was cancelled or has ended in another process."""
+    if now.state is not TaskState.RUNNING:
+        return {}
+    return {"state": TaskState.FAILED, "error": error.message}
+
+
+def _claim(stores: Stores, repo: Repository, id: str) -> Task | None:
+    """Claim a task that is free. Return `None` if it is not, or somebody else was faster."""
+    held = _held(stores, repo, id)
+    if not held.value.is_free(stores.clock.now()):
+        return None
+    try:
+        return _swap(stores, repo, held, {"renewed": stores.clock.now()})
+    except PredicateFailed:
+        return None
+
+
+@dataclass(slots=True)
+class _Listed:
+    """Number of listed objects of a run, and whether the run has lost its task."""
+
+    id: str
+    objects: int = 0
+    lost: bool = False
+
+    def add(self, more: int) -> None:
+        """Count objects. Raise `Conflict` if a renewal has failed."""
+        self.objects += more
+        if self.lost:
+            raise Conflict(f"task {self.id}: was cancelled, or another process runs it", kind=Kind.Discarded)
+
+
+@contextmanager
+def _renewing(stores: Stores, repo: Repository, claimed: Task, listed: _Listed) -> Iterator[None]:
+    """Renew a task from a thread inside the `with` statement."""
+    over = threading.Event()
+
+    def renew() -> None:
+        mine = claimed.nonce
+        while not over.wait(RENEWAL_SECONDS):
+            with suppress(GravelerError):  # the next renewal finds out
+                held = _held(stores, repo, claimed.id)
+                if held.value.nonce != mine:
+                    listed.lost = True
+                    return
+                renewed = {"renewed": stores.clock.now(), "objects": listed.objects}
+                mine = _swap(stores, repo, held, renewed).nonce
+
+    thread = threading.Thread(target=renew, name=f"graveler-task-{claimed.id}", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+def _change(stores: Stores, repo: Repository, id: str, change: Callable[[Task], dict[str, Any]]) -> Task:
+    """Change a record, whatever it is now."""
+
+    def attempt() -> Task | None:
+        held = _held(stores, repo, id)
+        update = change(held.value)
+        if not update:
+            return held.value
+        try:
+            return _swap(stores, repo, held, {**update, "renewed": stores.clock.now()})
+        except PredicateFailed:
+            return None
+
+    return retry(stores, f"task {id}", attempt)
+
+
+def _swap(stores: Stores, repo: Repository, held: Held[Task], update: dict[str, Any]) -> Task:
+    nonce = Nonce(stores.ids.fresh())
+    record = held.value.model_copy(update={**update, "nonce": nonce})
+    where = keys.tasks(repo).at(record.id)
+    return access.replace(stores.kv, where, held, record, mine=lambda now: now.nonce == nonce).value
+
+
+def _held(stores: Stores, repo: Repository, id: str) -> Held[Task]:
+    if not (id.isascii() and id.isalnum()):
+        raise InvalidInput(f"task {id!r}: is not an id of a task")
+    held = access.read(stores.kv, keys.tasks(repo).at(id))
+    if held is None:
+        raise NotFound(f"task {id!r} does not exist in repository {repo.id!r}", kind=Kind.TaskNotFound, task=id)
+    return held
+
+
+def _require_own(task: Task, user: str) -> None:
+    if task.user != user:
+        raise PermissionDenied(f"task {task.id}: user {task.user!r} began it", kind=Kind.AccessDenied)

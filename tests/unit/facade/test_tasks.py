@@ -1,0 +1,216 @@
+"""Imports as tasks: whoever runs them, in whatever order and however often, makes one commit that every reader sees."""
+
+from __future__ import annotations
+
+from uuid import uuid4
+
+import pytest
+
+from graveler_core.engine.repositories import tasks
+from graveler_core.errors import Conflict, InvalidInput, NotFound, Unavailable
+from graveler_core.facade.repository import Repository
+from graveler_core.model.tasks import KEPT, LEASE, Task, TaskState
+from tests.unit.engine.importing.sources import lake
+from tests.unit.engine.world import World
+
+
+@pytest.fixture
+def world() -> World:
+    return World(name=f"tasks-{uuid4().hex}")
+
+
+@pytest.fixture
+def repo(world: World) -> Repository:
+    return world.repository()
+
+
+@pytest.fixture
+def uri() -> str:
+    return lake({"raw/a": b"1", "raw/b": b"22"}, f"memory://lake-{uuid4().hex}/of")
+
+
+def commits(repo: Repository) -> list[str]:
+    return [commit.message for commit in repo.log("main")][:-1]
+
+
+def test_a_directory_is_imported_in_one_commit(repo: Repository, uri: str) -> None:
+    task = repo.begin_import("main", "to", uri=uri, message="Import", metadata={"who": "me"})
+    assert (task.state, task.renewed, task.commit_id) == (TaskState.RUNNING, None, None)
+    assert commits(repo) == []
+    done = repo.run_task(task.id)
+    assert (done.state, done.commit_id, done.error) == (TaskState.DONE, repo.commit("main").id, "")
+    assert repo.commit("main").metadata == {"who": "me"}
+    assert [entry.path for entry in repo.at("main").list()] == ["to/raw/a", "to/raw/b"]
+    assert repo.task(task.id) == done
+    assert repo.run_task(task.id) == done
+    assert commits(repo) == ["Import"]
+
+
+def test_single_objects_are_imported(repo: Repository, uri: str) -> None:
+    task = repo.begin_import("main", objects={"x/one": f"{uri}/raw/a", "two": f"{uri}/raw/b"})
+    assert repo.run_task(task.id).state is TaskState.DONE
+    assert [entry.path for entry in repo.at("main").list()] == ["two", "x/one"]
+
+
+def test_an_error_is_kept(repo: Repository) -> None:
+    task = repo.begin_import("main", uri=f"memory://nothing-{uuid4().hex}/here")
+    failed = repo.run_task(task.id)
+    assert failed.state is TaskState.FAILED
+    assert "no objects" in failed.error
+    assert repo.task(task.id) == failed
+    with pytest.raises(Conflict, match="has ended already"):
+        repo.cancel_task(task.id)
+
+
+def test_both_or_none_of_the_sources_are_refused(repo: Repository, uri: str) -> None:
+    for wrong in ({}, {"uri": uri, "objects": {"a": f"{uri}/raw/a"}}):
+        with pytest.raises(InvalidInput, match="either one directory, or single objects"):
+            repo.begin_import("main", **wrong)  # type: ignore[arg-type]
+    for id in ("nothing", ""):
+        with pytest.raises((NotFound, InvalidInput)):
+            repo.task(id)
+
+
+def _dies(repo: Repository, task: Task, at: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run a task in a process that dies before it claims, lists, or ends the task, or after its commit."""
+    if at == "begun":
+        return
+
+    def broken(*args: object, **options: object) -> object:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        if at == "claimed":
+            patched.setattr(Repository, "import_prefix", broken)
+        else:
+            patched.setattr(tasks, "_change", broken)
+        with pytest.raises(KeyboardInterrupt):
+            repo.run_task(task.id)
+
+
+@pytest.mark.parametrize("at", ["begun", "claimed", "committed"])
+def test_another_process_goes_on_after_the_lease(
+    world: World, repo: Repository, uri: str, monkeypatch: pytest.MonkeyPatch, at: str
+) -> None:
+    task = repo.begin_import("main", uri=uri, message="Import")
+    _dies(repo, task, at, monkeypatch)
+    other = world.graveler().repository("repo")
+    if at != "begun":
+        assert other.run_task(task.id).state is TaskState.RUNNING  # the lease of the dead process holds
+        world.clock.sleep(LEASE.total_seconds())
+    assert other.run_task(task.id).state is TaskState.DONE
+    assert repo.task(task.id).commit_id == repo.commit("main").id
+    assert commits(repo) == ["Import"]
+
+
+def test_a_slow_process_and_its_successor_make_one_commit(
+    world: World, repo: Repository, uri: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = repo.begin_import("main", uri=uri, message="Import")
+    other = world.graveler().repository("repo")
+    done: list[Task] = []
+    real = Repository.import_prefix
+
+    def slow(self: Repository, *args: object, **options: object) -> object:
+        if self is repo:  # the other claims the task while this one lists
+            world.clock.sleep(LEASE.total_seconds())
+            done.append(other.run_task(task.id))
+        return real(self, *args, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Repository, "import_prefix", slow)
+    mine = repo.run_task(task.id)
+    assert (mine.state, mine.commit_id) == (TaskState.DONE, done[0].commit_id)
+    assert commits(repo) == ["Import"]
+
+
+def test_a_cancelled_task_makes_no_commit(
+    world: World, repo: Repository, uri: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = repo.begin_import("main", uri=uri)
+    assert repo.cancel_task(task.id).state is TaskState.CANCELLED
+    assert repo.run_task(task.id).state is TaskState.CANCELLED
+    world.clock.sleep(2 * LEASE.total_seconds())
+    assert repo.run_task(task.id).state is TaskState.CANCELLED
+    assert commits(repo) == []
+
+    running = repo.begin_import("main", uri=uri)
+    monkeypatch.setattr(tasks, "RENEWAL_SECONDS", 0.001)
+    real = Repository.import_prefix
+
+    def waits(self: Repository, *args: object, **options: object) -> object:
+        repo.cancel_task(running.id)
+        while True:  # until a renewal has failed
+            options["progress"](0)  # type: ignore[operator]
+        return real(self, *args, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Repository, "import_prefix", waits)
+    assert repo.run_task(running.id).state is TaskState.CANCELLED
+    assert commits(repo) == []
+
+
+def test_a_process_that_lost_its_task_leaves_the_record_to_the_other(
+    world: World, repo: Repository, uri: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = repo.begin_import("main", uri=uri)
+    monkeypatch.setattr(tasks, "RENEWAL_SECONDS", 0.001)
+
+    def waits(self: Repository, *args: object, **options: object) -> object:
+        while tasks._claim(repo._stores, repo._record, task.id) is None:  # between two renewals
+            world.clock.sleep(LEASE.total_seconds())
+        while True:  # until a renewal has failed
+            options["progress"](0)  # type: ignore[operator]
+
+    monkeypatch.setattr(Repository, "import_prefix", waits)
+    assert repo.run_task(task.id).state is TaskState.RUNNING
+    assert repo.task(task.id).state is TaskState.RUNNING
+
+
+def test_a_task_that_was_cancelled_too_late_is_done(
+    repo: Repository, uri: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = repo.begin_import("main", uri=uri)
+    real = Repository.import_prefix
+
+    def committed(self: Repository, *args: object, **options: object) -> object:
+        made = real(self, *args, **options)  # type: ignore[arg-type]
+        repo.cancel_task(task.id)
+        return made
+
+    monkeypatch.setattr(Repository, "import_prefix", committed)
+    assert repo.run_task(task.id).commit_id == repo.commit("main").id
+
+
+def test_a_running_task_is_renewed(world: World, repo: Repository, uri: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tasks, "RENEWAL_SECONDS", 0.001)
+    task = repo.begin_import("main", uri=uri)
+    real = Repository.import_prefix
+
+    def waits(self: Repository, *args: object, **options: object) -> object:
+        options["progress"](7)  # type: ignore[operator]
+        while repo.task(task.id).objects != 7:
+            pass
+        return real(self, *args, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Repository, "import_prefix", waits)
+    assert repo.run_task(task.id).state is TaskState.DONE
+
+
+def test_old_records_are_removed(world: World, repo: Repository, uri: str) -> None:
+    old = repo.begin_import("main", uri=uri)
+    repo.run_task(old.id)
+    running = repo.begin_import("main", uri=uri)
+    world.clock.sleep(KEPT.total_seconds() + 1)
+    repo.begin_import("main", uri=uri)
+    assert repo.task(running.id).state is TaskState.RUNNING
+    with pytest.raises(NotFound):
+        repo.task(old.id)
+
+
+def test_a_store_that_is_gone_for_a_moment_fails_the_task(
+    repo: Repository, uri: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def gone(*args: object, **options: object) -> object:
+        raise Unavailable("the store is gone")
+
+    monkeypatch.setattr(Repository, "import_prefix", gone)
+    assert repo.run_task(repo.begin_import("main", uri=uri).id).error == "the store is gone"
