@@ -12,29 +12,33 @@ from dagster_graveler.resources.graveler import GravelerResource
 from dagster_graveler.storage import GRACE, SHARE
 
 
-def make_collection_job(
+def make_collection_job(  # noqa: PLR0913 - the options of a schedule, all of them optional
     graveler: GravelerResource,
     repository: str,
     *,
     dry_run: bool = True,
     grace: timedelta = GRACE,
     share: float = SHARE,
+    inventory: str | None = None,
 ) -> dg.JobDefinition:
     """Return the job `<repository>_collection`.
 
     Args:
-        graveler: The store.
+        graveler: The store. A `SparkGravelerResource` runs large collections on Spark.
         repository: Name of the repository.
         dry_run: Only report what a collection would do. Set it to false to delete content. The launchpad can change it
             for one run.
         grace: Least age of content to condemn, and least time between condemning and deleting.
         share: Share of the content from which on reclaimable bytes fail the check of `<repository>/storage`.
+        inventory: URI of an inventory to read instead of listing the storage namespace, such as the `manifest.json` of
+            S3 Inventory. The launchpad can set a newer one for each run.
     """
     given = {
         "repository": repository,
         "dry_run": dry_run,
         "grace_hours": grace / timedelta(hours=1),
         "allowed_share": share,
+        **({} if inventory is None else {"inventory": inventory}),
     }
     does = "Reports" if dry_run else "Deletes"
     return bound_job(

@@ -37,6 +37,11 @@ class CollectionConfig(dg.Config):
     foreign: bool = Field(
         default=False, description="Also collect objects that other programs wrote into the storage namespace."
     )
+    inventory: str | None = Field(
+        default=None,
+        description="URI of an inventory to read instead of listing the storage namespace: a manifest of S3 Inventory, "
+        "or Parquet files.",
+    )
     allowed_share: float = Field(
         default=SHARE,
         ge=0.0,
@@ -56,11 +61,13 @@ class CollectionConfig(dg.Config):
 def collect_content(context: dg.OpExecutionContext, config: CollectionConfig, graveler: GravelerResource) -> None:
     """Collect, and report the result to the asset of the storage. Succeeds if the repository does not exist."""
     start = time.monotonic()
+    report = graveler.report(context.log.info, "collection")
     with told_to_dagster(context.retry_number):
         done = _collected(context, config, graveler)
     shown = storage_metadata(context.instance, config.repository, done)
     context.log.info(shown["outcome"])
-    context.add_output_metadata({**shown, **_numbers(done), "seconds": time.monotonic() - start, **retries(context)})
+    facts = {"seconds": time.monotonic() - start, **report.facts(), **retries(context)}
+    context.add_output_metadata({**shown, **_numbers(done), **facts})
     if done is not None:
         key = storage_key(config.repository)
         context.log_event(dg.AssetMaterialization(key, shown["outcome"], shown))
@@ -83,6 +90,7 @@ def _collected(
                 dry_run=config.dry_run,
                 alone=config.alone,
                 foreign=config.foreign,
+                inventory=config.inventory,
                 progress=logged_progress(context, "items examined"),
             )
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -12,7 +11,7 @@ from graveler_core.cli.pairs import pairs
 from graveler_core.cli.progress import ProgressWork
 from graveler_core.cli.session import Session, verb
 from graveler_core.cli.terminal import SHORT_ID, bytes_for_people
-from graveler_core.cli.uri import Uri, prefix_uri
+from graveler_core.cli.uri import Uri, prefix_uri, storage_uri
 from graveler_core.documents.importing import imported_document
 from graveler_core.errors import GravelerError, InvalidInput, Kind
 
@@ -40,7 +39,10 @@ Include = Annotated[
 Exclude = Annotated[list[str] | None, typer.Option(metavar="GLOB", help="Skip keys that match. May be repeated.")]
 InventoryFiles = Annotated[
     str | None,
-    typer.Option(metavar="FILES", help="Parquet files that list the objects. Default: list the object store."),
+    typer.Option(
+        metavar="FILES",
+        help="Manifest of S3 Inventory, or Parquet files, that list the objects. Default: list the object store.",
+    ),
 ]
 SingleObject = Annotated[bool, typer.Option("--object", help="SOURCE is one object, and URI is its path.")]
 SkipInvalid = Annotated[bool, typer.Option("--skip-invalid", help="Skip keys that are not valid paths.")]
@@ -108,12 +110,14 @@ def _imported(session: Session, given: tuple[str, bool, str | None], target: Uri
     source, single, inventory = given
     repository = session.repository(target)
     if inventory is not None:
-        return repository.import_inventory(_uri(inventory), _uri(source), target.ref, target.path, **options)
+        return repository.import_inventory(
+            storage_uri(inventory), storage_uri(source), target.ref, target.path, **options
+        )
     if not single:
-        return repository.import_prefix(_uri(source), target.ref, target.path, **options)
+        return repository.import_prefix(storage_uri(source), target.ref, target.path, **options)
     if not target.path or target.path.endswith("/"):
-        return repository.import_objects([_uri(source)], target.ref, target.path, **options)
-    return repository.import_objects({target.path: _uri(source)}, target.ref, **options)
+        return repository.import_objects([storage_uri(source)], target.ref, target.path, **options)
+    return repository.import_objects({target.path: storage_uri(source)}, target.ref, **options)
 
 
 def _tell_invalid(session: Session, error: GravelerError) -> None:
@@ -133,7 +137,3 @@ def _summary(target: Uri, done: Imported) -> str:
     if done.commit is None:
         return f"would import {found} to {target} ({changes}){out}"
     return f"imported {found} to {target} as {done.commit.id[:SHORT_ID]} ({changes}){out}"
-
-
-def _uri(source: str) -> str:
-    return source if "://" in source else Path(source).absolute().as_uri()

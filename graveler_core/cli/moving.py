@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -11,7 +10,7 @@ from graveler_core.cli.progress import Progress, ProgressWork
 from graveler_core.cli.repo import AdoptOption, EphemeralOption, NamespaceOption, RepositoryUri, namespace_of
 from graveler_core.cli.session import Session, verb
 from graveler_core.cli.terminal import bytes_for_people
-from graveler_core.cli.uri import repository_uri
+from graveler_core.cli.uri import repository_uri, storage_uri
 from graveler_core.documents.upkeep import dumped_document, restored_document
 from graveler_core.errors import InvalidInput
 
@@ -32,7 +31,7 @@ def dump(session: Session, uri: RepositoryUri, file: DumpFile) -> None:
     """
     repository = session.repository(repository_uri(uri))
     with Progress(ProgressWork("dumping", 0, "steps")) as progress:
-        dumped = repository.dump_refs(_uri(file), progress=progress.reach)
+        dumped = repository.dump_refs(storage_uri(file), progress=progress.reach)
     left = f"; staged changes on {dumped.dirty:,} branches are not in it" if dumped.dirty else ""
     counts = f"{dumped.branches:,} branches, {dumped.tags:,} tags, {dumped.commits:,} commits"
     text = f"dumped {counts} to {dumped.uri}, {bytes_for_people(dumped.size)}{left}"
@@ -63,14 +62,10 @@ def restore(  # noqa: PLR0913 - the command line's own options
         session.graveler.create_bare_repository(target.repository, namespace, adopt=adopt, ephemeral=ephemeral)
     repository = session.repository(target)
     with Progress(ProgressWork("restoring", 0)) as progress:
-        restored = repository.restore_refs(_uri(file), progress=progress.reach)
+        restored = repository.restore_refs(storage_uri(file), progress=progress.reach)
     counts = f"{restored.branches:,} branches, {restored.tags:,} tags, {restored.commits:,} commits"
     session.out.result(restored_document(restored), f"restored {counts} into {target.repository}")
 
 
 def _is_there(session: Session, name: str) -> bool:
     return any(repository.id == name for repository in session.graveler.list_repositories(prefix=name))
-
-
-def _uri(file: str) -> str:
-    return file if "://" in file else Path(file).absolute().as_uri()

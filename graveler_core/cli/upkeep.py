@@ -13,7 +13,7 @@ from graveler_core.cli.repo import RepositoryUri
 from graveler_core.cli.session import Session, verb
 from graveler_core.cli.spans import span
 from graveler_core.cli.terminal import bytes_for_people, time_for_people
-from graveler_core.cli.uri import HERE, repository_uri
+from graveler_core.cli.uri import HERE, repository_uri, storage_uri
 from graveler_core.cli.views import FINDINGS
 from graveler_core.documents.upkeep import collected_document, swept_document
 from graveler_core.errors import InvalidInput
@@ -95,7 +95,7 @@ def _repair_indexes(session: Session, repository: Repository) -> None:
         raise typer.Exit(DAMAGED)
 
 
-@verb(app, "gc")
+@verb(app, "gc", clusters=True)
 def gc(  # noqa: PLR0913 - the command line's own options
     session: Session,
     uri: RepositoryUri,
@@ -127,6 +127,14 @@ def gc(  # noqa: PLR0913 - the command line's own options
             "--foreign", help="With --data: also collect objects that other programs wrote into the namespace."
         ),
     ] = False,
+    inventory: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILES",
+            help="With --data: manifest of S3 Inventory, or Parquet files, that list the objects. Default: list the "
+            "object store.",
+        ),
+    ] = None,
     yes: YesOption = False,
 ) -> None:
     """Delete objects that no commit and no branch refers to and that were not used recently. Commits are kept.
@@ -139,19 +147,25 @@ def gc(  # noqa: PLR0913 - the command line's own options
     uploads. With --data: dry_run, deleted, deleted_size, spared, spared_size, condemned, condemned_size, named,
     named_size, history, history_size, young, young_size, uploading, uploading_size, waiting, waiting_size, due,
     condemned_expired, condemned_expired_size, deleted_expired, deleted_expired_size, expiring, expired, revived
-    (commits), files and waiting_files (URIs of Parquet files that list the deleted and the waiting objects).
+    (commits), files and waiting_files (URIs of Parquet files that list the deleted and the waiting objects). With
+    --cluster, which needs --data, also the fields that `commit` adds.
     """
     name, kept = repository_uri(uri).repository, span("--grace", grace)
     if data and (limit is not None or uploads):
         raise InvalidInput("--data cannot be combined with --limit or --uploads")
     if foreign and not data:
         raise InvalidInput("--foreign needs --data: other objects in the namespace are content, not parts of commits")
+    if inventory is not None and not data:
+        raise InvalidInput("--inventory needs --data: objects of commits are listed by the object store")
+    if session.cluster is not None and not data:
+        raise InvalidInput("--cluster needs --data: objects of commits are swept in this process")
     what = "the content of files that nothing names" if data else "objects that nothing refers to"
     confirm(f"Delete {what} in repository {name}?", yes=yes or dry_run)
     repository = session.graveler.repository(name)
     if data:
+        listed = None if inventory is None else storage_uri(inventory)
         with session.working("collecting"):
-            done = repository.collect(grace=kept, dry_run=dry_run, alone=alone, foreign=foreign)
+            done = repository.collect(grace=kept, dry_run=dry_run, alone=alone, foreign=foreign, inventory=listed)
         return _show_collected(session, done)
     with session.working("collecting"):
         swept = repository.sweep(grace=kept, dry_run=dry_run, limit=limit, alone=alone, uploads=uploads)
@@ -163,7 +177,7 @@ def gc(  # noqa: PLR0913 - the command line's own options
 
 def _show_collected(session: Session, done: Collected) -> None:
     deleted = f"{done.deleted:,} objects, {bytes_for_people(done.deleted_size)}"
-    session.out.result(collected_document(done), f"{'would delete' if done.dry_run else 'deleted'} {deleted}")
+    session.result(collected_document(done), f"{'would delete' if done.dry_run else 'deleted'} {deleted}")
     condemned = f"{done.condemned:,} objects, {bytes_for_people(done.condemned_size)}"
     session.out.say(f"{'would condemn' if done.dry_run else 'condemned'} {condemned}")
     if done.expired or done.expiring or done.revived:

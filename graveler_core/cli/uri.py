@@ -15,6 +15,7 @@ literally: nothing is percent-decoded, and `?` and `#` have no special meaning.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from graveler_core.errors import InvalidInput, Kind
 from graveler_core.model.names import allowed_name, path_key, prefix_key, repository_id
@@ -169,3 +170,8 @@ def ref_range(text: str, other: str | None) -> RefRange:
 
 def _refuse(text: str, rule: str) -> InvalidInput:
     return InvalidInput(f"URI {text!r}: {rule}", kind=Kind.InvalidUrl, uri=text)
+
+
+def storage_uri(place: str) -> str:
+    """Return the URI of an object or a directory that is given as a URI or as a local path."""
+    return place if "://" in place else Path(place).absolute().as_uri()

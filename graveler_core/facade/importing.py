@@ -128,10 +128,10 @@ class Importing(Handle):
         """Import objects from an inventory instead of a listing; otherwise the same as `import_prefix`.
 
         Args:
-            inventory: URI of a Parquet file, or of a directory whose Parquet files are all read. Required columns:
-            `key` and `size`. Optional columns: `e_tag` or `etag`, `last_modified_date` or `last_modified`, `bucket`,
-            `is_latest`, `is_delete_marker`, as written by S3 Inventory. Keys are complete keys of the bucket, in any
-            order.
+            inventory: URI of a manifest of S3 Inventory (`manifest.json`) with Parquet or CSV files, of a Parquet file,
+            or of a directory whose Parquet files are all read. Required columns: `key` and `size`. Optional columns:
+            `e_tag` or `etag`, `last_modified_date` or `last_modified`, `bucket`, `is_latest`, `is_delete_marker`, as
+            written by S3 Inventory. Keys are complete keys of the bucket, in any order.
             uri: URI of the directory to import: the rows below it.
             into: Name of the branch.
             destination: Directory on the branch to import into; "" for the root.

@@ -20,7 +20,7 @@ from graveler_core.gc.fsck import fsck
 from graveler_core.gc.index_repair import IndexRepairs, repair_indexes
 from graveler_core.gc.stock import Progress
 from graveler_core.gc.sweep import GRACE, SweepPlan, Swept, sweep
-from graveler_core.guard import needs
+from graveler_core.guard import imports, needs
 from graveler_core.guard.operation import operation
 from graveler_core.model.compaction import CompactionSettings, Thresholds
 from graveler_core.model.names import branch_id
@@ -171,7 +171,7 @@ class Maintenance(Handle):
         """
         return sweep(self._stores, self._active(), SweepPlan(grace, dry_run, limit, alone, uploads))
 
-    @operation("collect", needs.repository(Action.COLLECT_GARBAGE))
+    @operation("collect", needs.repository(Action.COLLECT_GARBAGE), imports.optional_inventory)
     def collect(  # noqa: PLR0913 - one call, all of it optional
         self,
         *,
@@ -179,6 +179,7 @@ class Maintenance(Handle):
         dry_run: bool = False,
         alone: bool = False,
         foreign: bool = False,
+        inventory: str | None = None,
         rules: RetentionRules | None = None,
         progress: Progress = lambda more: None,
     ) -> Collected:
@@ -196,6 +197,10 @@ class Maintenance(Handle):
             alone: Assert that no other process works on the repository. With a grace period of zero, content is
                 deleted at once.
             foreign: Also collect objects in the storage namespace that graveler has not created.
+            inventory: URI of an inventory to read instead of listing the storage namespace: a manifest
+                (`manifest.json`) of S3 Inventory with Parquet or CSV files, a Parquet file, or a directory of such
+                files. It needs the columns `key`, `size` and `last_modified_date`. Each object without a name is
+                looked up before it is condemned.
             rules: Retention rules to apply in a dry run, such as `RetentionRules(days=30)`. `None` means those of the
                 repository.
             progress: Called with the number of items examined since the last call.
@@ -204,11 +209,11 @@ class Maintenance(Handle):
             Numbers and sizes of the objects, and numbers of commits.
 
         Raises:
-            InvalidInput: the grace period is too short, or the repository is bare.
+            InvalidInput: the grace period is too short, the repository is bare, or the inventory is damaged.
             CorruptData: an item that names content is damaged. Nothing was condemned or deleted.
-            NotFound: the repository has been deleted.
+            NotFound: the repository has been deleted, or the inventory does not exist.
         """
-        plan, repository = CollectionPlan(grace, dry_run, alone, foreign, rules), self._active()
+        plan, repository = CollectionPlan(grace, dry_run, alone, foreign, inventory, rules), self._active()
         if not dry_run:
             with suppress(PermissionDenied):  # a branch is protected now; the list of erasures shows it
                 resume(self._stores, repository, progress=progress)

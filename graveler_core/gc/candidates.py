@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from datetime import datetime
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from graveler_core.blobs.port import LISTED
 from graveler_core.gc.all_repositories import all_repositories
 from graveler_core.gc.commit_groups import NO_GROUPS, CommitGroups, NamedBy
+from graveler_core.gc.examined_objects import ExaminedObjects, Measured, measured, with_reasons
 from graveler_core.gc.named_addresses import named_addresses
+from graveler_core.gc.object_listing import ObjectListing, estimated_rows, of_uploads, texts
 from graveler_core.gc.relative_addresses import relative_addresses
-from graveler_core.gc.stock import CONTENT, Progress
-from graveler_core.model.address import STORE_DIRECTORY
-from graveler_core.model.collection import Reason
+from graveler_core.gc.stock import Progress
 from graveler_core.model.entities import Repository
 from graveler_core.model.entry import AddressType
-from graveler_core.objects.condemned import ADDRESSES, CONDEMNED
+from graveler_core.objects.condemned import ADDRESSES
 from graveler_core.objects.uploads import Uploads
 from graveler_core.stores import Stores
 
-CREATED = re.compile(r"data/([0-9a-f]{32})(?:/.*)?", re.DOTALL)
-"""Addresses that graveler gives to content: by `put` and `upload`, or below the prefix of an upload."""
 _BATCH = 1_000_000
 """Number of names that are compared with the candidates at once."""
 
@@ -37,10 +34,10 @@ class Candidates:
 
     objects: pa.Table
     """In `ADDRESSES` or `CONDEMNED`, sorted by address."""
-    young: tuple[int, int] = (0, 0)
-    """Number and size of objects that are too young."""
-    uploading: tuple[int, int] = (0, 0)
-    """Number and size of objects that belong to uploads in progress."""
+    young: Measured = (0, 0)
+    """Objects that are too young."""
+    uploading: Measured = (0, 0)
+    """Objects that belong to uploads in progress."""
     marks: npt.NDArray[np.int8] = field(init=False)
     """Value of `NamedBy` for each object."""
 
@@ -73,10 +70,13 @@ class Candidates:
         Raises:
             CorruptData: An item that names objects is missing or damaged.
         """
-        if not self.objects.num_rows:
-            return
+        if self.objects.num_rows:
+            self.mark(_names(stores, uri, own, progress, groups))
+
+    def mark(self, names: Iterable[tuple[NamedBy, pa.ChunkedArray]]) -> None:
+        """Mark the objects with some addresses, which may occur many times."""
         waiting = _Waiting()
-        for by, addresses in _names(stores, uri, own, progress, groups):
+        for by, addresses in names:
             if waiting.by is not by or waiting.count >= _BATCH:
                 self._mark(waiting)
                 waiting = _Waiting(by)
@@ -88,23 +88,15 @@ class Candidates:
         """Return the objects that nothing names, except for expiring commits."""
         return self.objects.filter(pa.array(self.marks <= NamedBy.EXPIRING))
 
-    def to_condemn(self) -> pa.Table:
-        """Return the objects of `unnamed` with the reasons, as a table in `CONDEMNED`."""
-        unnamed = self.unnamed()
-        expiring = self.marks[self.marks <= NamedBy.EXPIRING] == NamedBy.EXPIRING
-        reasons = np.where(expiring, Reason.EXPIRED.value, Reason.UNNAMED.value)
-        return pa.table([*unnamed.columns, pa.array(reasons, pa.string())], schema=CONDEMNED)
+    def named(self) -> Measured:
+        """Return the objects that something names, except for expiring commits."""
+        return measured(self.objects.filter(pa.array(self.marks > NamedBy.EXPIRING)))
 
-    def named(self) -> tuple[int, int]:
-        """Return number and size of the objects that something names, except for expiring commits."""
-        return self._measured(self.marks > NamedBy.EXPIRING)
-
-    def named_by(self, by: NamedBy) -> tuple[int, int]:
-        """Return number and size of the objects with a mark."""
-        return self._measured(self.marks == by)
-
-    def _measured(self, chosen: npt.NDArray[np.bool_]) -> tuple[int, int]:
-        return int(chosen.sum()), pc.sum(self.objects.column("size").filter(pa.array(chosen))).as_py() or 0
+    def examined(self) -> ExaminedObjects:
+        """Return the objects by their marks."""
+        history = measured(self.objects.filter(pa.array(self.marks == NamedBy.HISTORY)))
+        unnamed = with_reasons(self.unnamed(), self.marks[self.marks <= NamedBy.EXPIRING])
+        return ExaminedObjects(unnamed, self.named(), history, self.young, self.uploading)
 
     def _mark(self, waiting: _Waiting) -> None:
         chunks = [chunk for addresses in waiting.names for chunk in addresses.chunks]
@@ -123,39 +115,64 @@ class _Waiting:
 
 
 def list_candidates(
-    stores: Stores, repo: Repository, cutoff: datetime, progress: Progress, *, foreign: bool = False
-) -> Candidates:
-    """List the namespace of a repository.
+    stores: Stores, listing: ObjectListing, progress: Progress, too_many: Callable[[int], bool] = lambda rows: False
+) -> Candidates | int:
+    """List the namespace of a repository, or read its inventory.
 
     Args:
         stores: Stores of the flow.
-        repo: The repository.
-        cutoff: Objects that were written later are no candidates.
+        listing: Objects to list.
         progress: Called with the number of objects listed since the last call.
-        foreign: True to include objects that graveler has not created, except records of key-value stores.
+        too_many: Called with the estimated number of objects, from time to time. If it returns true, the listing ends.
+
+    Returns:
+        The candidates. If there are too many, their estimated number.
     """
-    addresses, sizes, young, young_size = list[str](), list[int](), 0, 0
-    blobs = stores.blobs.at(repo.storage_namespace)
-    for blob in blobs.list("" if foreign else "data/"):
-        progress(1)
-        if blob.address.startswith(CONTENT) or not (foreign or CREATED.fullmatch(blob.address)):
-            continue
-        if STORE_DIRECTORY in blob.address.split("/"):
-            continue
-        if blob.mtime > cutoff:
-            young += 1
-            young_size += blob.size
-        else:
-            addresses.append(blob.address)
-            sizes.append(blob.size)
+    pages, rows, ask_at, parts = [LISTED.empty_table()], 0, 1, listing.parts(stores)
+    for done, part in enumerate(parts, 1):
+        for page in listing.read(stores, part):
+            progress(page.num_rows)
+            pages.append(page)
+            rows += page.num_rows
+            if rows >= ask_at:
+                ask_at, expected = 2 * rows, estimated_rows(pages, parts, done)
+                if too_many(expected):
+                    return expected
     # Uploads are read after the listing: the record of an upload exists from before its first object until its entries
     # are committed or its objects are deleted.
-    standing = {id for id, _ in Uploads(stores.kv, blobs, repo, stores.clock, stores.ids).standing()}
-    kept = [address.split("/")[1] not in standing if CREATED.fullmatch(address) else True for address in addresses]
-    table = pa.table([pa.array(addresses, pa.string()), pa.array(sizes, pa.int64())], schema=ADDRESSES)
-    chosen = table.filter(pa.array(kept, pa.bool_()))
-    uploading = len(kept) - sum(kept), sum(sizes) - (pc.sum(chosen.column("size")).as_py() or 0)
-    return Candidates(chosen, (young, young_size), uploading)
+    uploads = uploads_in_progress(stores, listing.repository)
+    table = pa.concat_tables(pages)
+    is_young = listing.is_young(table)
+    of_upload = pc.and_(pc.invert(is_young), of_uploads(table.column("key"), uploads))
+    groups = [_unique(table.filter(chosen)) for chosen in (pc.invert(pc.or_(is_young, of_upload)), is_young, of_upload)]
+    return Candidates(groups[0], measured(groups[1]), measured(groups[2]))
+
+
+def uploads_in_progress(stores: Stores, repo: Repository) -> frozenset[str]:
+    """Return the ids of the uploads that have not ended."""
+    blobs = stores.blobs.at(repo.storage_namespace)
+    return frozenset(id for id, _ in Uploads(stores.kv, blobs, repo, stores.clock, stores.ids).standing())
+
+
+def named_within(table: pa.Table, uri: str, *, is_own: bool) -> pa.ChunkedArray:
+    """Return the addresses in a namespace that entries name, relative to it.
+
+    Args:
+        table: Table with the columns `address` and `address_type`.
+        uri: Storage namespace.
+        is_own: True for entries of the repository that owns the namespace.
+    """
+    named = table if is_own else table.filter(pc.equal(table.column("address_type"), AddressType.FULL))
+    return relative_addresses(named, uri).drop_null()
+
+
+def _unique(listed: pa.Table) -> pa.Table:
+    """Return each object once, in `ADDRESSES`, sorted. An inventory may list the versions of an object."""
+    table = pa.table([texts(listed.column("key")), listed.column("size")], schema=ADDRESSES)
+    if pc.count_distinct(table.column("address")).as_py() == table.num_rows:
+        return table.sort_by("address")
+    unique = table.group_by("address").aggregate([("size", "max")]).sort_by("address")
+    return pa.table([unique.column("address"), unique.column("size_max")], schema=ADDRESSES)
 
 
 def _names(
@@ -165,5 +182,4 @@ def _names(
     for one in all_repositories(stores.kv):
         is_own = own is not None and one.uid == own.uid
         for by, table in named_addresses(stores, one, progress, groups if is_own else NO_GROUPS):
-            named = table if is_own else table.filter(pc.equal(table.column("address_type"), AddressType.FULL))
-            yield by if is_own else NamedBy.LIVE, relative_addresses(named, uri).drop_null()
+            yield by if is_own else NamedBy.LIVE, named_within(table, uri, is_own=is_own)

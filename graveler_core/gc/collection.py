@@ -2,13 +2,15 @@
 
     nothing  ──condemn, confirm──▶  condemned  ──verify──▶  deleting  ──▶  deleted
 
-1. Condemn. Read the retention rules, and find the commits that they do not keep (`gc.retention`). List the namespace.
-   Candidates are the objects that graveler has created (`data/`), that are older than the grace period, and that belong
-   to no upload in progress. Read all names of the repository, and those of other repositories of the store that lie in
-   the namespace (`gc.named_addresses`). Candidates that nothing names, or only commits that are not kept, are
-   condemned: their addresses, and the ids of these commits, are written to files, and then the collection record lists
-   the files. ✓ This announces the commits. A second swap confirms the set: it notes the time at which the grace period
-   begins. ✓ This time was read after the record listed the files, however long the collector had paused before.
+1. Condemn. Read the retention rules, and find the commits that they do not keep (`gc.retention`). List the namespace,
+   or read an inventory of it (`gc.object_listing`). Candidates are the objects that graveler has created (`data/`),
+   that are older than the grace period, and that belong to no upload in progress. Read all names of the repository,
+   and those of other repositories of the store that lie in the namespace (`gc.named_addresses`), and compare them with
+   the candidates, here or on a cluster (`gc.examination`). Candidates that nothing names, or only commits that are not
+   kept, are condemned: their addresses, and the ids of these commits, are written to files, and then the collection
+   record lists the files. ✓ This announces the commits. A second swap confirms the set: it notes the time at which the
+   grace period begins. ✓ This time was read after the record listed the files, however long the collector had paused
+   before.
 2. Wait for the grace period. From step 1 on, nothing can stage a condemned address (`engine.staging.kept_content`).
    A flow that needs the content of an announced commit revives the commit: it swaps the record ✓
    (`engine.reading.expired`).
@@ -76,18 +78,22 @@ which nobody creates again, unless somebody copies them into the namespace from 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from graveler_core.errors import CorruptData, InvalidInput, Kind
-from graveler_core.gc.candidates import Candidates, list_candidates
+from graveler_core.gc.candidates import Candidates
 from graveler_core.gc.collected import Collected
 from graveler_core.gc.collection_plan import CollectionPlan
-from graveler_core.gc.collection_record import PREFIXES, CollectionRecord, ListedFiles, measured
-from graveler_core.gc.commit_groups import CommitGroups, NamedBy
+from graveler_core.gc.collection_record import PREFIXES, CollectionRecord, ListedFiles
+from graveler_core.gc.commit_groups import CommitGroups
+from graveler_core.gc.examination import ObjectsToExamine, begin_examination, examine
+from graveler_core.gc.examined_objects import ExaminedObjects, measured
 from graveler_core.gc.expiry import CommitStates, read_states
+from graveler_core.gc.object_listing import ObjectListing
 from graveler_core.gc.stock import Progress
 from graveler_core.model.collection import CollectionState, CondemnedSet, Reason
 from graveler_core.model.entities import Repository
@@ -187,19 +193,20 @@ class _Collection:
 
     def condemn(self) -> None:
         """If no set is condemned, condemn the objects that nothing names, and announce the commits that expire."""
-        found = list_candidates(self.stores, self.repository, self.cutoff, self.progress, foreign=self.plan.foreign)
+        plan, repo = self.plan, self.repository
+        listing = ObjectListing(repo, self.cutoff, plan.foreign, plan.inventory)
+        wanted = begin_examination(self.stores, listing, self.progress)
         listed = self.record.read_files()
         gone, states = self.assumed or (listed.objects, None)
-        found = found.without(gone)
         states = states or self._states(listed)
-        self._mark_named(found, states.before_announcement())
-        self.done.named, self.done.named_size = found.named()
-        self.done.history, self.done.history_size = found.named_by(NamedBy.HISTORY)
+        found = self._examined(replace(wanted, left_out=gone), states.before_announcement())
+        self.done.named, self.done.named_size = found.named
+        self.done.history, self.done.history_size = found.history
         self.done.young, self.done.young_size = found.young
         self.done.uploading, self.done.uploading_size = found.uploading
         if self.current is not None:
             return
-        objects = found.to_condemn()
+        objects = found.unnamed
         self.done.condemned, self.done.condemned_size = measured(objects)
         self.done.condemned_expired, self.done.condemned_expired_size = measured(_expired(objects))
         self.done.expiring = len(states.new)
@@ -230,19 +237,19 @@ class _Collection:
     def _states(self, listed: ListedFiles) -> CommitStates:
         return read_states(self.stores, self.repository, listed, self.plan, self.progress)
 
-    def _mark_named(self, found: Candidates, groups: CommitGroups) -> None:
-        found.mark_named(self.stores, self.repository.storage_namespace, self.repository, self.progress, groups)
+    def _examined(self, wanted: ObjectsToExamine, groups: CommitGroups) -> ExaminedObjects:
+        return examine(self.stores, wanted, groups, self.progress)
 
     def _verify(self, current: CondemnedSet, listed: ListedFiles) -> None:
         """Spare the objects of a condemned set that something names, and the commits that something keeps now. Delete
         the other objects, after they were entered as `deleting`, and the other commits as expired.
         """
-        found = Candidates(listed.objects)
         states = self._states(listed)
         after = states.with_due_expired()
-        self._mark_named(found, after.after_expiry())
-        objects = found.unnamed()
-        self.done.spared, self.done.spared_size = found.named()
+        wanted = ObjectsToExamine(self.repository, None, Candidates(listed.objects))
+        found = self._examined(wanted, after.after_expiry())
+        objects = _among(listed.objects, found.unnamed)
+        self.done.spared, self.done.spared_size = found.named
         self.done.expired = states.due.num_rows
         self.done.revived = states.announced.num_rows + len(current.revived) - states.due.num_rows
         if self.plan.dry_run:
@@ -278,6 +285,11 @@ class _Collection:
         count, size = measured(_expired(objects))
         self.done.deleted_expired += count
         self.done.deleted_expired_size += size
+
+
+def _among(objects: pa.Table, chosen: pa.Table) -> pa.Table:
+    """Return those of some objects whose addresses are in another table."""
+    return objects.filter(pc.is_in(objects.column("address"), value_set=chosen.column("address")))
 
 
 def _expired(objects: pa.Table) -> pa.Table:

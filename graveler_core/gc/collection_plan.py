@@ -21,6 +21,8 @@ class CollectionPlan:
     """True asserts that no other process works on the repository. Any grace period is then allowed."""
     foreign: bool = False
     """Also collect objects in the namespace that graveler has not created."""
+    inventory: str | None = None
+    """URI of an inventory that is read instead of a listing (`blobs.inventory`)."""
     rules: RetentionRules | None = None
     """Retention rules to apply in a dry run. `None` means those of the repository."""
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from graveler_core.errors import CorruptData, PredicateFailed
+from graveler_core.gc.examined_objects import measured
 from graveler_core.model.collection import REMEMBERED, Collections, CollectionState, CondemnedSet
 from graveler_core.model.entities import Repository
 from graveler_core.model.ids import Nonce
@@ -158,8 +158,3 @@ class CollectionRecord:
             self._held = access.read(self._stores.kv, self._where)
             return False
         return True
-
-
-def measured(objects: pa.Table) -> tuple[int, int]:
-    """Return number and total size of objects."""
-    return objects.num_rows, pc.sum(objects.column("size")).as_py() or 0

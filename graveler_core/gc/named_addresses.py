@@ -17,29 +17,27 @@ from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
+from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from graveler_core.blobs.cached import CachedBlobs
 from graveler_core.blobs.port import Blobs
 from graveler_core.codec.elements import decode_elements
 from graveler_core.codec.staged_record import decode_record
 from graveler_core.committed import node
-from graveler_core.committed.trees import address
 from graveler_core.errors import CorruptData, Kind, NotFound, SlowDown
 from graveler_core.gc.commit_groups import NO_GROUPS, CommitGroups, NamedBy
 from graveler_core.gc.findings import Finding, Thing, Trouble
+from graveler_core.gc.named_files import EntryFile, EntryFileKind, read_entries, read_item, uncached, with_address
 from graveler_core.gc.stock import Progress
 from graveler_core.model.entities import Branch, Layout, Repository
-from graveler_core.model.entry import ENTRY_SCHEMA, RECORD_SCHEMA, Entry
+from graveler_core.model.entry import ENTRY_SCHEMA, Entry
 from graveler_core.model.ids import CommitId, MetarangeId
 from graveler_core.model.index import Index, Run, RunLocation
 from graveler_core.model.layers import Layer, SealedToken, SegmentLayer
 from graveler_core.objects.objects import Objects
 from graveler_core.records import access
 from graveler_core.records import layout as keys
-from graveler_core.segments import format as segment_format
 from graveler_core.segments.sorted_keys import KEY
 from graveler_core.staging import area, segment_layer
 from graveler_core.staging.stack import layers_of
@@ -73,6 +71,28 @@ def named_addresses(
     """
     walk = _Walk(stores, repo, progress, _columns(COLUMNS))
     return ((by, table) for by, _, table in walk.all(groups))
+
+
+def named_parts(
+    stores: Stores, repo: Repository, progress: Progress, groups: CommitGroups = NO_GROUPS
+) -> Iterator[tuple[NamedBy, pa.Table | EntryFile]]:
+    """Yield the same as `named_addresses`, but ranges and large runs as files that are not read yet.
+
+    Only files of committed content are left to others, because they never change. Staged changes are read here, before
+    the branch record is read again.
+
+    Args:
+        stores: Stores of the flow.
+        repo: The repository.
+        progress: Called with the number of items examined since the last call.
+        groups: Commits with a special treatment.
+
+    Raises:
+        CorruptData: An item is missing or damaged.
+        SlowDown: A branch changes so often that it could not be read.
+    """
+    walk = _Walk(stores, repo, progress, _columns(COLUMNS), deferred=True)
+    return ((by, part) for by, _, part in walk.all(groups))
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +161,8 @@ class _Walk:
     """Columns of the tables."""
     damaged: Damaged | None = None
     inline: bool = False
+    deferred: bool = False
+    """Yield ranges and large runs as files, without reading them."""
     seen: set[bytes] = field(default_factory=set)
     """Ids of the nodes, ranges and runs that were read."""
     added: list[bytes] = field(default_factory=list)
@@ -153,10 +175,9 @@ class _Walk:
     @property
     def blobs(self) -> Blobs:
         """Storage namespace without the caches of this process."""
-        blobs = self.stores.blobs.at(self.repository.storage_namespace)
-        return blobs.beneath if isinstance(blobs, CachedBlobs) else blobs
+        return uncached(self.stores, self.repository)
 
-    def all(self, groups: CommitGroups) -> Iterator[tuple[NamedBy, str, pa.Table]]:
+    def all(self, groups: CommitGroups) -> Iterator[tuple[NamedBy, str, Any]]:
         """Yield the entries of all branches and commits, with what contains them."""
         skip = None if self.damaged is None else lambda error: None
         for _, held in access.scan(self.stores.kv, keys.branches(self.repository), damaged=skip):
@@ -214,7 +235,11 @@ class _Walk:
         if index.inline:
             yield from self._tried(lambda: self._of_elements(index.inline, "inline index"), Thing.INDEX, commit)
         for run in index.runs:
-            if self._first_time(run.id):
+            if not self._first_time(run.id):
+                continue
+            if run.place is RunLocation.BLOB:
+                yield from self._of_files([EntryFile(run.id, EntryFileKind.RUN, run.elements)])
+            else:
                 yield from self._tried(partial(self._of_run, run), Thing.RUN, run.id)
         yield from self._of_tree(index.metarange_id)
         self._settle(f"commit {commit}")
@@ -265,31 +290,34 @@ class _Walk:
         while ahead:
             id = ahead.pop()
             try:
-                found = node.decode(self._read(id), id)
+                found = node.decode(read_item(self.blobs, id), id)
             except CorruptData as e:
                 self.failures.append(_Failure(e, Thing.NODE, id))
                 continue
-            new = [row.id for row in found.rows if self._first_time(row.id)]
+            new = [row for row in found.rows if self._first_time(row.id)]
             if found.level:
-                ahead += new
-                continue
-            for result in self.stores.executor.map(self._of_range, new):
-                if isinstance(result, _Failure):
-                    self.failures.append(result)
-                else:
-                    yield result
+                ahead += [row.id for row in new]
+            else:
+                yield from self._of_files([EntryFile(row.id, EntryFileKind.RANGE, row.entries) for row in new])
 
-    def _of_range(self, id: str) -> pa.Table | _Failure:
+    def _of_files(self, files: list[EntryFile]) -> Iterator[Any]:
+        """Yield the entries of files, or the files."""
+        if self.deferred:
+            yield from files
+            return
+        for result in self.stores.executor.map(self._of_file, files):
+            if isinstance(result, _Failure):
+                self.failures.append(result)
+            else:
+                yield result
+
+    def _of_file(self, file: EntryFile) -> pa.Table | _Failure:
         try:
-            data = self._read(id)
-            return self._named(segment_format.decode(data, ENTRY_SCHEMA, address(id), self.schema.names))
+            return read_entries(self.blobs, file, self.schema, inline=self.inline)
         except CorruptData as e:
-            return _Failure(e, Thing.RANGE, id)
+            return _Failure(e, Thing.RANGE if file.kind is EntryFileKind.RANGE else Thing.RUN, file.id)
 
     def _of_run(self, run: Run) -> pa.Table:
-        if run.place is RunLocation.BLOB:
-            data = self._read(run.id)
-            return self._named(segment_format.decode(data, RECORD_SCHEMA, address(run.id), self.schema.names))
         objects = Objects(self.stores.kv, self.repository, self.stores.clock)
         return self._of_elements(objects.read(run.id), f"run {run.id}")
 
@@ -307,14 +335,7 @@ class _Walk:
 
     def _named(self, table: pa.Table) -> pa.Table:
         """Return the wanted columns of the rows that have an address, or of all entries."""
-        told = "address_type" if self.inline else "address"  # null in removals
-        return table.select(self.schema.names).filter(pc.is_valid(table.column(told)))
-
-    def _read(self, id: str) -> bytes:
-        try:
-            return self.blobs.read(address(id))
-        except NotFound as e:
-            raise CorruptData(f"{address(id)}: is missing", kind=Kind.CorruptMetarange, id=id) from e
+        return with_address(table, self.schema, inline=self.inline)
 
     def _first_time(self, id: str) -> bool:
         key = bytes.fromhex(id)

@@ -43,8 +43,9 @@ import pyarrow.compute as pc
 
 from graveler_core.blobs.port import BlobInfo, Blobs
 from graveler_core.errors import PredicateFailed
-from graveler_core.gc.candidates import CREATED, Candidates
+from graveler_core.gc.candidates import Candidates
 from graveler_core.gc.collection_plan import CollectionPlan
+from graveler_core.gc.object_listing import CREATED
 from graveler_core.gc.stock import CONTENT, Progress
 from graveler_core.gc.sweep import LEAST_GRACE
 from graveler_core.model.address import namespace

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from graveler_core.blobs.inventory import inventory_home
 from graveler_core.errors import InvalidInput, Kind
 from graveler_core.guard.addresses import of_uris
 from graveler_core.guard.call import GuardedCall
@@ -30,10 +31,20 @@ def place(call: GuardedCall) -> Iterator[Request]:
 
 def inventory(call: GuardedCall) -> Iterator[Request]:
     """Require the same as `place`, and permission to read the argument `inventory`, a file or a directory of files."""
-    uri = namespace(call.arguments["inventory"]).uri
-    yield Request(Action.IMPORT_FROM_STORAGE, namespace_resource(uri))
-    yield _below(uri)
+    yield from readable_inventory(call.arguments["inventory"])
     yield from place(call)
+
+
+def optional_inventory(call: GuardedCall) -> Iterator[Request]:
+    """Require permission to read the argument `inventory`, unless it is `None`."""
+    if call.arguments["inventory"] is not None:
+        yield from readable_inventory(call.arguments["inventory"])
+
+
+def readable_inventory(uri: str) -> Iterator[Request]:
+    """Require permission to read an inventory: a file, a directory of files, or a manifest with the files it names."""
+    yield Request(Action.IMPORT_FROM_STORAGE, namespace_resource(namespace(uri).uri))
+    yield _below(inventory_home(uri).uri)
 
 
 def objects(call: GuardedCall) -> Iterator[Request]:

@@ -1,8 +1,6 @@
-"""Inventory of a bucket as a source: Parquet files that list its objects, as S3 Inventory writes them.
+"""Inventory of a bucket as a source: files that list its objects, as S3 Inventory writes them (`blobs.inventory`).
 
-Listing a billion objects takes days, and reading their inventory takes minutes. The inventory shows an earlier
-state: objects that were written since are missing, and objects that were removed since are still listed. An import
-from it may therefore refer to objects that no longer exist.
+The inventory shows an earlier state. An import from it may therefore refer to objects that no longer exist.
 
 A cluster reads an inventory in partitions. Its files are in no order, so rows of any partition may be in each of
 them. A first pass samples the keys of every file. The samples show the size of the inventory, and the split points
@@ -11,7 +9,6 @@ of partitions of about equal size. In a second pass, the cluster sorts the rows 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -20,40 +17,19 @@ from itertools import chain, pairwise
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
-from graveler_core.blobs.port import LISTED
-from graveler_core.codec.columns import without_first
+from graveler_core.blobs.inventory import InventoryFile, InventoryFiles
 from graveler_core.engine.importing.concurrent_listing import Told, unheard
 from graveler_core.engine.importing.partitions import PartitionedSource, SourcePartition, U, Work
 from graveler_core.engine.importing.sources import ObjectsBelow
-from graveler_core.errors import InvalidInput, Kind, NotFound
-from graveler_core.model.address import Namespace, namespace, parted
+from graveler_core.errors import InvalidInput, Kind
 from graveler_core.segments.sorted_keys import KEY
 from graveler_core.stores import Cluster, Stores
-
-_COLUMNS = {
-    "key": ("key", "name"),
-    "size": ("size",),
-    "etag": ("etag", "e_tag"),
-    "mtime": ("last_modified", "last_modified_date", "mtime"),
-}
-"""Names of the columns in inventories; the first name that a file contains is used."""
-_NEEDED = ("key", "size")
-_ROWS = 65_536
-
-
-@dataclass(frozen=True, slots=True)
-class InventoryFile:
-    """File of an inventory."""
-
-    place: Namespace
-    key: str
 
 
 @dataclass(frozen=True, slots=True)
 class Inventory(ObjectsBelow):
-    """Objects that the Parquet files at a URI list below a place. One of the files is in memory at a time."""
+    """Objects that the inventory at a URI lists below a place (`blobs.inventory`)."""
 
     uri: str
     rising = False
@@ -62,8 +38,8 @@ class Inventory(ObjectsBelow):
         """Yield the objects, as the protocol specifies.
 
         Raises:
-            NotFound: There are no Parquet files.
-            InvalidInput: A file is not a Parquet file, or lacks a column.
+            NotFound: There are no files.
+            InvalidInput: A file is damaged, or lacks a column.
         """
         for file in self.files(stores):
             yield from self.read(stores, file, told)
@@ -72,90 +48,12 @@ class Inventory(ObjectsBelow):
         return InventoryPartitions(self)
 
     def files(self, stores: Stores) -> list[InventoryFile]:
-        """Return the Parquet files at the URI: the file itself, or the files below it.
-
-        Raises:
-            NotFound: There are no Parquet files.
-        """
-        place, name = parted(self.uri)
-        if stores.blobs.foreign(place).head(name) is not None:
-            return [InventoryFile(place, name)]
-        below = namespace(self.uri)
-        pages = stores.blobs.foreign(below).pages()
-        found = [os.fsdecode(key) for page in pages for key in page.column("key").to_pylist()]
-        files = [InventoryFile(below, key) for key in found if key.endswith(".parquet")]
-        if not files:
-            raise NotFound(f"inventory {self.uri!r}: there are no Parquet files", uri=self.uri)
-        return files
+        """Return the files of the inventory."""
+        return InventoryFiles(self.uri, self.place).files(stores.blobs)
 
     def read(self, stores: Stores, file: InventoryFile, told: Told = unheard) -> Iterator[pa.Table]:
-        """Yield the objects of the place from one of the files, in `LISTED`. `told` receives the number of all rows of
-        the file.
-
-        Raises:
-            NotFound: The file does not exist any more.
-            InvalidInput: The file is not a Parquet file, or lacks a column.
-        """
-        data = stores.blobs.foreign(file.place).read(file.key)
-        try:
-            with pq.ParquetFile(pa.BufferReader(data)) as opened:
-                for batch in opened.iter_batches(_ROWS, columns=_wanted(opened.schema_arrow, file.key)):
-                    told(batch.num_rows)
-                    yield self._listed(pa.Table.from_batches([batch]))
-        except (pa.ArrowException, OSError) as e:
-            raise InvalidInput(f"inventory {self.uri!r}: file {file.key!r} is not a readable Parquet file ({e})") from e
-
-    def _listed(self, rows: pa.Table) -> pa.Table:
-        """Return the rows of the place, in the form of a listing."""
-        kept = pc.starts_with(self._column(rows, LISTED.field("key")), self._below)
-        if "bucket" in rows.schema.names:
-            kept = pc.and_(kept, pc.equal(self._cast(rows, "bucket", pa.string()), self.place.bucket))
-        for name, wanted in (("is_latest", True), ("is_delete_marker", False)):
-            if name in rows.schema.names:
-                kept = pc.and_(kept, pc.equal(self._cast(rows, name, pa.bool_()).fill_null(wanted), wanted))
-        rows = rows.filter(kept)
-        columns = {field.name: self._column(rows, field) for field in LISTED}
-        columns["key"] = without_first(columns["key"].combine_chunks(), len(self._below))
-        return pa.table(columns, LISTED)
-
-    @property
-    def _below(self) -> bytes:
-        return os.fsencode(self.place.path + "/") if self.place.path else b""
-
-    def _column(self, rows: pa.Table, field: pa.Field) -> pa.ChunkedArray:
-        name = _name(rows.schema.names, field.name)
-        if name is None:
-            return pa.chunked_array([pa.nulls(rows.num_rows, field.type)])
-        column = self._cast(rows, name, field.type)
-        if column.null_count and not field.nullable:
-            raise InvalidInput(f"inventory {self.uri!r}: column {name!r}: must not hold nulls")
-        return pc.replace_substring(column, '"', "") if field.name == "etag" else column
-
-    def _cast(self, rows: pa.Table, name: str, kind: pa.DataType) -> pa.ChunkedArray:
-        """Return a column in another type. Times are truncated to microseconds."""
-        column = rows.column(name)
-        if pa.types.is_boolean(kind) and column.type != kind:
-            raise InvalidInput(f"inventory {self.uri!r}: column {name!r}: is {column.type}, must be {kind}")
-        try:
-            return column.cast(options=pc.CastOptions(target_type=kind, allow_time_truncate=True))
-        except pa.ArrowException as e:
-            raise InvalidInput(
-                f"inventory {self.uri!r}: column {name!r}: {column.type} is not a valid {kind}: {e}"
-            ) from e
-
-
-def _wanted(schema: pa.Schema, key: str) -> list[str]:
-    names = schema.names
-    missing = [needed for needed in _NEEDED if _name(names, needed) is None]
-    if missing:
-        raise InvalidInput(f"inventory: file {key!r} lacks the column {missing[0]!r}; it has {', '.join(names)}")
-    found = [_name(names, field) for field in _COLUMNS]
-    extra = ("bucket", "is_latest", "is_delete_marker")
-    return [name for name in (*found, *extra) if name is not None and name in names]
-
-
-def _name(names: Sequence[str], field: str) -> str | None:
-    return next((name for name in _COLUMNS[field] if name in names), None)
+        """Yield the objects of the place from one of the files, in `LISTED`."""
+        return InventoryFiles(self.uri, self.place).read(stores.blobs, file, told)
 
 
 SAMPLE = 256

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import time
 from concurrent.futures import ThreadPoolExecutor
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import dagster as dg
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -101,6 +102,17 @@ def test_it_deletes_what_is_due(instance: dg.DagsterInstance, lake: Repository, 
     assert lake.at("main").read("a") == b"kept"
     assert (told(instance)["bytes"], told(instance)["reclaimable bytes"]) == (4, 0)
     assert checked(instance).passed
+
+
+def test_it_reads_an_inventory(instance: dg.DagsterInstance, objects: Path, tmp_path: Path) -> None:
+    """It lists one of the two objects that nothing names, and so only this one is condemned."""
+    lost = next(path for path in objects.iterdir() if path.read_bytes() == b"old")
+    moment = datetime.fromtimestamp(lost.stat().st_mtime, UTC)
+    rows = {"key": [str(lost).removeprefix("/")], "size": [3], "last_modified_date": [moment]}
+    pq.write_table(pa.table(rows), tmp_path / "inventory.parquet")
+    result = collect(instance, inventory=(tmp_path / "inventory.parquet").as_uri())
+    assert said(result, OP)["objects would be condemned"] == 1
+    assert said(result, OP)["engine"] == "local"
 
 
 def test_two_runs_at_once_do_no_harm(lake: Repository, objects: Path) -> None:

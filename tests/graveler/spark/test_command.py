@@ -101,6 +101,18 @@ def test_an_import_is_made_once_by_its_key(ran: Any, graveler: Graveler, tmp_pat
     assert (inventory.code, inventory.document["error"]) == (FAILED, "NotFound")
 
 
+def test_a_collection(ran: Any, graveler: Graveler) -> None:
+    main = graveler.repository("lake").branch("main")
+    main.put("a", b"again")
+    arguments = ("graveler://lake", "--data", "--grace", "0s", "--alone", "--yes")
+    would = ran("gc", *arguments, "--dry-run", "--threshold", "1", "--rows-per-task", "1")
+    assert (would.document["verb"], would.document["engine"], would.document["condemned"]) == ("gc", "spark", 1)
+    done = ran("gc", *arguments)
+    assert (done.document["engine"], done.document["deleted"], main.read("a")) == ("local", 1, b"again")
+    refused = ran("gc", "graveler://lake")
+    assert refused.document["message"].startswith("--cluster needs --data")
+
+
 def test_errors_are_one_line_and_a_document(ran: Any) -> None:
     made = ran("commit", "graveler://lake/other", "-m", "One")
     assert made.code == FAILED
@@ -152,7 +164,7 @@ def test_a_store_option_without_a_key_shows_no_secret(ran: Any) -> None:
 
 
 @pytest.mark.ci
-@pytest.mark.parametrize("name", ["commit", "merge", "diff", "compact", "importing", "stage"])
+@pytest.mark.parametrize("name", ["collect", "commit", "merge", "diff", "compact", "importing", "stage"])
 def test_each_is_a_program(name: str) -> None:
     ran = subprocess.run(
         [sys.executable, ROOT / "jobs" / f"{name}.py", "--help"],
@@ -161,7 +173,7 @@ def test_each_is_a_program(name: str) -> None:
         text=True,
         env={"PYTHONPATH": str(ROOT)},
     )
-    verb = "import" if name == "importing" else name
+    verb = {"importing": "import", "collect": "gc"}.get(name, name)
     assert f"graveler {verb} [OPTIONS]" in ran.stdout
 
 

@@ -20,7 +20,7 @@ ELSEWHERE = frozenset(
         "blobs.local_writing._MAX_KNOWN",
         "cli.deleted.CALL",
         "cli.output.PAGE_ROWS",
-        "engine.importing.inventory._ROWS",
+        "blobs.inventory._ROWS",
         "engine.importing.sorting.RUN_ROWS",
         "engine.importing.sorting._PAGE_ROWS",
         "gc.candidates._BATCH",

@@ -31,7 +31,7 @@ class Scattered:
     seed: int = 0
     done: list[int] = field(default_factory=list)
     """How many items each call of `map` had."""
-    before: Callable[[], None] = lambda: None
+    before: Callable[[], object] = lambda: None
     """Called before the items of a call are worked on."""
 
     def tasks(self, rows: int) -> int:

@@ -209,7 +209,7 @@ REPOSITORY: dict[str, Sample] = {
     "set_thresholds": lambda r: r.set_thresholds(Thresholds(layers=5)),
     "repair_indexes": lambda r: r.repair_indexes(),
     "sweep": lambda r: r.sweep(),
-    "collect": lambda r: r.collect(),
+    "collect": lambda r: r.collect(inventory=_inventory()),
     "erase": lambda r: r.erase(["s"], why="a request", committer="eve"),
     "erasures": lambda r: r.erasures(),
     "branch": lambda r: r.branch("work"),
