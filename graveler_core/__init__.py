@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         Resolution,
         Unchanged,
     )
+    from graveler_core.model.repository_settings import IndexSizes, RepositorySettings
     from graveler_core.model.scan import ScanPartition, ScanPlan
     from graveler_core.stores.hooks import Hook
     from graveler_core.version import __version__
@@ -68,6 +69,7 @@ __all__ = [
     "GravelerError",
     "Hook",
     "HookRequest",
+    "IndexSizes",
     "InvalidInput",
     "KeyInterval",
     "LimitExceeded",
@@ -85,6 +87,7 @@ __all__ = [
     "Put",
     "Remove",
     "Repository",
+    "RepositorySettings",
     "Resolution",
     "ScanPartition",
     "ScanPlan",

@@ -43,6 +43,7 @@ from graveler_core.cli import (
     put,
     replay,
     repo,
+    repo_settings,
     retention,
     serve,
     stage,
@@ -66,6 +67,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+repo.app.add_typer(repo_settings.app)
 for _verbs in (
     init,
     objects,

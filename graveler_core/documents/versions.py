@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from graveler_core.model.collection import Expiry
     from graveler_core.model.entities import Branch, Tag
     from graveler_core.model.entry import CommonPrefix, Entry
+    from graveler_core.model.repository_settings import RepositorySettings
     from graveler_core.model.usage import Usage
 
 
@@ -145,6 +146,18 @@ def check_document(report: CheckReport) -> Document:
 def tag_document(tag: Tag) -> Document:
     """Return the document of a tag: `id`, `commit_id`, `message`, `signature`."""
     return {"id": tag.id, "commit_id": tag.commit_id, "message": tag.message, "signature": tag.signature}
+
+
+def repository_settings_document(settings: RepositorySettings) -> Document:
+    """Return the document of settings: `default_branch`, `description`, `index_sizes` (those that are set, by name),
+    `version`.
+    """
+    return {
+        "default_branch": settings.default_branch,
+        "description": settings.description,
+        "index_sizes": settings.index_sizes.chosen(),
+        "version": settings.version,
+    }
 
 
 def repository_document(repository: Repository) -> Document:

@@ -24,6 +24,7 @@ from graveler_core.facade.protection import Protection
 from graveler_core.facade.references import References
 from graveler_core.facade.reflog import Reflog
 from graveler_core.facade.repository_metadata import MetadataSettings
+from graveler_core.facade.repository_settings import RepositoryOptions
 from graveler_core.facade.retention import RetentionSettings
 from graveler_core.facade.scanning import Scanning
 from graveler_core.facade.snapshot import Snapshot
@@ -47,6 +48,7 @@ class Repository(
     Protection,
     Checks,
     RetentionSettings,
+    RepositoryOptions,
     MetadataSettings,
     HookSettings,
     Maintenance,
@@ -89,6 +91,7 @@ class Repository(
 
     @property
     def default_branch(self) -> BranchId:
+        """Default branch when the repository was opened, or when this handle last changed it; see `settings`."""
         return self._record.default_branch
 
     @property

@@ -10,6 +10,7 @@ from pydantic import Field
 from graveler_core.model.entities import FORMAT_VERSION, Record
 from graveler_core.model.ids import BranchId, BranchUid, CommitId, MetarangeId, RepositoryId
 from graveler_core.model.protection import ProtectionRule, RequiredChecks
+from graveler_core.model.repository_settings import DEFAULT_SIZES, IndexSizes
 
 
 class DumpedRepository(Record):
@@ -25,6 +26,8 @@ class DumpedRepository(Record):
     """Ordered by pattern."""
     required_checks: tuple[RequiredChecks, ...] = Field(default=(), exclude_if=operator.not_)
     """Ordered by pattern."""
+    description: str = Field(default="", exclude_if=operator.not_)
+    index_sizes: IndexSizes = Field(default=DEFAULT_SIZES, exclude_if=lambda sizes: sizes == DEFAULT_SIZES)
 
 
 class DumpedBranch(Record):

@@ -26,6 +26,7 @@ from graveler_core.model.ids import (
 from graveler_core.model.index import Index
 from graveler_core.model.layers import Layer
 from graveler_core.model.protection import ProtectionRule, RequiredChecks
+from graveler_core.model.repository_settings import DEFAULT_SIZES, IndexSizes
 from graveler_core.model.webhooks import Webhook
 
 FORMAT_VERSION = 1
@@ -78,6 +79,8 @@ class Repository(Record):
     """Number of times that an erasure has marked content. Flows that stage addresses then look for marks."""
     migrating: str = Field(default="", exclude_if=operator.not_)
     """While `initial`: digest of the source that is being migrated into the repository. See `transfer.migration`."""
+    description: str = Field(default="", exclude_if=operator.not_)
+    index_sizes: IndexSizes = Field(default=DEFAULT_SIZES, exclude_if=lambda sizes: sizes == DEFAULT_SIZES)
 
 
 class Branch(Record):
@@ -99,6 +102,8 @@ class Branch(Record):
     """
     past: str = Field(default="", exclude_if=operator.not_)
     """Creation and newest moves of the branch: see `model.past`."""
+    marked_default: bool = Field(default=False, exclude_if=operator.not_)
+    """True if the branch was made the default branch. See `engine.references.repository_settings`."""
 
     def _html_row(self) -> dict[str, object]:
         """Return what a listing in a notebook shows of the branch, by name."""

@@ -24,6 +24,8 @@ class ReferenceType(StrEnum):
 
     BRANCH = "branch"
     TAG = "tag"
+    SETTING = "setting"
+    """Setting of the repository. Its events have no commits."""
 
 
 class EventKind(StrEnum):

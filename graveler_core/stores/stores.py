@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -97,7 +97,12 @@ class Stores:
 
     def indexes(self, repo: Repository) -> Indexes:
         """Return the layered indexes of a repository."""
-        return Indexes(self.trees(repo), Objects(self.kv, repo, self.clock), self.sizes)
+        return Indexes(self.trees(repo), Objects(self.kv, repo, self.clock), self.sizes_of(repo))
+
+    def sizes_of(self, repo: Repository) -> Sizes:
+        """Return the sizes of the indexes of a repository: its own settings, else those of the stores."""
+        chosen = repo.index_sizes.chosen()
+        return replace(self.sizes, **chosen) if chosen else self.sizes
 
     def stack(self, repo: Repository, layers: Sequence[Layer]) -> Stack:
         """Return layers of a branch with the stores that hold their records."""

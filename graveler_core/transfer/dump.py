@@ -175,6 +175,8 @@ def _repository(kv: Store, repo: Repository, writer: DumpWriter) -> None:
         read_only=repo.read_only,
         protection=repo.protection,
         required_checks=repo.required_checks,
+        description=repo.description,
+        index_sizes=repo.index_sizes,
     )
     writer.row(Rows.REPOSITORY, encode(record))
     for name, (_, where) in SETTINGS.items():

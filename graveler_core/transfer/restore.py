@@ -85,6 +85,9 @@ class Restored:
     """New ids of foreign commits, by their foreign ids. Empty if the dump was restored before."""
 
 
+_SETTINGS = ("read_only", "protection", "required_checks", "description", "index_sizes")
+
+
 def restore(stores: Stores, repo: RepositoryId, uri: str, *, progress: Progress = lambda done, total: None) -> Restored:
     """Restore a dump into a bare repository. Afterwards it is no longer bare. A repetition completes an interrupted
     run.
@@ -121,7 +124,7 @@ def restore(stores: Stores, repo: RepositoryId, uri: str, *, progress: Progress 
     work = _Restore(stores, repository, file, found.end.digest, foreign)
     _register(work)
     if _changed(work, ready) and _contents(work, progress) and _refs(work):
-        settings = {name: getattr(said, name) for name in ("read_only", "protection", "required_checks")}
+        settings = {name: getattr(said, name) for name in _SETTINGS}
         if obey_erasures(stores, work.now().value, found.erasures):
             settings["erasures"] = 1
         _changed(work, {"bare": False, "addresses_checked": adopt_collections(stores, work.repository), **settings})

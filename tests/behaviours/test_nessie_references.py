@@ -193,8 +193,9 @@ class TestRepositories:
         assert repo.branch("main").record() == record
 
     def test_24_to_26_what_describes_a_repository_stays(self, world: World, repo: Repository) -> None:
-        """It has no properties that are changed: name, namespace, default branch and date are those of its creation.
-        A damaged record is no empty description, but `CorruptData`.
+        """Name, namespace and date are those of its creation. Default branch, description and properties can be
+        changed: `tests/unit/engine/references/test_repository_settings.py`. A damaged record is no empty description,
+        but `CorruptData`.
         """
         again = world.graveler().repository("repo")
         assert (again.creation_date, again.default_branch) == (repo.creation_date, repo.default_branch)

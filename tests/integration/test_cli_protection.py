@@ -49,3 +49,29 @@ def test_read_only(flights: Cli) -> None:
     assert flights("ls", "-r", MAIN).code == 0
     assert flights("repo", "read-only", REPOSITORY, "--off").out == "repository flights is writable\n"
     assert flights("repo", "delete", REPOSITORY, "--yes").code == 0
+
+
+def test_settings_of_a_repository(flights: Cli) -> None:
+    flights("branch", "create", "graveler://flights/dev", "--source", "main")
+    (before,) = flights("repo", "settings", REPOSITORY, "--json").documents
+    version = before.pop("version")
+    assert before == {"repository": "flights", "default_branch": "main", "description": "", "index_sizes": {}}
+    words = ["--default-branch", "dev", "--description", "of Ada", "--fan-out", "4", "--expected", version]
+    (after,) = flights("repo", "settings", REPOSITORY, *words, "-m", "why", "--json").documents
+    assert (after["default_branch"], after["description"], after["index_sizes"]) == ("dev", "of Ada", {"fan_out": 4})
+    refused(flights("repo", "settings", REPOSITORY, "--fan-out", "8", "--expected", version), version, "as expected")
+    refused(flights("repo", "settings", REPOSITORY, "--expected", version), "--expected: needs a setting")
+    refused(flights("repo", "settings", REPOSITORY, "--inline-bytes", "1"), "inline_bytes 1")
+    refused(flights("repo", "settings", REPOSITORY, "--default-branch", "none"), "'none' does not exist")
+    refused(flights("branch", "delete", "graveler://flights/dev", "--yes"), "default branch")
+    (more,) = flights("repo", "settings", REPOSITORY, "--fan-out", "0", "--fold-elements", "99", "--json").documents
+    assert more["index_sizes"] == {"fold_elements": 99}
+    assert "index_sizes: fold_elements=99" in flights("repo", "settings", REPOSITORY).out
+    events = flights("reflog", REPOSITORY, "--json").documents
+    moved = next(event for event in events if event["ref"] == "default_branch")
+    assert (moved["kind"], moved["ref_type"], moved["before"]) == ("assigned", "setting", None)
+    assert moved["message"] == "main -> dev: why"
+    assert flights("repo", "metadata", REPOSITORY, "--set", "a=1", "--set", "b=2").out == "a: 1\nb: 2\n"
+    assert flights("repo", "metadata", REPOSITORY, "--unset", "a", "--json").documents == [
+        {"repository": "flights", "metadata": {"b": "2"}}
+    ]

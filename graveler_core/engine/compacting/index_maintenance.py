@@ -58,9 +58,10 @@ def _foldable(stores: Stores, repo: Repository, index: Index) -> Index | None:
     """
     runs = index.runs[1:] if index.own_run else index.runs
     elements = sum(run.elements for run in runs)
-    if elements <= stores.sizes.fold_elements:
+    sizes = stores.sizes_of(repo)
+    if elements <= sizes.fold_elements:
         return None
-    if elements <= stores.sizes.fold_beyond(count_entries(stores.trees(repo), index.metarange_id)):
+    if elements <= sizes.fold_beyond(count_entries(stores.trees(repo), index.metarange_id)):
         return None
     large = sum(run.size for run in runs) // _SMALL_SHARE
     return Index(metarange_id=index.metarange_id, runs=tuple(dropwhile(lambda run: run.size < large, runs)))

@@ -21,7 +21,7 @@ from graveler_core.engine.protocol.hooks import announced
 from graveler_core.engine.protocol.registers import fresh
 from graveler_core.engine.protocol.restrictions import require_permitted
 from graveler_core.engine.protocol.retry import retry
-from graveler_core.engine.protocol.swap import cleanups, record_writes, retire
+from graveler_core.engine.protocol.swap import cleanups, record_writes, retire, swap
 from graveler_core.engine.reading.expired import require_content
 from graveler_core.engine.reading.resolve import resolve_commit
 from graveler_core.engine.reading.view import commit_of
@@ -37,9 +37,9 @@ from graveler_core.model.references import EventKind, ReferenceType, deletion, s
 from graveler_core.model.webhooks import HookEvent
 from graveler_core.records import access
 from graveler_core.records import layout as keys
-from graveler_core.refs import branches
+from graveler_core.refs import branches, repositories
 from graveler_core.staging.stack import layers_of
-from graveler_core.stores import Stores
+from graveler_core.stores import Registers, Stores
 
 
 def create_branch(stores: Stores, repo: RepositoryId, name: BranchId, source: str) -> Branch:
@@ -116,12 +116,11 @@ def delete_branch(  # noqa: PLR0913 - one call, all of it optional
         now = fresh(stores, repo, name)
         require_permitted(now, BranchAction.FORCE)
         if now.repository.default_branch == name:
-            raise InvalidInput(
-                f"branch {name!r} is the default branch of repository {repo!r} and cannot be deleted",
-                kind=Kind.DefaultBranch,
-                branch=name,
-            )
+            raise _is_default(now.repository)
         require_expected(now.branch, expected)
+        if now.branch.marked_default:
+            _unmark(stores, now)
+            return None
         layers = layers_of(now.branch)
         event = deletion(now.branch, stores.moment(), by, message)
         uid = now.branch.uid
@@ -138,6 +137,26 @@ def delete_branch(  # noqa: PLR0913 - one call, all of it optional
         return True
 
     retry(stores, f"deletion of branch {repo}/{name}", attempt)
+
+
+def _unmark(stores: Stores, now: Registers) -> None:
+    """Remove the mark of a former default branch, so that the next attempt can delete it.
+
+    The repository record is read again after the marked branch record: see `engine.references.repository_settings`.
+    """
+    repository = repositories.get(stores.kv, stores.clock, stores.ids, now.repository.id)
+    if repository.default_branch == now.branch.id:
+        raise _is_default(repository)
+    swap(stores, now, now.branch.model_copy(update={"marked_default": False}))
+
+
+def _is_default(repository: Repository) -> InvalidInput:
+    name = repository.default_branch
+    return InvalidInput(
+        f"branch {name!r} is the default branch of repository {repository.id!r} and cannot be deleted",
+        kind=Kind.DefaultBranch,
+        branch=name,
+    )
 
 
 def _create_branch(stores: Stores, repo: Repository, name: BranchId, commit: CommitId) -> Branch:

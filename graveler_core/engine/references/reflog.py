@@ -93,7 +93,7 @@ def of_name(stores: Stores, repo: Repository, name: str, within: EventBounds = E
     """
     stands = access.read_many(stores.kv, [reference(repo, type, name) for type in _BOTH])
     decision = _decided(stores, repo)
-    fresh = (event for event in decision.happened if event.name == name)
+    fresh = (event for event in decision.happened if event.name == name and event.type in _BOTH)
     logged = (_named(decision.log, type, name, within.end) for type in _BOTH)
     known = _once(heapq.merge(fresh, *logged, key=_id))
     steps = [step for held in stands if held is not None for step in steps_of(held.value)]

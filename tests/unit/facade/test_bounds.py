@@ -64,7 +64,7 @@ def place(item: Any) -> str:
     return found
 
 
-@pytest.fixture(params=CASES.values(), ids=CASES)
+@pytest.fixture(params=CASES.values(), ids=list(CASES))
 def case(request: pytest.FixtureRequest) -> tuple[World, Bounded]:
     prepare, listing = request.param
     world = World()

@@ -161,6 +161,8 @@ REPOSITORY: dict[str, Verb] = {
     "undelete_branch": Verb(lambda r: r.undelete_branch("gone"), changes=True),
     "restore_refs": _read(_restored),
     "create_tag": Verb(lambda r: r.create_tag("v2", "work"), changes=True),
+    "settings": _read(lambda r: r.settings()),
+    "update_settings": _read(lambda r: r.update_settings(default_branch="dev", description="of verbs")),
     "assign_tag": Verb(lambda r: r.assign_tag("v1", "main~1", expected=r.commit("v1").id), changes=True),
     "delete_tag": Verb(lambda r: r.delete_tag("v1"), changes=True),
     "scan_diff": _read(lambda r: r.scan_diff("main", "work")),

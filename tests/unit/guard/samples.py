@@ -183,6 +183,8 @@ REPOSITORY: dict[str, Sample] = {
     "undelete_branch": lambda r: r.undelete_branch("gone"),
     "restore_refs": lambda r: r.restore_refs(f"memory://{NAME}/none"),
     "create_tag": lambda r: r.create_tag("v2", "dev"),
+    "settings": lambda r: r.settings(),
+    "update_settings": lambda r: r.update_settings(default_branch="dev", by="eve"),
     "assign_tag": lambda r: r.assign_tag("v1", "main~1", expected=_past_the_guard(r).tag("v1").commit_id),
     "delete_tag": lambda r: r.delete_tag("v1", by="eve"),
     "protection": lambda r: r.protection(),

@@ -63,6 +63,7 @@ PARTS = {
     "ReadableRef",
     "References",
     "Reflog",
+    "RepositoryOptions",
     "RetentionSettings",
     "Scanning",
     "Staging",

@@ -92,6 +92,8 @@ LEFT_OUT = {
     "Graveler.diagnostics": "writes an archive that depends on the machine: tests/unit/diagnostics",
     "Graveler.iam": "users and policies are another subject: tests/unit/iam, tests/unit/facade",
     "Repository.tag": "shows one of the tags that are listed: tests/integration/test_cli_history.py",
+    "Repository.settings": "settings in every order of calls: tests/unit/engine/references/test_repository_settings.py",
+    "Repository.update_settings": "as `settings`",
     "Repository.assign_tag": "conditional changes in every order: tests/unit/engine/references/test_expected.py",
     "Branch.stage_sorted": "takes rows of a cluster: tests/unit/engine, tests/jobs",
     **dict.fromkeys(

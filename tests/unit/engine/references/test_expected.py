@@ -63,7 +63,7 @@ CASES = {
 }
 
 
-@pytest.fixture(params=CASES.values(), ids=CASES)
+@pytest.fixture(params=CASES.values(), ids=list(CASES))
 def case(request: pytest.FixtureRequest) -> Case:
     found: Case = request.param
     return found
