@@ -59,6 +59,10 @@ class Bucket:
         """Return no content, because imports do not read content."""
         return b""
 
+    def chunks(self, key: str) -> Iterator[bytes]:
+        """Return no content."""
+        return iter(())
+
     def read_range(self, key: str, start: int, length: int) -> bytes:
         """Return no content."""
         return b""

@@ -6,9 +6,11 @@ must ask the store.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from graveler_core.blobs.disk_cache import DiskCache
 from graveler_core.blobs.passing import PassingBlobs
-from graveler_core.blobs.port import Blobs
+from graveler_core.blobs.port import Blobs, Data
 
 
 class CachedBlobs(PassingBlobs):
@@ -28,6 +30,12 @@ class CachedBlobs(PassingBlobs):
             content = self.beneath.read(address)
             self._cache.put(uri, content)
         return content
+
+    def chunks(self, address: str) -> Iterator[Data]:
+        if not address.startswith(self._prefix):
+            return self.beneath.chunks(address)
+        content = self.read(address)
+        return iter((content,) if content else ())
 
     def delete(self, address: str) -> None:
         try:

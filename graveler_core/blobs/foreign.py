@@ -17,9 +17,9 @@ from obstore.exceptions import InvalidPathError
 
 from graveler_core.blobs.failures import Verb, translating, unsigned
 from graveler_core.blobs.local_listing import listed
-from graveler_core.blobs.local_paths import file_info, opened_file, pread
-from graveler_core.blobs.port import LISTED, BlobInfo, starts_at_any_key
-from graveler_core.blobs.remote import RemoteStore, presigned, read_range
+from graveler_core.blobs.local_paths import file_chunks, file_info, opened_file, pread
+from graveler_core.blobs.port import LISTED, BlobInfo, Data, starts_at_any_key
+from graveler_core.blobs.remote import RemoteStore, chunks, presigned, read_range
 from graveler_core.errors import InvalidInput, Kind
 from graveler_core.model.address import Namespace
 
@@ -114,6 +114,9 @@ class ForeignRemote:
         with translating(Verb.READ, uri):
             return obstore.get(self._store, self._root + key).bytes().to_bytes()
 
+    def chunks(self, key: str) -> Iterator[Data]:
+        return chunks(self._store, self._root + key, object_uri(self._place, key))
+
     def read_range(self, key: str, start: int, length: int) -> bytes:
         uri = object_uri(self._place, key)
         return read_range(self._store, self._root + key, start, length, uri) if length else b""
@@ -164,6 +167,10 @@ class ForeignFiles:
             os.fdopen(os.dup(fd), "rb") as file,
         ):
             return file.read()
+
+    def chunks(self, key: str) -> Iterator[Data]:
+        with translating(Verb.READ, object_uri(self._place, key)), opened_file(self._root, key) as fd:
+            yield from file_chunks(fd)
 
     def read_range(self, key: str, start: int, length: int) -> bytes:
         with translating(Verb.READ, object_uri(self._place, key)), opened_file(self._root, key) as fd:

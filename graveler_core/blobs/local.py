@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator
 from graveler_core.blobs.addresses import address_uri, checked_address, checked_prefix, checked_range
 from graveler_core.blobs.failures import Verb, translating, unsigned
 from graveler_core.blobs.local_listing import listed
-from graveler_core.blobs.local_paths import file_info, opened_directory, opened_file, pread
+from graveler_core.blobs.local_paths import file_chunks, file_info, opened_directory, opened_file, pread
 from graveler_core.blobs.local_writing import LocalWriter
 from graveler_core.blobs.port import BlobInfo, Data
 from graveler_core.blobs.upload import UploadParts
@@ -53,6 +53,10 @@ class LocalBlobs:
         uri = self.uri(address)
         with translating(Verb.READ, uri), opened_file(self._root, address) as fd:
             return pread(fd, 0, os.fstat(fd).st_size)
+
+    def chunks(self, address: str) -> Iterator[Data]:
+        with translating(Verb.READ, self.uri(address)), opened_file(self._root, address) as fd:
+            yield from file_chunks(fd)
 
     def read_range(self, address: str, start: int, length: int) -> bytes:
         checked_range(address, start, length)

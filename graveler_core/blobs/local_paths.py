@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 
-from graveler_core.blobs.port import BlobInfo
+from graveler_core.blobs.port import CHUNK_BYTES, BlobInfo
 from graveler_core.errors import InvalidInput
 
 _ROOT = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
@@ -53,6 +53,14 @@ def opened_file(root: str, address: str) -> Iterator[int]:
         yield fd
     finally:
         os.close(fd)
+
+
+def file_chunks(fd: int) -> Iterator[bytes]:
+    """Yield a whole file in chunks of `CHUNK_BYTES`. A file that grows meanwhile is read to its end."""
+    at = 0
+    while chunk := os.pread(fd, CHUNK_BYTES, at):
+        yield chunk
+        at += len(chunk)
 
 
 def pread(fd: int, start: int, length: int) -> bytes:

@@ -23,6 +23,9 @@ class PassingBlobs:
     def read(self, address: str) -> bytes:
         return self.beneath.read(address)
 
+    def chunks(self, address: str) -> Iterator[Data]:
+        return self.beneath.chunks(address)
+
     def read_range(self, address: str, start: int, length: int) -> bytes:
         return self.beneath.read_range(address, start, length)
 

@@ -31,6 +31,8 @@ LISTED = pa.schema(
 )
 """Columns of a listing: the key below the listed location, the size in bytes, the ETag without quotes."""
 
+CHUNK_BYTES = 1 << 20
+"""Size of a chunk of an object that is read as a whole: it fits in the caches of a processor."""
 UNORDERED = "--x-s3"
 """Suffix of the names of S3 directory buckets, which are listed in no order."""
 _LEAPING = {"s3", "gs", "memory"}
@@ -81,6 +83,15 @@ class Blobs(Protocol):
 
         Raises:
             NotFound: The object does not exist (`ObjectNotFound`).
+        """
+
+    def chunks(self, address: str) -> Iterator[Data]:
+        """Yield a whole object in chunks of about `CHUNK_BYTES`, as it arrives, by one request and in bounded memory.
+
+        An empty object has no chunk, and no chunk is empty. An object that is in memory or in a cache is one chunk.
+
+        Raises:
+            NotFound: The object does not exist. It is raised by the first step of the iteration.
         """
 
     def read_range(self, address: str, start: int, length: int) -> bytes:
@@ -163,6 +174,9 @@ class Foreign(Protocol):
 
     def read(self, key: str) -> bytes:
         """Read a whole object."""
+
+    def chunks(self, key: str) -> Iterator[Data]:
+        """Yield a whole object in chunks, as `Blobs.chunks`."""
 
     def read_range(self, key: str, start: int, length: int) -> bytes:
         """Read at most `length` bytes from `start`, as `Blobs.read_range`."""

@@ -12,7 +12,7 @@ from obstore.store import AzureStore, GCSStore, MemoryStore, S3Store
 
 from graveler_core.blobs.addresses import address_uri, checked_address, checked_prefix, checked_range, is_address
 from graveler_core.blobs.failures import Verb, error_code, past_the_end, translated, translating, unsigned
-from graveler_core.blobs.port import BlobInfo, Data
+from graveler_core.blobs.port import CHUNK_BYTES, BlobInfo, Data
 from graveler_core.blobs.upload import UploadParts
 from graveler_core.errors import NotFound, OutcomeUnknown, SlowDown
 from graveler_core.model.address import Namespace
@@ -79,6 +79,9 @@ class RemoteBlobs:
         key = self._key(address)
         with translating(Verb.READ, self.uri(address)):
             return obstore.get(self._store, key).bytes().to_bytes()
+
+    def chunks(self, address: str) -> Iterator[Data]:
+        return chunks(self._store, self._key(address), self.uri(address))
 
     def read_range(self, address: str, start: int, length: int) -> bytes:
         checked_range(address, start, length)
@@ -156,6 +159,14 @@ class RemoteBlobs:
                 for meta in page:
                     address = meta["path"][len(root) :]
                     yield BlobInfo(address, meta["size"], meta["e_tag"], meta["last_modified"])
+
+
+def chunks(store: RemoteStore, key: str, uri: str) -> Iterator[Data]:
+    """Yield an object in chunks. While one is processed, the socket receives the next ones."""
+    with translating(Verb.READ, uri):
+        for part in obstore.get(store, key).stream(min_chunk_size=CHUNK_BYTES):
+            if part:
+                yield memoryview(part)
 
 
 def read_range(store: RemoteStore, key: str, start: int, length: int, uri: str) -> bytes:

@@ -77,6 +77,9 @@ class BlobSuite:
         assert blobs.create("a/b", content)
         assert blobs.read("a/b") == content
         assert isinstance(blobs.read("a/b"), bytes)
+        chunks = [bytes(chunk) for chunk in blobs.chunks("a/b")]
+        assert b"".join(chunks) == content
+        assert all(chunks)
 
     @pytest.mark.parametrize("wrap", [bytes, bytearray, memoryview, lambda b: memoryview(b + b"..")[: len(b)]])
     def test_takes_buffers(self, blobs: Blobs, wrap: Callable[[bytes], bytes]) -> None:
@@ -133,7 +136,12 @@ class BlobSuite:
             assert blobs.head(address) is None
             assert blobs.renew(address) is False
             blobs.delete(address)
-            for read in (blobs.read, lambda a: blobs.read_range(a, 0, 1), lambda a: blobs.read_range(a, 0, 0)):
+            for read in (
+                blobs.read,
+                lambda a: next(blobs.chunks(a)),
+                lambda a: blobs.read_range(a, 0, 1),
+                lambda a: blobs.read_range(a, 0, 0),
+            ):
                 with pytest.raises(NotFound, match=address) as caught:
                     read(address)
                 assert caught.value.kind is Kind.ObjectNotFound
@@ -287,6 +295,7 @@ def _verbs(blobs: Blobs) -> list[Callable[[str], object]]:
     return [
         lambda address: blobs.create(address, b"x"),
         blobs.read,
+        lambda address: list(blobs.chunks(address)),
         lambda address: blobs.read_range(address, 0, 1),
         blobs.head,
         blobs.delete,

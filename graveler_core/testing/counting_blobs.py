@@ -42,6 +42,13 @@ class CountingBlobs(PassingBlobs):
         self._count("read", address)
         return self._received(self.beneath.read(address))
 
+    def chunks(self, address: str) -> Iterator[Data]:
+        self._count("read", address)
+        for chunk in self.beneath.chunks(address):
+            with self._lock:
+                self.bytes_read += len(chunk)
+            yield chunk
+
     def read_range(self, address: str, start: int, length: int) -> bytes:
         self._count("read_range", address)
         return self._received(self.beneath.read_range(address, start, length))

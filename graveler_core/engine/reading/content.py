@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import io
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from graveler_core.blobs.port import Blobs, Foreign
+from graveler_core.blobs.port import Blobs, Data, Foreign
 from graveler_core.codec.checksums import sha256_digest
 from graveler_core.engine.reading.expired import expiry_of
 from graveler_core.errors import CorruptData, InvalidInput, NotFound
@@ -44,11 +45,17 @@ class StoredContent:
                 (`ContentExpired`).
             CorruptData: The content is not that of the entry, or the entry is inline and has no data, or no address.
         """
+        digest = hashlib.sha256()
+        seen = digest.update if verify and sha256_digest(self.entry.checksum) is not None else _unseen
         content = self._inline()
         if content is None:
-            content = self._stored(lambda store, key: store.read(key))
+            content = self._stored(lambda store, key: _joined(store.chunks(key), seen))
+            if verify and len(content) != self.entry.size:
+                raise self._damaged(f"has {len(content)} bytes, must have {self.entry.size}")
+        else:
+            seen(content)
         if verify:
-            self._verify(content)
+            self._verify_digest(digest.hexdigest())
         return content
 
     def chunks(self, *, verify: bool = True) -> Iterator[bytes]:
@@ -146,12 +153,6 @@ class StoredContent:
         place, key = parted(address)
         return self.stores.blobs.foreign(place), key
 
-    def _verify(self, content: bytes) -> None:
-        if self.entry.address_type is not AddressType.INLINE and len(content) != self.entry.size:
-            raise self._damaged(f"has {len(content)} bytes, must have {self.entry.size}")
-        if sha256_digest(self.entry.checksum) is not None:
-            self._verify_digest(hashlib.sha256(content).hexdigest())
-
     def _verify_digest(self, digest: str) -> None:
         if sha256_digest(self.entry.checksum) not in (None, digest):
             raise self._damaged("differs from the checksum that was stored with the entry")
@@ -165,3 +166,19 @@ class StoredContent:
             f"entry {self.entry.path!r}: its content is stored in the entry itself, so there is no object",
             path=self.entry.path,
         )
+
+
+def _unseen(chunk: Data) -> None:
+    """Ignore a chunk."""
+
+
+def _joined(chunks: Iterator[Data], seen: Callable[[Data], object]) -> bytes:
+    """Return the chunks as one value, and give each to a function while the next one arrives.
+
+    A chunk is hashed while it is in the caches of the processor. `BytesIO` returns its buffer without a copy.
+    """
+    joined = io.BytesIO()
+    for chunk in chunks:
+        joined.write(chunk)
+        seen(chunk)
+    return joined.getvalue()

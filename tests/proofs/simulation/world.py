@@ -210,6 +210,9 @@ class SimBlobs:
     def read(self, address: str) -> bytes:
         return self._do(f"read {address}", lambda: self._read(address))
 
+    def chunks(self, address: str) -> Iterator[Data]:
+        return iter((self.read(address),))
+
     def read_range(self, address: str, start: int, length: int) -> bytes:
         return self.read(address)[start : start + length]
 

@@ -28,6 +28,7 @@ def test_an_object_is_read_once_by_all_processes(counted: CountingBlobs, tmp_pat
     counted.create("own/a", b"content")
     for _ in range(3):
         assert CachedBlobs(counted, DiskCache(tmp_path), "own/").read("own/a") == b"content"
+        assert b"".join(CachedBlobs(counted, DiskCache(tmp_path), "own/").chunks("own/a")) == b"content"
     assert counted.calls["read"] == 1
 
 
@@ -35,7 +36,8 @@ def test_what_is_not_below_the_prefix_is_not_kept(counted: CountingBlobs, tmp_pa
     counted.create("data/a", b"content")
     blobs = CachedBlobs(counted, DiskCache(tmp_path), "own/")
     assert [blobs.read("data/a") for _ in range(2)] == [b"content"] * 2
-    assert counted.calls["read"] == 2
+    assert b"".join(blobs.chunks("data/a")) == b"content"
+    assert counted.calls["read"] == 3
     assert list(tmp_path.iterdir()) == []
 
 

@@ -64,6 +64,7 @@ def test_what_is_there(lake: tuple[Foreign, Callable[[str, bytes], None]]) -> No
     for key, size, etag, mtime in zip(*(page.column(name).to_pylist() for name in LISTED.names), strict=True):
         text = os.fsdecode(key)
         assert objects.read(text) == (b"" if text == "empty" else key)
+        assert b"".join(objects.chunks(text)) == objects.read(text)
         known = objects.head(text)
         assert known is not None
         assert (known.address, known.size, known.etag) == (text, size, etag)
@@ -73,6 +74,8 @@ def test_what_is_there(lake: tuple[Foreign, Callable[[str, bytes], None]]) -> No
     assert objects.head("a") is None
     with pytest.raises(NotFound, match="no/such"):
         objects.read("no/such")
+    with pytest.raises(NotFound, match="no/such"):
+        next(objects.chunks("no/such"))
 
 
 def test_an_etag_changes_with_the_object(lake: tuple[Foreign, Callable[[str, bytes], None]]) -> None:
@@ -88,7 +91,7 @@ def test_an_etag_changes_with_the_object(lake: tuple[Foreign, Callable[[str, byt
 
 @pytest.mark.parametrize("key", ["", "../x", "a//b", "a/./b", "a/..", "/a", "a/", "a\0b"])
 def test_keys_that_would_name_another_object(lake: tuple[Foreign, Callable[[str, bytes], None]], key: str) -> None:
-    for call in (lake[0].read, lake[0].head):
+    for call in (lake[0].read, lake[0].head, lambda name: next(lake[0].chunks(name))):
         with pytest.raises(InvalidInput, match="must not contain") as refused:
             call(key)
         assert refused.value.kind is Kind.InvalidPath
@@ -108,8 +111,9 @@ class TestFiles:
         assert keys(objects) == ["a", "\udcff"]
         assert objects.head("pipe") is None
         for key in ("link", "out/secret"):
-            with pytest.raises(InvalidInput, match="symbolic link"):
-                objects.read(key)
+            for read in (objects.read, lambda name: next(objects.chunks(name))):
+                with pytest.raises(InvalidInput, match="symbolic link"):
+                    read(key)
 
     def test_more_than_a_page(self, tmp_path: Path) -> None:
         for number in range(2_100):

@@ -11,7 +11,7 @@ import pytest
 from graveler_core.blobs.cached import CachedBlobs
 from graveler_core.blobs.disk_cache import DiskCache
 from graveler_core.blobs.open import open_blobs
-from graveler_core.blobs.port import Blobs
+from graveler_core.blobs.port import CHUNK_BYTES, Blobs
 from graveler_core.testing.blob_suite import BlobSuite
 from graveler_core.testing.counting_blobs import CountingBlobs
 
@@ -75,3 +75,13 @@ class TestCachedWithLittleRoom(BlobSuite):
     @pytest.fixture
     def blobs(self, tmp_path: Path) -> Blobs:
         return CachedBlobs(open_blobs(f"memory://{uuid.uuid4().hex}"), DiskCache(tmp_path / "cache", 500))
+
+
+@pytest.mark.parametrize("remote", [True, False])
+def test_chunks_are_bounded(s3: Any, tmp_path: Path, remote: bool) -> None:
+    bucket = s3.make_bucket(f"bucket-{uuid.uuid4().hex[:12]}")
+    blobs = open_blobs(f"s3://{bucket}" if remote else tmp_path.as_uri(), s3.options)
+    blobs.create("large", bytes(5 * CHUNK_BYTES + 1))
+    sizes = [len(chunk) for chunk in blobs.chunks("large")]
+    assert sum(sizes) == 5 * CHUNK_BYTES + 1
+    assert max(sizes) < 2 * CHUNK_BYTES
