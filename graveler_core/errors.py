@@ -106,6 +106,7 @@ class Kind(StrEnum):
     HookRefused = "HookRefused"
     HookNotFound = "HookNotFound"
     TaskNotFound = "TaskNotFound"
+    PathExists = "PathExists"
 
 
 class GravelerError(Exception):

@@ -53,7 +53,8 @@ class WriteFile(io.BufferedIOBase):
 
     Args:
         path: Full path of the file.
-        upload: Function that uploads and stages the content, from a file at its beginning.
+        upload: Function that uploads and stages the content, from a file at its beginning. It raises errors of the
+            operating system.
         before: Content to begin with, for appending.
     """
 
@@ -95,8 +96,7 @@ class WriteFile(io.BufferedIOBase):
             return
         try:
             self._spool.seek(0)
-            with as_os_errors():
-                self._upload(self._spool)  # type: ignore[arg-type]
+            self._upload(self._spool)  # type: ignore[arg-type]
         finally:
             self._abandon()
 

@@ -55,7 +55,6 @@ class GravelerFileSystem(Listings, Reads, Writes):
                 )
             if mode not in ("wb", "ab", "xb"):
                 raise ValueError(f"mode {mode!r}: must be rb, wb, ab or xb")
-            if mode == "xb" and self.exists(path):
-                raise FileExistsError(f"{self.unstrip_protocol(str(at))}: exists")
             before = self.cat_file(path) if mode == "ab" and self.exists(path) else b""
-            return WriteFile(str(at), self.uploader(at, options.get("content_type")), before)
+            upload = self.new_file(path, options.get("content_type"), create=mode == "xb")
+            return WriteFile(str(at), upload, before)

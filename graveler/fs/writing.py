@@ -20,21 +20,15 @@ class Writes(RefFileSystem):
 
     def pipe_file(self, path: str, value: bytes, mode: str = "overwrite", **options: Any) -> None:
         """Write a file. With mode "create", refuse a path that exists."""
-        at = parse(path)
-        if mode == "create" and self.exists(path):
-            raise FileExistsError(f"{self.unstrip_protocol(str(at))}: exists")
-        with as_os_errors():
-            self.uploader(at, options.get("content_type"))(io.BytesIO(value))
+        self.new_file(path, options.get("content_type"), create=mode == "create")(io.BytesIO(value))
 
     def put_file(self, lpath: str, rpath: str, callback: Any = None, mode: str = "overwrite", **options: Any) -> None:
         """Upload a local file. A local directory is skipped, because directories exist only through their files."""
         if Path(lpath).is_dir():
             return
-        at = parse(rpath)
-        if mode == "create" and self.exists(rpath):
-            raise FileExistsError(f"{self.unstrip_protocol(str(at))}: exists")
-        with Path(lpath).open("rb") as file, as_os_errors():
-            self.uploader(at, options.get("content_type"))(file)
+        upload = self.new_file(rpath, options.get("content_type"), create=mode == "create")
+        with Path(lpath).open("rb") as file:
+            upload(file)
         if callback is not None:
             size = Path(lpath).stat().st_size
             callback.set_size(size)
@@ -48,7 +42,7 @@ class Writes(RefFileSystem):
                 return  # directories exist only through their files
             if source.repository != target.repository:
                 with self.open(path1, "rb") as file:
-                    self.uploader(target, None)(file)
+                    self.new_file(path2, None)(file)
                 return
             self._stage(target, self._entry(source))
 
@@ -90,15 +84,31 @@ class Writes(RefFileSystem):
     def rmdir(self, path: str) -> None:
         """Do nothing: a directory exists as long as there are files below it."""
 
-    def uploader(self, at: FsPath, content_type: str | None) -> Callable[[BinaryIO], object]:
-        """Return a function that uploads a file to a path. The branch is opened now, to raise its errors now."""
+    def new_file(self, path: str, content_type: str | None, *, create: bool = False) -> Callable[[BinaryIO], None]:
+        """Return a function that uploads a file to a path. The branch is opened now, to raise its errors now.
+
+        Args:
+            path: The path.
+            content_type: Media type of the content.
+            create: Refuse a path that exists: now, and again when the file is staged. The commit of a transaction
+                refuses paths that others have changed.
+        """
+        at = parse(path)
         with as_os_errors():
             branch = self.branch(self.file_path(at))
             new_path_key(at.path)
-        if self._intrans:
-            transaction: GravelerTransaction = self.transaction
-            return lambda file: transaction.change(at, branch.upload(at.path, file, content_type=content_type))
-        return lambda file: branch.put(at.path, file, content_type=content_type)
+        if create and self.exists(path):
+            raise FileExistsError(f"{self.unstrip_protocol(str(at))}: exists")
+        transaction: GravelerTransaction | None = self.transaction if self._intrans else None
+
+        def upload(file: BinaryIO) -> None:
+            with as_os_errors():
+                if transaction is None:
+                    branch.put(at.path, file, content_type=content_type, if_absent=create)
+                else:
+                    transaction.change(at, branch.upload(at.path, file, content_type=content_type))
+
+        return upload
 
     def _entry(self, at: FsPath) -> Entry:
         written: Entry | None = self.transaction.changed(at) if self._intrans else None

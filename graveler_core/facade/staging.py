@@ -11,6 +11,7 @@ from graveler_core.codec.entry import normalise
 from graveler_core.codec.entry_rules import require_new_keys
 from graveler_core.engine.staging import bulk, remove, write
 from graveler_core.engine.staging.content import Content, ContentSource
+from graveler_core.engine.staging.create import create
 from graveler_core.facade.handle import reopened
 from graveler_core.facade.readable_ref import ReadableRef
 from graveler_core.guard import needs
@@ -54,6 +55,7 @@ class Staging(ReadableRef):
         *,
         content_type: str | None = None,
         metadata: Mapping[str, str] | None = None,
+        if_absent: bool = False,
     ) -> Entry:
         """Upload content and stage an entry for it.
 
@@ -63,17 +65,20 @@ class Staging(ReadableRef):
             bytes. Files and iterables of any size are uploaded in bounded memory.
             content_type: Media type of the content, such as "text/csv".
             metadata: Metadata of the entry, as text by key.
+            if_absent: Refuse a path that has an entry. Of several concurrent calls with this option, one succeeds.
 
         Returns:
             The staged entry.
 
         Raises:
+            NotUnique: (`PathExists`) with `if_absent`, the path has an entry on the branch.
             InvalidInput: (`InvalidPath`) the path is not valid, or is absolute, or contains empty, `.` or `..`
             segments, backslashes or control characters; or the data are neither bytes, nor a file opened in
             binary mode, nor an iterable of bytes. Nothing is staged.
         """
         new_path_key(path)
-        return write.put(*self._at, path, Content(data, content_type, metadata))
+        content = Content(data, content_type, metadata)
+        return create(*self._at, path, content) if if_absent else write.put(*self._at, path, content)
 
     @operation(
         "put many",

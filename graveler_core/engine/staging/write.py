@@ -76,33 +76,33 @@ def put_many(
     tombstones = [(path_key(path), encode_tombstone()) for path in removed]
     for path in contents:
         path_key(path)
-    uploaded: dict[str, list[tuple[Entry, bytes]]] = {}
+    stored: dict[str, list[tuple[Entry, bytes]]] = {}
 
     def records(registers: Registers) -> list[tuple[bytes, bytes]]:
         uid = registers.repository.uid
-        if uid not in uploaded:
+        if uid not in stored:
             made = [
-                normalise_record(path, _uploaded(stores, registers.repository, content))
+                normalise_record(path, uploaded(stores, registers.repository, content))
                 for path, content in contents.items()
             ]
-            uploaded.clear()
-            uploaded[uid] = made
+            stored.clear()
+            stored[uid] = made
         else:  # an erasure may have found the record of an earlier attempt
-            require_kept(stores, registers.repository, (entry for entry, _ in uploaded[uid]), swaps=False)
-        staged = zip(map(path_key, contents), (record for _, record in uploaded[uid]), strict=True)
+            require_kept(stores, registers.repository, (entry for entry, _ in stored[uid]), swaps=False)
+        staged = zip(map(path_key, contents), (record for _, record in stored[uid]), strict=True)
         return [*staged, *tombstones]
 
     set_records(stores, repo, branch, records, tombstones=len(tombstones))
-    return [entry for entry, _ in next(iter(uploaded.values()))]
+    return [entry for entry, _ in next(iter(stored.values()))]
 
 
 def upload_entry(stores: Stores, repo: RepositoryId, branch: BranchId, path: str, content: Content) -> Entry:
     """Upload content below the repository's storage namespace. Return its entry, which is not staged."""
     path_key(path)
-    return normalise_record(path, _uploaded(stores, fresh(stores, repo, branch).repository, content))[0]
+    return normalise_record(path, uploaded(stores, fresh(stores, repo, branch).repository, content))[0]
 
 
-def _uploaded(stores: Stores, repository: Repository, content: Content) -> Entry:
+def uploaded(stores: Stores, repository: Repository, content: Content) -> Entry:
     """Upload content below the storage namespace of a repository. Return its entry."""
     if not content.repeatable():
         raise NotFound(
@@ -170,11 +170,11 @@ def set_records(
     except GravelerError as e:
         if not maybe_written:
             raise
-        raise OutcomeUnknown(_possible_outcome(repo, branch, e), repository=repo, branch=branch) from e
+        raise OutcomeUnknown(possible_outcome(repo, branch, e), repository=repo, branch=branch) from e
     counting.count(stores, used, written, tombstones)
 
 
-def _possible_outcome(repo: RepositoryId, branch: BranchId, failure: GravelerError) -> str:
+def possible_outcome(repo: RepositoryId, branch: BranchId, failure: GravelerError) -> str:
     """Describe the possible state of records that were sent before a write failed."""
     match failure.kind:
         case Kind.RepositoryNotFound | Kind.RepositoryDeleting:

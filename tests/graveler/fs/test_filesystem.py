@@ -409,3 +409,32 @@ def test_paths_that_no_file_may_have_are_refused_at_once(fs: GravelerFileSystem,
     with pytest.raises(ValueError, match="must not contain"), fs.transaction:
         fs.cp_file(f"{repo.id}/main/a", at)
     assert list(repo.branch("main").uncommitted()) == []
+
+
+@pytest.mark.parametrize("commits", [True, False])
+def test_one_of_two_exclusive_writers_wins(fs: GravelerFileSystem, repo: Repository, commits: bool) -> None:
+    path = f"{repo.id}/main/new"
+    first, second = fs.open(path, "xb"), fs.open(path, "xb")
+    second.write(b"second")
+    second.close()
+    if commits:
+        repo.branch("main").commit("New")
+    first.write(b"first")
+    with pytest.raises(FileExistsError, match="new"):
+        first.close()
+    assert first.closed
+    assert fs.cat_file(path) == b"second"
+
+
+def test_one_of_many_exclusive_writers_wins(fs: GravelerFileSystem, repo: Repository) -> None:
+    def write(number: int) -> int:
+        try:
+            fs.pipe_file(f"{repo.id}/main/new", b"%d" % number, mode="create")
+        except FileExistsError:
+            return 0
+        return number
+
+    with ThreadPoolExecutor(8) as pool:
+        won = list(pool.map(write, range(1, 17)))
+    assert sum(map(bool, won)) == 1
+    assert fs.cat_file(f"{repo.id}/main/new") == b"%d" % max(won)
