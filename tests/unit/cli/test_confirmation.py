@@ -26,6 +26,7 @@ DESTROYS = {
     "clean": [],
     "erase": [REPOSITORY, "raw/jan.csv", "--why", "a request"],
     "gc": [REPOSITORY],
+    "hook remove": [REPOSITORY, "audit"],
     "iam credential delete": ["ada", "AKIA0000000000000000"],
     "iam group delete": ["crew"],
     "iam policy delete": ["ReadRaw"],
@@ -40,18 +41,21 @@ DESTROYS = {
 """Commands that destroy something which no other command brings back, with arguments for which they do."""
 READS = """
     branch list, branch protections, branch show, cat, check list, check required, commits, config, diagnostics, diff,
-    doctor, du, erasures, fsck, iam credential list, iam group list, iam member list, iam policy list, iam policy show,
+    doctor, du, erasures, fsck, hook list, hook runs, iam credential list, iam group list,
+    iam member list, iam policy list, iam policy show,
     iam simulate, iam user list, kv verify, local status, log, ls, metrics, migrate compare, migrate ids,
     migrate verify, reflog, repo list, retention show, serve, show, stat, status, tag list, tag show, tag verify
 """
 ADDS = """
     branch create, branch undelete, check report, cherry-pick, commit, compact, dump, iam credential create,
-    iam group create, iam policy create, iam setup, iam user create, import, init, kv copy, local clone, local commit,
+    hook deliver, hook repeat, iam group create, iam policy create, iam setup, iam user create, import, init, kv copy,
+    local clone, local commit,
     local init, merge, migrate run, repo create, repo undelete, restore, revert, tag create, transplant
 """
 UNDONE_BY_ANOTHER_COMMAND = "iam attach, iam detach, iam member add, iam member remove, mv, repo read-only"
 REPLACES_BY_A_GIVEN_VALUE = """
-    branch protect, check require, cp, get, iam policy update, put, repo thresholds, retention set, stage
+    branch protect, check require, cp, get, hook set, iam policy update, put, repo thresholds, retention set, stage,
+    tag assign
 """
 
 
@@ -106,7 +110,7 @@ def test_a_command_that_destroys_refuses_without_a_terminal(
     assert run(words) == 1
     said = capfd.readouterr().err
     assert said.startswith("error: ")
-    assert said.endswith("? Standard input is no terminal, so confirm this with --yes\n")
+    assert said.endswith(" Standard input is no terminal, so confirm this with --yes\n")
     assert opened == []
     assert run([*words, "--yes"]) == 1
     assert capfd.readouterr().err == "error: the store was opened\n"
