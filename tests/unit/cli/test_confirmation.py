@@ -54,8 +54,8 @@ ADDS = """
 """
 UNDONE_BY_ANOTHER_COMMAND = "iam attach, iam detach, iam member add, iam member remove, mv, repo read-only"
 REPLACES_BY_A_GIVEN_VALUE = """
-    branch protect, check require, cp, get, hook set, iam policy update, put, repo thresholds, retention set, stage,
-    tag assign
+    branch protect, check require, cp, get, hook set, iam policy update, put, repo metadata, repo settings,
+    repo thresholds, retention set, stage, tag assign
 """
 
 
