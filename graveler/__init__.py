@@ -57,6 +57,7 @@ if TYPE_CHECKING:
         compare_stores,
         connect,
         copy_store,
+        operations_of,
     )
 
 __all__ = [
@@ -110,6 +111,7 @@ __all__ = [
     "compare_stores",
     "connect",
     "copy_store",
+    "operations_of",
 ]
 
 if not TYPE_CHECKING:

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
         Remove,
         Resolution,
         Unchanged,
+        operations_of,
     )
     from graveler_core.model.repository_settings import IndexSizes, RepositorySettings
     from graveler_core.model.scan import ScanPartition, ScanPlan
@@ -101,6 +102,7 @@ __all__ = [
     "compare_stores",
     "connect",
     "copy_store",
+    "operations_of",
 ]
 
 if not TYPE_CHECKING:

@@ -56,6 +56,7 @@ PUBLIC_NAMES = {
     "compare_stores": "wiring",
     "connect": "wiring",
     "copy_store": "wiring",
+    "operations_of": "model.operations",
 }
 
 

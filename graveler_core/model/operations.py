@@ -5,10 +5,12 @@ An operation states what its author expects to find, so that two authors cannot 
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
 from graveler_core.errors import InvalidInput
+from graveler_core.model.changes import Change
 from graveler_core.model.entry import Entry
 from graveler_core.model.ids import CommitId
 
@@ -26,6 +28,9 @@ class Put:
     path: str
     entry: Entry
     expected: Entry | None = None
+    exact: bool = False
+    """True to store the entry with its content id, or without one, even if the path has no entry or another path has
+    the same id. For entries that exist in another commit: see `operations_of`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +50,35 @@ class Unchanged:
 
 
 Operation = Put | Remove | Unchanged
+
+
+def operations_of(changes: Iterable[Change]) -> Iterator[Operation]:
+    """Return the operations that make the same changes in a transaction.
+
+    The operations expect what the changes found before. A transaction with the operations of a diff from `left` to
+    `right`, on a branch with the content of `left`, therefore gives a tree that has no difference from `right`. On a
+    branch whose content differs at one of the paths, it is refused. Source: seed 002; Nessie's `diffToCreateCommit`.
+
+    Args:
+        changes: Changes, as `Repository.diff`, `Branch.uncommitted` or `LogEntry.changes` list them.
+
+    Yields:
+        For each change `Put` or `Remove`; both if the content id or payload of the path changed; `Unchanged` if both
+        sides are equal.
+    """
+    for change in changes:
+        before, after = change.before, change.after
+        if after is None:
+            yield Remove(change.path, before)
+        elif before is None:
+            yield Put(change.path, after, exact=True)
+        elif before.identity and before.identity == after.identity:
+            yield Unchanged(change.path, before)
+        elif (before.content_id, before.payload) == (after.content_id, after.payload):
+            yield Put(change.path, after, before, exact=True)
+        else:
+            yield Remove(change.path, before)
+            yield Put(change.path, after, exact=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,18 +9,17 @@ imports).
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
-from graveler_core.errors import GravelerError, InvalidInput, Kind
+from graveler_core.errors import Conflict, GravelerError, InvalidInput, Kind
 from graveler_core.facade.repository import Repository
-from graveler_core.model.changes import Change, ChangeKind
+from graveler_core.model.changes import ChangeKind
 from graveler_core.model.entities import Layout
 from graveler_core.model.entry import Entry
-from graveler_core.model.operations import Operation, Put, Remove
+from graveler_core.model.operations import Put, Remove, operations_of
 from graveler_core.objects.commits import CommitCache, prepare, read_commit
 from graveler_core.records import layout as keys
 from tests.old_paths import any_path
@@ -94,29 +93,16 @@ def test_35_a_diff_begins_behind_a_path_keeps_to_a_prefix_and_goes_on_from_a_tok
     assert listed(repo, after=pages[0].next or "") == whole[3:]
 
 
-def operations(changes: Iterator[Change]) -> Iterator[Operation]:
-    """What a transaction has to do to follow a diff."""
-    for change in changes:
-        before, after = change.before, change.after
-        if after is None:
-            yield Remove(change.path, before)
-        elif before is None:
-            yield Put(change.path, replace(after, content_id=None))
-        elif (before.content_id, before.payload) == (after.content_id, after.payload):
-            yield Put(change.path, after, before)
-        else:
-            yield from (Remove(change.path, before), Put(change.path, after))
-
-
 def test_36_a_diff_becomes_a_transaction_of_adds_updates_removals_and_re_adds(repo: Repository) -> None:
-    """Only what is new gets another content id: ids of new keys are drawn, not given."""
-    found = list(operations(iter(repo.diff("left", "right"))))
+    found = list(operations_of(repo.diff("left", "right")))
     assert [type(operation).__name__ for operation in found] == ["Put", "Remove", "Put", "Put", "Remove"]
     repo.branch("left").transact(found, message="follow")
-    assert [change.path for change in repo.diff("left", "right")] == ["added"]
-    mine, theirs = (repo.at(side).get("added") for side in ("left", "right"))
-    assert (mine.address, mine.size) == (theirs.address, theirs.size)
-    assert mine.content_id != theirs.content_id
+    assert list(repo.diff("left", "right")) == []
+    assert repo.at("left").get("added") == repo.at("right").get("added")
+    again = list(operations_of(repo.diff("main", "right")))
+    with pytest.raises(Conflict) as caught:
+        repo.branch("left").transact(again, message="follow again")
+    assert caught.value.kind is Kind.TransactionConflict
 
 
 def test_37_a_branch_whose_head_is_lost_says_so(world: World, repo: Repository) -> None:

@@ -104,8 +104,8 @@ def transact(
 
 def _call(stores: Stores, transaction: Transaction) -> _Call:
     operations = normalised(transaction.operations)
-    new = [operation.path for operation in operations if isinstance(operation, Put) and operation.expected is None]
-    drawn = {path: uuid.UUID(stores.ids.fresh()) for path in new}
+    puts = (operation for operation in operations if isinstance(operation, Put) and not operation.exact)
+    drawn = {put.path: uuid.UUID(stores.ids.fresh()) for put in puts if put.expected is None}
     paths = sorted({operation.path for operation in operations})
     return _Call(
         operations, paths, transaction.arbiter, drawn, Nonce(stores.ids.fresh()), transaction.basis, transaction.removed

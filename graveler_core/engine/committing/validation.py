@@ -76,7 +76,8 @@ def normalised(operations: Sequence[Operation]) -> list[Operation]:
     for path, named in kinds.items():
         if len(named) > 1 and (len(named) > 2 or set(named) != {Put, Remove}):
             raise InvalidInput(f"transaction: duplicate key {path!r}", path=path)
-    ids = Counter(o.entry.content_id for o in checked if isinstance(o, Put) and o.entry.content_id is not None)
+    puts = (o for o in checked if isinstance(o, Put) and not o.exact)
+    ids = Counter(put.entry.content_id for put in puts if put.entry.content_id is not None)
     for content_id, count in ids.items():
         if count > 1:
             raise InvalidInput(f"transaction: duplicate content id {content_id}", content_id=str(content_id))
@@ -144,7 +145,7 @@ def _normalised(operation: Operation) -> Operation:
     expected = None if operation.expected is None else _checked(operation.path, operation.expected)
     if not isinstance(operation, Put):
         return type(operation)(operation.path, expected)
-    return Put(operation.path, _checked(operation.path, operation.entry), expected)
+    return Put(operation.path, _checked(operation.path, operation.entry), expected, operation.exact)
 
 
 def _checked(path: str, entry: Entry) -> Entry:
@@ -178,6 +179,8 @@ def _put(operation: Put, found: Entry | None, ground: _Ground) -> tuple[Conflict
     removed = operation.path in ground.removed
     if removed and expected is None:
         return None, found  # a re-add
+    if operation.exact and expected is None and found is None:
+        return None, None
     readded = removed and found is not None
     moved = None if readded or content_id is None else ground.renamed(content_id, expected)
     base = moved if found is None or readded else found
