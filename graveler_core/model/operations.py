@@ -65,6 +65,9 @@ def operations_of(changes: Iterable[Change]) -> Iterator[Operation]:
     Yields:
         For each change `Put` or `Remove`; both if the content id or payload of the path changed; `Unchanged` if both
         sides are equal.
+
+    Raises:
+        GravelerError: The error of the listing of changes, when it is read.
     """
     for change in changes:
         before, after = change.before, change.after
