@@ -103,6 +103,7 @@ class Kind(StrEnum):
     LocalConflict = "LocalConflict"
     BucketNotFound = "BucketNotFound"
     StoreNotDurable = "StoreNotDurable"
+    StoreMoved = "StoreMoved"
     HookRefused = "HookRefused"
     HookNotFound = "HookNotFound"
     TaskNotFound = "TaskNotFound"

@@ -4,7 +4,8 @@ The store uses only `sqlite3` of the standard library, because a process must ac
 SQLite. A second copy, for example in another driver, would drop the file locks of the first one, and acknowledged
 commits could be lost. Readers do not wait (WAL mode). Writers of one process wait for a lock in memory, and then for
 SQLite's file lock. Every statement ends before its connection returns to the pool, so no snapshot stays open after a
-call, and `get` returns every acknowledged write.
+call, and `get` returns every acknowledged write. A file that is moved, deleted or replaced while it is open accepts no
+more writes.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from graveler_core.kv.backends.sql import RowStatements, SqlStore, split_points_
 from graveler_core.kv.backends.sqlite_columns import read_columns
 from graveler_core.kv.backends.sqlite_connections import Connections
 from graveler_core.kv.backends.sqlite_description import describe
-from graveler_core.kv.backends.sqlite_errors import mapped
+from graveler_core.kv.backends.sqlite_errors import mapped, moved
 from graveler_core.kv.backends.sqlite_file import SQLiteFile, parse_url
 from graveler_core.kv.backends.sqlite_turns import TurnFile
 from graveler_core.kv.paging import (
@@ -89,7 +90,9 @@ class SQLiteStore(SqlStore):
 
     def __init__(self, file: SQLiteFile) -> None:
         self._path = file.path
-        self._connections = Connections(file.connect, file.path)
+        self._file = file
+        self._identity = file.identity()
+        self._connections = Connections(self._connect, file.path)
         self._writer = Lock()
         self._turns = TurnFile(Path(f"{file.path}-turns"))
 
@@ -171,11 +174,29 @@ class SQLiteStore(SqlStore):
 
         self._run(work, writing=True)
 
+    def _connect(self) -> sqlite3.Connection:
+        connection = self._file.connect()
+        try:
+            self._require_same_file()
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _require_same_file(self) -> None:
+        """Refuse to continue if the file was moved or replaced. SQLite does not notice it in WAL mode: connections that
+        are open would go on with a file that no other process opens any more.
+        """
+        if self._file.identity() != self._identity:
+            raise moved(self._path)
+
     def _run(self, work: Callable[[sqlite3.Connection], _T], *, writing: bool = False) -> _T:
         """Run statements on a connection from the pool. After an error, open transactions are rolled back."""
         try:
             connection = self._connections.take()
             try:
+                if writing:
+                    self._require_same_file()
                 return work(connection)
             finally:
                 self._connections.give(connection)

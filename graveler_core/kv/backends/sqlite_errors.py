@@ -52,6 +52,16 @@ def mapped(error: sqlite3.Error | sqlite3.Warning, path: str, *, writing: bool) 
     return error_class(f"{what}: {path}: {error}", kind=kind, path=path)
 
 
+def moved(path: str) -> Unavailable:
+    """Return the error for a file that is not at its path any more."""
+    return Unavailable(
+        f"the store {path} was moved, deleted or replaced by another file while it was open; nothing was written; "
+        "close it, and open it again",
+        kind=Kind.StoreMoved,
+        path=path,
+    )
+
+
 def not_a_store(path: str, why: str) -> Unavailable:
     """Return the error for a file that graveler did not create."""
     return Unavailable(f"{path} is not a graveler store: {why}", kind=Kind.NotAGravelerStore, path=path)

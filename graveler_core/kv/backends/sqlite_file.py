@@ -8,6 +8,7 @@ this process holds on it.
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import time
 from dataclasses import dataclass
@@ -64,6 +65,14 @@ class SQLiteFile:
             connection.close()
             raise
         return connection
+
+    def identity(self) -> tuple[int, int] | None:
+        """Return what distinguishes the file from every other one that may get its path, or `None` if it is gone."""
+        try:
+            found = os.stat(self.path)
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
 
     def prepare(self, migrations: Migrations = MIGRATIONS) -> None:
         """Create the file and its table if they do not exist, and run pending migrations. Foreign files stay unchanged.

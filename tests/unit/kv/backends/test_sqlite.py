@@ -192,3 +192,61 @@ def test_a_read_only_file(public_directory: Path, writable: str) -> None:
     assert ran.stdout.splitlines()[-1].startswith("StoreReadOnly"), ran.stdout
     assert str(path) in ran.stdout
     assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("way", ["moved", "deleted", "replaced", "directory moved"])
+def test_a_file_that_is_not_at_its_path_any_more_accepts_no_writes(tmp_path: Path, way: str) -> None:
+    """Another process would open a different file, so an acknowledged write would be lost."""
+    file = tmp_path / "dir" / "meta.db"
+    store = open_sqlite(f"sqlite:///{file}")
+    predicate = store.set_if(b"p", b"k", b"1", None)
+    if way == "moved":
+        file.rename(tmp_path / "elsewhere.db")
+    elif way == "deleted":
+        file.unlink()
+    elif way == "replaced":
+        copied = tmp_path / "copy.db"
+        with sqlite3.connect(file) as source, sqlite3.connect(copied) as target:
+            source.backup(target)
+        copied.replace(file)
+    else:
+        file.parent.rename(tmp_path / "other")
+    writes = (
+        lambda: store.set(b"p", b"k", b"2"),
+        lambda: store.set_if(b"p", b"k", b"2", predicate),
+        lambda: store.set_many([(b"p", b"k", b"2")]),
+        lambda: store.delete(b"p", b"k"),
+        lambda: store.delete_if(b"p", b"k", predicate),
+        lambda: bulk.delete_together(store, [(b"p", b"k", predicate)], []),
+        lambda: bulk.load(store, b"p", pa.array([b"k"]), pa.array([b"2"])),
+        lambda: bulk.drop_partition(store, b"p"),
+    )
+    for write in writes:
+        with pytest.raises(Unavailable, match="moved, deleted or replaced") as refused:
+            write()
+        assert refused.value.kind is Kind.StoreMoved
+    store.close()
+    if way == "replaced":
+        again = open_sqlite(f"sqlite:///{file}")
+        found = again.get(b"p", b"k")
+        assert found is not None
+        assert found.value == b"1"
+        again.set(b"p", b"k", b"2")
+        again.close()
+
+
+def test_a_new_connection_does_not_open_another_file(tmp_path: Path) -> None:
+    """A second reader needs a second connection, which must not show the content of another store."""
+    file, other = tmp_path / "meta.db", tmp_path / "other.db"
+    store, second = open_sqlite(f"sqlite:///{file}"), open_sqlite(f"sqlite:///{other}")
+    for each, value in ((store, b"1"), (second, b"2")):
+        each.set(b"p", b"a", value)
+        each.set(b"p", b"b", value)
+    second.close()
+    held = store._connections.take()  # type: ignore[attr-defined]
+    other.replace(file)
+    with pytest.raises(Unavailable) as refused:
+        store.get(b"p", b"a")
+    assert refused.value.kind is Kind.StoreMoved
+    store._connections.give(held)  # type: ignore[attr-defined]
+    store.close()
