@@ -413,10 +413,13 @@ def compare_stores(source: str, target: str, *, progress: Progress = lambda more
 
     Raises:
         InvalidInput: a URL is not valid.
-        Unavailable: a store cannot be reached.
+        Unavailable: a store cannot be reached, or a SQLite file does not exist.
     """
+    from graveler_core.kv.backends.sqlite_file import require_file
     from graveler_core.transfer import kv_copy_compare
 
+    for url in (source, target):
+        require_file(url)
     with _opened(source, target) as (here, there):
         return kv_copy_compare.compare_stores(here, there, progress)
 

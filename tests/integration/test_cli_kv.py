@@ -61,6 +61,12 @@ def test_refusals(flights: Cli, here: Path) -> None:
     refused(flights("kv", "copy", HERE, "nosql://host/x"), "nosql://")
 
 
+def test_a_comparison_creates_nothing(flights: Cli, here: Path) -> None:
+    for urls in ((HERE, "sqlite:///nothing.db"), ("sqlite:///nothing.db", HERE)):
+        refused(flights("kv", "verify", *urls), "there is no store at", "nothing.db")
+    assert not (here / "nothing.db").exists()
+
+
 def test_passwords_are_never_shown(flights: Cli) -> None:
     urls = ("nosql://ada:canary@host/x", "nosql://host/x?password=canary", "sqlite:///x.db?password=canary")
     for url in urls:

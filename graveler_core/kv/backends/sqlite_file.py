@@ -128,6 +128,20 @@ class SQLiteFile:
         return None
 
 
+def require_file(url: str) -> None:
+    """Refuse the URL of a SQLite store whose file does not exist. URLs of other stores are ignored: SQLite is the only
+    backend that creates a database by being opened.
+
+    Raises:
+        InvalidInput: Kind InvalidUrl.
+        Unavailable: Kind StoreUnreachable: there is no such file.
+    """
+    if url.startswith("sqlite:"):
+        file = parse_url(url)
+        if file.identity() is None:
+            raise Unavailable(f"there is no store at {file.path}", kind=Kind.StoreUnreachable, path=file.path)
+
+
 def parse_url(url: str) -> SQLiteFile:
     """Parse `sqlite:///relative.db` or `sqlite:////absolute.db`, with `?durability=power` (the default) or `process`.
 
