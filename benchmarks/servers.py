@@ -11,7 +11,7 @@ from typing import Final
 from uuid import uuid4
 
 from tests.postgresql_server import own_server
-from tests.servers import bigtable, dynamodb
+from tests.servers import bigtable, dynamodb, s3
 from tests.servers.etcd import etcd_server
 from tests.servers.mariadb import fresh_database, mariadb_server
 from tests.servers.mongodb import fresh_collection, mongodb_server
@@ -60,6 +60,12 @@ def _bigtable() -> Iterator[str]:
         yield bigtable.fresh_table(server.port)
 
 
+@contextmanager
+def _s3() -> Iterator[str]:
+    with s3.s3_server() as server:
+        yield s3.fresh_bucket(server.port)
+
+
 SERVERS: Final[dict[str, Callable[[], AbstractContextManager[str]]]] = {
     "postgresql": _postgresql,
     "mysql": _mysql,
@@ -68,6 +74,7 @@ SERVERS: Final[dict[str, Callable[[], AbstractContextManager[str]]]] = {
     "etcd": _etcd,
     "mongodb": _mongodb,
     "bigtable": _bigtable,
+    "s3": _s3,
 }
 """Functions that run a server until their context ends and yield the URL of an empty store, by name of the store."""
 

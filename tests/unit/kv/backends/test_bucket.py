@@ -347,6 +347,13 @@ def test_a_service_that_lists_in_another_order(store: BucketStore, monkeypatch: 
         list(store.scan(b"p"))
 
 
+def test_a_service_that_lists_from_the_first_name(store: BucketStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The emulator of Azure ignores where a listing is to begin."""
+    keys, plain = fill(store, 5), obstore.list
+    monkeypatch.setattr(obstore, "list", lambda *given, **options: plain(*given, **{**options, "offset": None}))
+    assert [row.key for row in store.scan(b"p", start=keys[2], end=keys[4])] == keys[2:4]
+
+
 def test_requests_of_single_rows(store: BucketStore, sent: Counter[str]) -> None:
     def counted(work: Callable[[], Any]) -> dict[str, int]:
         sent.clear()
