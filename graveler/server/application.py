@@ -7,8 +7,8 @@ an operation has changed is in the store before the response is sent.
 from __future__ import annotations
 
 import json
-import uuid
 from collections.abc import Awaitable, Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -29,6 +29,8 @@ from graveler.server.api.route import ApiRoute
 from graveler.server.api.routes import ROUTES
 from graveler.server.authentication import Authentication, SignedIn
 from graveler.server.body_stream import BodyStream
+from graveler.server.limits import RequestLimits
+from graveler.server.observing import facts_of
 from graveler.server.sessions import COOKIE, UserSessions
 from graveler.server.task_runner import TaskRunner
 from graveler_core.errors import GravelerError, InvalidInput, Kind, LimitExceeded, PermissionDenied
@@ -47,6 +49,8 @@ class ServerUsers:
     """Authentication of requests, on a store with access control."""
     sessions: UserSessions | None
     """Sessions of users, on a store with access control."""
+    reach: Callable[[], object]
+    """Reads the store. Raises `GravelerError` if it cannot be reached."""
     everyone: SignedIn | None
     """User that all requests act for, on a store without access control."""
 
@@ -73,41 +77,54 @@ class ServerUsers:
         return self.sessions.begin(given.access_key_id)
 
 
-def create_application(users: ServerUsers, settings: ApiSettings, tasks: TaskRunner) -> ASGIApp:
+@dataclass(frozen=True, slots=True)
+class ServerParts:
+    """Everything that the operations of a server share."""
+
+    users: ServerUsers
+    settings: ApiSettings
+    tasks: TaskRunner
+    """Runs what outlives a request."""
+    limits: RequestLimits
+
+
+def create_application(parts: ServerParts) -> ASGIApp:
     """Create the application.
 
     Args:
-        users: Users of the server.
-        settings: Settings of the API.
-        tasks: Runs what outlives a request.
+        parts: Users, settings and limits of the server.
 
     Returns:
         The ASGI application.
     """
     api = Starlette(
-        routes=[
-            Route(route.path, partial(_serve, users, settings, tasks, route), methods=[route.method])
-            for route in ROUTES
-        ],
-        exception_handlers={404: _unknown, 405: _unknown},
+        routes=[Route(route.path, partial(_serve, parts, route), methods=[route.method]) for route in ROUTES],
+        exception_handlers={404: _unknown, 405: _unknown, Exception: _failed},
     )
     for route in api.router.routes:
         if isinstance(route, Route) and route.methods is not None and "GET" in route.methods:
             route.methods.discard("HEAD")  # HEAD is an operation of its own
-    app = Starlette(
-        routes=[Mount("/api/v1", app=api), Route("/_health", _alive), Route("/openapi.json", _described)],
-        exception_handlers={404: _unknown},
-    )
+    routes = [
+        Mount("/api/v1", app=api),
+        Route("/_health", _alive),
+        Route("/_ready", partial(_ready, parts.users)),
+        Route("/openapi.json", _described),
+    ]
+    app = Starlette(routes=routes, exception_handlers={404: _unknown, 405: _unknown, Exception: _failed})
     return _WithHeaders(app)
 
 
-async def _serve(
-    users: ServerUsers, settings: ApiSettings, tasks: TaskRunner, route: ApiRoute, request: Request
-) -> Response:
+async def _serve(parts: ServerParts, route: ApiRoute, request: Request) -> Response:
     """Run one operation in a worker thread."""
+    users = parts.users
+    facts = facts_of(request.scope)
+    facts.operation = route.name
     try:
         query = _query(request)
         user = await run_in_threadpool(users.of, request, public=route.public)
+        facts.user = "" if user is None else user.user
+        if not route.public:
+            parts.limits.admit(facts.user)
         body = await _json_body(route, request)
     except GravelerError as error:
         return error_response(error)
@@ -117,20 +134,21 @@ async def _serve(
         signed_in=user,
         log_in=users.log_in,
         secure=request.url.scheme == "https",
-        settings=settings,
-        tasks=tasks,
+        settings=parts.settings,
+        tasks=parts.tasks,
         path=request.path_params,
         query=query,
         headers=request.headers,
         body=body,
         stream=BodyStream(request) if route.streams else (),
     )
-    return await run_in_threadpool(_run, route, call)
+    return await run_in_threadpool(_run, route, call, parts.limits)
 
 
-def _run(route: ApiRoute, call: Call) -> Response:
+def _run(route: ApiRoute, call: Call, limits: RequestLimits) -> Response:
     try:
-        return route.run(call)
+        with limits.uploading() if route.streams else nullcontext():
+            return route.run(call)
     except GravelerError as error:
         return error_response(error)
 
@@ -183,6 +201,20 @@ async def _unknown(request: Request, error: Exception) -> Response:
     return refusal(404, "invalid API endpoint")
 
 
+async def _failed(request: Request, error: Exception) -> Response:
+    """Answer with status 500. The server logs the error; its text may name what the user must not see."""
+    return refusal(500, "internal error; the log of the server has more")
+
+
+async def _ready(users: ServerUsers, request: Request) -> Response:
+    """Answer whether the server can serve requests now: whether it reaches its store."""
+    try:
+        await run_in_threadpool(users.reach)
+    except GravelerError as error:
+        return refusal(503, error.message, **{"retry-after": "1"})
+    return PlainTextResponse("ready")
+
+
 async def _alive(request: Request) -> Response:
     return PlainTextResponse("alive!")
 
@@ -201,7 +233,7 @@ class _WithHeaders:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        added = [(b"x-request-id", str(uuid.uuid4()).encode()), *_SECURITY_HEADERS]
+        added = [(b"x-request-id", facts_of(scope).id.encode()), *_SECURITY_HEADERS]
         await self._app(scope, receive, _adding(send, added))
 
 

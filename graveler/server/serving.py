@@ -6,7 +6,7 @@ import ipaddress
 import signal
 import socket
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
@@ -14,8 +14,10 @@ from typing import Any, Final
 import uvicorn
 
 from graveler.server.api.call import ApiSettings
-from graveler.server.application import ServerUsers, create_application
+from graveler.server.application import ServerParts, ServerUsers, create_application
 from graveler.server.authentication import Authentication, SignedIn
+from graveler.server.limits import RequestLimits
+from graveler.server.observing import ObservedApplication, ServerMetrics
 from graveler.server.sessions import UserSessions
 from graveler.server.task_runner import TaskRunner
 from graveler_core.errors import InvalidInput, PermissionDenied, Unavailable
@@ -43,12 +45,20 @@ class ServerOptions:
     """URI below which namespaces `local://…` are."""
     presign: bool = False
     """Tell clients to read and write content by signed URLs of the object stores, past the server."""
+    rate: float = 0
+    """Requests per second that one user may send to this process. 0 means any number."""
+    max_uploads: int = 64
+    """Uploads that this process receives at once."""
     max_connections: int = 1_000
     """Number of connections from which on requests are answered with 503."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.port <= 65_535:
             raise InvalidInput(f"port {self.port}: must be a number from 0 to 65535")
+        if not 0 <= self.rate < float("inf"):
+            raise InvalidInput(f"rate {self.rate}: must be a number of requests per second, or 0 for no limit")
+        if self.max_uploads < 1:
+            raise InvalidInput(f"max uploads {self.max_uploads}: must be at least 1")
         if (self.tls_certificate is None) != (self.tls_key is None):
             raise InvalidInput("TLS: give both the certificate and its key, or neither")
 
@@ -78,8 +88,11 @@ def serve(url: str, storage_options: Mapping[str, str], started: Callable[[str],
     stores = open_stores(url, storage_options=storage_options or None)
     tasks = TaskRunner()
     try:
+        settings = ApiSettings(checked.storage_root, checked.presign)
+        limits = RequestLimits(checked.rate, checked.max_uploads)
+        parts = ServerParts(users_of(stores, checked), settings, tasks, limits)
         config = uvicorn.Config(
-            create_application(users_of(stores, checked), ApiSettings(checked.storage_root, checked.presign), tasks),
+            ObservedApplication(create_application(parts), ServerMetrics()),
             ssl_certfile=checked.tls_certificate,
             ssl_keyfile=checked.tls_key,
             limit_concurrency=checked.max_connections,
@@ -130,7 +143,8 @@ def users_of(stores: Stores, options: ServerOptions) -> ServerUsers:
         if options.open:
             raise InvalidInput("--open: the store has access control; leave the option out") from None
         sessions = UserSessions(partial(_session_user, stores))
-        return ServerUsers(Authentication(partial(_signed_in, stores), sessions.resume), sessions, None)
+        authentication = Authentication(partial(_signed_in, stores), sessions.resume)
+        return ServerUsers(authentication, sessions, partial(_reach, stores), None)
     if not options.open:
         raise InvalidInput(
             "the store has no access control, so a server would let everyone do everything: run `graveler iam setup`, "
@@ -138,7 +152,13 @@ def users_of(stores: Stores, options: ServerOptions) -> ServerUsers:
         )
     if not _is_loopback(options.host):
         raise InvalidInput(f"--open: the host {options.host!r} must be a loopback address such as 127.0.0.1")
-    return ServerUsers(None, None, SignedIn("", everyone))
+    return ServerUsers(None, None, partial(_reach, stores), SignedIn("", everyone))
+
+
+def _reach(stores: Stores) -> None:
+    """Read the store once."""
+    with suppress(PermissionDenied):  # it has access control, which this read has found
+        sign_in(stores, None)
 
 
 def _signed_in(stores: Stores, given: Credentials) -> SignedIn:

@@ -43,6 +43,10 @@ def serve(  # noqa: PLR0913 - options of the command
             "repositories must then be in object stores that sign URLs, and clients must reach them.",
         ),
     ] = False,
+    rate: Annotated[
+        float, typer.Option(min=0, help="Requests per second that one user may send. 0 means any number.")
+    ] = 0,
+    max_uploads: Annotated[int, typer.Option(min=1, help="Number of uploads that are received at once.")] = 64,
     max_connections: Annotated[
         int, typer.Option(min=1, help="Number of connections from which on requests are refused with 503.")
     ] = 1_000,
@@ -80,5 +84,7 @@ def serve(  # noqa: PLR0913 - options of the command
         tls_certificate=None if tls_cert is None else str(tls_cert),
         tls_key=None if tls_key is None else str(tls_key),
         presign=presign,
+        rate=rate,
+        max_uploads=max_uploads,
         max_connections=max_connections,
     )

@@ -10,7 +10,9 @@ from dataclasses import dataclass
 import uvicorn
 
 from graveler.server.api.call import ApiSettings
-from graveler.server.application import create_application
+from graveler.server.application import ServerParts, create_application
+from graveler.server.limits import RequestLimits
+from graveler.server.observing import ObservedApplication, ServerMetrics
 from graveler.server.serving import ServerOptions, listening, users_of
 from graveler.server.task_runner import TaskRunner
 from graveler_core.facade.graveler import Graveler
@@ -30,14 +32,17 @@ class RunningServer:
 
 
 @contextmanager
-def running_server(store: str, root: str, storage_options: dict[str, str] | None = None) -> Iterator[RunningServer]:
+def running_server(
+    store: str, root: str, storage_options: dict[str, str] | None = None, limits: RequestLimits | None = None
+) -> Iterator[RunningServer]:
     """Set up access control in an empty store, and serve it until the end of the context."""
     tasks = TaskRunner()
     stores = open_stores(store, storage_options=storage_options)
     try:
         admin = sign_in(stores, None).iam.set_up("ada")
         options = ServerOptions(port=0)
-        app = create_application(users_of(stores, options), ApiSettings(root), tasks)
+        parts = ServerParts(users_of(stores, options), ApiSettings(root), tasks, limits or RequestLimits(0, 64))
+        app = ObservedApplication(create_application(parts), ServerMetrics())
         server = uvicorn.Server(uvicorn.Config(app, lifespan="off", log_level="warning", access_log=False))
         with listening(options) as socket:
             thread = threading.Thread(target=server.run, args=([socket],))

@@ -1,0 +1,178 @@
+"""What operators need: readiness, metrics, the access log, and limits."""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.error import HTTPError
+
+import pytest
+
+from graveler.server.limits import MAX_USERS, RequestLimits
+from graveler.server.serving import ServerOptions
+from graveler_core.errors import InvalidInput, SlowDown, Unavailable
+from tests.graveler.server.conftest import Place
+from tests.graveler.server.plain_http import Http
+from tests.graveler.server.running import RunningServer, running_server
+
+sqlite = pytest.mark.parametrize("place", ["sqlite"], indirect=True)
+
+
+def id_of(record: logging.LogRecord) -> str:
+    return str(record.__dict__.get("request_id", ""))
+
+
+def get(url: str) -> tuple[int, str]:
+    try:
+        with urllib.request.urlopen(url) as response:
+            return response.status, response.read().decode()
+    except HTTPError as error:
+        with error:
+            return error.code, error.read().decode()
+
+
+@sqlite
+def test_the_server_is_ready_while_it_reaches_its_store(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert get(place.server.url + "/_ready") == (200, "ready")
+
+    def gone(*args: object, **options: object) -> None:
+        raise Unavailable("the store is gone")
+
+    monkeypatch.setattr("graveler.server.serving.sign_in", gone)
+    status, said = get(place.server.url + "/_ready")
+    assert (status, json.loads(said)) == (503, {"message": "the store is gone"})
+    assert get(place.server.url + "/_health")[0] == 200
+
+
+@sqlite
+def test_metrics_count_operations_and_name_nobody(place: Place) -> None:
+    name, http = place.repository(), Http(place)
+    path = f"/repositories/{name}/branches/main/objects?path=secret-path"
+    before = get(place.server.url + "/metrics")[1]
+    assert http.send("POST", path, b"content")[0] == 201
+    assert http.send("GET", f"/repositories/{name}/refs/main/objects?path=none")[0] == 404
+
+    def count(text: str, line: str) -> float:
+        return next((float(each.split()[-1]) for each in text.splitlines() if each.startswith(line)), 0.0)
+
+    after = before
+    for operation, status in (("upload_object", 201), ("get_object", 404)):
+        line = f'graveler_server_requests_total{{operation="{operation}",status="{status}"}}'
+        while count(after, line) != count(before, line) + 1:  # a request is counted after its answer
+            after = get(place.server.url + "/metrics")[1]
+    assert 'graveler_server_request_seconds_bucket{le="0.005",operation="upload_object"}' in after
+    for hidden in ("secret-path", name, "ada"):
+        assert hidden not in after
+
+
+@sqlite
+def test_the_access_log_names_user_and_operation_and_no_secret(place: Place, caplog: pytest.LogCaptureFixture) -> None:
+    http = Http(place)
+    with caplog.at_level(logging.INFO, "graveler.request"):
+        _, _, headers = http.send("GET", "/repositories?prefix=query-of-the-user")
+        while not (logged := [each for each in caplog.records if id_of(each) == headers["x-request-id"]]):
+            threading.Event().wait(0.01)  # the event comes after the answer
+    (found,) = logged
+    facts = found.__dict__
+    assert (found.getMessage(), facts["user"], facts["method"]) == ("list_repositories 200", "ada", "GET")
+    assert (facts["operation"], facts["status"], facts["client"]) == ("list_repositories", 200, "127.0.0.1")
+    assert facts["seconds"] > 0
+    assert facts["sent_bytes"] > 0
+    everything = " ".join(str(value) for record in caplog.records for value in record.__dict__.values())
+    for hidden in ("query-of-the-user", http.credentials.split()[1], place.server.admin.secret.get_secret_value()):
+        assert hidden not in everything
+
+
+@sqlite
+def test_an_error_that_nobody_expects_is_json_and_says_nothing(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*args: object, **options: object) -> None:
+        raise ZeroDivisionError("internal secret")
+
+    monkeypatch.setattr("graveler_core.facade.graveler.Graveler.list_repositories", broken)
+    status, said, headers = Http(place).send("GET", "/repositories")
+    assert (status, headers["content-type"]) == (500, "application/json")
+    assert "internal secret" not in said.decode()
+
+
+@sqlite
+def test_nothing_allows_other_sites(place: Place) -> None:
+    request = urllib.request.Request(
+        place.server.url + "/api/v1/healthcheck", headers={"Origin": "https://evil.example"}
+    )
+    with urllib.request.urlopen(request) as response:
+        assert not [name for name in response.headers if name.lower().startswith("access-control")]
+        assert response.headers["x-content-type-options"] == "nosniff"
+
+
+LIMITS = RequestLimits(3, 1, lambda: 0.0)
+
+
+@pytest.fixture(scope="module")
+def limited(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
+    root: Path = tmp_path_factory.mktemp("limited")
+    store = f"sqlite:///{root / 'meta.db'}?durability=process"
+    with running_server(store, root.as_uri(), limits=LIMITS) as running:
+        yield running
+
+
+def test_requests_and_uploads_beyond_the_limits_are_told_to_wait(limited: RunningServer) -> None:
+    limited.graveler.create_repository("limited", f"{limited.root}/limited")
+    http = Http(Place(limited, lambda: ""))
+    end = threading.Event()
+
+    def slowly() -> Iterator[bytes]:
+        yield b"x"
+        end.wait()
+
+    path = "/repositories/limited/branches/main/objects?path="
+    answers: list[int] = []
+    first = threading.Thread(target=lambda: answers.append(http.send("POST", path + "slow", slowly())[0]))  # type: ignore[arg-type]
+    first.start()
+    while not LIMITS._uploading:
+        threading.Event().wait(0.01)
+    status, said, headers = http.send("POST", path + "other", b"x")
+    end.set()
+    first.join()
+    assert (status, headers["retry-after"]) == (503, "1")
+    assert "1 uploads already" in json.loads(said)["message"]
+    assert answers == [201]
+    found = [http.send("GET", "/user") for _ in range(2)]
+    assert [status for status, *_ in found] == [200, 429]  # with the two uploads, three were allowed
+    assert found[-1][2]["retry-after"] == "1"
+    assert http.send("GET", "/healthcheck")[0] == 204  # it belongs to nobody
+
+
+def test_requests_are_counted_by_user_and_time() -> None:
+    now = [0.0]
+    limits = RequestLimits(2, 1, lambda: now[0])
+    for _ in range(2):
+        limits.admit("ada")
+    with pytest.raises(SlowDown):
+        limits.admit("ada")
+    limits.admit("eve")
+    now[0] += 0.5
+    limits.admit("ada")
+    with pytest.raises(SlowDown):
+        limits.admit("ada")
+    now[0] += 100  # a pause gives no more than a second's worth
+    for _ in range(2):
+        limits.admit("ada")
+    with pytest.raises(SlowDown):
+        limits.admit("ada")
+    for number in range(MAX_USERS):
+        limits.admit(f"user {number}")
+    assert len(limits._allowances) == MAX_USERS
+    slow = RequestLimits(0.5, 1, lambda: now[0])
+    slow.admit("ada")
+    with pytest.raises(SlowDown):
+        slow.admit("ada")
+
+
+def test_options_that_make_no_sense_are_refused() -> None:
+    for wrong in ({"rate": -1}, {"rate": float("nan")}, {"max_uploads": 0}):
+        with pytest.raises(InvalidInput):
+            ServerOptions(**wrong)  # type: ignore[arg-type]
