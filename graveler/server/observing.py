@@ -1,4 +1,4 @@
-"""What operators see of each request: an id, an event in the access log, and metrics by operation.
+"""Observation of requests: an id, an event in the access log, and metrics by operation.
 
 Neither the log nor the metrics contain headers, queries, bodies, or paths of objects. The log names the user, the
 metrics do not.
