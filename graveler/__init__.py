@@ -49,6 +49,7 @@ if TYPE_CHECKING:
         ScanPlan,
         SlowDown,
         Snapshot,
+        SshVerifier,
         Tag,
         Thresholds,
         Unavailable,
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
         connect,
         copy_store,
         operations_of,
+        ssh_signature,
     )
 
 __all__ = [
@@ -103,6 +105,7 @@ __all__ = [
     "ScanPlan",
     "SlowDown",
     "Snapshot",
+    "SshVerifier",
     "Tag",
     "Thresholds",
     "Unavailable",
@@ -112,6 +115,7 @@ __all__ = [
     "connect",
     "copy_store",
     "operations_of",
+    "ssh_signature",
 ]
 
 if not TYPE_CHECKING:

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from graveler_core.model.repository_settings import IndexSizes, RepositorySettings
     from graveler_core.model.scan import ScanPartition, ScanPlan
     from graveler_core.stores.hooks import Hook
+    from graveler_core.stores.ssh_signatures import SshVerifier, ssh_signature
     from graveler_core.version import __version__
     from graveler_core.wiring import compare_stores, connect, copy_store
 
@@ -94,6 +95,7 @@ __all__ = [
     "ScanPlan",
     "SlowDown",
     "Snapshot",
+    "SshVerifier",
     "Tag",
     "Thresholds",
     "Unavailable",
@@ -103,6 +105,7 @@ __all__ = [
     "connect",
     "copy_store",
     "operations_of",
+    "ssh_signature",
 ]
 
 if not TYPE_CHECKING:

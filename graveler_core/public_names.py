@@ -48,6 +48,7 @@ PUBLIC_NAMES = {
     "ScanPlan": "model.scan",
     "SlowDown": "errors",
     "Snapshot": "facade.snapshot",
+    "SshVerifier": "stores.ssh_signatures",
     "Tag": "model.entities",
     "Thresholds": "model.compaction",
     "Unavailable": "errors",
@@ -57,6 +58,7 @@ PUBLIC_NAMES = {
     "connect": "wiring",
     "copy_store": "wiring",
     "operations_of": "model.operations",
+    "ssh_signature": "stores.ssh_signatures",
 }
 
 

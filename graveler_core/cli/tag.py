@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,6 +15,10 @@ from graveler_core.cli.terminal import SHORT_ID
 from graveler_core.cli.uri import HERE, new_ref_uri, ref_in, ref_uri, repository_uri
 from graveler_core.cli.views import TAGS
 from graveler_core.documents.versions import tag_document
+from graveler_core.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from graveler_core.facade.repository import Repository
 
 app = typer.Typer(name="tag", help="Create, assign, list, show, verify and delete tags.")
 TagUri = Annotated[str, typer.Argument(metavar="URI", help="graveler://repository/tag")]
@@ -22,13 +26,20 @@ MessageOption = Annotated[str, typer.Option("--message", "-m", metavar="TEXT", h
 SignatureOption = Annotated[str, typer.Option("--signature", metavar="TEXT", help="Signature to store with the tag.")]
 
 
+SignOption = Annotated[
+    str | None, typer.Option("--sign", metavar="KEY", help="Sign the tag with this SSH key: the path of its file.")
+]
+
+
 @verb(app, "create")
-def create(
+def create(  # noqa: PLR0913 - the command line's own options
     session: Session,
     uri: TagUri,
     ref: Annotated[str, typer.Argument(metavar="REF", help="Commit to tag: a ref such as main~1, or a URI.")],
+    *,
     message: MessageOption = "",
     signature: SignatureOption = "",
+    sign: SignOption = None,
 ) -> None:
     """Create a tag: a name for a commit. Only `tag assign` moves it.
 
@@ -37,7 +48,10 @@ def create(
     target = new_ref_uri(uri)
     start = ref_in(target.repository, ref)
     with session.working("creating the tag"):
-        tag = session.repository(target).create_tag(target.ref, start, message=message, signature=signature)
+        repository = session.repository(target)
+        if sign is not None:
+            start, signature = _signed(repository, target.ref, start, message, signature, sign)
+        tag = repository.create_tag(target.ref, start, message=message, signature=signature)
     session.out.result(tag_document(tag), f"tagged {tag.commit_id[:SHORT_ID]} as {tag.id}")
 
 
@@ -50,6 +64,7 @@ def assign(  # noqa: PLR0913 - the command line's own options
     expected: Annotated[str, typer.Option("--expected", metavar="ID", help="Full id of the commit that it tags now.")],
     message: MessageOption = "",
     signature: SignatureOption = "",
+    sign: SignOption = None,
 ) -> None:
     """Assign a tag to another commit, if it is still at the expected one. `reset --hard` does the same for a branch.
 
@@ -60,9 +75,10 @@ def assign(  # noqa: PLR0913 - the command line's own options
     target = ref_uri(uri)
     start = ref_in(target.repository, ref)
     with session.working("assigning the tag"):
-        tag = session.repository(target).assign_tag(
-            target.ref, start, expected=expected, message=message, signature=signature
-        )
+        repository = session.repository(target)
+        if sign is not None:
+            start, signature = _signed(repository, target.ref, start, message, signature, sign)
+        tag = repository.assign_tag(target.ref, start, expected=expected, message=message, signature=signature)
     session.out.result(tag_document(tag), f"assigned tag {tag.id} to {tag.commit_id[:SHORT_ID]}")
 
 
@@ -96,14 +112,30 @@ def show(session: Session, uri: TagUri) -> None:
 
 
 @verb(app, "verify")
-def verify(session: Session, uri: TagUri) -> None:
-    """Verify a tag with the function that GRAVELER_TAG_VERIFIER names.
+def verify(
+    session: Session,
+    uri: TagUri,
+    allowed_signers: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Require an SSH signature of one of the signers in this file."),
+    ] = None,
+) -> None:
+    """Verify a tag: its SSH signature, or with the function that GRAVELER_TAG_VERIFIER names.
 
-    The setting has the form module:function. The function rejects a tag by raising an exception.
+    The file of allowed signers has the format of ssh-keygen: a principal and a public key in each line. The setting has
+    the form module:function. The function rejects a tag by raising an exception.
 
-    JSON: one document with id, commit_id, message, signature.
+    JSON: one document with id, commit_id, message, signature; with --allowed-signers also signer.
     """
     target = ref_uri(uri)
+    if allowed_signers is not None:
+        from graveler_core.stores.ssh_signatures import SshVerifier
+
+        with session.working("verifying the tag"):
+            tag = session.repository(target).tag(target.ref)
+            signer = SshVerifier(allowed_signers)(tag)
+        session.out.result({**tag_document(tag), "signer": signer}, f"tag {tag.id} is signed by {signer}")
+        return
     with session.working("verifying the tag"):
         tag = session.repository(target).verify_tag(target.ref)
     session.out.result(tag_document(tag), f"tag {tag.id} is valid")
@@ -120,3 +152,15 @@ def delete(session: Session, uri: TagUri, expected: ExpectedOption = None, yes: 
     with session.working("deleting the tag"):
         session.repository(target).delete_tag(target.ref, expected=expected, by=session.committer)
     session.out.result({"deleted": target.ref}, f"deleted tag {target.ref}")
+
+
+def _signed(  # noqa: PLR0913, PLR0917 - what a signature covers
+    repository: Repository, name: str, ref: str, message: str, signature: str, key: str
+) -> tuple[str, str]:
+    """Return the commit of a ref and the SSH signature of a tag of it. The signature covers the id of the commit."""
+    from graveler_core.stores.ssh_signatures import ssh_signature
+
+    if signature:
+        raise InvalidInput("--sign and --signature exclude each other: give one of them")
+    commit = repository.commit(ref).id
+    return commit, ssh_signature(key, name, commit, message)

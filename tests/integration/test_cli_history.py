@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -266,3 +267,21 @@ def test_references_are_changed_only_where_they_are_expected(flights: Cli) -> No
     assert flights("branch", "delete", "graveler://flights/dev", "--expected", second, "--yes").code == 0
     assert flights("tag", "delete", "graveler://flights/v1", *right).code == 0
     assert [row[-1] for row in flights("branch", "list", "graveler://flights").lines] == ["main"]
+
+
+def test_tags_are_signed_and_verified(flights: Cli, tmp_path: Path) -> None:
+    """Seed 002: "a cryptographic signature" of tags, by a real signer."""
+    for name in ("ada", "eve"):
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", tmp_path / name], check=True)
+    allowed = tmp_path / "allowed"
+    allowed.write_text(f"ada@example.com {(tmp_path / 'ada.pub').read_text()}")
+    uri, trusted = "graveler://flights/v1", ("--allowed-signers", str(allowed))
+    (made,) = flights("tag", "create", uri, "main", "-m", "ok", "--sign", str(tmp_path / "ada"), "--json").documents
+    assert flights("tag", "verify", uri, *trusted).out == "tag v1 is signed by ada@example.com\n"
+    (shown,) = flights("tag", "verify", uri, *trusted, "--json").documents
+    assert shown == {**made, "signer": "ada@example.com"}
+    eve = ("--sign", str(tmp_path / "eve"), "--expected", made["commit_id"])
+    assert flights("tag", "assign", uri, "main~1", *eve).code == 0
+    refused(flights("tag", "verify", uri, *trusted), "not signed by an allowed signer")
+    refused(flights("tag", "assign", uri, "main", *eve, "--signature", "s"), "--sign and --signature exclude")
+    refused(flights("tag", "create", "graveler://flights/v2", "main", "--sign", "nothing"), "no such file")
