@@ -38,3 +38,17 @@ def test_work_goes_on_in_the_copy(flights: Cli, store_url: str) -> None:
     ran = flights("ls", "-r", "graveler://flights/main/", "--store", store_url, "--json")
     assert [row["path"] for row in ran.documents] == ["raw/feb.csv", "raw/jan.csv"]
     assert "secret" not in ran.out + ran.err
+
+
+def test_dumps_there_and_back(flights: Cli, store_url: str, here: Path) -> None:
+    """The dump of a restored repository is the same file."""
+    (repository,) = flights("repo", "list", "--json").documents
+    place = ("--create", "--adopt", "--storage-namespace", repository["storage_namespace"])
+    assert flights("dump", "graveler://flights", "first.dump").code == 0
+    for number, store in enumerate((store_url, BACK)):
+        ran = flights("restore", "graveler://flights", "first.dump", *place, "--store", store)
+        assert ran.code == 0, ran.err
+        assert flights("dump", "graveler://flights", f"{number}.dump", "--store", store).code == 0
+        assert (here / f"{number}.dump").read_bytes() == (here / "first.dump").read_bytes()
+    logs = [flights("log", "graveler://flights/main", "--json", "--store", store).documents for store in (HERE, BACK)]
+    assert [commit["id"] for commit in logs[0]] == [commit["id"] for commit in logs[1]]
