@@ -19,6 +19,7 @@ from graveler_core.errors import Conflict, CorruptData, DirtyBranch
 from graveler_core.facade.repository import Repository
 from graveler_core.model.entry import Entry
 from tests.graveler.fs.conftest import Place
+from tests.old_paths import any_path
 
 
 @pytest.fixture
@@ -438,3 +439,15 @@ def test_one_of_many_exclusive_writers_wins(fs: GravelerFileSystem, repo: Reposi
         won = list(pool.map(write, range(1, 17)))
     assert sum(map(bool, won)) == 1
     assert fs.cat_file(f"{repo.id}/main/new") == b"%d" % max(won)
+
+
+def test_a_download_stays_in_its_directory(fs: GravelerFileSystem, repo: Repository, tmp_path: Path) -> None:
+    main = repo.branch("main")
+    entry = main.get("a")
+    with any_path():
+        for path in ("odd/a", "odd/../../escaped"):
+            main.stage(path, entry)
+    (tmp_path / "local").mkdir()
+    with pytest.raises(ValueError, match="outside"):
+        fs.get(f"{repo.id}/main/odd/", str(tmp_path / "local" / "down"), recursive=True)
+    assert list(tmp_path.rglob("escaped")) == []
