@@ -28,6 +28,7 @@ from benchmarks.core import empty_repository
 from benchmarks.scenario import Clocked, Measured, Place, clocked, scenario
 from graveler.fs import GravelerFileSystem
 from graveler.fs.handles import close_all
+from graveler_core.local.concurrent import concurrently
 
 _AT_ONCE = 16
 """Number of files that the compared copy writes at once, as many as `graveler put -r`."""
@@ -87,7 +88,7 @@ def small_files(place: Place) -> Iterator[Measured]:
 
 @scenario("files", empty_repository, sizes=(3_000,), runs=3, counts="files")
 def put_directory(place: Place) -> Iterator[Measured]:
-    """`graveler put -r`, as a process, and a copy of the same files by threads.
+    """`graveler put -r`, as a process; the same puts in this process; and a copy of the same files by threads.
 
     A process of its own cannot use a store in memory. Then everything is in a temporary directory.
     """
@@ -106,8 +107,15 @@ def put_directory(place: Place) -> Iterator[Measured]:
         to = [f"graveler://{used.repository}/main/in/", "--store", used.store]
         yield clocked(lambda: subprocess.run([*command, *to], check=True, stdout=subprocess.DEVNULL)).named("put -r")
         with used.connect() as g:
-            if sum(1 for _ in used.repo(g).branch("main").list("in/")) != place.size:
+            main = used.repo(g).branch("main")
+            if sum(1 for _ in main.list("in/")) != place.size:
                 raise RuntimeError("not all files were put")
+
+            def put() -> None:
+                for _ in concurrently(lambda file: main.put(f"again/{file.name}", file.read_bytes()), source.iterdir()):
+                    pass
+
+            yield clocked(put).named("put -r, without the start of a process")
         plain = _plain(used)
         with ThreadPoolExecutor(_AT_ONCE) as pool:
 
