@@ -28,6 +28,7 @@ def sorted_rows(world: World, rows: pa.Table) -> PartedRows:
     "write",
     [
         lambda world, main, path: main.put(path, b"x"),
+        lambda world, main, path: main.put(path, b"x", if_absent=True),
         lambda world, main, path: main.put_many({"good": b"x", path: b"x"}),
         lambda world, main, path: main.upload(path, b"x"),
         lambda world, main, path: main.stage(path, entry(1)),
