@@ -27,6 +27,7 @@ SUITES = (
     "spark",
     "simulation",
     "stores",
+    "content_generator",
 )
 DURABILITIES = ("process", "power")
 

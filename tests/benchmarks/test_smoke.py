@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.command import SUITES
+from benchmarks.content_generator import long_key, short_key
 from benchmarks.peers import reference
 from benchmarks.run import BenchmarkRequest, rows
 from benchmarks.scenario import suite
@@ -26,6 +28,7 @@ SIZES = {
     "files": 20,
     "simulation": 20,
     "stores": 20,
+    "content_generator": 20,
 }
 SIZE = SIZES["core"]
 ON_SPARK = ("commit_among", "commit_rows", "compact", "diff", "merge", "read_content", "read_entries", "start")
@@ -156,3 +159,11 @@ def test_references_are_for_the_size_they_were_taken_at() -> None:
     assert reference("core", "commit, staged one by one", SIZE) == ""
     assert "aim" in reference("core", "create branch", SIZE)
     assert "Nessie" in reference("committed", "transact of 1 random change", 0)
+
+
+def test_keys_of_the_content_generator_are_distinct_and_as_long_as_they_say() -> None:
+    chance = random.Random(1)
+    short, long = ([key(chance, number) for number in range(200)] for key in (short_key, long_key))
+    assert {len(key) for key in short} == {10}
+    assert 250 <= min(map(len, long)) <= max(map(len, long)) < 300
+    assert len({*short, *long}) == 400
