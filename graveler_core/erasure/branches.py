@@ -54,8 +54,7 @@ def require_removable(stores: Stores, repo: Repository, rule: ErasureRule) -> No
     """
     for branch in list_branches(stores.kv, repo):
         with suppress(NotFound):
-            now = fresh(stores, repo.id, branch.id)
-            staged, head = _shown(stores, now, rule)
+            now, staged, head = _read(stores, repo, branch.id, rule)
             if staged:
                 require_permitted(now, BranchAction.WRITE)
             if head:
@@ -85,12 +84,7 @@ def _removed_from(
     stores: Stores, repo: Repository, branch: BranchId, rule: ErasureRule, draft: Draft
 ) -> Iterator[CommitId]:
     for _ in range(ATTEMPTS):
-        now = fresh(stores, repo.id, branch)
-        try:
-            staged, head = _shown(stores, now, rule)
-        except CorruptData as missing:
-            without_layer(stores, now, missing)
-            continue
+        now, staged, head = _read(stores, repo, branch, rule)
         if staged:
             remove_many(stores, repo.id, branch, staged)
         elif head:
@@ -102,6 +96,19 @@ def _removed_from(
     raise SlowDown(
         f"branch {branch!r}: the paths of the erasure are written again and again; stop their writers, and erase again"
     )
+
+
+def _read(
+    stores: Stores, repo: Repository, branch: BranchId, rule: ErasureRule
+) -> tuple[Registers, list[str], list[str]]:
+    """Read a branch, and what it shows of a rule. Read it again if a layer was dropped meanwhile."""
+    for _ in range(ATTEMPTS):
+        now = fresh(stores, repo.id, branch)
+        try:
+            return now, *_shown(stores, now, rule)
+        except CorruptData as missing:
+            without_layer(stores, now, missing)
+    raise SlowDown(f"branch {branch!r}: changed {ATTEMPTS} times while it was read; try again later")
 
 
 def _shown(stores: Stores, now: Registers, rule: ErasureRule) -> tuple[list[str], list[str]]:

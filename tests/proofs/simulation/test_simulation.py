@@ -22,6 +22,8 @@ FIRST_OF_A_PROFILE = 5_000
 """First seed of the histories on each kind of store, which are others than those of the default run."""
 REGRESSIONS = {"a swap that was sent again and refused hid that its first sending was still on its way": 2_001_139}
 """Seeds that showed a bug of the engine when it had it."""
+REGRESSIONS_OF_ERASURES = {"an erasure took a layer that a commit dropped for damage": 407_210}
+"""The same for the theme of erasures."""
 
 
 def verdicts(first: int, histories: int, theme: str = "", profile: str = "") -> list[str]:
@@ -87,6 +89,11 @@ def test_a_profile_changes_the_calls(profile: str) -> None:
 @pytest.mark.parametrize("bug", REGRESSIONS)
 def test_former_bugs_stay_away(bug: str) -> None:
     assert not verdicts(REGRESSIONS[bug], 1), bug
+
+
+@pytest.mark.parametrize("bug", REGRESSIONS_OF_ERASURES)
+def test_former_bugs_of_erasures_stay_away(bug: str) -> None:
+    assert not verdicts(REGRESSIONS_OF_ERASURES[bug], 1, collecting.ERASURES), bug
 
 
 def test_a_seed_replays_its_history() -> None:
