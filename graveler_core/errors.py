@@ -108,6 +108,9 @@ class Kind(StrEnum):
     HookNotFound = "HookNotFound"
     TaskNotFound = "TaskNotFound"
     PathExists = "PathExists"
+    SecretNotKept = "SecretNotKept"
+    UploadNotFound = "UploadNotFound"
+    PartMismatch = "PartMismatch"
 
 
 class GravelerError(Exception):

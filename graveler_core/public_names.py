@@ -46,6 +46,7 @@ PUBLIC_NAMES = {
     "Resolution": "model.operations",
     "ScanPartition": "model.scan",
     "ScanPlan": "model.scan",
+    "SecretsKeys": "model.secrets_keys",
     "SlowDown": "errors",
     "Snapshot": "facade.snapshot",
     "SshVerifier": "stores.ssh_signatures",

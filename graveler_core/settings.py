@@ -34,6 +34,8 @@ class EnvironmentSettings(BaseSettings):
     access_key_id: str | None = None
     """Access key id of the user, if access control is set up."""
     secret_access_key: SecretStr | None = None
+    server_key: SecretStr | None = None
+    """Keys that encrypt the secrets of access keys for signatures: see `graveler_core.model.secrets_keys`."""
     data: str = Field(default_factory=_local_data)
     """Storage root: URI of the directory below which new repositories keep their data, unless they have their own
     storage namespace.

@@ -25,12 +25,14 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
+    from pydantic import SecretStr
 
     from graveler_core.facade.graveler import Graveler
     from graveler_core.facade.repository import Repository
     from graveler_core.iam.principal import Principal
     from graveler_core.kv.store import Store
     from graveler_core.model.credentials import Credentials
+    from graveler_core.model.secrets_keys import SecretsKeys
     from graveler_core.model.webhooks import Webhook
     from graveler_core.objects.uploads import Uploads
     from graveler_core.stores import Cluster, Hook, HookAnswer, Hooks, Reopening, Stores, TagVerifier
@@ -280,6 +282,28 @@ def session_user(stores: Stores, access_key_id: str) -> tuple[Graveler, bytes]:
 
     principal, key = session_of(stores.kv, stores.clock, access_key_id)
     return Graveler(replace(stores, principal=principal)), key
+
+
+def signing_user(stores: Stores, secrets_keys: SecretsKeys, access_key_id: str) -> tuple[Graveler, SecretStr]:
+    """Return the handle of a user, and the secret with which the caller verifies that the user has signed a request.
+
+    Args:
+        stores: The stores, as for `sign_in`.
+        secrets_keys: Keys that decrypt secrets.
+        access_key_id: Id of the access key.
+
+    Returns:
+        The handle, and the secret of the access key.
+
+    Raises:
+        PermissionDenied: (`InvalidCredentials`) the access key does not exist; (`SecretNotKept`) its secret cannot be
+            recovered.
+    """
+    from graveler_core.facade.graveler import Graveler
+    from graveler_core.iam.sealing import signing_user as found
+
+    principal, secret = found(stores.kv, stores.clock, secrets_keys, access_key_id)
+    return Graveler(replace(stores, hooks=_callbacks(None, ()), principal=principal)), secret
 
 
 @cache

@@ -1,6 +1,6 @@
 """`graveler iam …`: setup, users, groups, members, credentials, attachments of policies, and simulation of requests.
 
-The verbs for policies are in `policies.py`.
+The verbs for policies are in `policies.py`, those for access keys in `credentials.py`.
 """
 
 from __future__ import annotations
@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from graveler_core.cli import policies
+from graveler_core.cli import credentials, policies
 from graveler_core.cli.confirmation import YesOption, confirm
-from graveler_core.cli.iam_views import CREDENTIALS, GROUPS, USERS, decision_text, new_credential_text
+from graveler_core.cli.credentials import SecretsKeyFile, Signing, keys_for
+from graveler_core.cli.iam_views import GROUPS, USERS, decision_text, new_credential_text
 from graveler_core.cli.pairs import pairs
 from graveler_core.cli.policies import OfGroup, OfUser, Policy
 from graveler_core.cli.session import Session, verb
@@ -26,8 +27,7 @@ app = typer.Typer(name="iam", help="Manage users, groups, policies and credentia
 user = typer.Typer(name="user", help="Create, list and delete users.")
 group = typer.Typer(name="group", help="Create, list and delete groups.")
 member = typer.Typer(name="member", help="Add, remove and list members of groups.")
-credential = typer.Typer(name="credential", help="Create, list and delete access keys of users.")
-for _group in (user, group, member, policies.app, credential):
+for _group in (user, group, member, policies.app, credentials.app, credentials.keys):
     app.add_typer(_group)
 
 User = Annotated[str, typer.Argument(metavar="USER", help="Name of a user.")]
@@ -36,7 +36,7 @@ Prefix = Annotated[str, typer.Option(metavar="TEXT", help="Only names with this 
 
 
 @verb(app, "setup")
-def setup(session: Session, admin: User) -> None:
+def setup(session: Session, admin: User, *, s3: Signing = False, secrets_key_file: SecretsKeyFile = None) -> None:
     """Turn on access control: create preset groups and policies, and an administrator. Then all users need an access
     key.
 
@@ -49,7 +49,7 @@ def setup(session: Session, admin: User) -> None:
         session.out.result(new_credential_document(made), new_credential_text(made))
         session.out.flush()
 
-    session.graveler.iam.set_up(admin, show=show)
+    session.graveler.iam.set_up(admin, show=show, secrets_keys=keys_for(session, s3, secrets_key_file))
 
 
 @verb(app, "simulate")
@@ -204,40 +204,3 @@ def list_members(session: Session, name: Group, prefix: Prefix = "") -> None:
     JSON: a line for each member with id, creation_date.
     """
     session.out.rows(session.graveler.iam.members(name, prefix), USERS)
-
-
-@verb(credential, "create")
-def create_credential(session: Session, name: User) -> None:
-    """Create an access key. Its secret is shown only once.
-
-    JSON: one document with user, access_key_id, secret, creation_date.
-    """
-    with session.working("creating the access key"):
-        made = session.graveler.iam.create_credential(name)
-    session.out.result(new_credential_document(made), new_credential_text(made))
-
-
-@verb(credential, "list")
-def list_credentials(session: Session, name: User) -> None:
-    """List the access keys of a user.
-
-    JSON: a line for each access key with access_key_id, creation_date.
-    """
-    session.out.rows(session.graveler.iam.credentials(name), CREDENTIALS)
-
-
-@verb(credential, "delete")
-def delete_credential(
-    session: Session,
-    name: User,
-    access_key: Annotated[str, typer.Argument(metavar="KEY", help="Id of the access key.")],
-    yes: YesOption = False,
-) -> None:
-    """Delete an access key. Processes that still use it are refused within half a minute.
-
-    JSON: one document with deleted (the access key).
-    """
-    confirm(f"Delete access key {access_key} of {name}?", yes=yes)
-    with session.working("deleting the access key"):
-        session.graveler.iam.delete_credential(name, access_key)
-    session.out.result({"deleted": access_key}, f"deleted access key {access_key} of {name}")

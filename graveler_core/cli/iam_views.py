@@ -11,6 +11,7 @@ from graveler_core.documents.values import time_for_machines
 
 if TYPE_CHECKING:
     from graveler_core.iam.evaluation import AccessDecision
+    from graveler_core.iam.sealing import Resealed
     from graveler_core.model.iam import Entity, NewCredential, Policy, UserCredential
 
 _ID = Column("id", style="bold", folds=True)
@@ -21,6 +22,12 @@ def new_credential_text(made: NewCredential) -> str:
     """Return the text that shows a new credential, whose secret is shown only once."""
     secret = made.secret.get_secret_value()
     return f"access key of {made.user}: {made.access_key_id}, secret: {secret} (it is not shown again)"
+
+
+def resealed_text(done: Resealed) -> str:
+    """Return the text that shows the result of a rotation of the secrets key."""
+    text = f"encrypted {done.resealed:,} secrets with the first key; {done.current:,} were already"
+    return text + (f"; {done.unreadable:,} are encrypted with a key that is not given" if done.unreadable else "")
 
 
 def decision_text(decision: AccessDecision) -> str:

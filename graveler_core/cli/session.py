@@ -14,6 +14,7 @@ import io
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import typer
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from graveler_core.facade.graveler import Graveler
     from graveler_core.facade.repository import Repository
     from graveler_core.facade.snapshot import Snapshot
+    from graveler_core.model.secrets_keys import SecretsKeys
     from graveler_core.settings import EnvironmentSettings
     from graveler_core.stores import TagVerifier
 
@@ -99,6 +101,24 @@ class Session:
     def store_url(self) -> str:
         """URL of the store, which may contain a password."""
         return self.options.store or self.settings.store.get_secret_value()
+
+    def secrets_keys(self, file: Path | None) -> SecretsKeys | None:
+        """Return the keys that encrypt secrets: those of a file, else those of the environment, else `None`.
+
+        Raises:
+            InvalidInput: The file cannot be read, or a key is not valid.
+        """
+        from pydantic import SecretStr
+
+        from graveler_core.model.secrets_keys import SecretsKeys
+
+        given = self.settings.server_key
+        if file is not None:
+            try:
+                given = SecretStr(file.read_text("utf-8"))
+            except (OSError, UnicodeDecodeError) as e:
+                raise InvalidInput(f"secrets key file {str(file)!r}: cannot be read ({e})") from e
+        return None if given is None else SecretsKeys(given)
 
     def _access(self) -> StoreAccess:
         from graveler_core.clusters import StoreAccess

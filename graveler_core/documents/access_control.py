@@ -8,6 +8,7 @@ from graveler_core.documents.values import Document, time_for_machines
 
 if TYPE_CHECKING:
     from graveler_core.iam.evaluation import AccessDecision
+    from graveler_core.iam.sealing import Resealed
     from graveler_core.model.iam import Entity, NewCredential, Policy, UserCredential
 
 
@@ -41,6 +42,11 @@ def new_credential_document(made: NewCredential) -> Document:
         "secret": made.secret.get_secret_value(),
         "creation_date": time_for_machines(made.creation_date),
     }
+
+
+def resealed_document(done: Resealed) -> Document:
+    """Return the document of a rotation of the secrets key: `resealed`, `current`, `unreadable`, all numbers."""
+    return {"resealed": done.resealed, "current": done.current, "unreadable": done.unreadable}
 
 
 def decision_document(decision: AccessDecision) -> Document:

@@ -9,13 +9,15 @@ from graveler_core.facade.policies import Policies
 from graveler_core.facade.users import Users
 from graveler_core.guard import identities
 from graveler_core.guard.operation import operation
-from graveler_core.iam import credentials, simulation
+from graveler_core.iam import credentials, sealing, simulation
 from graveler_core.iam.evaluation import AccessDecision
 from graveler_core.iam.principal import is_set_up
+from graveler_core.iam.sealing import Resealed
 from graveler_core.iam.setup import set_up
 from graveler_core.model.iam import NewCredential, UserCredential
 from graveler_core.model.names import access_key, user_id
-from graveler_core.model.permission import Action, policy_resource
+from graveler_core.model.permission import Action, policy_resource, user_resource
+from graveler_core.model.secrets_keys import SecretsKeys
 
 
 class Access(Users, Policies):
@@ -31,13 +33,20 @@ class Access(Users, Policies):
         return is_set_up(self._stores.kv)
 
     @operation("set up access", identities.user(Action.CREATE_USER, named="admin"))
-    def set_up(self, admin: str, *, show: Callable[[NewCredential], object] = lambda made: None) -> NewCredential:
+    def set_up(
+        self,
+        admin: str,
+        *,
+        show: Callable[[NewCredential], object] = lambda made: None,
+        secrets_keys: SecretsKeys | None = None,
+    ) -> NewCredential:
         """Set up access control in an open store: preset policies and groups, and an administrator.
 
         Args:
             admin: Name of the administrator.
             show: Called with the credential before the store starts to require credentials, so that a crash cannot
             lose the only secret.
+            secrets_keys: Keep the secret, encrypted with these keys, as for `create_credential`.
 
         Returns:
             The credential of the administrator, with its secret.
@@ -45,7 +54,7 @@ class Access(Users, Policies):
         Raises:
             NotUnique: (`IamSetUp`) the store has users already.
         """
-        return set_up(*self._parts, user_id(admin), show=show)
+        return set_up(*self._parts, user_id(admin), show=show, kept_by=secrets_keys)
 
     @operation("list credentials", identities.user(Action.LIST_CREDENTIALS, named="user"))
     def credentials(
@@ -69,19 +78,21 @@ class Access(Users, Policies):
         return Listing(found, lambda each: each.access_key_id, limit)
 
     @operation("create credential", identities.user(Action.CREATE_CREDENTIALS, named="user"))
-    def create_credential(self, user: str) -> NewCredential:
+    def create_credential(self, user: str, *, secrets_keys: SecretsKeys | None = None) -> NewCredential:
         """Create a credential of a user.
 
         Args:
             user: Name of the user.
+            secrets_keys: Keep the secret, encrypted with these keys, so that a server with the keys can verify
+                signatures. Clients of S3 need this. Without keys, only a hash of the secret is stored.
 
         Returns:
-            The credential with its secret, which the store does not keep and cannot show again.
+            The credential with its secret, which cannot be shown again.
 
         Raises:
             NotFound: (`UserNotFound`) the user does not exist.
         """
-        return credentials.create_credential(*self._parts, user_id(user))
+        return credentials.create_credential(*self._parts, user_id(user), secrets_keys)
 
     @operation("delete credential", identities.user(Action.DELETE_CREDENTIALS, named="user"))
     def delete_credential(self, user: str, access_key_id: str) -> None:
@@ -95,6 +106,21 @@ class Access(Users, Policies):
             NotFound: (`CredentialNotFound`) the user has no such credential.
         """
         credentials.delete_credential(self._stores.kv, user_id(user), access_key(access_key_id))
+
+    @operation("reseal secrets", identities.everyone(Action.CREATE_CREDENTIALS, user_resource))
+    def reseal_secrets(self, secrets_keys: SecretsKeys) -> Resealed:
+        """Encrypt all kept secrets with the first of some keys. Afterwards the other keys are not needed any more.
+
+        Args:
+            secrets_keys: The new key, then those that encrypt secrets now.
+
+        Returns:
+            Numbers of secrets.
+
+        Raises:
+            CorruptData: a secret is damaged. Those before it are encrypted again.
+        """
+        return sealing.reseal(self._stores.kv, secrets_keys)
 
     @operation(
         "simulate",

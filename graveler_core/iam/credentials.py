@@ -1,13 +1,15 @@
 """Credentials: access keys of users, each with a secret that is shown once.
 
-    create   user is active → listing key → credential ✓ → is the user still active?
-    delete   credential ✓ → listing key
+    create   user is active → listing key → sealed secret → credential ✓ → is the user still active?
+    delete   credential ✓ → sealed secret → listing key
 
 The record of the credential decides: while it exists and its user is active with the same uid, it can be used to
 authenticate. The listing key is written before the record and removed after it, so every credential is listed. A crash
 between the two leaves a listing key that is not shown. If the user was deleted during the creation, both are removed
 again; what a crash leaves is unusable, because the uid is not active. Each creation draws a new access key and sends
 its request only once, so a delayed request never restores a deleted credential.
+
+The sealed secret exists only if the secret is kept for signatures: see `iam.sealing`.
 """
 
 from __future__ import annotations
@@ -16,23 +18,33 @@ from collections.abc import Iterator
 from itertools import islice
 
 from graveler_core.errors import Kind, NotFound
-from graveler_core.iam import hashing
+from graveler_core.iam import hashing, sealing
 from graveler_core.iam.entities import USERS, get, is_present, not_found
 from graveler_core.kv.store import Store
 from graveler_core.model.clock import Clock, IdSource
 from graveler_core.model.iam import Credential, NewCredential, UserCredential
 from graveler_core.model.ids import AccessKeyId, UserId
+from graveler_core.model.secrets_keys import SecretsKeys
 from graveler_core.records import access
 from graveler_core.records import iam_layout as keys
 
 _PAGE = 100
 
 
-def create_credential(kv: Store, clock: Clock, ids: IdSource, user: UserId) -> NewCredential:
+def create_credential(
+    kv: Store, clock: Clock, ids: IdSource, user: UserId, kept_by: SecretsKeys | None = None
+) -> NewCredential:
     """Create a credential for a user.
 
+    Args:
+        kv: Key-value store.
+        clock: Source of the creation date.
+        ids: Source of the access key.
+        user: The user.
+        kept_by: Keys that encrypt the secret, so that signatures can be verified. Without them only a hash is stored.
+
     Returns:
-        The credential with its secret, which is not stored.
+        The credential with its secret.
 
     Raises:
         NotFound: The user does not exist.
@@ -49,9 +61,15 @@ def create_credential(kv: Store, clock: Clock, ids: IdSource, user: UserId) -> N
     )
     listed = UserCredential(access_key_id=record.access_key_id, user_uid=uid, creation_date=record.creation_date)
     listing = access.create(kv, keys.user_credential(user, record.access_key_id), listed, once=True)
+    sealed = None
+    if kept_by is not None:
+        kept = sealing.seal(kept_by, record, secret)
+        sealed = access.create(kv, keys.sealed_secret(record.access_key_id), kept, once=True)
     made = access.create(kv, keys.credential(record.access_key_id), record, once=True)
     if not is_present(access.read(kv, USERS.at(user)), uid):
         access.remove(kv, keys.credential(record.access_key_id), made)
+        if sealed is not None:
+            access.remove(kv, keys.sealed_secret(record.access_key_id), sealed)
         access.remove(kv, keys.user_credential(user, record.access_key_id), listing)
         raise not_found(USERS, user)
     return NewCredential(record.access_key_id, user, record.creation_date, secret)
@@ -73,6 +91,9 @@ def delete_credential(kv: Store, user: UserId, access_key: AccessKeyId) -> None:
         )
     if made is not None:
         access.remove(kv, keys.credential(access_key), made)
+    sealed = access.read(kv, keys.sealed_secret(access_key))
+    if sealed is not None:
+        access.remove(kv, keys.sealed_secret(access_key), sealed)
     if listing is not None:
         access.remove(kv, keys.user_credential(user, access_key), listing)
 

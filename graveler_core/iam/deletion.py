@@ -117,6 +117,9 @@ def _naming(kv: Store, kind: EntityKind[E], name: str) -> Iterator[Named]:
         for key, credential in access.scan(kv, keys.CREDENTIALS):
             if credential.value.user == name:
                 yield credential.value.user_uid, keys.CREDENTIALS.at(key), credential
+        for key, sealed in access.scan(kv, keys.SEALED_SECRETS):
+            if sealed.value.user == name:
+                yield sealed.value.user_uid, keys.SEALED_SECRETS.at(key), sealed
 
 
 _SIDES: Final[dict[str, list[tuple[Folder[Any], int]]]] = {

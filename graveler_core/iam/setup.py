@@ -37,19 +37,21 @@ from graveler_core.model.iam import Effect, IamSetup, NewCredential, Statement
 from graveler_core.model.ids import GroupId, Nonce, PolicyId, UserId
 from graveler_core.model.permission import EVERYTHING, user_resource
 from graveler_core.model.policy_document import USER_VARIABLE
+from graveler_core.model.secrets_keys import SecretsKeys
 from graveler_core.records import access
 from graveler_core.records import iam_layout as keys
 
 
-def set_up(
+def set_up(  # noqa: PLR0913 - one call, the parts of a store and options
     kv: Store,
     clock: Clock,
     ids: IdSource,
     admin: UserId,
     *,
     show: Callable[[NewCredential], object] = lambda made: None,
+    kept_by: SecretsKeys | None = None,
 ) -> NewCredential:
-    """Set up access control, and return the administrator's credential. Its secret is not stored.
+    """Set up access control, and return the administrator's credential.
 
     Args:
         kv: Key-value store.
@@ -58,6 +60,7 @@ def set_up(
         admin: Name of the first administrator. An existing user with this name becomes the administrator.
         show: Called with the credential before access control is turned on, so that a crash cannot leave a store whose
             only secret was never shown.
+        kept_by: Keys that encrypt the secret, as for `create_credential`.
 
     Returns:
         The credential.
@@ -69,7 +72,7 @@ def set_up(
     _preset(kv, clock, ids)
     made_user = _made(partial(create_user, kv, clock, ids, admin))
     relations.add(kv, clock, ids, relations.membership(admin, ADMINS))
-    made = create_credential(kv, clock, ids, admin)
+    made = create_credential(kv, clock, ids, admin, kept_by)
     show(made)
     uid = get(kv, USERS, admin).uid
     record = IamSetup(admin=admin, admin_uid=uid, creation_date=clock.now(), nonce=Nonce(ids.fresh()))

@@ -138,6 +138,17 @@ class Credential(Record):
     creation_date: datetime
 
 
+class SealedSecret(Record):
+    """Secret of a credential, encrypted so that a server can verify signatures: see `iam.sealing`."""
+
+    access_key_id: AccessKeyId
+    user: UserId
+    user_uid: EntityUid
+    key_id: str
+    """Id of the key that decrypts it."""
+    sealed: bytes = Field(repr=False)
+
+
 class UserCredential(Record):
     """Index record that lists the access keys of a user, in order."""
 
@@ -162,7 +173,7 @@ class IamSetup(Record):
 
 @dataclass(frozen=True, slots=True)
 class NewCredential:
-    """New credential, returned once to its creator. The secret is not stored."""
+    """New credential, returned once to its creator. The store has a hash of the secret."""
 
     access_key_id: AccessKeyId
     user: UserId

@@ -7,6 +7,7 @@
                               user_policies/<user>/<policy>       Attachment
                               group_policies/<group>/<policy>     Attachment
                               credentials/<access key>            Credential
+                              sealed_secrets/<access key>         SealedSecret
                               user_credentials/<user>/<access key>  UserCredential
                               setup                               IamSetup
 
@@ -23,6 +24,7 @@ from graveler_core.model.iam import (
     IamSetup,
     Membership,
     Policy,
+    SealedSecret,
     User,
     UserCredential,
 )
@@ -37,6 +39,7 @@ MEMBERSHIPS = Folder(IAM, b"memberships/", Membership)
 USER_POLICIES = Folder(IAM, b"user_policies/", Attachment)
 GROUP_POLICIES = Folder(IAM, b"group_policies/", Attachment)
 CREDENTIALS = Folder(IAM, b"credentials/", Credential)
+SEALED_SECRETS = Folder(IAM, b"sealed_secrets/", SealedSecret)
 USER_CREDENTIALS = Folder(IAM, b"user_credentials/", UserCredential)
 SETUP = Location(IAM, b"setup", IamSetup)
 
@@ -55,6 +58,10 @@ def group_policy(group: GroupId, policy: PolicyId) -> Location[Attachment]:
 
 def credential(access_key: AccessKeyId) -> Location[Credential]:
     return CREDENTIALS.at(access_key)
+
+
+def sealed_secret(access_key: AccessKeyId) -> Location[SealedSecret]:
+    return SEALED_SECRETS.at(access_key)
 
 
 def user_credential(user: UserId, access_key: AccessKeyId) -> Location[UserCredential]:

@@ -29,6 +29,7 @@ from graveler_core.iam.principal import Principal
 from graveler_core.model.compaction import Thresholds
 from graveler_core.model.entry import AddressType, Entry
 from graveler_core.model.operations import Basis, Put, Remove, Unchanged
+from graveler_core.model.secrets_keys import SecretsKeys
 from tests.unit.engine.flows import table
 from tests.unit.engine.importing.sources import lake
 from tests.unit.engine.sorted_rows import PartedRows
@@ -304,6 +305,7 @@ ACCESS: dict[str, Sample] = {
     "policies_of": lambda a: a.policies_of(group="Viewers"),
     "credentials": lambda a: a.credentials("ada"),
     "create_credential": lambda a: a.create_credential("ada"),
+    "reseal_secrets": lambda a: a.reseal_secrets(SecretsKeys(SecretsKeys.new())),
     "delete_credential": lambda a: a.delete_credential("ada", _key(a)),
     "simulate": lambda a: a.simulate("ada", "fs:ReadObject", "arn:graveler:fs:::repository/repo"),
 }

@@ -16,12 +16,14 @@ from graveler_core.facade.access import Access
 from graveler_core.iam import creation, credentials, deletion, hashing, relations
 from graveler_core.iam.effective import effective_policies
 from graveler_core.model.ids import GroupId, PolicyId, UserId
+from graveler_core.model.secrets_keys import SecretsKeys
 from graveler_core.records import access
 from graveler_core.records import iam_layout as keys
 from tests.unit.engine.world import World
 from tests.unit.iam.orders import FAULTS, UNCLEAR, Ended, Fate, Flow, Parts, ends
 
 ADA, CREW, READ = UserId("ada"), GroupId("crew"), PolicyId("read")
+KEPT_BY = SecretsKeys.new()
 STATEMENTS = [{"effect": "allow", "actions": ["fs:*"], "resources": ["*"]}]
 
 
@@ -77,6 +79,10 @@ def key(p: Parts) -> None:
     credentials.create_credential(p.kv, p.clock, p.ids, ADA)
 
 
+def kept_key(p: Parts) -> None:
+    credentials.create_credential(p.kv, p.clock, p.ids, ADA, SecretsKeys(KEPT_BY))
+
+
 def delete_user(p: Parts) -> None:
     deletion.delete_user(p.kv, ADA)
 
@@ -109,6 +115,7 @@ CASES: dict[str, tuple[Callable[[], World], list[Flow]]] = {
     "join, delete the group": (begin(shared), [join, delete_group]),
     "join, delete the user": (begin(shared), [join, delete_user]),
     "a credential, delete the user": (begin(own), [key, delete_user]),
+    "a kept secret, delete the user": (begin(own), [kept_key, delete_user]),
     "two deletions of a user": (begin(own, joined), [delete_user, delete_user]),
     "two deletions of a policy": (begin(own, shared), [delete_policy, delete_policy]),
     "delete and create a user": (begin(own, joined), [delete_user, create_user]),
@@ -171,6 +178,7 @@ NAMED = {
         (keys.POLICIES.prefix, lambda it: (it.policy, it.policy_uid)),
     ],
     keys.CREDENTIALS: [(keys.USERS.prefix, lambda it: (it.user, it.user_uid))],
+    keys.SEALED_SECRETS: [(keys.USERS.prefix, lambda it: (it.user, it.user_uid))],
 }
 
 

@@ -15,6 +15,7 @@ from graveler_core.model.iam import (
     Membership,
     Operator,
     Policy,
+    SealedSecret,
     Statement,
     User,
     UserCredential,
@@ -67,6 +68,9 @@ IAM_RECORDS: dict[str, Record] = {
         user_uid=EntityUid("u1"),
         secret_hash="$argon2id$v=19$m=8,t=1,p=1$c2FsdHNhbHQ$aGFzaA",
         creation_date=SINCE,
+    ),
+    "sealed secret": SealedSecret(
+        access_key_id=KEY, user=UserId("ada"), user_uid=EntityUid("u1"), key_id="0b" * 8, sealed=b"\x00\xffsealed"
     ),
     "user credential": UserCredential(access_key_id=KEY, user_uid=EntityUid("u1"), creation_date=SINCE),
     "iam setup": IamSetup(admin=UserId("ada"), admin_uid=EntityUid("u1"), creation_date=SINCE, nonce=Nonce("n4")),

@@ -49,6 +49,7 @@ LOCATIONS: list[tuple[Location[Any], bytes, bytes, str]] = [
     (keys.erasures(REPOSITORY.id, REPOSITORY.uid).at("e1"), b"repo-u1", b"erasures/e1", "erasure"),
     (keys.erased(REPOSITORY.id, REPOSITORY.uid).at("0a"), b"repo-u1", b"erased/0a", "erased content"),
     (keys.data_checks(REPOSITORY), b"repo-u1", b"data-checks", "data checks"),
+    (keys.upload_part(REPOSITORY, "0a", 7), b"repo-u1", b"upload-parts/0a/00007", "upload part"),
     (keys.uploads(REPOSITORY).at("0a"), b"repo-u1", b"uploads/0a", "upload"),
     (keys.reference_log(REPOSITORY), b"repo-u1", b"refs/int/refs", "internal reference"),
     (keys.pending_events(REPOSITORY).at("e1"), b"repo-u1", b"refs/int/pending/e1", "reference event"),
@@ -83,6 +84,7 @@ LOCATIONS: list[tuple[Location[Any], bytes, bytes, str]] = [
     (iam_keys.user_policy(UserId("ada"), PolicyId("x")), b"graveler_iam", b"user_policies/ada/x", "attachment"),
     (iam_keys.group_policy(GroupId("g"), PolicyId("x")), b"graveler_iam", b"group_policies/g/x", "attachment"),
     (iam_keys.credential(KEY), b"graveler_iam", b"credentials/" + KEY.encode(), "credential"),
+    (iam_keys.sealed_secret(KEY), b"graveler_iam", b"sealed_secrets/" + KEY.encode(), "sealed secret"),
     (
         iam_keys.user_credential(UserId("ada"), KEY),
         b"graveler_iam",
