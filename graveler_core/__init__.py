@@ -47,9 +47,9 @@ if TYPE_CHECKING:
     )
     from graveler_core.model.repository_settings import IndexSizes, RepositorySettings
     from graveler_core.model.scan import ScanPartition, ScanPlan
+    from graveler_core.model.secrets_keys import SecretsKeys
     from graveler_core.stores.hooks import Hook
     from graveler_core.stores.ssh_signatures import SshVerifier, ssh_signature
-    from graveler_core.model.secrets_keys import SecretsKeys
     from graveler_core.version import __version__
     from graveler_core.wiring import compare_stores, connect, copy_store
 

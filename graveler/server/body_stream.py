@@ -26,17 +26,23 @@ class BodyStream:
         kind, options = parse_options_header(request.headers.get("content-type"))
         self._boundary = options.get(b"boundary") if kind == b"multipart/form-data" else None
         self._length = request.headers.get("content-length")
+        self.ended = False
+        """True once the whole body was received."""
         self._is_form = kind == b"multipart/form-data"
 
     def __iter__(self) -> Iterator[bytes]:
         if not self._is_form:
-            return self._raw()
+            return self.raw()
         if not self._boundary:
             raise InvalidInput("content-type multipart/form-data: needs a boundary")
-        return _first_part(self._raw(), self._boundary)
+        return _first_part(self.raw(), self._boundary)
 
-    def _raw(self) -> Iterator[bytes]:
-        """Yield the body. Raise `Unavailable` if the client has gone before its end."""
+    def raw(self) -> Iterator[bytes]:
+        """Yield the body as it is, whatever its content type says.
+
+        Raises:
+            Unavailable: The client has gone before the end of the body.
+        """
         received = 0
         try:
             while (piece := from_thread.run(_next, self._pieces)) is not None:
@@ -47,6 +53,7 @@ class BodyStream:
             raise Unavailable(
                 "the client ended the connection before the end of the body; nothing is staged"
             ) from error
+        self.ended = True
         if self._length is not None and received != int(self._length):
             raise Unavailable(f"the body has {received} bytes, its header says {self._length}; nothing is staged")
 

@@ -40,17 +40,17 @@ def content_response(content: ContentFile, headers: Mapping[str, str], *, withou
         return Response(status_code=304)
     found = {**_headers(content.entry), "etag": tag, "accept-ranges": "bytes"}
     try:
-        part = _part(headers.get("range"), content.size)
+        part = content_range(headers.get("range"), content.size)
     except UnsatisfiableRange:
         return Response(status_code=416, headers={"content-range": f"bytes */{content.size}"})
     if part is None:
         found["content-length"] = str(content.size)
-        chunks: Iterable[bytes] = _verified(content)
+        chunks: Iterable[bytes] = verified_chunks(content)
     else:
         first, last = part
         found["content-length"] = str(last + 1 - first)
         found["content-range"] = f"bytes {first}-{last}/{content.size}"
-        chunks = _range(content, first, last + 1)
+        chunks = range_chunks(content, first, last + 1)
     status = 200 if part is None else 206
     if without_body:
         return Response(status_code=status, headers=found)
@@ -78,7 +78,7 @@ def _headers(entry: Entry) -> dict[str, str]:
     return found
 
 
-def _part(header: str | None, size: int) -> tuple[int, int] | None:
+def content_range(header: str | None, size: int) -> tuple[int, int] | None:
     """Return the first and the last position of the requested range, or `None` for the whole content.
 
     A header in another form is ignored, as HTTP asks for.
@@ -103,12 +103,13 @@ def _part(header: str | None, size: int) -> tuple[int, int] | None:
     return first, last
 
 
-def _range(content: ContentFile, start: int, end: int) -> Iterator[bytes]:
+def range_chunks(content: ContentFile, start: int, end: int) -> Iterator[bytes]:
+    """Yield a range of a content."""
     for position in range(start, end, CHUNK_BYTES):
         yield content.read_range(position, min(CHUNK_BYTES, end - position))
 
 
-def _verified(content: ContentFile) -> Iterator[bytes]:
+def verified_chunks(content: ContentFile) -> Iterator[bytes]:
     """Yield the whole content. The last part is yielded after the checksum was compared."""
     held = b""
     for chunk in content.chunks():

@@ -12,18 +12,23 @@ from functools import partial
 from typing import Any, Final
 
 import uvicorn
+from pydantic import SecretStr
+from starlette.types import ASGIApp
 
 from graveler.server.api.call import ApiSettings
 from graveler.server.application import ServerParts, ServerUsers, create_application
 from graveler.server.authentication import Authentication, SignedIn
 from graveler.server.limits import RequestLimits
 from graveler.server.observing import ObservedApplication, ServerMetrics
+from graveler.server.s3.gateway import S3Gateway, S3Users
+from graveler.server.s3.signing_users import SigningUsers
 from graveler.server.sessions import UserSessions
 from graveler.server.task_runner import TaskRunner
-from graveler_core.errors import InvalidInput, PermissionDenied, Unavailable
+from graveler_core.errors import InvalidInput, Kind, PermissionDenied, Unavailable
 from graveler_core.model.credentials import Credentials
+from graveler_core.model.secrets_keys import SecretsKeys
 from graveler_core.stores import Stores
-from graveler_core.wiring import open_stores, session_user, sign_in
+from graveler_core.wiring import open_stores, session_user, sign_in, signing_user
 
 STOP_SECONDS: Final = 30
 """Seconds for which a stopping server waits for requests under way."""
@@ -49,6 +54,10 @@ class ServerOptions:
     """Requests per second that one user may send to this process. 0 means any number."""
     max_uploads: int = 64
     """Uploads that this process receives at once."""
+    secrets_keys: SecretsKeys | None = None
+    """Keys that decrypt the secrets of access keys, for clients of S3."""
+    s3_domains: tuple[str, ...] = ()
+    """Names of hosts below which a bucket of S3 is a subdomain."""
     max_connections: int = 1_000
     """Number of connections from which on requests are answered with 503."""
 
@@ -88,11 +97,8 @@ def serve(url: str, storage_options: Mapping[str, str], started: Callable[[str],
     stores = open_stores(url, storage_options=storage_options or None)
     tasks = TaskRunner()
     try:
-        settings = ApiSettings(checked.storage_root, checked.presign)
-        limits = RequestLimits(checked.rate, checked.max_uploads)
-        parts = ServerParts(users_of(stores, checked), settings, tasks, limits)
         config = uvicorn.Config(
-            ObservedApplication(create_application(parts), ServerMetrics()),
+            application_of(stores, checked, tasks),
             ssl_certfile=checked.tls_certificate,
             ssl_keyfile=checked.tls_key,
             limit_concurrency=checked.max_connections,
@@ -108,6 +114,28 @@ def serve(url: str, storage_options: Mapping[str, str], started: Callable[[str],
     finally:
         if tasks.idle:  # else the tasks end with the process, as after a crash, and another server goes on with them
             stores.close()
+
+
+def application_of(
+    stores: Stores, options: ServerOptions, tasks: TaskRunner, limits: RequestLimits | None = None
+) -> ASGIApp:
+    """Return the application of a server on some stores: the API, and the S3 gateway on the same port.
+
+    Args:
+        stores: The stores.
+        options: Options of the server.
+        tasks: Runs what outlives a request.
+        limits: Limits of requests. By default, those of the options.
+
+    Raises:
+        InvalidInput: As for `serve`.
+    """
+    users = users_of(stores, options)
+    signing = None if users.authentication is None else SigningUsers(lambda id: _signer(stores, options, id))
+    settings = ApiSettings(options.storage_root, options.presign)
+    parts = ServerParts(users, settings, tasks, limits or RequestLimits(options.rate, options.max_uploads))
+    gateway = S3Gateway(create_application(parts), S3Users(signing, users.everyone), options.s3_domains)
+    return ObservedApplication(gateway, ServerMetrics())
 
 
 class _StoppableServer(uvicorn.Server):
@@ -159,6 +187,17 @@ def _reach(stores: Stores) -> None:
     """Read the store once."""
     with suppress(PermissionDenied):  # it has access control, which this read has found
         sign_in(stores, None)
+
+
+def _signer(stores: Stores, options: ServerOptions, access_key_id: str) -> tuple[SignedIn, SecretStr]:
+    if options.secrets_keys is None:
+        raise PermissionDenied(
+            "the server has no secrets key, so it cannot verify signatures: set GRAVELER_SERVER_KEY or give "
+            "--secrets-key-file when you start it",
+            kind=Kind.SecretNotKept,
+        )
+    handle, secret = signing_user(stores, options.secrets_keys, access_key_id)
+    return SignedIn(handle.user or "", handle), secret
 
 
 def _signed_in(stores: Stores, given: Credentials) -> SignedIn:

@@ -9,6 +9,7 @@ from typing import Annotated, Final
 
 import typer
 
+from graveler_core.cli.credentials import SecretsKeyFile
 from graveler_core.cli.pairs import pairs
 from graveler_core.cli.session import Session, verb
 from graveler_core.documents.text import visible
@@ -47,6 +48,13 @@ def serve(  # noqa: PLR0913 - options of the command
         float, typer.Option(min=0, help="Requests per second that one user may send. 0 means any number.")
     ] = 0,
     max_uploads: Annotated[int, typer.Option(min=1, help="Number of uploads that are received at once.")] = 64,
+    s3_domain: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="HOST", help="Host below which a bucket of S3 is a subdomain, besides the form /bucket/key."
+        ),
+    ] = None,
+    secrets_key_file: SecretsKeyFile = None,
     max_connections: Annotated[
         int, typer.Option(min=1, help="Number of connections from which on requests are refused with 503.")
     ] = 1_000,
@@ -55,9 +63,10 @@ def serve(  # noqa: PLR0913 - options of the command
         typer.Option(metavar="KEY=VALUE", help="Option of the object stores; may be repeated. No secrets."),
     ] = None,
 ) -> None:
-    """Serve the API of lakeFS over the store, until the process is told to stop.
+    """Serve the API of lakeFS and S3 over the store, until the process is told to stop.
 
-    Clients authenticate with an access key and its secret: see `graveler iam`. Requests under way are finished before
+    Clients authenticate with an access key and its secret: see `graveler iam`. Clients of S3 need an access key whose
+    secret is kept: `graveler iam credential create --s3`. Requests under way are finished before
     the server stops.
 
     JSON: one document with url, when the server accepts requests.
@@ -87,4 +96,6 @@ def serve(  # noqa: PLR0913 - options of the command
         rate=rate,
         max_uploads=max_uploads,
         max_connections=max_connections,
+        secrets_keys=session.secrets_keys(secrets_key_file),
+        s3_domains=tuple(s3_domain or ()),
     )

@@ -22,6 +22,7 @@ from graveler_core.engine.staging.pressure import BranchPressure
 from graveler_core.facade.direct_uploads import DirectUploads
 from graveler_core.facade.history import CommitRecord, commit_record
 from graveler_core.facade.listing import Listing
+from graveler_core.facade.multipart import PartStaging
 from graveler_core.guard import needs
 from graveler_core.guard.addresses import of_operations
 from graveler_core.guard.merges import new_name
@@ -40,7 +41,7 @@ from graveler_core.model.scan import Pinned
 from graveler_core.refs import branches
 
 
-class Branch(DirectUploads):
+class Branch(DirectUploads, PartStaging):
     """A branch of a repository: writes, commits, and reads that include what is staged.
 
     Every method also raises `PermissionDenied` if the caller may not call it, and `NotFound` if the repository or

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from graveler_core.codec.entry import normalise
 from graveler_core.codec.entry_rules import require_new_keys
-from graveler_core.engine.staging import bulk, remove, write
+from graveler_core.engine.staging import bulk, conditional, remove, write
 from graveler_core.engine.staging.content import Content, ContentSource
 from graveler_core.engine.staging.create import create
 from graveler_core.facade.handle import reopened
@@ -160,6 +160,27 @@ class Staging(ReadableRef):
         """
         new_path_key(path)
         return write.stage(*self._at, path, entry)
+
+    @operation("stage if unchanged", needs.path(Action.WRITE_OBJECT, Action.READ_OBJECT), of_entry)
+    def stage_if(self, path: str, entry: Entry, expected: Entry | None) -> Entry:
+        """Stage an entry if the path has a certain entry now, or none. Of several such calls, one succeeds.
+
+        Calls of `put`, `stage` and other operations without a condition are not excluded.
+
+        Args:
+            path: Path of the entry.
+            entry: The entry, as for `stage`.
+            expected: Entry that the path must have, compared by its identity. `None` if the path must not exist.
+
+        Returns:
+            The staged entry, with its path and its identity.
+
+        Raises:
+            PredicateFailed: the path has another entry, or none. Nothing is staged.
+            InvalidInput: the path or the entry is not valid.
+        """
+        new_path_key(path)
+        return conditional.stage_if(*self._at, path, entry, expected)
 
     @operation("stage many", of_table)
     def stage_many(self, table: pa.Table) -> None:

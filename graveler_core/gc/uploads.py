@@ -63,6 +63,9 @@ def purge(uploads: Uploads, cutoff: datetime, most: int, *, dry_run: bool) -> Pu
         elif uploads.purging(id, held) is not None:
             done.uploads += 1
             uploads.delete(id, deleted)
+    if not dry_run:
+        for id in uploads.orphans(cutoff):
+            uploads.forget_parts(id)
     return done
 
 

@@ -15,8 +15,8 @@ swap that encrypts it again replaces exactly the record that was read, so it nev
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
+from secrets import token_bytes
 from typing import TYPE_CHECKING, Final
 
 from pydantic import SecretStr
@@ -58,7 +58,7 @@ def seal(sealing: SecretsKeys, of: Credential | SealedSecret, secret: SecretStr)
         of: The credential, or its sealed secret.
         secret: The secret.
     """
-    id, nonce = sealing.ids[0], os.urandom(_NONCE_BYTES)
+    id, nonce = sealing.ids[0], token_bytes(_NONCE_BYTES)
     hidden = _cipher(sealing, id).encrypt(nonce, secret.get_secret_value().encode(), _bound(of))
     return SealedSecret(
         access_key_id=of.access_key_id, user=of.user, user_uid=of.user_uid, key_id=id, sealed=nonce + hidden

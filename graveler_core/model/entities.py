@@ -7,6 +7,7 @@ The package `codec` converts records to bytes. The package `records` defines the
 from __future__ import annotations
 
 import operator
+from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
 
@@ -253,6 +254,25 @@ class UploadState(StrEnum):
     PURGING = "purging"
 
 
+class UploadTarget(Record):
+    """Branch and path at which the content of an upload in parts will be staged: see `engine.staging.multipart`."""
+
+    branch: BranchId
+    path: str
+    content_type: str | None = None
+    metadata: Mapping[str, str] = Field(default_factory=dict)
+
+
+class UploadPart(Record):
+    """Part of an upload in parts, which is stored as an object below the prefix of the upload."""
+
+    address: str
+    """Relative to the storage namespace."""
+    size: int = Field(ge=0)
+    checksum: str
+    creation_date: datetime
+
+
 class Upload(Record):
     """Objects below one prefix that are stored before any entry refers to them: see `objects.uploads`."""
 
@@ -260,6 +280,8 @@ class Upload(Record):
     nonce: Nonce
     since: datetime
     """Time at which the current state was entered."""
+    target: UploadTarget | None = Field(default=None, exclude_if=operator.not_)
+    """Branch and path of an upload in parts."""
 
 
 class Sweeping(Record):

@@ -32,12 +32,13 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from datetime import datetime
 
 from graveler_core.blobs.port import Blobs
 from graveler_core.errors import Conflict, GravelerError, Kind, OutcomeUnknown, PredicateFailed
 from graveler_core.kv.store import Store
 from graveler_core.model.clock import Clock, IdSource
-from graveler_core.model.entities import Repository, Upload, UploadState
+from graveler_core.model.entities import Repository, Upload, UploadPart, UploadState, UploadTarget
 from graveler_core.model.ids import Nonce
 from graveler_core.records import access
 from graveler_core.records import layout as keys
@@ -56,8 +57,11 @@ class Uploads:
     clock: Clock
     ids: IdSource
 
-    def begin(self) -> str:
+    def begin(self, target: UploadTarget | None = None) -> str:
         """Start an upload. Objects may then be created below its `prefix`.
+
+        Args:
+            target: Branch and path of an upload in parts.
 
         Returns:
             Id of the upload.
@@ -66,7 +70,9 @@ class Uploads:
             OutcomeUnknown: Start another upload. Nothing may be stored for this one.
         """
         id = self.ids.fresh()
-        access.create(self.kv, keys.uploads(self.repository).at(id), self._now(UploadState.UPLOADING), once=True)
+        access.create(
+            self.kv, keys.uploads(self.repository).at(id), self._now(UploadState.UPLOADING, target), once=True
+        )
         return id
 
     def name(self, ids: Iterable[str]) -> dict[str, Held[Upload]]:
@@ -159,16 +165,42 @@ class Uploads:
         for blob in self.blobs.list(prefix(id)):
             self.blobs.delete(blob.address)
             deleted(blob.size)
+        self.forget_parts(id)
+
+    @staticmethod
+    def is_id(text: str) -> bool:
+        """Return true if a text can be the id of an upload."""
+        return _ID.fullmatch(text) is not None
+
+    def parts(self, id: str) -> dict[int, UploadPart]:
+        """Return the parts of an upload by their numbers."""
+        found = access.scan(self.kv, keys.upload_parts(self.repository), prefix=f"{id}/")
+        return {int(name.rpartition("/")[2]): held.value for name, held in found}
+
+    def forget_parts(self, id: str) -> None:
+        """Remove the records of the parts of an upload that has ended."""
+        folder = keys.upload_parts(self.repository)
+        access.remove_many(
+            self.kv, [(folder.at(name), held) for name, held in access.scan(self.kv, folder, prefix=f"{id}/")]
+        )
+
+    def orphans(self, cutoff: datetime) -> set[str]:
+        """Return the ids of uploads that do not exist, with a part that is older than a time."""
+        folder = keys.upload_parts(self.repository)
+        old = {
+            name.partition("/")[0] for name, held in access.scan(self.kv, folder) if held.value.creation_date <= cutoff
+        }
+        return {id for id in old if self.find(id) is None}
 
     def _swap(self, id: str, held: Held[Upload], state: UploadState) -> Held[Upload]:
-        record = self._now(state)
+        record = self._now(state, held.value.target)
         try:
             return access.replace(self.kv, keys.uploads(self.repository).at(id), held, record)
         except PredicateFailed as e:
             raise _given_up(id) from e
 
-    def _now(self, state: UploadState) -> Upload:
-        return Upload(state=state, nonce=Nonce(self.ids.fresh()), since=self.clock.now())
+    def _now(self, state: UploadState, target: UploadTarget | None) -> Upload:
+        return Upload(state=state, nonce=Nonce(self.ids.fresh()), since=self.clock.now(), target=target)
 
 
 def prefix(id: str) -> str:

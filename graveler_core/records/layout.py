@@ -13,6 +13,7 @@
                                         ops/<idempotency key>         Operation
                                         sweep                         Sweeping
                                         uploads/<id>                  Upload
+                                        upload-parts/<id>/<number>    UploadPart
                                         collections                   Collections
                                         erasing                       Erasure that is under way
                                         erasures/<id>                 Erasure that has ended
@@ -66,6 +67,7 @@ from graveler_core.model.entities import (
     Sweeping,
     Tag,
     Upload,
+    UploadPart,
 )
 from graveler_core.model.erasure import ErasedContent, Erasure
 from graveler_core.model.hook_runs import HookRun
@@ -212,6 +214,16 @@ def sweeping(repo: Repository) -> Location[Sweeping]:
 def uploads(repo: Repository) -> Folder[Upload]:
     """Return the key of attempts to store objects of user data that nothing names yet."""
     return Folder(partition(repo), b"uploads/", Upload)
+
+
+def upload_parts(repo: Repository) -> Folder[UploadPart]:
+    """Return the keys of the parts of uploads, by the id of the upload and the number of the part."""
+    return Folder(partition(repo), b"upload-parts/", UploadPart)
+
+
+def upload_part(repo: Repository, id: str, number: int) -> Location[UploadPart]:
+    """Return the key of a part of an upload. Parts are ordered by number."""
+    return upload_parts(repo).at(f"{id}/{number:05}")
 
 
 def collections(repo: RepositoryId, uid: RepositoryUid) -> Location[Collections]:

@@ -9,16 +9,16 @@ from dataclasses import dataclass
 
 import uvicorn
 
-from graveler.server.api.call import ApiSettings
-from graveler.server.application import ServerParts, create_application
 from graveler.server.limits import RequestLimits
-from graveler.server.observing import ObservedApplication, ServerMetrics
-from graveler.server.serving import ServerOptions, listening, users_of
+from graveler.server.serving import ServerOptions, application_of, listening
 from graveler.server.task_runner import TaskRunner
 from graveler_core.facade.graveler import Graveler
 from graveler_core.model.credentials import Credentials
 from graveler_core.model.iam import NewCredential
+from graveler_core.model.secrets_keys import SecretsKeys
 from graveler_core.wiring import open_stores, sign_in
+
+S3_DOMAIN = "s3.localhost"
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,7 @@ class RunningServer:
     root: str
     admin: NewCredential
     graveler: Graveler
+    secrets_keys: SecretsKeys
 
 
 @contextmanager
@@ -38,18 +39,20 @@ def running_server(
     """Set up access control in an empty store, and serve it until the end of the context."""
     tasks = TaskRunner()
     stores = open_stores(store, storage_options=storage_options)
+    keys = SecretsKeys(SecretsKeys.new())
     try:
-        admin = sign_in(stores, None).iam.set_up("ada")
-        options = ServerOptions(port=0)
-        parts = ServerParts(users_of(stores, options), ApiSettings(root), tasks, limits or RequestLimits(0, 64))
-        app = ObservedApplication(create_application(parts), ServerMetrics())
+        admin = sign_in(stores, None).iam.set_up("ada", secrets_keys=keys)
+        options = ServerOptions(port=0, storage_root=root, secrets_keys=keys, s3_domains=(S3_DOMAIN,))
+        app = application_of(stores, options, tasks, limits)
         server = uvicorn.Server(uvicorn.Config(app, lifespan="off", log_level="warning", access_log=False))
         with listening(options) as socket:
             thread = threading.Thread(target=server.run, args=([socket],))
             thread.start()
             try:
                 url = f"http://127.0.0.1:{socket.getsockname()[1]}"
-                yield RunningServer(url, root, admin, sign_in(stores, Credentials(admin.access_key_id, admin.secret)))
+                yield RunningServer(
+                    url, root, admin, sign_in(stores, Credentials(admin.access_key_id, admin.secret)), keys
+                )
             finally:
                 server.should_exit = True
                 thread.join()

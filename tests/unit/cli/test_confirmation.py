@@ -43,8 +43,9 @@ READS = """
     branch list, branch protections, branch show, cat, check list, check required, commits, config, diagnostics, diff,
     doctor, du, erasures, fsck, hook list, hook runs, iam credential list, iam group list,
     iam member list, iam policy list, iam policy show,
-    iam simulate, iam user list, kv verify, local status, log, ls, metrics, migrate compare, migrate ids,
-    migrate verify, reflog, repo list, retention show, serve, show, stat, status, tag list, tag show, tag verify
+    iam secrets-key new, iam simulate, iam user list, kv verify, local status, log, ls, metrics, migrate compare,
+    migrate ids, migrate verify, reflog, repo list, retention show, serve, show, stat, status, tag list, tag show,
+    tag verify
 """
 ADDS = """
     branch create, branch undelete, check report, cherry-pick, commit, compact, dump, iam credential create,
@@ -54,8 +55,8 @@ ADDS = """
 """
 UNDONE_BY_ANOTHER_COMMAND = "iam attach, iam detach, iam member add, iam member remove, mv, repo read-only"
 REPLACES_BY_A_GIVEN_VALUE = """
-    branch protect, check require, cp, get, hook set, iam policy update, put, repo metadata, repo settings,
-    repo thresholds, retention set, stage, tag assign
+    branch protect, check require, cp, get, hook set, iam policy update, iam secrets-key rotate, put, repo metadata,
+    repo settings, repo thresholds, retention set, stage, tag assign
 """
 
 

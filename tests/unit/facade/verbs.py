@@ -76,6 +76,11 @@ def _unsigned(branch: Branch) -> None:
         branch.presign("content")
 
 
+def _without_an_upload(call: Callable[[], object]) -> None:
+    with suppress(NotFound):  # what an upload in parts may do: tests/unit/engine/staging
+        call()
+
+
 def _restored(repository: Repository) -> None:
     with suppress(InvalidInput):  # it is not bare; `tests/unit/transfer` has one that is bare and read-only
         repository.restore_refs("memory://dumps-of-verbs/none")
@@ -107,6 +112,8 @@ BRANCH: dict[str, Verb] = {
     "put": Verb(lambda b: b.put("n", b"new"), BranchAction.WRITE, single=True),
     "put_many": Verb(lambda b: b.put_many({"n": b"new", "o": b"new"}, remove=["p/1"]), BranchAction.WRITE, single=True),
     "stage": Verb(lambda b: b.stage("n", NEW), BranchAction.WRITE, single=True),
+    "stage_if": Verb(lambda b: b.stage_if("n", NEW, None), BranchAction.WRITE),
+    "begin_multipart": Verb(lambda b: b.begin_multipart("n"), BranchAction.WRITE),
     "remove": Verb(lambda b: b.remove("p/1"), BranchAction.WRITE, single=True),
     "stage_many": Verb(lambda b: b.stage_many(table({"n": 9, "m": 9})), BranchAction.WRITE),
     "stage_sorted": Verb(
@@ -127,6 +134,10 @@ BRANCH: dict[str, Verb] = {
     "upload": _read(lambda b: b.upload("n", b"x")),
     "begin_upload": Verb(lambda b: b.begin_upload("n"), BranchAction.WRITE, changes=True),
     "link": Verb(_linked, BranchAction.WRITE, changes=True),
+    "upload_part": _read(lambda b: _without_an_upload(lambda: b.upload_part("n", "0" * 32, 1, b"x"))),
+    "uploaded_parts": _read(lambda b: _without_an_upload(lambda: b.uploaded_parts("n", "0" * 32))),
+    "assemble_multipart": _read(lambda b: _without_an_upload(lambda: b.assemble_multipart("n", "0" * 32, []))),
+    "end_multipart": _read(lambda b: _without_an_upload(lambda: b.end_multipart("n", "0" * 32))),
     "open": _read(lambda b: b.open("content").read()),
     "uri": _read(lambda b: b.uri("content")),
     "presign": _read(_unsigned),
@@ -226,6 +237,7 @@ REPOSITORY: dict[str, Verb] = {
     "conflicts": _read(lambda r: _all(r.conflicts("dev", "work"))),
     "check_merge": Verb(lambda r: r.check_merge("dev", into="work"), BranchAction.MERGE),
     "fsck": _read(lambda r: _all(r.fsck())),
+    "multipart_uploads": _read(lambda r: r.multipart_uploads()),
     "thresholds": _read(lambda r: r.thresholds()),
     "compactions": _read(lambda r: _all(r.compactions())),
 }

@@ -60,7 +60,9 @@ def scene() -> World:
     repo.create_branch("gone", "main")
     repo.delete_branch("gone")
     repo.create_tag("v1", "main")
-    repo.branch("work").stage("s", entry(4))
+    work = repo.branch("work")
+    work.stage("s", entry(4))
+    work.begin_multipart("new")
     world.repository("former")
     world.graveler().delete_repository("former")
     world.graveler().create_bare_repository("bare", world.namespace("bare"))
@@ -111,6 +113,12 @@ def _transaction(b: Branch) -> object:
     return b.transact(operations, message="m", committer="eve", on=Basis(head, ("q/",)))
 
 
+def _begun(b: Branch) -> str:
+    """The upload in parts of the scene, found past the guard."""
+    free = Repository(replace(b._stores, principal=None), b._record)
+    return next(each.id for each in free.multipart_uploads())
+
+
 def _key(a: Access) -> str:
     """The access key of `ada`, found past the guard."""
     return next(Access(replace(a._stores, principal=None)).credentials("ada")).access_key_id
@@ -153,6 +161,12 @@ BRANCH: dict[str, Sample] = {
     "upload": lambda b: b.upload("new", b"x"),
     "begin_upload": lambda b: b.begin_upload("new"),
     "link": lambda b: b.link("new", _open(b).get("content")),
+    "stage_if": lambda b: b.stage_if("n", ELSEWHERE, None),
+    "begin_multipart": lambda b: b.begin_multipart("new"),
+    "upload_part": lambda b: b.upload_part("new", _begun(b), 1, b"x"),
+    "uploaded_parts": lambda b: b.uploaded_parts("new", _begun(b)),
+    "assemble_multipart": lambda b: b.assemble_multipart("new", _begun(b), []),
+    "end_multipart": lambda b: b.end_multipart("new", _begun(b)),
     "uri": lambda b: b.uri("content"),
     "presign": lambda b: b.presign("content"),
     "list": lambda b: b.list("p/"),
@@ -237,6 +251,7 @@ REPOSITORY: dict[str, Sample] = {
     "merge_base": lambda r: r.merge_base("main", "dev"),
     "conflicts": lambda r: r.conflicts("dev", "work"),
     "fsck": lambda r: r.fsck(data=True),
+    "multipart_uploads": lambda r: r.multipart_uploads(),
     "thresholds": lambda r: r.thresholds(),
     "compactions": lambda r: r.compactions(),
 }
@@ -325,6 +340,7 @@ ERRORS = {
     "verify_tag": "there is no hook to verify it",
     "remove_hook": "has no webhook with this name",
     "repeat_hook": "has no run of a hook with this id",
+    "assemble_multipart": "must be at least one",
     "unprotect": "repository 'repo' has no rule with it",
     "restore_refs": "repository 'repo'",
     "presign": "presigned URLs exist only for",

@@ -10,10 +10,11 @@ from collections.abc import Callable
 from contextlib import suppress
 
 import pytest
+from pydantic import SecretStr
 
 from graveler_core.errors import Kind, NotFound
 from graveler_core.facade.access import Access
-from graveler_core.iam import creation, credentials, deletion, hashing, relations
+from graveler_core.iam import creation, credentials, deletion, hashing, relations, sealing
 from graveler_core.iam.effective import effective_policies
 from graveler_core.model.ids import GroupId, PolicyId, UserId
 from graveler_core.model.secrets_keys import SecretsKeys
@@ -202,6 +203,8 @@ def made_anew(world: World) -> None:
 @pytest.fixture(autouse=True)
 def same_hashes(monkeypatch: pytest.MonkeyPatch) -> None:
     """A run is repeated exactly."""
+    monkeypatch.setattr(hashing, "draw", lambda: SecretStr("secret"))
+    monkeypatch.setattr(sealing, "token_bytes", bytes)
     monkeypatch.setattr(hashing, "hashed", lambda secret: "hash")
 
 

@@ -35,6 +35,7 @@ from graveler_core.model.entities import (
     Sweeping,
     Tag,
     Upload,
+    UploadPart,
     UploadState,
 )
 from graveler_core.model.erasure import ErasedContent, Erasure, ErasureState
@@ -146,6 +147,7 @@ RECORDS: dict[str, Record] = {
     ),
     "cleanup": Cleanup(branch=BranchId("main"), layer=TOKEN, since=SINCE),
     "sweeping": Sweeping(nonce=Nonce("n5"), since=SINCE),
+    "upload part": UploadPart(address="data/0a/0b", size=5, checksum="md5:0c", creation_date=SINCE),
     "upload": Upload(state=UploadState.NAMING, nonce=Nonce("n7"), since=SINCE),
     "staged counts": StagedCounts(
         repository=RepositoryId("repo"),

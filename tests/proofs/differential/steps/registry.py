@@ -116,6 +116,18 @@ LEFT_OUT = {
         ),
         "the object of one entry: tests/unit/facade/test_content.py",
     ),
+    "Branch.stage_if": "compares with what a reader has seen: tests/unit/engine/staging/test_conditional.py",
+    **dict.fromkeys(
+        (
+            "Branch.begin_multipart",
+            "Branch.upload_part",
+            "Branch.uploaded_parts",
+            "Branch.assemble_multipart",
+            "Branch.end_multipart",
+            "Repository.multipart_uploads",
+        ),
+        "store content that an entry names later: tests/unit/engine/staging/test_multipart.py",
+    ),
     **dict.fromkeys(
         ("Repository.collect", "Graveler.empty_namespaces"), "`collecting` calls their flows with another clock"
     ),

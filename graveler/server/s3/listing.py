@@ -1,0 +1,189 @@
+"""Listings of a bucket: the refs of the repository at its root, and the entries of a ref below `<ref>/`.
+
+Keys are `<ref>/<path>`. A prefix without a slash asks for refs, each a common prefix `<ref>/`, whatever the delimiter.
+Otherwise the first segment of the prefix is the ref. So a listing of the whole bucket never walks through all branches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from heapq import merge
+from itertools import groupby, islice
+from typing import Final
+from urllib.parse import quote
+
+from starlette.responses import Response
+
+from graveler.server.s3.buckets import read_token, token_of
+from graveler.server.s3.call import S3Call, xml_response
+from graveler.server.s3.object_metadata import etag_of, modified, time_of_document
+from graveler.server.s3.refusals import invalid_argument
+from graveler.server.s3.request import S3Request
+from graveler.server.s3.xml import Content
+from graveler_core.errors import InvalidInput, Kind, NotFound, PermissionDenied
+from graveler_core.facade.repository import Repository
+from graveler_core.model.entry import CommonPrefix, Entry
+
+MAX_KEYS: Final = 1_000
+"""Maximum number of keys and common prefixes of a page."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListingQuery:
+    """Parameters that both versions of the listing share."""
+
+    prefix: str
+    delimiter: str
+    after: str
+    """Key, exclusive, at which the page begins."""
+    most: int
+    encoded: bool
+    """Encode keys as in URLs, because XML cannot hold every character."""
+
+    @classmethod
+    def of(cls, request: S3Request, after: str) -> ListingQuery:
+        """Read the parameters of a request.
+
+        Raises:
+            S3Refusal: A parameter is not valid.
+        """
+        encoding = request.parameter("encoding-type")
+        if encoding not in (None, "", "url"):
+            raise invalid_argument(f"encoding-type {encoding[:40]!r}: must be url")
+        return cls(
+            request.parameter("prefix") or "",
+            request.parameter("delimiter") or "",
+            after,
+            request.number("max-keys", MAX_KEYS, most=MAX_KEYS),
+            bool(encoding),
+        )
+
+    def shown(self, key: str) -> str:
+        """Return a key as the document has it."""
+        return quote(key, safe="/") if self.encoded else key
+
+
+@dataclass(frozen=True, slots=True)
+class ListedPage:
+    """Page of a listing."""
+
+    items: list[tuple[str, Entry | None]]
+    """Keys with their entries; `None` for common prefixes."""
+    truncated: bool
+
+    @property
+    def last(self) -> str:
+        """Last key of the page."""
+        return self.items[-1][0] if self.items else ""
+
+
+def list_objects_v2(call: S3Call) -> Response:
+    """List keys, second version."""
+    request = call.request
+    token = read_token(request.parameter("continuation-token"))
+    query = ListingQuery.of(request, token or request.parameter("start-after") or "")
+    page = _page(call.repository, query)
+    content: list[tuple[str, Content]] = [
+        *_head(call, query, page),
+        ("KeyCount", len(page.items)),
+        *_optional(
+            ("ContinuationToken", request.parameter("continuation-token") or ""),
+            ("StartAfter", query.shown(request.parameter("start-after") or "")),
+            ("NextContinuationToken", token_of(page.last) if page.truncated else ""),
+        ),
+        *_items(page, query, owner=request.parameter("fetch-owner") == "true"),
+    ]
+    return xml_response("ListBucketResult", content)
+
+
+def list_objects(call: S3Call) -> Response:
+    """List keys, first version."""
+    marker = call.request.parameter("marker") or ""
+    query = ListingQuery.of(call.request, marker)
+    page = _page(call.repository, query)
+    content: list[tuple[str, Content]] = [
+        *_head(call, query, page),
+        ("Marker", query.shown(marker)),
+        *_optional(("NextMarker", query.shown(page.last) if page.truncated else "")),
+        *_items(page, query, owner=True),
+    ]
+    return xml_response("ListBucketResult", content)
+
+
+def ref_names(repo: Repository, prefix: str = "", after: str = "") -> Iterator[str]:
+    """Yield the names of branches and tags that begin with a prefix, in order, each once."""
+
+    def tags() -> Iterator[str]:
+        try:
+            yield from (tag.id for tag in repo.tags(prefix, after))
+        except PermissionDenied:  # the branches alone are a valid answer
+            return
+
+    names = merge((branch.id for branch in repo.branches(prefix, after)), tags())
+    return (name for name, _ in groupby(names))
+
+
+def _page(repo: Repository, query: ListingQuery) -> ListedPage:
+    try:
+        found = iter(_found(repo, query))
+        items = list(islice(found, query.most))
+        return ListedPage(items, bool(items) and next(found, None) is not None)
+    except NotFound as e:
+        if e.kind in (Kind.RepositoryNotFound, Kind.RepositoryDeleting):
+            raise
+        return ListedPage([], False)  # a ref that does not exist has no keys
+    except InvalidInput as e:
+        if e.kind in (Kind.InvalidRef, Kind.AmbiguousRef, Kind.InvalidName):
+            return ListedPage([], False)
+        raise
+
+
+def _found(repo: Repository, query: ListingQuery) -> Iterable[tuple[str, Entry | None]]:
+    ref, slash, path = query.prefix.partition("/")
+    if not slash:
+        after = query.after.partition("/")[0]
+        names = ref_names(repo, ref)
+        return ((f"{name}/", None) for name in names if not after or _is_after(f"{name}/", query.after, after))
+    base = f"{ref}/"
+    if query.after > base and not query.after.startswith(base):
+        return ()
+    after = query.after.removeprefix(base) if query.after.startswith(base) else ""
+    found = repo.at(ref).list(path, after, query.delimiter)
+    return ((base + item.path, None if isinstance(item, CommonPrefix) else item) for item in found)
+
+
+def _is_after(key: str, after: str, ref: str) -> bool:
+    """Return true if a ref follows a key. A key inside the ref, or the ref itself, means the whole ref is over."""
+    return key > after and key != f"{ref}/"
+
+
+def _head(call: S3Call, query: ListingQuery, page: ListedPage) -> list[tuple[str, Content]]:
+    return [
+        ("Name", call.bucket),
+        ("Prefix", query.shown(query.prefix)),
+        *_optional(("Delimiter", query.shown(query.delimiter)), ("EncodingType", "url" if query.encoded else "")),
+        ("MaxKeys", query.most),
+        ("IsTruncated", page.truncated),
+    ]
+
+
+def _items(page: ListedPage, query: ListingQuery, *, owner: bool) -> Iterator[tuple[str, Content]]:
+    for key, entry in page.items:
+        if entry is None:
+            yield "CommonPrefixes", [("Prefix", query.shown(key))]
+            continue
+        content: list[tuple[str, Content]] = [
+            ("Key", query.shown(key)),
+            ("LastModified", time_of_document(modified(entry))),
+            ("ETag", f'"{etag_of(entry)}"'),
+            ("Size", entry.size if entry.data is None else len(entry.data)),
+            ("StorageClass", "STANDARD"),
+        ]
+        if owner:
+            content.append(("Owner", [("ID", "graveler"), ("DisplayName", "graveler")]))
+        yield "Contents", content
+
+
+def _optional(*pairs: tuple[str, str]) -> list[tuple[str, Content]]:
+    return [(name, value) for name, value in pairs if value]

@@ -1,0 +1,191 @@
+"""Operations on uploads in parts. Their state is in the store, so any server can go on."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from itertools import islice
+from typing import Final
+
+from starlette.responses import Response
+
+from graveler.server.content_response import UnsatisfiableRange, content_range, range_chunks
+from graveler.server.s3.call import S3Call, empty_response, xml_response
+from graveler.server.s3.conditions import failed_read, is_conditional_write, precondition_failed, require_write
+from graveler.server.s3.object_metadata import (
+    DEFAULT_CONTENT_TYPE,
+    etag_of,
+    metadata_of,
+    time_of_document,
+    with_etag,
+)
+from graveler.server.s3.objects import entry_at, source_of, stage
+from graveler.server.s3.refusals import S3Refusal, invalid_argument, malformed
+from graveler.server.s3.xml import Content, XmlElement
+from graveler_core.errors import InvalidInput, Kind
+
+MAX_LISTED: Final = 1_000
+"""Maximum number of parts or uploads of a page."""
+MAX_PART_NUMBER: Final = 10_000
+
+
+def create_upload(call: S3Call) -> Response:
+    """Begin an upload. Content type and metadata of the later entry come with this request."""
+    request = call.request
+    content_type = request.header("content-type") or DEFAULT_CONTENT_TYPE
+    id = call.branch.begin_multipart(call.path, content_type=content_type, metadata=metadata_of(request))
+    content = [("Bucket", call.bucket), ("Key", call.key), ("UploadId", id)]
+    return xml_response("InitiateMultipartUploadResult", content)
+
+
+def upload_part(call: S3Call) -> Response:
+    """Store the body of the request as a part."""
+    number, body = _part_number(call), call.body
+    call.branch.upload_part(call.path, _upload_id(call), number, body, checksum=lambda: f"md5:{body.md5}")
+    return empty_response(headers={"etag": f'"{body.md5}"', **body.checked})
+
+
+def copy_part(call: S3Call) -> Response:
+    """Store the content of an entry, or a range of it, as a part."""
+    number, content = _part_number(call), source_of(call)
+    if failed_read(call.request, content.entry, "x-amz-copy-source-") is not None:
+        raise precondition_failed()
+    wanted = call.request.header("x-amz-copy-source-range")
+    try:
+        part = content_range(wanted, content.size)
+    except UnsatisfiableRange as e:
+        raise S3Refusal(416, "InvalidRange", "x-amz-copy-source-range: is not a range of the source") from e
+    if wanted is not None and part is None:
+        raise invalid_argument(f"x-amz-copy-source-range {wanted[:80]!r}: must have the form bytes=first-last")
+    first, end = (0, content.size) if part is None else (part[0], part[1] + 1)
+    digest = hashlib.md5(usedforsecurity=False)
+
+    def read() -> Iterator[bytes]:
+        for chunk in range_chunks(content, first, end):
+            digest.update(chunk)
+            yield chunk
+
+    stored = call.branch.upload_part(
+        call.path, _upload_id(call), number, read(), checksum=lambda: f"md5:{digest.hexdigest()}"
+    )
+    return xml_response(
+        "CopyPartResult",
+        [("LastModified", time_of_document(stored.creation_date)), ("ETag", _etag(stored.checksum))],
+    )
+
+
+def complete_upload(call: S3Call) -> Response:
+    """Make one object of the parts that the body names, and stage an entry for it."""
+    branch, path, id = call.branch, call.path, _upload_id(call)
+    conditional = is_conditional_write(call.request)
+    wanted = [_named_part(element) for element in call.xml("CompleteMultipartUpload").all("Part")]
+    if not wanted:
+        raise malformed("must name at least one part")
+    if sorted({number for number, _ in wanted}) != [number for number, _ in wanted]:
+        raise S3Refusal(400, "InvalidPartOrder", "the parts must be in ascending order, each once")
+    current = entry_at(branch, path) if conditional else None
+    if conditional:
+        require_write(call.request, current)
+    try:
+        assembled = branch.assemble_multipart(path, id, [(number, f"md5:{md5}") for number, md5 in wanted])
+    except InvalidInput as e:
+        if e.kind is not Kind.PartMismatch:
+            raise
+        raise S3Refusal(400, "InvalidPart", e.message) from e
+    staged = stage(branch, path, with_etag(assembled, _etag_of_parts(wanted)), current, conditional=conditional)
+    branch.end_multipart(path, id)
+    return xml_response(
+        "CompleteMultipartUploadResult",
+        [("Bucket", call.bucket), ("Key", call.key), ("ETag", f'"{etag_of(staged)}"')],
+    )
+
+
+def abort_upload(call: S3Call) -> Response:
+    """Give an upload up, and delete its parts."""
+    call.branch.end_multipart(call.path, _upload_id(call))
+    return empty_response(204)
+
+
+def list_parts(call: S3Call) -> Response:
+    """List the parts of an upload."""
+    id = _upload_id(call)
+    most = call.request.number("max-parts", MAX_LISTED, most=MAX_LISTED)
+    marker = call.request.number("part-number-marker", 0, most=MAX_PART_NUMBER)
+    rest = [part for part in call.branch.uploaded_parts(call.path, id) if part.number > marker]
+    shown = rest[:most]
+    content: list[tuple[str, Content]] = [
+        ("Bucket", call.bucket),
+        ("Key", call.key),
+        ("UploadId", id),
+        ("PartNumberMarker", marker),
+        ("NextPartNumberMarker", shown[-1].number if shown else marker),
+        ("MaxParts", most),
+        ("IsTruncated", bool(shown) and len(rest) > most),
+        ("StorageClass", "STANDARD"),
+    ]
+    for part in shown:
+        modified = time_of_document(part.creation_date)
+        etag = _etag(part.checksum)
+        fields: list[tuple[str, Content]] = [("PartNumber", part.number), ("LastModified", modified), ("ETag", etag)]
+        content.append(("Part", [*fields, ("Size", part.size)]))
+    return xml_response("ListPartsResult", content)
+
+
+def list_uploads(call: S3Call) -> Response:
+    """List the uploads of a bucket that have not ended."""
+    request = call.request
+    most = request.number("max-uploads", MAX_LISTED, most=MAX_LISTED)
+    prefix, key_marker = request.parameter("prefix") or "", request.parameter("key-marker") or ""
+    id_marker = request.parameter("upload-id-marker") or ""
+    listed = sorted(
+        (f"{each.branch}/{each.path}", each.id, each.creation_date) for each in call.repository.multipart_uploads()
+    )
+    rest = (each for each in listed if each[0].startswith(prefix) and _follows(each, key_marker, id_marker))
+    shown = list(islice(rest, most))
+    content: list[tuple[str, Content]] = [
+        ("Bucket", call.bucket),
+        ("KeyMarker", key_marker),
+        ("UploadIdMarker", id_marker),
+        ("Prefix", prefix),
+        ("NextKeyMarker", shown[-1][0] if shown else ""),
+        ("NextUploadIdMarker", shown[-1][1] if shown else ""),
+        ("MaxUploads", most),
+        ("IsTruncated", bool(shown) and next(rest, None) is not None),
+    ]
+    for key, id, begun in shown:
+        upload = [("Key", key), ("UploadId", id), ("StorageClass", "STANDARD"), ("Initiated", time_of_document(begun))]
+        content.append(("Upload", upload))
+    return xml_response("ListMultipartUploadsResult", content)
+
+
+def _follows(upload: tuple[str, str, datetime], key: str, id: str) -> bool:
+    return (upload[0], upload[1]) > (key, id) if id else upload[0] > key
+
+
+def _upload_id(call: S3Call) -> str:
+    return call.request.parameter("uploadId") or ""
+
+
+def _part_number(call: S3Call) -> int:
+    number = call.request.number("partNumber", 0, most=MAX_PART_NUMBER + 1, least=1)
+    if not 1 <= number <= MAX_PART_NUMBER:
+        raise invalid_argument(f"partNumber: must be a whole number from 1 to {MAX_PART_NUMBER:,}")
+    return number
+
+
+def _named_part(element: XmlElement) -> tuple[int, str]:
+    number = element.value("PartNumber").strip()
+    if not (number.isascii() and number.isdigit() and len(number) <= 5):
+        raise malformed(f"PartNumber {number[:40]!r} must be a whole number")
+    return int(number), element.value("ETag").strip().strip('"')
+
+
+def _etag(checksum: str) -> str:
+    return f'"{checksum.rpartition(":")[2]}"'
+
+
+def _etag_of_parts(parts: Sequence[tuple[int, str]]) -> str:
+    """Return the ETag that S3 gives an object of parts: the MD5 of their MD5s, and their number."""
+    digests = b"".join(bytes.fromhex(md5) for _, md5 in parts)
+    return f"{hashlib.md5(digests, usedforsecurity=False).hexdigest()}-{len(parts)}"

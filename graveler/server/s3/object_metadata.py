@@ -1,0 +1,141 @@
+"""Metadata that the gateway keeps with an entry: its ETag, headers, and the metadata of the user.
+
+The ETag of an upload is the MD5 of its content, which clients expect. It is kept in the metadata of the entry with the
+beginning of the checksum that it belongs to. If somebody stages other content with the same metadata, they no longer
+belong together, and the ETag is not used. Without a kept ETag, the entry's checksum or identity serves, in a form that
+no client takes for an MD5.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from email.errors import HeaderParseError
+from email.header import Header, decode_header, make_header
+from email.utils import format_datetime
+from typing import Final
+
+from graveler.server.s3.refusals import S3Refusal
+from graveler.server.s3.request import S3Request
+from graveler_core.model.entry import Entry
+
+DEFAULT_CONTENT_TYPE: Final = "application/octet-stream"
+MAX_METADATA_BYTES: Final = 2_048
+ETAG_KEY: Final = "graveler-s3-etag"
+_USER_HEADER: Final = "x-amz-meta-"
+_USER_KEY: Final = "X-Amz-Meta-"
+"""Beginning of the keys of a user's metadata, as lakeFS stores them."""
+_KEPT_HEADERS: Final = ("Cache-Control", "Content-Disposition", "Content-Encoding", "Content-Language", "Expires")
+"""Headers of an upload that are kept under their own names, and sent with the content."""
+_TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_PLAIN: Final = re.compile(r"[\x20-\x7e]*")
+
+
+def etag_of(entry: Entry) -> str:
+    """Return the ETag of an entry, without quotes."""
+    kept, _, checksum = entry.metadata.get(ETAG_KEY, "").partition(" ")
+    if kept and checksum and (entry.checksum or "").startswith(checksum):
+        return kept
+    found = (entry.checksum or "").rpartition(":")[2] or entry.identity.hex()
+    return f"{re.sub('[^0-9A-Za-z]', '', found)[:32]}-1"
+
+
+def with_etag(entry: Entry, etag: str) -> Entry:
+    """Return an entry that keeps an ETag for its content."""
+    kept = f"{etag} {(entry.checksum or '')[:39]}"  # the name of the algorithm and 128 bits
+    return replace(entry, metadata={**entry.metadata, ETAG_KEY: kept})
+
+
+def metadata_of(request: S3Request) -> dict[str, str]:
+    """Return the metadata of an entry from the headers of its upload.
+
+    Raises:
+        S3Refusal: The metadata of the user are too large.
+    """
+    found: dict[str, str] = {}
+    for name in {name for name, _ in request.headers if name.startswith(_USER_HEADER)}:
+        found[_USER_KEY + name.removeprefix(_USER_HEADER)] = _read(request.header(name) or "")
+    if sum(len(key.removeprefix(_USER_KEY)) + len(value.encode()) for key, value in found.items()) > MAX_METADATA_BYTES:
+        raise S3Refusal(400, "MetadataTooLarge", f"x-amz-meta-…: must have at most {MAX_METADATA_BYTES:,} bytes")
+    for name in _KEPT_HEADERS:
+        value = request.header(name.lower()) or ""
+        if name == "Content-Encoding":  # aws-chunked is a form of the transfer
+            parts = (part.strip() for part in value.split(","))
+            value = ", ".join(part for part in parts if part and part.lower() != "aws-chunked")
+        if value:
+            found[name] = _read(value)
+    return found
+
+
+def headers_of(entry: Entry) -> dict[str, str]:
+    """Return the headers that describe an entry.
+
+    Content of users may be shown by a browser at the address of the server, so it must not run as a page of the server.
+    """
+    found = {
+        "etag": f'"{etag_of(entry)}"',
+        "content-type": _header_value(entry.content_type or DEFAULT_CONTENT_TYPE),
+        "accept-ranges": "bytes",
+        "content-security-policy": "default-src 'none'; sandbox",
+        "last-modified": format_datetime(modified(entry), usegmt=True),
+    }
+    missing = 0
+    for key, value in entry.metadata.items():
+        if key in _KEPT_HEADERS:
+            found[key.lower()] = _header_value(value)
+        elif key.startswith(_USER_KEY):
+            name = key.removeprefix(_USER_KEY).lower()
+            if _TOKEN.fullmatch(name):
+                found[_USER_HEADER + name] = _header_value(value)
+            else:
+                missing += 1
+    if missing:
+        found["x-amz-missing-meta"] = str(missing)
+    return found
+
+
+def modified(entry: Entry) -> datetime:
+    """Return the time of the last change of an entry; for none, the beginning of 1970."""
+    return (entry.mtime or datetime.fromtimestamp(0, UTC)).astimezone(UTC)
+
+
+def time_of_document(moment: datetime) -> str:
+    """Return a time as documents of S3 have it."""
+    return f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%S}.{moment.microsecond // 1000:03}Z"
+
+
+def for_copy(source: Entry, replaced: Mapping[str, str] | None, content_type: str | None) -> Entry:
+    """Return the entry of a copy.
+
+    Args:
+        source: The entry to copy.
+        replaced: Metadata instead of those of the source; `None` keeps them.
+        content_type: Content type, if the metadata are replaced.
+    """
+    if replaced is None:
+        return replace(source, mtime=datetime.now(UTC))
+    made = replace(source, mtime=datetime.now(UTC), metadata=dict(replaced), content_type=content_type)
+    return with_etag(made, etag_of(source))
+
+
+def _read(value: str) -> str:
+    """Return the text of a header: UTF-8, or words encoded as RFC 2047 says."""
+    try:
+        text = value.encode("latin-1").decode()
+    except UnicodeDecodeError:
+        text = value
+    if "=?" in text:
+        try:
+            return str(make_header(decode_header(text)))
+        except (HeaderParseError, UnicodeError, LookupError, ValueError):
+            return text
+    return text
+
+
+def _header_value(text: str) -> str:
+    """Return a text as the value of a header: as it is, or encoded as RFC 2047 says."""
+    if _PLAIN.fullmatch(text):
+        return text
+    return Header(text, "utf-8", maxlinelen=100_000).encode(linesep="").replace("\n", "").replace("\r", "")

@@ -1,0 +1,222 @@
+"""Operations on objects: read, write, copy, delete."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Final
+from urllib.parse import unquote_to_bytes
+
+from starlette.responses import Response, StreamingResponse
+
+from graveler.server.content_response import UnsatisfiableRange, content_range, range_chunks, verified_chunks
+from graveler.server.s3.call import S3Call, empty_response, repository_of, xml_response
+from graveler.server.s3.conditions import failed_read, is_conditional_write, precondition_failed, require_write
+from graveler.server.s3.object_metadata import (
+    DEFAULT_CONTENT_TYPE,
+    etag_of,
+    for_copy,
+    headers_of,
+    metadata_of,
+    time_of_document,
+    with_etag,
+)
+from graveler.server.s3.object_metadata import modified as modification_time
+from graveler.server.s3.refusals import S3Refusal, invalid_argument, not_implemented
+from graveler.server.s3.sha256_header import sha256_header
+from graveler_core.errors import InvalidInput, Kind, NotFound, PredicateFailed
+from graveler_core.facade.branch import Branch
+from graveler_core.facade.content_file import ContentFile
+from graveler_core.model.entry import Entry
+
+_OVERRIDES: Final = (
+    "content-type",
+    "content-language",
+    "expires",
+    "cache-control",
+    "content-disposition",
+    "content-encoding",
+)
+"""Headers that a read can replace by the query parameter `response-<name>`."""
+
+
+def get_object(call: S3Call) -> Response:
+    """Answer with the content of an entry, or one range of it."""
+    return _read(call, with_body=True)
+
+
+def head_object(call: S3Call) -> Response:
+    """Answer with the headers of `get_object`."""
+    if call.key.endswith("/") and not call.path:  # clients look for a directory here
+        _ = call.repository.at(call.ref)
+        return empty_response(headers={"content-type": "application/x-directory", "content-length": "0"})
+    return _read(call, with_body=False)
+
+
+def put_object(call: S3Call) -> Response:
+    """Store the body of the request, and stage an entry for it."""
+    if _is_directory_marker(call):
+        return _put_marker(call)
+    branch, path, request = call.branch, call.path, call.request
+    conditional = is_conditional_write(request)
+    current = entry_at(branch, path) if conditional else None
+    if conditional:
+        require_write(request, current)  # before the client sends the content
+    metadata, body = metadata_of(request), call.body
+    content_type = request.header("content-type") or DEFAULT_CONTENT_TYPE
+    uploaded = branch.upload(path, body, content_type=content_type, metadata=metadata)
+    staged = stage(branch, path, with_etag(uploaded, body.md5), current, conditional=conditional)
+    return empty_response(headers={"etag": f'"{etag_of(staged)}"', **body.checked})
+
+
+def copy_object(call: S3Call) -> Response:
+    """Stage an entry of the content of another one. Within a repository no content is copied."""
+    request, branch = call.request, call.branch
+    content = source_of(call)
+    failed = failed_read(request, content.entry, "x-amz-copy-source-")
+    if failed is not None:
+        raise precondition_failed()
+    conditional = is_conditional_write(request)
+    current = entry_at(branch, call.path) if conditional else None
+    if conditional:
+        require_write(request, current)
+    directive = (request.header("x-amz-metadata-directive") or "COPY").upper()
+    if directive not in ("COPY", "REPLACE"):
+        raise invalid_argument(f"x-amz-metadata-directive {directive[:40]!r}: must be COPY or REPLACE")
+    replaced = metadata_of(request) if directive == "REPLACE" else None
+    made = for_copy(content.entry, replaced, request.header("content-type") or DEFAULT_CONTENT_TYPE)
+    if source_bucket(call) != call.bucket and made.data is None:
+        copied = branch.upload(call.path, content.chunks())
+        kept = with_etag(replace(made, checksum=copied.checksum), etag_of(made))
+        made = replace(copied, content_type=made.content_type, metadata=kept.metadata, identity=b"")
+    staged = stage(branch, call.path, replace(made, identity=b""), current, conditional=conditional)
+    return xml_response(
+        "CopyObjectResult",
+        [("LastModified", time_of_document(modification_time(staged))), ("ETag", f'"{etag_of(staged)}"')],
+    )
+
+
+def delete_object(call: S3Call) -> Response:
+    """Remove a key. A key that does not exist is no error."""
+    remove(call, call.key)
+    return empty_response(204)
+
+
+def remove(call: S3Call, key: str) -> None:
+    """Remove a key. A key whose path or branch does not exist counts as removed."""
+    ref, _, path = key.partition("/")
+    if not path or path.endswith("/"):
+        return
+    try:
+        call.repository.branch(ref).remove(path)
+    except NotFound as e:
+        if e.kind is not Kind.BranchNotFound:
+            raise
+    except InvalidInput as e:
+        if e.kind is not Kind.InvalidName:
+            raise
+
+
+def entry_at(branch: Branch, path: str) -> Entry | None:
+    """Return the entry at a path, or `None`."""
+    try:
+        return branch.get(path)
+    except NotFound as e:
+        if e.kind is not Kind.PathNotFound:
+            raise
+        return None
+
+
+def stage(branch: Branch, path: str, entry: Entry, current: Entry | None, *, conditional: bool) -> Entry:
+    """Stage an entry, with a condition only if the path still has the entry that was compared with it."""
+    if not conditional:
+        return branch.stage(path, entry)
+    try:
+        return branch.stage_if(path, entry, current)
+    except PredicateFailed as e:
+        raise precondition_failed() from e
+
+
+def source_of(call: S3Call) -> ContentFile:
+    """Open the source of a copy."""
+    bucket, ref, path = _source(call)
+    try:
+        return repository_of(call.graveler, bucket).at(ref).open(path)
+    except NotFound as e:
+        if e.kind in (Kind.RepositoryNotFound, Kind.RepositoryDeleting):
+            raise
+        raise S3Refusal(404, "NoSuchKey", f"the source {ref}/{path} does not exist in bucket {bucket!r}") from e
+
+
+def source_bucket(call: S3Call) -> str:
+    """Return the bucket of the source of a copy."""
+    return _source(call)[0]
+
+
+def _source(call: S3Call) -> tuple[str, str, str]:
+    given = (call.request.header("x-amz-copy-source") or "").partition("?")[0]
+    try:
+        text = unquote_to_bytes(given).decode()
+    except UnicodeDecodeError as e:
+        raise invalid_argument("x-amz-copy-source: must be UTF-8 text") from e
+    bucket, _, key = text.removeprefix("/").partition("/")
+    ref, _, path = key.partition("/")
+    if not (bucket and ref and path):
+        raise invalid_argument(f"x-amz-copy-source {text[:200]!r}: must be <bucket>/<ref>/<path>")
+    return bucket, ref, path
+
+
+def _read(call: S3Call, *, with_body: bool) -> Response:
+    request = call.request
+    if request.has("partNumber"):
+        raise not_implemented("partNumber of a read")
+    if not call.path:
+        raise S3Refusal(404, "NoSuchKey", f"key {call.key!r}: must be <ref>/<path>")
+    content = call.repository.at(call.ref).open(call.path)
+    failed = failed_read(request, content.entry)
+    headers = headers_of(content.entry)
+    if failed == 412:
+        raise precondition_failed()
+    if failed is not None:
+        return empty_response(failed, {"etag": headers["etag"], "last-modified": headers["last-modified"]})
+    for name in _OVERRIDES:
+        value = request.parameter(f"response-{name}")
+        if value is not None:
+            headers[name] = _plain(name, value)
+    try:
+        part = content_range(request.header("range"), content.size)
+    except UnsatisfiableRange as e:
+        raise S3Refusal(
+            416, "InvalidRange", "the range begins behind the end of the object, or is not one range"
+        ) from e
+    if part is None:
+        headers["content-length"] = str(content.size)
+        headers.update(sha256_header(request, content.entry))
+        chunks: Iterable[bytes] = verified_chunks(content)
+    else:
+        first, last = part
+        headers["content-length"] = str(last + 1 - first)
+        headers["content-range"] = f"bytes {first}-{last}/{content.size}"
+        chunks = range_chunks(content, first, last + 1)
+    status = 200 if part is None else 206
+    if not with_body:
+        return Response(status_code=status, headers=headers)
+    return StreamingResponse(chunks, status_code=status, headers=headers)
+
+
+def _plain(name: str, value: str) -> str:
+    if not value.isascii() or not value.isprintable():
+        raise invalid_argument(f"response-{name}: must be printable ASCII")
+    return value
+
+
+def _is_directory_marker(call: S3Call) -> bool:
+    return not call.path or call.path.endswith("/")
+
+
+def _put_marker(call: S3Call) -> Response:
+    """Accept an empty object that stands for a directory, and store nothing: directories exist by their entries."""
+    for _ in call.body:
+        raise invalid_argument(f"key {call.key[:200]!r}: must not end with '/', except for empty directory markers")
+    call.branch.record()
+    return empty_response(headers={"etag": '"d41d8cd98f00b204e9800998ecf8427e"'})

@@ -1,0 +1,192 @@
+"""Body of an upload: decoded, measured, and compared with everything that the client says about it.
+
+Content is passed on before all of it was verified. The last step of the iteration raises an error if something does not
+match, and the engine stores no entry for content whose iteration has failed.
+
+The MD5, which clients of S3 expect as ETag, is the slowest part of an upload. It is computed in a thread of its own,
+while the next block is received and the last one is sent to the object store.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Final
+
+from graveler.server.s3 import checksums
+from graveler.server.s3.checksums import RunningChecksum
+from graveler.server.s3.chunked_body import ChunkedBody, ChunkSignatures
+from graveler.server.s3.refusals import S3Refusal, invalid_argument
+from graveler.server.s3.request import S3Request
+from graveler.server.s3.signature import UNSIGNED_PAYLOAD
+
+BLOCK_BYTES: Final = 1 << 20
+"""Bytes that are hashed at once."""
+MAX_UPLOAD_BYTES: Final = 5 << 40
+"""Maximum size of an object, as of S3."""
+_CHUNKED_SIGNED: Final = ("STREAMING-AWS4-HMAC-SHA256-PAYLOAD", "STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER")
+_CHUNKED: Final = (*_CHUNKED_SIGNED, "STREAMING-UNSIGNED-PAYLOAD-TRAILER")
+_HASHING: Final = ThreadPoolExecutor(thread_name_prefix="graveler-md5")
+
+
+class UploadBody:
+    """Body of one upload. Iterate over it once; its MD5 is known at the end."""
+
+    def __init__(self, request: S3Request, signatures: ChunkSignatures | None) -> None:
+        """Prepare the body of a request.
+
+        Args:
+            request: The request.
+            signatures: Signatures of the chunks, to verify those of a body that has them; `None` on a server without
+                access control, which verifies no signatures.
+
+        Raises:
+            S3Refusal: A header about the body is not valid.
+        """
+        self.checked: dict[str, str] = {}
+        """Checksums that were verified, by the name of their header, in base64. The response repeats them."""
+        self._request = request
+        self._pieces: Iterable[bytes] = request.stream
+        self._length = _number(request, "content-length")
+        self._md5 = _OverlappedMd5()
+        self._expected: list[tuple[str, str, RunningChecksum]] = []
+        self._in_trailer: list[tuple[str, RunningChecksum]] = []
+        self._chunked: ChunkedBody | None = None
+        payload = request.header("x-amz-content-sha256") or UNSIGNED_PAYLOAD
+        if payload in _CHUNKED:
+            self._expect_chunks(payload, signatures)
+        elif payload.startswith("STREAMING-"):
+            raise invalid_argument(f"x-amz-content-sha256 {payload[:80]!r}: is not supported")
+        elif payload != UNSIGNED_PAYLOAD:
+            self._expect_digest(payload)
+        self._expect_headers()
+
+    @property
+    def md5(self) -> str:
+        """MD5 of the content, in hex, after the iteration."""
+        return self._md5.digest().hex()
+
+    def __iter__(self) -> Iterator[bytes]:
+        """Yield the content in blocks.
+
+        Raises:
+            S3Refusal: The content is not what the client says about it.
+        """
+        size = 0
+        for block in _blocks(self._chunked or self._pieces):
+            size += len(block)
+            if size > MAX_UPLOAD_BYTES:
+                raise S3Refusal(400, "EntityTooLarge", f"the content has more than {MAX_UPLOAD_BYTES:,} bytes")
+            self._md5.update(block)
+            for _, _, checksum in self._expected:
+                checksum.update(block)
+            for _, checksum in self._in_trailer:
+                checksum.update(block)
+            yield block
+        self._verify(size)
+
+    def _expect_chunks(self, payload: str, signatures: ChunkSignatures | None) -> None:
+        trailer = payload.endswith("-TRAILER")
+        self._length = _number(self._request, "x-amz-decoded-content-length")
+        signed = signatures if payload in _CHUNKED_SIGNED else None
+        self._chunked = ChunkedBody(self._pieces, signed, trailer)
+        names = (self._request.header("x-amz-trailer") or "").lower().split(",") if trailer else []
+        self._in_trailer = [(name.strip(), checksums.running(name.strip())) for name in names if name.strip()]
+
+    def _expect_digest(self, payload: str) -> None:
+        try:
+            digest = bytes.fromhex(payload)
+        except ValueError:
+            digest = b""
+        if len(digest) != 32:
+            raise invalid_argument(f"x-amz-content-sha256 {payload[:80]!r}: must be a SHA-256 in hex or a known word")
+        self._expected.append(("x-amz-content-sha256", base64.b64encode(digest).decode(), hashlib.sha256()))
+
+    def _expect_headers(self) -> None:
+        for name, _ in self._request.headers:
+            if name.startswith(checksums.PREFIX) and name not in checksums.NO_VALUES:
+                self._expected.append((name, self._request.header(name) or "", checksums.running(name)))
+        for name, value, checksum in self._expected:
+            checksums.decoded(name, value, len(checksum.digest()))
+        given = self._request.header("content-md5")
+        if given is not None:
+            checksums.decoded("Content-MD5", given, 16)
+
+    def _verify(self, size: int) -> None:
+        if self._length is not None and size != self._length:
+            raise S3Refusal(
+                400,
+                "IncompleteBody",
+                f"the content has {size} bytes, its header says {self._length}; nothing is stored",
+            )
+        given = self._request.header("content-md5")
+        if given is not None:
+            _require_equal("Content-MD5", given, self._md5.digest())
+        for name, value, checksum in self._expected:
+            _require_equal(name, value, checksum.digest())
+        trailer = {} if self._chunked is None else self._chunked.trailer
+        if trailer.keys() != {name for name, _ in self._in_trailer}:
+            raise S3Refusal(400, "MalformedTrailerError", "the trailer must have the lines that x-amz-trailer names")
+        for name, checksum in self._in_trailer:
+            checksums.decoded(name, trailer[name], len(checksum.digest()))
+            _require_equal(name, trailer[name], checksum.digest())
+            self.checked[name] = trailer[name]
+        for name, value, _ in self._expected:
+            if name.startswith(checksums.PREFIX):
+                self.checked[name] = value
+
+
+class _OverlappedMd5:
+    """MD5 that is computed in another thread. At most one block waits."""
+
+    def __init__(self) -> None:
+        self._digest = hashlib.md5(usedforsecurity=False)
+        self._pending: Future[None] | None = None
+
+    def update(self, block: bytes) -> None:
+        self._wait()
+        if len(block) < BLOCK_BYTES:  # the end, or a small object
+            self._digest.update(block)
+        else:
+            self._pending = _HASHING.submit(self._digest.update, block)
+
+    def digest(self) -> bytes:
+        self._wait()
+        return self._digest.digest()
+
+    def _wait(self) -> None:
+        if self._pending is not None:
+            self._pending.result()
+            self._pending = None
+
+
+def _blocks(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield blocks of `BLOCK_BYTES` made from pieces of any size; the last one may be shorter."""
+    waiting = bytearray()
+    for piece in pieces:
+        waiting += piece
+        while len(waiting) >= BLOCK_BYTES:
+            yield bytes(waiting[:BLOCK_BYTES])
+            del waiting[:BLOCK_BYTES]
+    if waiting:
+        yield bytes(waiting)
+
+
+def _number(request: S3Request, name: str) -> int | None:
+    given = request.header(name)
+    if given is None:
+        return None
+    if not (given.isascii() and given.isdigit() and len(given) <= 15):
+        raise invalid_argument(f"{name} {given[:40]!r}: must be a whole number")
+    return int(given)
+
+
+def _require_equal(name: str, given: str, found: bytes) -> None:
+    if hmac.compare_digest(base64.b64encode(found), given.encode("latin-1")):
+        return
+    if name == "x-amz-content-sha256":
+        raise S3Refusal(400, "XAmzContentSHA256Mismatch", "the content differs from x-amz-content-sha256")
+    raise S3Refusal(400, "BadDigest", f"the content differs from its checksum {name}; nothing is stored")

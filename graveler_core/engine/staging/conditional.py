@@ -1,0 +1,106 @@
+"""Conditional write of a single entry: stage it only if the path has a certain entry now, or none.
+
+1. Read the repository record and the branch record.
+2. Read the row of the path in the staging token. If there is none, look the path up in the older layers and the head.
+   If the entry that is found is not the expected one, refuse the write.
+3. Set the row by compare-and-swap against the row of step 2. ✓
+4. Run the closing re-read: if any layer, the head or the token has changed, begin again.
+
+Of several conditional writes of one path that expect the same entry, only one is acknowledged. Consider two that are,
+A in the staging token S and B in T. If S and T are the same, the swap of the later one fails, because the row has
+changed. Otherwise let S be the older token. The re-read of A found S current, so A had set its row before T existed. B
+began its last attempt with T, so its step 2 found the row of A, which lay in a sealed token or in a commit by then. A
+removal, a reset, or an unconditional write in between may restore the expected entry. Unconditional writes compare
+nothing, so they may replace the entry of a conditional write at any time.
+
+An attempt that begins again may find its own entry, in the staging token or below it. Then it goes on: the entry has
+the address of content that only this call has stored, or is equal to the entry that another call stages. A row that an
+earlier attempt has set may be visible, or part of a commit, even if the condition fails later. Such a failure is an
+unknown outcome, as for unconditional writes (`engine.staging.write`).
+"""
+
+from __future__ import annotations
+
+from graveler_core.codec.entry import normalise_record
+from graveler_core.codec.staged_record import decode_record
+from graveler_core.engine.protocol import write_counters as counting
+from graveler_core.engine.protocol.registers import fresh, same_content, settled
+from graveler_core.engine.protocol.restrictions import require_permitted
+from graveler_core.engine.reading.view import lookup, view_of
+from graveler_core.engine.staging.kept_content import require_kept
+from graveler_core.errors import GravelerError, OutcomeUnknown, PredicateFailed
+from graveler_core.model.entry import Entry
+from graveler_core.model.ids import BranchId, RepositoryId
+from graveler_core.model.names import path_key
+from graveler_core.model.protection import BranchAction
+from graveler_core.records import layout as keys
+from graveler_core.stores import Registers, Stores
+
+
+def stage_if(  # noqa: PLR0913, PLR0917 - the branch, the entry, and the condition
+    stores: Stores, repo: RepositoryId, branch: BranchId, path: str, entry: Entry, expected: Entry | None
+) -> Entry:
+    """Stage an entry if the path has the expected entry.
+
+    Args:
+        stores: Stores of the flow.
+        repo: The repository.
+        branch: The branch.
+        path: Path of the entry.
+        entry: The entry.
+        expected: Entry that the path must have, or `None` if it must have none.
+
+    Returns:
+        The staged entry.
+
+    Raises:
+        PredicateFailed: The path has another entry, or none. Nothing was set.
+        OutcomeUnknown: The row may have been set, and it is unknown if it takes effect.
+    """
+    staged, record = normalise_record(path, entry)
+    wanted = None if expected is None else expected.identity
+    maybe_written = False
+
+    def attempt(registers: Registers) -> Registers:
+        nonlocal maybe_written
+        require_permitted(registers, BranchAction.WRITE)
+        require_kept(stores, registers.repository, [staged], swaps=False)
+        partition, key = keys.staging(registers.branch.staging_token), keys.staged(path_key(path))
+        row = stores.kv.get(partition, key)
+        if row is not None and row.value == record:
+            return registers
+        found = lookup(view_of(stores, registers), path) if row is None else decode_record(path, row.value)
+        if found != staged and (None if found is None else found.identity) != wanted:
+            raise PredicateFailed(f"path {path!r}: {_found(expected, found)}; nothing is staged", path=path)
+        try:
+            stores.kv.set_if(partition, key, record, None if row is None else row.predicate)
+        except OutcomeUnknown:
+            maybe_written = True
+            current = stores.kv.get(partition, key)
+            if current is None or current.value != record:
+                raise
+        maybe_written = True
+        return registers
+
+    fresh(stores, repo, branch)  # an old copy would let an attempt set a row that cannot take effect
+    try:
+        used = settled(stores, repo, branch, attempt, same=same_content)
+    except OutcomeUnknown:
+        raise
+    except GravelerError as e:
+        if not maybe_written:
+            raise
+        raise OutcomeUnknown(
+            f"branch {branch!r}: the write of {path!r} was sent, but not confirmed ({e.message}); read the path before "
+            "you repeat the write",
+            repository=repo,
+            branch=branch,
+        ) from e
+    counting.count(stores, used, 1, 0)
+    return staged
+
+
+def _found(expected: Entry | None, found: Entry | None) -> str:
+    if expected is None:
+        return "it exists already"
+    return "it does not exist any more" if found is None else "it has another entry than the expected one"

@@ -1,0 +1,208 @@
+"""Uploads in parts: parts of one object that several processes store, and that become one object at the end.
+
+    begin      upload record (`objects.uploads`), with the branch and the path     uploading
+    part       object below the prefix of the upload → part record → is the upload still there?
+    assemble   read the part records → read the parts and store one object
+    end        uploading → purging ✓ → delete the objects and the part records → remove the upload record
+
+All state is in the store, so any process can go on. The assembled object is stored outside the prefix of the upload,
+like the content of every other write, and is staged by the caller. The upload ends after that. If the process dies
+before the end, everything is still there: assembling again stores the same content again, and staging it again changes
+nothing. An upload that nobody ends is given up by a sweep after its grace period, with all its parts.
+
+A part that is stored again replaces the record of the former one. Its object stays until the end. If an upload ends
+while a part is stored, the last step of that flow finds no upload, and removes what it has stored. If it dies first, it
+leaves an object that a collection deletes, and a part record that a sweep removes. If an upload ends while it is
+assembled, a part is missing and the assembly fails, or all parts had been read before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise
+
+from graveler_core.blobs.port import Blobs
+from graveler_core.engine.protocol.registers import fresh
+from graveler_core.engine.protocol.restrictions import require_permitted
+from graveler_core.engine.staging.content import PART_BYTES, Content, upload
+from graveler_core.errors import InvalidInput, Kind, NotFound
+from graveler_core.model.entities import Repository, UploadPart, UploadState, UploadTarget
+from graveler_core.model.entry import AddressType, Entry
+from graveler_core.model.ids import BranchId, RepositoryId
+from graveler_core.model.multipart import MultipartUpload, UploadedPart
+from graveler_core.model.names import path_key
+from graveler_core.model.protection import BranchAction
+from graveler_core.objects.uploads import Uploads, prefix
+from graveler_core.records import access
+from graveler_core.records import layout as keys
+from graveler_core.stores import Stores
+
+MAX_PARTS = 10_000
+
+
+def begin(  # noqa: PLR0913, PLR0917 - the branch and the later entry
+    stores: Stores,
+    repo: RepositoryId,
+    branch: BranchId,
+    path: str,
+    content_type: str | None,
+    metadata: Mapping[str, str],
+) -> str:
+    """Begin an upload for a path of a branch. Return its id."""
+    path_key(path)
+    registers = fresh(stores, repo, branch)
+    require_permitted(registers, BranchAction.WRITE)
+    target = UploadTarget(branch=branch, path=path, content_type=content_type, metadata=dict(metadata))
+    return _uploads(stores, registers.repository).begin(target)
+
+
+def store_part(  # noqa: PLR0913, PLR0917 - the upload, and the part
+    stores: Stores,
+    repo: RepositoryId,
+    branch: BranchId,
+    path: str,
+    id: str,
+    number: int,
+    content: Content,
+    checksum: Callable[[], str] | None = None,
+) -> UploadedPart:
+    """Store a part. A former part with this number is replaced.
+
+    Args:
+        stores: Stores of the flow.
+        repo: The repository.
+        branch: The branch.
+        path: Path of the upload.
+        id: Id of the upload.
+        number: Number of the part.
+        content: Content of the part.
+        checksum: Returns the checksum of the part after the content was read. By default, it is the SHA-256.
+
+    Raises:
+        NotFound: (`UploadNotFound`) There is no such upload for the path. Nothing is kept of the part.
+        InvalidInput: The number is not from 1 to 10,000.
+    """
+    if not 1 <= number <= MAX_PARTS:
+        raise InvalidInput(f"part number {number}: must be from 1 to {MAX_PARTS:,}")
+    uploads = _uploads(stores, fresh(stores, repo, branch).repository)
+    _target(uploads, branch, path, id)
+    stored = upload(uploads.blobs, f"{prefix(id)}{stores.ids.fresh()}", content)
+    record = UploadPart(
+        address=stored.address,
+        size=stored.size,
+        checksum=stored.checksum if checksum is None else checksum(),
+        creation_date=stores.clock.now(),
+    )
+    where = keys.upload_part(uploads.repository, id, number)
+    access.write(stores.kv, where, record)
+    try:
+        _target(uploads, branch, path, id)
+    except NotFound:
+        uploads.blobs.delete(stored.address)
+        uploads.forget_parts(id)
+        raise
+    return UploadedPart(number, record.size, record.checksum, record.creation_date)
+
+
+def parts(stores: Stores, repo: RepositoryId, branch: BranchId, path: str, id: str) -> list[UploadedPart]:
+    """Return the parts of an upload in the order of their numbers.
+
+    Raises:
+        NotFound: (`UploadNotFound`) There is no such upload for the path.
+    """
+    uploads = _uploads(stores, fresh(stores, repo, branch).repository)
+    _target(uploads, branch, path, id)
+    return [
+        UploadedPart(number, part.size, part.checksum, part.creation_date)
+        for number, part in sorted(uploads.parts(id).items())
+    ]
+
+
+def assemble(  # noqa: PLR0913, PLR0917 - the upload and its parts
+    stores: Stores, repo: RepositoryId, branch: BranchId, path: str, id: str, numbers: Sequence[tuple[int, str]]
+) -> Entry:
+    """Store the content of parts as one object. Return its entry, which is not staged.
+
+    Args:
+        stores: Stores of the flow.
+        repo: The repository.
+        branch: The branch.
+        path: Path of the upload.
+        id: Id of the upload.
+        numbers: Numbers of the parts in their order, with the checksums that the parts must have.
+
+    Raises:
+        NotFound: (`UploadNotFound`) There is no such upload for the path.
+        InvalidInput: (`PartMismatch`) A part does not exist or has another checksum; or the numbers do not ascend.
+    """
+    repository = fresh(stores, repo, branch).repository
+    uploads = _uploads(stores, repository)
+    target = _target(uploads, branch, path, id)
+    if not numbers or any(a >= b for (a, _), (b, _) in pairwise(numbers)):
+        raise InvalidInput("parts: must be at least one, in ascending order, each once", kind=Kind.PartMismatch)
+    there = uploads.parts(id)
+    chosen = []
+    for number, checksum in numbers:
+        part = there.get(number)
+        if part is None or part.checksum != checksum:
+            _target(uploads, branch, path, id)  # the upload may have ended meanwhile
+            raise InvalidInput(f"part {number}: was not uploaded with this checksum", kind=Kind.PartMismatch)
+        chosen.append(part)
+    try:
+        stored = upload(uploads.blobs, f"data/{stores.ids.fresh()}", Content(_content(uploads.blobs, chosen)))
+    except NotFound as e:
+        raise _missing(id, path) from e
+    return Entry(
+        address=stored.address,
+        address_type=AddressType.RELATIVE,
+        size=stored.size,
+        checksum=stored.checksum,
+        content_type=target.content_type,
+        metadata=target.metadata,
+        mtime=stores.clock.now(),
+        path=path,
+    )
+
+
+def end(stores: Stores, repo: RepositoryId, branch: BranchId, path: str, id: str) -> None:
+    """End an upload, and delete its parts.
+
+    Raises:
+        NotFound: (`UploadNotFound`) There is no such upload for the path.
+    """
+    uploads = _uploads(stores, fresh(stores, repo, branch).repository)
+    _target(uploads, branch, path, id)
+    uploads.give_up([id])
+
+
+def standing(stores: Stores, repository: Repository) -> Iterator[MultipartUpload]:
+    """Yield the uploads in parts that have not ended, in no order."""
+    for id, held in _uploads(stores, repository).standing():
+        target = held.value.target
+        if held.value.state is UploadState.UPLOADING and target is not None:
+            yield MultipartUpload(id, target.branch, target.path, held.value.since)
+
+
+def _uploads(stores: Stores, repository: Repository) -> Uploads:
+    blobs = stores.blobs.at(repository.storage_namespace)
+    return Uploads(stores.kv, blobs, repository, stores.clock, stores.ids)
+
+
+def _target(uploads: Uploads, branch: BranchId, path: str, id: str) -> UploadTarget:
+    held = uploads.find(id) if uploads.is_id(id) else None
+    target = None if held is None or held.value.state is not UploadState.UPLOADING else held.value.target
+    if target is None or (target.branch, target.path) != (branch, path):
+        raise _missing(id, path)
+    return target
+
+
+def _content(blobs: Blobs, chosen: Sequence[UploadPart]) -> Iterator[bytes]:
+    for part in chosen:
+        for start in range(0, part.size, PART_BYTES):
+            yield blobs.read_range(part.address, start, min(PART_BYTES, part.size - start))
+
+
+def _missing(id: str, path: str) -> NotFound:
+    return NotFound(
+        f"upload {id[:64]!r}: does not exist for the path {path!r}, or has ended", kind=Kind.UploadNotFound, upload=id
+    )

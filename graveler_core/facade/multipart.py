@@ -1,0 +1,128 @@
+"""Operations for uploads in parts: several processes store parts of one object."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from graveler_core.engine.staging import multipart
+from graveler_core.engine.staging.content import Content, ContentSource
+from graveler_core.facade.handle import Handle
+from graveler_core.facade.staging import Staging
+from graveler_core.guard import needs
+from graveler_core.guard.operation import operation
+from graveler_core.model.entry import Entry
+from graveler_core.model.multipart import MultipartUpload, UploadedPart
+from graveler_core.model.names import new_path_key, text
+from graveler_core.model.permission import Action
+
+
+class RepositoryUploads(Handle):
+    """Uploads in parts to any branch of a repository."""
+
+    @operation("list multipart uploads", needs.all_paths(Action.LIST_OBJECTS))
+    def multipart_uploads(self) -> list[MultipartUpload]:
+        """Return the uploads in parts that have not ended, ordered by branch and path.
+
+        Returns:
+            The uploads.
+
+        Raises:
+            NotFound: the repository has been deleted.
+        """
+        found = multipart.standing(self._stores, self._active())
+        return sorted(found, key=lambda each: (each.branch, each.path.encode(), each.id))
+
+
+class PartStaging(Staging):
+    """Uploads in parts to a branch. Every method needs the permission to write the path."""
+
+    @operation("begin multipart upload", needs.path(Action.WRITE_OBJECT))
+    def begin_multipart(
+        self, path: str, *, content_type: str | None = None, metadata: Mapping[str, str] | None = None
+    ) -> str:
+        """Begin an upload in parts. Any process can store its parts and end it.
+
+        A sweep gives the upload up if it has not ended within the grace period of the sweep.
+
+        Args:
+            path: Path of the later entry.
+            content_type: Media type of the content.
+            metadata: Metadata of the entry, as text by key.
+
+        Returns:
+            Id of the upload.
+
+        Raises:
+            InvalidInput: (`InvalidPath`) the path is not valid, as for `put`.
+        """
+        new_path_key(path)
+        return multipart.begin(*self._at, path, content_type, metadata or {})
+
+    @operation("upload part", needs.path(Action.WRITE_OBJECT))
+    def upload_part(
+        self, path: str, upload: str, number: int, data: ContentSource, *, checksum: Callable[[], str] | None = None
+    ) -> UploadedPart:
+        """Store a part of an upload. It replaces a former part with the same number.
+
+        Args:
+            path: Path of the upload.
+            upload: Id of the upload.
+            number: Number of the part, 1 to 10,000. The content is assembled in the order of the numbers.
+            data: Content of the part, as for `put`.
+            checksum: Function that returns the checksum of the part after the data were read. By default, it is the
+                SHA-256.
+
+        Returns:
+            The part.
+
+        Raises:
+            NotFound: (`UploadNotFound`) there is no such upload, or it has ended.
+        """
+        return multipart.store_part(*self._at, path, text("upload", upload), number, Content(data), checksum)
+
+    @operation("list parts", needs.path(Action.WRITE_OBJECT))
+    def uploaded_parts(self, path: str, upload: str) -> list[UploadedPart]:
+        """Return the parts of an upload in the order of their numbers.
+
+        Args:
+            path: Path of the upload.
+            upload: Id of the upload.
+
+        Returns:
+            The parts. A part that was stored again is listed once.
+
+        Raises:
+            NotFound: (`UploadNotFound`) there is no such upload, or it has ended.
+        """
+        return multipart.parts(*self._at, path, text("upload", upload))
+
+    @operation("assemble multipart upload", needs.path(Action.WRITE_OBJECT))
+    def assemble_multipart(self, path: str, upload: str, parts: Sequence[tuple[int, str]]) -> Entry:
+        """Store the content of parts as one object, for an entry of a later `stage`. Then call `end_multipart`.
+
+        Args:
+            path: Path of the upload.
+            upload: Id of the upload.
+            parts: Numbers of the parts in ascending order, with their checksums.
+
+        Returns:
+            The entry. Nothing refers to its content until it is staged.
+
+        Raises:
+            NotFound: (`UploadNotFound`) there is no such upload, or it has ended.
+            InvalidInput: (`PartMismatch`) a part does not exist or has another checksum.
+        """
+        return multipart.assemble(*self._at, path, text("upload", upload), list(parts))
+
+    @operation("end multipart upload", needs.path(Action.WRITE_OBJECT))
+    def end_multipart(self, path: str, upload: str) -> None:
+        """End an upload and delete its parts: after its entry was staged, or to give it up.
+
+        Args:
+            path: Path of the upload.
+            upload: Id of the upload.
+
+        Raises:
+            NotFound: (`UploadNotFound`) there is no such upload, or it has ended.
+        """
+        multipart.end(*self._at, path, text("upload", upload))

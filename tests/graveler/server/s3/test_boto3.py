@@ -1,0 +1,371 @@
+"""boto3, unchanged, on every operation of the gateway."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import socket
+import urllib.request
+from collections.abc import Callable
+from typing import Any
+from urllib.error import HTTPError
+
+import pytest
+from botocore.exceptions import ClientError
+
+from graveler_core.errors import NotFound
+from graveler_core.facade.repository import Repository
+from tests.graveler.server.conftest import Place
+from tests.graveler.server.running import S3_DOMAIN
+from tests.graveler.server.s3.clients import boto_client
+
+
+@pytest.fixture
+def client(place: Place) -> Any:
+    return boto_client(place)
+
+
+@pytest.fixture
+def bucket(place: Place) -> str:
+    return place.repository()
+
+
+@pytest.fixture
+def repo(place: Place, bucket: str) -> Repository:
+    return place.server.graveler.repository(bucket)
+
+
+def refused(call: Callable[[], object]) -> tuple[str, int]:
+    with pytest.raises(ClientError) as caught:
+        call()
+    response = caught.value.response
+    return response["Error"]["Code"], response["ResponseMetadata"]["HTTPStatusCode"]
+
+
+def put(client: Any, bucket: str, *keys: str) -> None:
+    for key in keys:
+        client.put_object(Bucket=bucket, Key=key, Body=key.encode())
+
+
+@pytest.mark.parametrize("checksum", ["CRC32", "CRC32C", "CRC64NVME", "SHA1", "SHA256", None])
+def test_an_object_comes_back_as_it_was_put(client: Any, bucket: str, repo: Repository, checksum: str | None) -> None:
+    body, key = os.urandom(70_000), "main/dir/ä +%&=?#~'()*!.txt"
+    options = {} if checksum is None else {"ChecksumAlgorithm": checksum}
+    if checksum in ("CRC32C", "CRC64NVME"):  # botocore computes them with a package of its own
+        from graveler.server.s3.crc import Crc
+
+        crc = Crc(32 if checksum == "CRC32C" else 64)
+        crc.update(body)
+        import base64
+
+        options = {f"Checksum{checksum}": base64.b64encode(crc.digest()).decode()}
+    made = client.put_object(
+        Bucket=bucket,
+        Key=key,
+        Body=body,
+        ContentType="text/csv",
+        ContentEncoding="gzip",
+        CacheControl="no-cache",
+        Metadata={"Colour": "red", "two-words": "a  b"},
+        **options,
+    )
+    etag = f'"{hashlib.md5(body).hexdigest()}"'
+    assert made["ETag"] == etag
+    found = client.get_object(Bucket=bucket, Key=key)
+    assert found["Body"].read() == body
+    assert (found["ETag"], found["ContentType"], found["ContentEncoding"]) == (etag, "text/csv", "gzip")
+    assert (found["Metadata"], found["CacheControl"]) == ({"colour": "red", "two-words": "a  b"}, "no-cache")
+    assert client.head_object(Bucket=bucket, Key=key)["ContentLength"] == len(body)
+    assert client.get_object(Bucket=bucket, Key=key, Range="bytes=10-19")["Body"].read() == body[10:20]
+    assert repo.branch("main").read(key.removeprefix("main/")) == body
+    shown = client.list_objects_v2(Bucket=bucket, Prefix="main/dir/")["Contents"]
+    assert [(item["Key"], item["ETag"], item["Size"]) for item in shown] == [(key, etag, len(body))]
+
+
+def test_the_root_of_a_bucket_shows_refs_and_each_ref_its_entries(client: Any, bucket: str, repo: Repository) -> None:
+    put(client, bucket, "main/a", "main/d/1", "main/d/2", "main/e/f/3", "main/z")
+    repo.branch("main").commit("x")
+    repo.create_tag("v1", "main")
+    repo.create_branch("dev", "main")
+    client.delete_object(Bucket=bucket, Key="dev/a")
+    for options in ({}, {"Delimiter": "/"}):
+        found = client.list_objects_v2(Bucket=bucket, **options)
+        assert [each["Prefix"] for each in found["CommonPrefixes"]] == ["dev/", "main/", "v1/"]
+        assert "Contents" not in found
+    assert [p["Prefix"] for p in client.list_objects(Bucket=bucket, Prefix="m")["CommonPrefixes"]] == ["main/"]
+    rest = client.list_objects_v2(Bucket=bucket, StartAfter="main/")["CommonPrefixes"]
+    assert [each["Prefix"] for each in rest] == ["v1/"]
+    for ref, first in (("v1", "a"), ("main", "a"), ("main~0", "a"), ("dev", "d/1")):
+        keys = [item["Key"] for item in client.list_objects_v2(Bucket=bucket, Prefix=f"{ref}/")["Contents"]]
+        assert keys[0] == f"{ref}/{first}"
+        assert keys[-1] == f"{ref}/z"
+    level = client.list_objects_v2(Bucket=bucket, Prefix="main/", Delimiter="/")
+    assert [item["Key"] for item in level["Contents"]] == ["main/a", "main/z"]
+    assert [item["Prefix"] for item in level["CommonPrefixes"]] == ["main/d/", "main/e/"]
+    assert "Contents" not in client.list_objects_v2(Bucket=bucket, Prefix="nowhere/")
+    assert (
+        client.list_objects_v2(Bucket=bucket, Prefix="main/", StartAfter="main/d/2")["Contents"][0]["Key"]
+        == "main/e/f/3"
+    )
+    assert "Contents" not in client.list_objects_v2(Bucket=bucket, Prefix="main/", StartAfter="zebra")
+    assert client.list_objects_v2(Bucket=bucket, Prefix="main/", StartAfter="a")["KeyCount"] == 5
+    assert client.list_objects_v2(Bucket=bucket, Prefix="main/", MaxKeys=0)["KeyCount"] == 0
+
+
+@pytest.mark.parametrize("name", ["list_objects_v2", "list_objects"])
+def test_pages_hold_everything_once(client: Any, bucket: str, name: str) -> None:
+    put(client, bucket, *(f"main/p/{n:02}" for n in range(7)), "main/q/x", "main/r")
+    for options, expected in (({}, 9), ({"Delimiter": "/"}, 3)):
+        pages = client.get_paginator(name).paginate(
+            Bucket=bucket, Prefix="main/", PaginationConfig={"PageSize": 2}, **options
+        )
+        keys = [
+            item.get("Key") or item.get("Prefix")
+            for page in pages
+            for item in (*page.get("Contents", ()), *page.get("CommonPrefixes", ()))
+        ]
+        assert len(keys) == len(set(keys)) == expected
+
+
+def test_buckets(place: Place, client: Any, bucket: str) -> None:
+    other = place.repository()
+    assert {bucket, other} <= {each["Name"] for each in client.list_buckets()["Buckets"]}
+    pages = client.get_paginator("list_buckets").paginate(PaginationConfig={"PageSize": 1})
+    names = [each["Name"] for page in pages for each in page["Buckets"]]
+    assert names == sorted(set(names))
+    assert {bucket, other} <= set(names)
+    assert client.head_bucket(Bucket=bucket)["ResponseMetadata"]["HTTPStatusCode"] == 200
+    assert client.get_bucket_location(Bucket=bucket)["LocationConstraint"] is None
+    assert "Status" not in client.get_bucket_versioning(Bucket=bucket)
+    assert refused(lambda: client.head_bucket(Bucket="nothing-here")) == ("404", 404)
+    assert refused(lambda: client.list_objects_v2(Bucket="nothing-here")) == ("NoSuchBucket", 404)
+    assert refused(lambda: client.create_bucket(Bucket="nothing-here")) == ("NotImplemented", 501)
+    assert refused(lambda: client.create_bucket(Bucket=bucket)) == ("BucketAlreadyOwnedByYou", 409)
+    assert refused(lambda: client.delete_bucket(Bucket=bucket)) == ("MethodNotAllowed", 405)
+    assert refused(lambda: client.get_bucket_policy(Bucket=bucket)) == ("NotImplemented", 501)
+
+
+def test_conditions_of_reads(client: Any, bucket: str) -> None:
+    put(client, bucket, "main/a")
+    head = client.head_object(Bucket=bucket, Key="main/a")
+    etag, time = head["ETag"], head["LastModified"]
+    get = lambda **options: lambda: client.get_object(Bucket=bucket, Key="main/a", **options)  # noqa: E731
+    assert get(IfMatch=etag)()["Body"].read() == b"main/a"
+    assert refused(get(IfMatch='"other"')) == ("PreconditionFailed", 412)
+    assert refused(get(IfNoneMatch=etag)) == ("304", 304)
+    assert refused(get(IfModifiedSince=time)) == ("304", 304)
+    assert get(IfUnmodifiedSince=time)()["Body"].read() == b"main/a"
+    assert refused(get(Range="bytes=100-")) == ("InvalidRange", 416)
+    shown = get(ResponseContentType="text/x-y", ResponseContentDisposition="attachment")()
+    assert (shown["ContentType"], shown["ContentDisposition"]) == ("text/x-y", "attachment")
+    assert refused(lambda: client.get_object(Bucket=bucket, Key="main/none")) == ("NoSuchKey", 404)
+    assert refused(lambda: client.get_object(Bucket=bucket, Key="nowhere/a")) == ("NoSuchKey", 404)
+    assert refused(lambda: client.head_object(Bucket=bucket, Key="main")) == ("404", 404)
+
+
+def test_conditions_of_writes(client: Any, bucket: str) -> None:
+    write = lambda body, **options: lambda: client.put_object(Bucket=bucket, Key="main/c", Body=body, **options)  # noqa: E731
+    first = write(b"1", IfNoneMatch="*")()
+    assert refused(write(b"2", IfNoneMatch="*")) == ("PreconditionFailed", 412)
+    assert refused(write(b"2", IfMatch='"other"')) == ("PreconditionFailed", 412)
+    write(b"2", IfMatch=first["ETag"])()
+    assert refused(write(b"3", IfMatch=first["ETag"])) == ("PreconditionFailed", 412)
+    assert client.get_object(Bucket=bucket, Key="main/c")["Body"].read() == b"2"
+
+
+def test_wrong_digests_store_nothing(client: Any, bucket: str, repo: Repository) -> None:
+    wrong = {"ContentMD5": "AAAAAAAAAAAAAAAAAAAAAA==", "ChecksumSHA256": "A" * 43 + "=", "ChecksumCRC32": "AAAAAA=="}
+    for name, value in wrong.items():
+        code = refused(
+            lambda name=name, value=value: client.put_object(Bucket=bucket, Key="main/x", Body=b"x", **{name: value})
+        )
+        assert code == ("BadDigest", 400)
+    malformed = lambda: client.put_object(Bucket=bucket, Key="main/x", Body=b"x", ContentMD5="no")  # noqa: E731
+    assert refused(malformed) == ("InvalidDigest", 400)
+    assert not [*repo.branch("main").list()]
+
+
+def test_copies(place: Place, client: Any, bucket: str, repo: Repository) -> None:
+    client.put_object(Bucket=bucket, Key="main/a é", Body=b"one", Metadata={"k": "v"}, ContentType="text/x")
+    etag = client.copy_object(Bucket=bucket, Key="main/b", CopySource={"Bucket": bucket, "Key": "main/a é"})
+    entries = {entry.path: entry for entry in repo.branch("main").list()}
+    assert entries["a é"].address == entries["b"].address  # no bytes are copied
+    assert client.head_object(Bucket=bucket, Key="main/b")["Metadata"] == {"k": "v"}
+    assert etag["CopyObjectResult"]["ETag"] == client.head_object(Bucket=bucket, Key="main/a é")["ETag"]
+    client.copy_object(
+        Bucket=bucket,
+        Key="main/b",
+        CopySource=f"{bucket}/main/b",
+        MetadataDirective="REPLACE",
+        Metadata={"n": "w"},
+        ContentType="text/y",
+    )
+    head = client.head_object(Bucket=bucket, Key="main/b")
+    assert (head["Metadata"], head["ContentType"]) == ({"n": "w"}, "text/y")
+    other = place.repository()
+    client.copy_object(Bucket=other, Key="main/c", CopySource=f"{bucket}/main/b")
+    assert client.get_object(Bucket=other, Key="main/c")["Body"].read() == b"one"
+    copy = lambda source: lambda: client.copy_object(Bucket=bucket, Key="main/x", CopySource=source)  # noqa: E731
+    assert refused(copy(f"{bucket}/main/none")) == ("NoSuchKey", 404)
+    assert refused(copy("nothing-here/main/a")) == ("NoSuchBucket", 404)
+    assert refused(copy(f"{bucket}/main")) == ("InvalidArgument", 400)
+
+
+def test_deletions(client: Any, bucket: str, repo: Repository) -> None:
+    put(client, bucket, "main/a", "main/b", "main/c")
+    client.delete_object(Bucket=bucket, Key="main/a")
+    client.delete_object(Bucket=bucket, Key="main/a")
+    wanted = [{"Key": key} for key in ("main/b", "main/none", "nowhere/x", "main/", "main/d\u00e9&<>")]
+    assert len(client.delete_objects(Bucket=bucket, Delete={"Objects": wanted})["Deleted"]) == 5
+    assert "Deleted" not in client.delete_objects(Bucket=bucket, Delete={"Objects": [{"Key": "main/c"}], "Quiet": True})
+    assert not [*repo.branch("main").list()]
+    many = [{"Key": f"main/{n}"} for n in range(1_001)]
+    assert refused(lambda: client.delete_objects(Bucket=bucket, Delete={"Objects": many})) == ("MalformedXML", 400)
+
+
+def test_an_upload_in_parts(client: Any, bucket: str, repo: Repository) -> None:
+    data = os.urandom(11 << 20)
+    client.upload_fileobj(
+        io.BytesIO(data), bucket, "main/big", ExtraArgs={"Metadata": {"k": "v"}, "ContentType": "x/y"}
+    )
+    head = client.head_object(Bucket=bucket, Key="main/big")
+    assert head["ETag"].endswith('-2"')
+    assert (head["Metadata"], head["ContentType"], head["ContentLength"]) == ({"k": "v"}, "x/y", len(data))
+    found = io.BytesIO()
+    client.download_fileobj(bucket, "main/big", found)
+    assert found.getvalue() == data
+    assert not repo.multipart_uploads()
+
+
+def test_the_steps_of_an_upload_in_parts(place: Place, client: Any, bucket: str, repo: Repository) -> None:
+    put(client, bucket, "main/source")
+    names = {"Bucket": bucket, "Key": "main/m"}
+    upload = {**names, "UploadId": client.create_multipart_upload(**names)["UploadId"]}
+    one = client.upload_part(**upload, PartNumber=1, Body=b"one ")
+    two = client.upload_part_copy(
+        **upload, PartNumber=2, CopySource=f"{bucket}/main/source", CopySourceRange="bytes=5-10"
+    )
+    parts = client.list_parts(**upload, MaxParts=1)
+    assert ([p["PartNumber"] for p in parts["Parts"]], parts["IsTruncated"]) == ([1], True)
+    rest = client.list_parts(**upload, PartNumberMarker=parts["NextPartNumberMarker"])["Parts"]
+    assert [(part["PartNumber"], part["Size"]) for part in rest] == [(2, 6)]
+    listed = client.list_multipart_uploads(Bucket=bucket)["Uploads"]
+    assert [(each["Key"], each["UploadId"]) for each in listed] == [("main/m", upload["UploadId"])]
+    assert not [each for each in repo.branch("main").list() if each.path == "m"]
+    chosen = [{"PartNumber": 1, "ETag": one["ETag"]}, {"PartNumber": 2, "ETag": two["CopyPartResult"]["ETag"]}]
+    complete = lambda parts: lambda: client.complete_multipart_upload(**upload, MultipartUpload={"Parts": parts})  # noqa: E731
+    assert refused(complete([])) == ("MalformedXML", 400)
+    assert refused(complete(chosen[::-1])) == ("InvalidPartOrder", 400)
+    assert refused(complete([{"PartNumber": 1, "ETag": '"0"'}])) == ("InvalidPart", 400)
+    complete(chosen)()
+    assert client.get_object(**names)["Body"].read() == b"one source"
+    assert refused(complete(chosen)) == ("NoSuchUpload", 404)
+    upload["UploadId"] = client.create_multipart_upload(**names)["UploadId"]
+    client.upload_part(**upload, PartNumber=1, Body=b"x")
+    client.abort_multipart_upload(**upload)
+    assert refused(lambda: client.upload_part(**upload, PartNumber=1, Body=b"x")) == ("NoSuchUpload", 404)
+    assert refused(lambda: client.list_parts(**{**upload, "UploadId": "../x"})) == ("NoSuchUpload", 404)
+    assert "Uploads" not in client.list_multipart_uploads(Bucket=bucket)
+    assert refused(lambda: client.upload_part(**upload, PartNumber=10_001, Body=b"x"))[1] == 400
+
+
+def test_presigned_urls(place: Place, client: Any, bucket: str) -> None:
+    def opened(url: str, method: str = "GET", **headers: str) -> tuple[int, bytes]:
+        try:
+            request = urllib.request.Request(url, b"new" if method == "PUT" else None, headers, method=method)
+            with urllib.request.urlopen(request) as response:
+                return response.status, response.read()
+        except HTTPError as error:
+            with error:
+                return error.code, error.read()
+
+    put(client, bucket, "main/a b", "main/secret")
+    names = {"Bucket": bucket, "Key": "main/a b"}
+    read, write = (client.generate_presigned_url(name, names) for name in ("get_object", "put_object"))
+    assert opened(read) == (200, b"main/a b")
+    assert opened(read, Authorization="Basic eDp5") == (200, b"main/a b")  # the signature decides
+    assert opened(read, "PUT")[0] == 403
+    assert opened(read.replace("a%20b", "secret"))[0] == 403
+    assert opened(read + "&response-content-type=text/html")[0] == 403
+    assert opened(write, "PUT", **{"x-amz-copy-source": f"{bucket}/main/secret"})[0] == 403
+    assert opened(write, "PUT", **{"x-amz-meta-k": "v"})[0] == 403
+    assert opened(write, "PUT")[0] == 200
+    assert client.get_object(**names)["Body"].read() == b"new"
+    assert opened(client.generate_presigned_url("get_object", names, ExpiresIn=604_801))[0] == 400
+
+
+def test_buckets_as_subdomains(place: Place, bucket: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    resolve = socket.getaddrinfo
+
+    def to_this_machine(host: Any, *arguments: Any, **options: Any) -> Any:
+        return resolve("127.0.0.1" if str(host).endswith(S3_DOMAIN) else host, *arguments, **options)
+
+    monkeypatch.setattr(socket, "getaddrinfo", to_this_machine)
+    address = place.server.url.replace("127.0.0.1", S3_DOMAIN)
+    client = boto_client(place, s3={"addressing_style": "virtual"}, url=address)
+    put(client, bucket, "main/a")
+    assert client.get_object(Bucket=bucket, Key="main/a")["Body"].read() == b"main/a"
+    assert bucket in {each["Name"] for each in client.list_buckets()["Buckets"]}
+
+
+def test_permissions_are_those_of_the_signer(place: Place, bucket: str) -> None:
+    iam, name = place.server.graveler.iam, f"reader-{bucket}"
+    iam.create_user(name)
+    iam.add_member("Viewers", name)
+    made = iam.create_credential(name, secrets_keys=place.server.secrets_keys)
+    put(boto_client(place), bucket, "main/a")
+    client = boto_client(place, made)
+    assert client.get_object(Bucket=bucket, Key="main/a")["Body"].read() == b"main/a"
+    assert refused(lambda: put(client, bucket, "main/b")) == ("AccessDenied", 403)
+    assert refused(lambda: client.create_multipart_upload(Bucket=bucket, Key="main/b")) == ("AccessDenied", 403)
+    copy = lambda: client.copy_object(Bucket=bucket, Key="main/b", CopySource=f"{bucket}/main/a")  # noqa: E731
+    assert refused(copy) == ("AccessDenied", 403)
+    errors = client.delete_objects(Bucket=bucket, Delete={"Objects": [{"Key": "main/a"}]})["Errors"]
+    assert [(each["Key"], each["Code"]) for each in errors] == [("main/a", "AccessDenied")]
+    iam.remove_member("Viewers", name)
+    nobody = iam.create_credential(name, secrets_keys=place.server.secrets_keys)
+    client = boto_client(place, nobody)
+    assert refused(lambda: client.get_object(Bucket=bucket, Key="main/a")) == ("AccessDenied", 403)
+    assert refused(client.list_buckets) == ("AccessDenied", 403)
+
+
+def test_access_keys_that_cannot_sign_are_told_what_helps(place: Place, bucket: str) -> None:
+    iam, name = place.server.graveler.iam, f"hashed-{bucket}"
+    iam.create_user(name)
+    hashed = iam.create_credential(name)
+    with pytest.raises(ClientError, match="iam credential create --s3") as caught:
+        boto_client(place, hashed).list_buckets()
+    assert caught.value.response["Error"]["Code"] == "InvalidAccessKeyId"
+    with pytest.raises(ClientError, match="does not exist"):
+        boto_client(place, hashed.__class__("0" * 32, "x", hashed.creation_date, hashed.secret)).list_buckets()  # type: ignore[arg-type]
+    kept = iam.create_credential(name, secrets_keys=place.server.secrets_keys)
+    wrong = kept.__class__(kept.access_key_id, kept.user, kept.creation_date, hashed.secret)
+    assert refused(boto_client(place, wrong).list_buckets) == ("SignatureDoesNotMatch", 403)
+
+
+def test_content_of_other_writers_has_etags_that_no_client_takes_for_an_md5(
+    client: Any, bucket: str, repo: Repository
+) -> None:
+    branch = repo.branch("main")
+    entry = branch.put("a", b"library")
+    etag = client.head_object(Bucket=bucket, Key="main/a")["ETag"]
+    assert etag == f'"{(entry.checksum or "").removeprefix("sha256:")[:32]}-1"'
+    put(client, bucket, "main/b")
+    kept = branch.get("b")
+    branch.put("b", b"other content", metadata=kept.metadata)  # metadata of somebody else's content
+    assert client.head_object(Bucket=bucket, Key="main/b")["ETag"].endswith('-1"')
+
+
+def test_directory_markers_and_refused_keys(client: Any, bucket: str, repo: Repository) -> None:
+    client.put_object(Bucket=bucket, Key="main/dir/", Body=b"")
+    client.put_object(Bucket=bucket, Key="main/", Body=b"")
+    client.head_object(Bucket=bucket, Key="main/")
+    assert not [*repo.branch("main").list()]
+    for key in ("main/../x", "main//x", "main/a\\b", "main/./x", "main/dir/", "main"):
+        assert refused(lambda key=key: put(client, bucket, key)) == ("InvalidArgument", 400), key
+    assert refused(lambda: put(client, bucket, "nowhere/x"))[1] == 404
+    repo.protect("main")
+    assert refused(lambda: put(client, bucket, "main/x")) == ("AccessDenied", 403)
+    with pytest.raises(NotFound):
+        repo.branch("main").get("x")

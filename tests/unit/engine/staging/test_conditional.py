@@ -1,0 +1,126 @@
+"""Conditional writes: of several that expect the same, one is acknowledged, in every order of their calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from graveler_core.errors import GravelerError, InvalidInput, OutcomeUnknown, PermissionDenied, PredicateFailed
+from graveler_core.facade.branch import Branch
+from graveler_core.model.entry import Entry
+from tests.unit.engine.interposed import Interposed
+from tests.unit.engine.world import World, entry
+
+CALLS = 30
+"""More calls than a conditional write makes."""
+
+
+def shown(branch: Branch, path: str = "a") -> bytes | None:
+    return next((item.identity for item in branch.list() if item.path == path), None)
+
+
+def acknowledged(write: Callable[[], Entry]) -> Entry | None:
+    try:
+        return write()
+    except (PredicateFailed, OutcomeUnknown):
+        return None
+
+
+def test_a_path_is_created_once(world: World) -> None:
+    branch = world.branch()
+    made = branch.stage_if("a", entry(1), None)
+    assert made.path == "a"
+    with pytest.raises(PredicateFailed, match="exists already"):
+        branch.stage_if("a", entry(2), None)
+    assert branch.stage_if("a", entry(1), None) == made  # the same entry again changes nothing
+
+
+@pytest.mark.parametrize("between", ["nothing", "commit", "compact"])
+def test_an_entry_is_replaced_only_if_it_is_the_expected_one(world: World, between: str) -> None:
+    branch = world.branch()
+    first = branch.stage_if("a", entry(1), None)
+    if between != "nothing":
+        getattr(branch, between)("x") if between == "commit" else branch.compact()
+    second = branch.stage_if("a", entry(2), first)
+    with pytest.raises(PredicateFailed, match="another entry"):
+        branch.stage_if("a", entry(3), first)
+    branch.remove("a")
+    with pytest.raises(PredicateFailed, match="does not exist any more"):
+        branch.stage_if("a", entry(3), second)
+    assert branch.stage_if("a", entry(3), None)
+    branch.remove_prefix("")
+    assert branch.stage_if("a", entry(4), None)
+
+
+OTHERS: dict[str, Callable[[World, Branch], object]] = {
+    "another": lambda world, branch: None,
+    "a commit, then another": lambda world, branch: (branch.stage("b", entry(8)), branch.commit("b")),
+    "a compaction, then another": lambda world, branch: (branch.stage("b", entry(8)), branch.compact()),
+    "the removal of a prefix, then another": lambda world, branch: branch.remove_prefix("q"),
+}
+
+
+@pytest.mark.parametrize("expects", ["nothing", "an entry in the head", "a staged entry"])
+@pytest.mark.parametrize("before", OTHERS.values(), ids=OTHERS)
+@pytest.mark.parametrize("after", [False, True], ids=["", "then a commit"])
+def test_one_of_two_is_acknowledged_whenever_the_other_runs(
+    before: Callable[[World, Branch], object], expects: str, after: bool
+) -> None:
+    for call in range(CALLS):
+        world = World()
+        world.repository()
+        kv = Interposed(world.kv)
+        mine, other = world.branch(kv), world.branch()
+        expected = None if expects == "nothing" else other.stage("a", entry(7))
+        if expects == "an entry in the head":
+            other.commit("seven")
+        mine.get("a") if expected else None  # what it knows of the branch grows old
+        winners: list[Entry | None] = []
+
+        def interfere(
+            world: World = world,
+            other: Branch = other,
+            expected: Entry | None = expected,
+            winners: list[Entry | None] = winners,
+        ) -> None:
+            before(world, other)
+            winners.append(acknowledged(lambda: other.stage_if("a", entry(2), expected)))
+            if after:
+                other.commit("after", allow_empty=True)
+
+        kv.reset()
+        kv.before[call] = interfere
+        winners.append(acknowledged(lambda mine=mine, expected=expected: mine.stage_if("a", entry(1), expected)))
+        won = [winner for winner in winners if winner is not None]
+        assert len(won) == 1, (call, winners)
+        assert shown(world.branch()) == won[0].identity, call
+        if len(kv.verbs) <= call:
+            return
+    raise AssertionError("raise CALLS")
+
+
+@pytest.mark.parametrize("done", [True, False])
+def test_a_lost_response_is_resolved_by_reading_the_row(world: World, kv: Interposed, done: bool) -> None:
+    branch = world.branch(kv)
+    branch.stage_if("y", entry(1), None)
+    kv.reset()
+    branch.stage_if("z", entry(1), None)
+    at = kv.verbs.index("set_if")
+    kv.reset()
+    kv.lose[at] = done
+    if done:
+        assert branch.stage_if("a", entry(1), None)
+        return
+    with pytest.raises(OutcomeUnknown):
+        branch.stage_if("a", entry(1), None)
+
+
+def test_what_refuses_other_writes_refuses_these(world: World) -> None:
+    branch = world.branch()
+    with pytest.raises(InvalidInput):
+        branch.stage_if("../a", entry(1), None)
+    world.graveler().repository("repo").protect("main")
+    with pytest.raises(PermissionDenied):
+        branch.stage_if("a", entry(1), None)
+    assert issubclass(PredicateFailed, GravelerError)

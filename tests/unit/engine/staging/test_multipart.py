@@ -1,0 +1,139 @@
+"""Uploads in parts: any process goes on, and what is given up leaves nothing."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from graveler_core.engine.staging import multipart
+from graveler_core.errors import InvalidInput, Kind, NotFound, PermissionDenied
+from graveler_core.gc.uploads import purge
+from graveler_core.objects.uploads import Uploads
+from graveler_core.records import access
+from graveler_core.records import layout as keys
+from tests.unit.engine.interposed import Interposed
+from tests.unit.engine.world import World
+
+
+@pytest.fixture
+def upload(world: World) -> str:
+    return world.branch().begin_multipart("a/b", content_type="text/plain", metadata={"k": "v"})
+
+
+def uploads(world: World) -> Uploads:
+    record = world.graveler().repository("repo")._record
+    return Uploads(world.kv, world.blobs.at(record.storage_namespace), record, world.clock, world.ids)
+
+
+def leftovers(world: World) -> tuple[list[str], int]:
+    """Objects of user data, and records of uploads and parts."""
+    found = uploads(world)
+    parts = [*access.scan(world.kv, keys.upload_parts(found.repository))]
+    return [blob.address for blob in found.blobs.list("data/")], len(parts) + len([*found.standing()])
+
+
+def test_parts_become_one_object_in_the_order_of_their_numbers(world: World, upload: str) -> None:
+    second = world.branch().upload_part("a/b", upload, 2, [b"wo", b"rld"])
+    world.branch().upload_part("a/b", upload, 1, b"wrong")
+    first = world.branch().upload_part("a/b", upload, 1, b"hello ", checksum=lambda: "md5:x")
+    assert first.checksum == "md5:x"
+    assert [(part.number, part.size) for part in world.branch().uploaded_parts("a/b", upload)] == [(1, 6), (2, 5)]
+    branch = world.branch()
+    made = branch.assemble_multipart("a/b", upload, [(1, "md5:x"), (2, second.checksum)])
+    assert not [*branch.list()]
+    branch.stage("a/b", made)
+    branch.end_multipart("a/b", upload)
+    assert branch.read("a/b") == b"hello world"
+    assert (made.content_type, made.metadata) == ("text/plain", {"k": "v"})
+    assert leftovers(world) == ([made.address], 0)
+
+
+def test_a_crash_before_the_end_lets_the_upload_be_ended_again(world: World, upload: str) -> None:
+    part = world.branch().upload_part("a/b", upload, 1, b"x")
+    for _ in range(2):
+        world.branch().stage("a/b", world.branch().assemble_multipart("a/b", upload, [(1, part.checksum)]))
+    world.branch().end_multipart("a/b", upload)
+    assert world.branch().read("a/b") == b"x"
+    with pytest.raises(NotFound):
+        world.branch().end_multipart("a/b", upload)
+
+
+@pytest.mark.parametrize(
+    "parts", [[], [(1, "other")], [(2, "sha256:")], [(1, "{}"), (1, "{}")], [(2, "{}"), (1, "{}")], [(3, "x")]]
+)
+def test_wrong_parts_are_refused(world: World, upload: str, parts: list[tuple[int, str]]) -> None:
+    stored = world.branch().upload_part("a/b", upload, 1, b"x")
+    with pytest.raises(InvalidInput) as caught:
+        world.branch().assemble_multipart("a/b", upload, [(n, text.format(stored.checksum)) for n, text in parts])
+    assert caught.value.kind is Kind.PartMismatch
+
+
+def test_an_upload_belongs_to_its_branch_and_path(world: World, upload: str) -> None:
+    world.graveler().repository("repo").create_branch("dev", "main")
+    calls = [
+        lambda: world.branch().upload_part("other", upload, 1, b"x"),
+        lambda: world.graveler().repository("repo").branch("dev").upload_part("a/b", upload, 1, b"x"),
+        lambda: world.branch().uploaded_parts("a/b", "0" * 32),
+        lambda: world.branch().uploaded_parts("a/b", "../x"),
+        lambda: world.branch().end_multipart("a", upload),
+        lambda: world.branch().assemble_multipart("a", upload, [(1, "x")]),
+    ]
+    for call in calls:
+        with pytest.raises(NotFound) as caught:
+            call()
+        assert caught.value.kind is Kind.UploadNotFound
+    for number in (0, -1, multipart.MAX_PARTS + 1):
+        with pytest.raises(InvalidInput, match="part number"):
+            world.branch().upload_part("a/b", upload, number, b"x")
+    assert [each.id for each in world.graveler().repository("repo").multipart_uploads()] == [upload]
+
+
+def test_an_end_at_any_call_of_another_flow_leaves_nothing(world: World) -> None:
+    for flow in ("part", "assemble"):
+        for call in range(40):
+            kv = Interposed(world.kv)
+            branch, other = world.branch(kv), world.branch()
+            id = other.begin_multipart("p")
+            stored = other.upload_part("p", id, 1, b"x")
+            before = set(leftovers(world)[0])
+            kv.reset()
+            kv.before[call] = lambda other=other, id=id: other.end_multipart("p", id)
+            made = None
+            try:
+                if flow == "part":
+                    branch.upload_part("p", id, 2, b"y")
+                else:
+                    made = branch.assemble_multipart("p", id, [(1, stored.checksum)])
+            except NotFound as e:
+                assert e.kind is Kind.UploadNotFound  # noqa: PT017
+            if len(kv.verbs) <= call:
+                other.end_multipart("p", id)
+                break
+            assert leftovers(world)[1] == 0, (flow, call)
+            kept = set(leftovers(world)[0]) - before
+            assert kept <= ({made.address} if made else set()), (flow, call)
+        else:
+            raise AssertionError("raise the number of calls")
+
+
+def test_a_sweep_gives_up_what_nobody_ends_and_orphaned_parts(world: World, upload: str) -> None:
+    world.branch().upload_part("a/b", upload, 1, b"x")
+    found = uploads(world)
+    orphan = keys.upload_part(found.repository, "f" * 32, 1)
+    access.write(world.kv, orphan, found.parts(upload)[1])
+    assert purge(found, world.clock.now() - timedelta(days=1), 100, dry_run=False).young == 1
+    assert leftovers(world)[1] == 3
+    done = purge(found, world.clock.now(), 100, dry_run=False)
+    assert (done.uploads, done.blobs) == (1, 1)
+    assert leftovers(world) == ([], 1)  # the record stays until no delayed request can arrive
+    with pytest.raises(NotFound):
+        world.branch().assemble_multipart("a/b", upload, [(1, "x")])
+
+
+def test_protected_and_missing_branches_take_no_uploads(world: World) -> None:
+    world.graveler().repository("repo").protect("main")
+    with pytest.raises(PermissionDenied):
+        world.branch().begin_multipart("a")
+    with pytest.raises(InvalidInput):
+        world.branch().begin_multipart("a/")
