@@ -261,7 +261,7 @@ def sign_in(stores: Stores, credentials: Credentials | None) -> Graveler:
     from graveler_core.facade.graveler import Graveler
 
     principal = principal_of(stores, credentials)
-    return Graveler(replace(stores, hooks=_callbacks(None, ()), principal=principal))
+    return Graveler(replace(stores, principal=principal))
 
 
 def session_user(stores: Stores, access_key_id: str) -> tuple[Graveler, bytes]:
@@ -303,7 +303,7 @@ def signing_user(stores: Stores, secrets_keys: SecretsKeys, access_key_id: str) 
     from graveler_core.iam.sealing import signing_user as found
 
     principal, secret = found(stores.kv, stores.clock, secrets_keys, access_key_id)
-    return Graveler(replace(stores, hooks=_callbacks(None, ()), principal=principal)), secret
+    return Graveler(replace(stores, principal=principal)), secret
 
 
 @cache
@@ -346,7 +346,7 @@ def open_stores(
         with requires("metrics"):
             from graveler_core.kv.wrappers.metrics import Metered
         kv = Metered(kv, metrics)
-    return Stores(kv=kv, blobs=blobs, background=Aside(), turns=Turns(kv))
+    return Stores(kv=kv, blobs=blobs, background=Aside(), turns=Turns(kv), hooks=_callbacks(None, ()))
 
 
 def open_worker_stores(

@@ -140,8 +140,8 @@ PRESET_POLICIES: Final[dict[PolicyId, tuple[Statement, ...]]] = {
         "fs:DeleteTag",
     ),
     PolicyId("FSReadAll"): _allow(*_READ),
-    PolicyId("RepoManagementFullAccess"): _allow("branches:*", "retention:*"),
-    PolicyId("RepoManagementReadAll"): _allow("branches:Get*"),
+    PolicyId("RepoManagementFullAccess"): _allow("branches:*", "retention:*", "ci:*"),
+    PolicyId("RepoManagementReadAll"): _allow("branches:Get*", "ci:Read*"),
     PolicyId("AuthFullAccess"): _allow("auth:*"),
     PolicyId("AuthManageOwnCredentials"): _allow("auth:*Credentials", on=user_resource(USER_VARIABLE)),
 }

@@ -10,8 +10,9 @@ import pytest
 
 from graveler_core import Credentials, connect, wiring
 from graveler_core.errors import InvalidInput, Kind, PermissionDenied, Unavailable
+from graveler_core.model.secrets_keys import SecretsKeys
 from graveler_core.settings import Settings
-from graveler_core.wiring import open_stores
+from graveler_core.wiring import open_stores, session_user, sign_in, signing_user
 
 SECRET = "hunter2-canary"
 SHOWN = Credentials("KEY", SECRET)
@@ -143,3 +144,22 @@ def test_the_environment_gives_credentials(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("GRAVELER_SECRET_ACCESS_KEY", SECRET)
     assert Settings().credentials == SHOWN
     assert SECRET not in repr(Settings())
+
+
+def test_every_way_to_sign_in_obeys_webhooks(store: Guarded) -> None:
+    """A hook before a change that cannot be called refuses the change, whoever the server acts for."""
+    with connect(store.url, credentials=store.root) as g:
+        g.repository("lake").set_hook("gate", "http://127.0.0.1:1/", ["pre-create-tag"], attempts=1)
+    stores = open_stores(store.url)
+    keys = SecretsKeys(SecretsKeys.new())
+    root = sign_in(stores, store.root)
+    made = root.iam.create_credential("root", secrets_keys=keys)
+    for user in (
+        root,
+        session_user(stores, str(store.root.access_key_id))[0],
+        signing_user(stores, keys, str(made.access_key_id))[0],
+    ):
+        with pytest.raises(PermissionDenied) as refused:
+            user.repository("lake").create_tag("v1", "main")
+        assert (refused.value.kind, "ConnectionRefusedError" in str(refused.value)) == (Kind.HookRefused, True)
+    stores.close()

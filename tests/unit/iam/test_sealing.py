@@ -97,7 +97,7 @@ def test_a_key_is_replaced_in_three_steps(world: World, iam: Access) -> None:
     assert (done.resealed, done.current, done.unreadable) == (0, 0, 4)
 
 
-@pytest.mark.parametrize("text", ["", " \n", "short", "é" * 44, "A" * 44, SecretsKeys.new().get_secret_value() + " x"])
+@pytest.mark.parametrize("text", ["", " \n", "short", "é" * 44, "A" * 44, "w" * 43 + "= x"])
 def test_wrong_keys_are_refused_and_not_shown(text: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         SecretsKeys(text)
