@@ -12,7 +12,7 @@ from graveler_core.model.permission import Action, Request
 
 
 def test_actions() -> None:
-    assert all(re.fullmatch(r"(fs|auth|branches|retention):[A-Z][A-Za-z]+", action) for action in Action)
+    assert all(re.fullmatch(r"(fs|auth|branches|ci|retention):[A-Z][A-Za-z]+", action) for action in Action)
     assert len(set(Action)) == len(Action.__members__)
 
 

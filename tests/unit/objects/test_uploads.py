@@ -281,8 +281,8 @@ class TestSweep:
         world.branch().put("a", b"kept")
         at = uploads(world)
         at.blobs.create("data/other/0", b"a user's")
-        access.write(at.kv, keys.uploads(at.repository).at("other"), at._now(UploadState.UPLOADING))
-        access.write(at.kv, keys.uploads(at.repository).at(""), at._now(UploadState.UPLOADING))
+        access.write(at.kv, keys.uploads(at.repository).at("other"), at._now(UploadState.UPLOADING, None))
+        access.write(at.kv, keys.uploads(at.repository).at(""), at._now(UploadState.UPLOADING, None))
         world.clock.sleep(LATER.total_seconds())
         assert self.swept(world, uploads=True).uploads == 0
         assert at.blobs.read("data/other/0") == b"a user's"

@@ -78,7 +78,7 @@ def test_one_repository_alone(world: World) -> None:
     assert ailments(world, DoctorPlan(repository="gone")) == [Ailment.DELETED_DUE]
     assert Ailment.DELETED_DUE not in ailments(world, DoctorPlan(repository="repo"))
     for found in examine(world.stores(), DoctorPlan(repository="repo")).found:
-        assert found.command[-1] == "graveler://repo"
+        assert "graveler://repo" in found.command
     with pytest.raises(NotFound, match="nothing"):
         examine(world.stores(), DoctorPlan(repository="nothing"))
     with pytest.raises(InvalidInput, match="No/Name"):
