@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import io
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
@@ -21,17 +19,6 @@ if TYPE_CHECKING:
 
 IN_MEMORY: Final = 8 << 20
 """Bytes of a file being written that are kept in memory. A larger file is kept in a temporary file."""
-
-
-@contextmanager
-def written_or_removed(path: Path) -> Iterator[BinaryIO]:
-    """Yield a new local file. If the body of the `with` statement raises an error, the file is removed."""
-    try:
-        with path.open("wb") as file:
-            yield file
-    except BaseException:
-        path.unlink(missing_ok=True)
-        raise
 
 
 class ReadFile(AbstractBufferedFile):

@@ -11,10 +11,10 @@ from fsspec.callbacks import DEFAULT_CALLBACK
 from fsspec.utils import isfilelike
 
 from graveler.fs.failures import as_os_errors
-from graveler.fs.files import written_or_removed
 from graveler.fs.infos import file_info
 from graveler.fs.paths import parse
 from graveler.fs.refs import RefFileSystem
+from graveler_core.local.file_output import complete_file
 
 CONCURRENT: Final = 16
 """Number of ranges that `cat_ranges` reads at once."""
@@ -39,7 +39,8 @@ class Reads(RefFileSystem):
     ) -> None:
         """Download a file to a local path or an open file, in bounded memory. It is compared with its checksum.
 
-        If the download fails, nothing stays at the local path. A directory becomes a local directory.
+        The local file appears when it is complete. If the download fails, a file that was there stays as it was.
+        Devices and pipes are written in place. A directory becomes a local directory.
         """
         file = lpath if outfile is None and isfilelike(lpath) else outfile
         if file is None and self.isdir(rpath):
@@ -54,7 +55,7 @@ class Reads(RefFileSystem):
                 snapshot.get(at.path)
                 local = Path(lpath)
                 local.parent.mkdir(parents=True, exist_ok=True)
-                with written_or_removed(local) as file:
+                with complete_file(local) as file:
                     entry = snapshot.download(at.path, file, verify=self._verify)
         size = file_info(at, entry)["size"]
         callback.set_size(size)

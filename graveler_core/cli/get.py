@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import uuid
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -17,6 +15,7 @@ from graveler_core.cli.terminal import bytes_for_people
 from graveler_core.cli.uri import object_uri, prefix_uri
 from graveler_core.errors import InvalidInput, Kind, NotFound
 from graveler_core.local.concurrent import concurrently
+from graveler_core.local.file_output import complete_file
 
 if TYPE_CHECKING:
     from graveler_core.facade.snapshot import Snapshot
@@ -108,17 +107,8 @@ def local_path(path: str) -> Path:
 
 
 def _download(at: Snapshot, download: FileDownload, progress: Progress) -> FileDownload:
-    """Download into a temporary file beside the destination, and give it its name."""
-    directory = download.destination.parent
-    directory.mkdir(parents=True, exist_ok=True)
-    temporary = directory / f".graveler-{uuid.uuid4().hex}"
-    try:
-        with temporary.open("xb") as file:
-            at.download(download.path, file)
-        temporary.replace(download.destination)
-    except BaseException:
-        with suppress(OSError):
-            temporary.unlink()
-        raise
+    download.destination.parent.mkdir(parents=True, exist_ok=True)
+    with complete_file(download.destination) as file:
+        at.download(download.path, file)
     progress.advance(download.size)
     return download

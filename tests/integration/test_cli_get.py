@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -32,6 +34,17 @@ def test_one_object(flights: Cli, here: Path) -> None:
     (here / "into").mkdir()
     assert flights("get", "graveler://flights/main/raw/jan.csv", "into").code == 0
     assert files(here / "into") == {"jan.csv": content.encode()}
+
+
+def test_a_pipe_receives_an_object_and_stays(flights: Cli, here: Path) -> None:
+    content = flights("cat", "graveler://flights/main/raw/jan.csv").out
+    pipe = here / "pipe"
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor(1) as reader:
+        received = reader.submit(pipe.read_text)
+        assert flights("get", "graveler://flights/main/raw/jan.csv", "pipe").code == 0
+        assert received.result(30) == content
+    assert pipe.is_fifo()
 
 
 def test_a_directory_comes_back_as_it_was_put(flights: Cli, here: Path) -> None:

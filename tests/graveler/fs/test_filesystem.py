@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -138,7 +139,12 @@ def test_whole_content_is_compared_with_its_checksum(
         fs.cat_file(path)
     with pytest.raises(CorruptData, match="differs from the checksum"):
         fs.get(path, str(local_file))
-    assert not local_file.exists()
+    assert list(local_file.parent.iterdir()) == []
+    local_file.write_bytes(b"mine")
+    with pytest.raises(CorruptData, match="differs from the checksum"):
+        fs.get_file(path, str(local_file))
+    assert local_file.read_bytes() == b"mine"
+    assert list(local_file.parent.iterdir()) == [local_file]
     with pytest.raises(CorruptData, match="differs from the checksum"):
         fs.get_file(path, BytesIO())
     unverified = local.fs(verify=False)
@@ -146,6 +152,22 @@ def test_whole_content_is_compared_with_its_checksum(
     unverified.get(path, str(local_file))
     assert local_file.read_bytes() == b"t/X"
     assert pickle.loads(pickle.dumps(unverified)).cat_file(path) == b"t/X"
+
+
+def test_a_pipe_receives_a_download_and_stays(fs: GravelerFileSystem, repo: Repository, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor(1) as reader:
+        received = reader.submit(pipe.read_bytes)
+        fs.get_file(f"{repo.id}/main/t/2", str(pipe))
+        assert received.result(30) == b"t/2"
+        Path(repo.branch("main").uri("t/2").removeprefix("file://")).write_bytes(b"t/X")
+        received = reader.submit(pipe.read_bytes)
+        with pytest.raises(CorruptData, match="differs from the checksum"):
+            fs.get_file(f"{repo.id}/main/t/2", str(pipe))
+        assert received.result(30) in {b"", b"t/X"}
+    assert pipe.is_fifo()
+    assert list(tmp_path.iterdir()) == [pipe]
 
 
 def test_writes_are_staged(fs: GravelerFileSystem, repo: Repository) -> None:

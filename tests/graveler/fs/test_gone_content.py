@@ -31,6 +31,7 @@ class Gone:
     at: Snapshot
     kind: Kind
     message: str
+    directory: Path
 
     @property
     def path(self) -> str:
@@ -56,7 +57,7 @@ def gone(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Gone]:
             repo.set_retention(0)
             repo.collect(grace=timedelta(0), alone=True)
             message = f"path '{PATH}' in commit {commit}: the content expired on .*default rule: 0 days"
-        yield Gone(url, commit, repo.at(commit), request.param, message)
+        yield Gone(url, commit, repo.at(commit), request.param, message, tmp_path)
     close_all()
 
 
@@ -70,7 +71,7 @@ READS: dict[str, Callable[[Gone], object]] = {
 FILES: dict[str, Callable[[Gone], object]] = {
     "cat": lambda gone: fsspec.filesystem("graveler", store=gone.url).cat_file(gone.path),
     "open": lambda gone: fsspec.filesystem("graveler", store=gone.url).open(gone.path).read(),
-    "get": lambda gone: fsspec.filesystem("graveler", store=gone.url).get_file(gone.path, "/dev/null"),
+    "get": lambda gone: fsspec.filesystem("graveler", store=gone.url).get_file(gone.path, gone.directory / "x"),
     "pandas": lambda gone: pd.read_parquet(f"graveler://{gone.path}", storage_options={"store": gone.url}),
 }
 

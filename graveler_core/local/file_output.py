@@ -1,0 +1,46 @@
+"""Local files that receive a download: each appears complete, or stays as it was."""
+
+from __future__ import annotations
+
+import os
+import stat
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+
+@contextmanager
+def complete_file(destination: Path) -> Iterator[BinaryIO]:
+    """Yield a file to write, and give it the name of the destination when the `with` statement ends.
+
+    If the body raises an error, a file at the destination stays as it was. A symbolic link to a file is replaced. A
+    device or a pipe, or a link to one, is written in place, and is never removed.
+
+    Args:
+        destination: Path of the file.
+
+    Raises:
+        OSError: The file cannot be written. A directory is at the destination.
+    """
+    if _is_written_in_place(destination):
+        with os.fdopen(os.open(destination, os.O_WRONLY), "wb") as file:
+            yield file
+        return
+    temporary = destination.parent / f".graveler-{uuid.uuid4().hex}"
+    try:
+        with temporary.open("xb") as file:
+            yield file
+        temporary.replace(destination)
+    except BaseException:
+        with suppress(OSError):
+            temporary.unlink()
+        raise
+
+
+def _is_written_in_place(destination: Path) -> bool:
+    try:
+        return not stat.S_ISREG(destination.stat().st_mode)
+    except FileNotFoundError:
+        return False
