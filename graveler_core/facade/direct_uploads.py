@@ -39,7 +39,7 @@ class DirectUploads(Staging):
         return direct.begin(*self._at, path, expires)
 
     @operation("link", needs.path(Action.WRITE_OBJECT))
-    def link(self, path: str, entry: Entry) -> Entry:
+    def link(self, path: str, entry: Entry, *, if_absent: bool = False) -> Entry:
         """Stage an entry for content that was stored at an address of `begin_upload`.
 
         Such an address is random, so knowing it is sufficient. All others are refused.
@@ -47,6 +47,7 @@ class DirectUploads(Staging):
         Args:
             path: Path of the entry.
             entry: The entry, with this address (relative to the storage namespace) and the size of the content.
+            if_absent: Refuse a path that has an entry. Of several concurrent calls with this option, one succeeds.
 
         Returns:
             The staged entry.
@@ -55,7 +56,8 @@ class DirectUploads(Staging):
             InvalidInput: the address is not one of `begin_upload`, the object has another size, or the path is not
                 valid.
             NotFound: (`ObjectNotFound`) there is no object at the address.
+            NotUnique: (`PathExists`) with `if_absent`, the path has an entry on the branch.
             Conflict: (`ContentCollected`) the content was uploaded so long ago that a collection deletes it.
         """
         new_path_key(path)
-        return direct.link(*self._at, path, entry)
+        return direct.link(*self._at, path, entry, if_absent=if_absent)

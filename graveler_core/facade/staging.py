@@ -11,7 +11,6 @@ from graveler_core.codec.entry import normalise
 from graveler_core.codec.entry_rules import require_new_keys
 from graveler_core.engine.staging import bulk, conditional, remove, write
 from graveler_core.engine.staging.content import Content, ContentSource
-from graveler_core.engine.staging.create import create
 from graveler_core.facade.handle import reopened
 from graveler_core.facade.readable_ref import ReadableRef
 from graveler_core.guard import needs
@@ -78,7 +77,8 @@ class Staging(ReadableRef):
         """
         new_path_key(path)
         content = Content(data, content_type, metadata)
-        return create(*self._at, path, content) if if_absent else write.put(*self._at, path, content)
+        flow = conditional.put_if_absent if if_absent else write.put
+        return flow(*self._at, path, content)
 
     @operation(
         "put many",

@@ -39,6 +39,7 @@ _BY_KIND: Final[dict[Kind, int]] = {
     Kind.InvalidCredentials: 401,
     Kind.CredentialsRequired: 401,
     Kind.ChecksRequired: 412,
+    Kind.PathExists: 412,
     Kind.PredicateFailed: 412,
     Kind.StoreBusy: 503,
 }
@@ -67,6 +68,7 @@ _FIXED: Final[dict[Kind, str]] = {
     Kind.RepositoryExists: "error creating repository: not unique",
     Kind.BranchExists: "branch already exists: not unique",
     Kind.TagExists: "tag already exists: not unique",
+    Kind.PathExists: "path already exists",
     Kind.InvalidCredentials: UNAUTHENTICATED,
     Kind.CredentialsRequired: UNAUTHENTICATED,
 }

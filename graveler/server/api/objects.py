@@ -21,7 +21,7 @@ from graveler.server.api.records import (
     StorageClass,
 )
 from graveler.server.content_response import content_response
-from graveler_core.errors import GravelerError, Kind, NotFound, PredicateFailed
+from graveler_core.errors import GravelerError, Kind
 from graveler_core.facade.branch import Branch
 from graveler_core.facade.repository import Repository
 from graveler_core.facade.snapshot import Snapshot
@@ -77,26 +77,22 @@ def head_object(call: Call) -> HttpResponse:
 def upload_object(call: Call) -> HttpResponse:
     """Store the body of the request, and stage an entry for it.
 
-    With the condition `If-None-Match: *`, the path is looked up before the body is read and again before the entry is
-    staged. Of two uploads that are staged at the same moment, both may succeed.
+    With the condition `If-None-Match: *`, one of several concurrent uploads to a path succeeds, and an upload to a path
+    that exists is refused before the body is read.
     """
     path = call.query.required("path")
     repo = call.graveler.repository(call.repository)
-    branch = repo.branch(call.branch)
     condition = call.headers.get("if-none-match")
     if condition not in (None, "*"):
         return refusal(501, f"If-None-Match {condition!r}: an upload can only have the condition *")
-    if condition:
-        require_absent(branch, path)
-    uploaded = branch.upload(
+    made = repo.branch(call.branch).put(
         path,
         call.stream,
         content_type=call.headers.get("content-type", DEFAULT_CONTENT_TYPE),
         metadata=_metadata(call.headers),
+        if_absent=condition is not None,
     )
-    if condition:
-        require_absent(branch, path)
-    return answer(201, object_record(repo, branch.stage(path, uploaded)))
+    return answer(201, object_record(repo, made))
 
 
 def delete_object(call: Call) -> HttpResponse:
@@ -181,17 +177,6 @@ def _uri(repo: Repository, entry: Entry) -> str:
     if entry.address_type is AddressType.RELATIVE:
         return f"{repo.storage_namespace.rstrip('/')}/{entry.address}"
     return entry.address
-
-
-def require_absent(branch: Branch, path: str) -> None:
-    """Raise `PredicateFailed` if the path exists."""
-    try:
-        branch.get(path)
-    except NotFound as error:
-        if error.kind is not Kind.PathNotFound:
-            raise
-    else:
-        raise PredicateFailed("path already exists", path=path)
 
 
 def _metadata(headers: Mapping[str, str]) -> dict[str, str]:

@@ -16,7 +16,7 @@ from starlette.responses import Response as HttpResponse
 
 from graveler.server.api.call import Call, answer
 from graveler.server.api.errors import refusal
-from graveler.server.api.objects import DEFAULT_CONTENT_TYPE, PRESIGNED_SECONDS, object_record, require_absent
+from graveler.server.api.objects import DEFAULT_CONTENT_TYPE, PRESIGNED_SECONDS, object_record
 from graveler.server.api.records import ObjectLink, ObjectStaging, StagingLocation
 from graveler_core.errors import InvalidInput
 from graveler_core.facade.repository import Repository
@@ -46,8 +46,6 @@ def link_physical_address(call: Call) -> HttpResponse:
     condition = call.headers.get("if-none-match")
     if condition not in (None, "*"):
         return refusal(501, f"If-None-Match {condition!r}: a link can only have the condition *")
-    if condition:
-        require_absent(branch, path)
     address, kind = _address(repo, wanted.staging.physical_address)
     entry = Entry(
         address=address,
@@ -59,8 +57,9 @@ def link_physical_address(call: Call) -> HttpResponse:
         metadata=wanted.user_metadata,
     )
     if kind is AddressType.RELATIVE and _HANDED_OUT.fullmatch(address):
-        return answer(200, object_record(repo, branch.link(path, entry)))
-    return answer(200, object_record(repo, branch.stage(path, entry)))
+        return answer(200, object_record(repo, branch.link(path, entry, if_absent=condition is not None)))
+    staged = branch.stage_if(path, entry, None) if condition else branch.stage(path, entry)
+    return answer(200, object_record(repo, staged))
 
 
 def stage_object(call: Call) -> HttpResponse:

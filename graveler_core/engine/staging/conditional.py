@@ -4,7 +4,10 @@
 2. Read the row of the path in the staging token. If there is none, look the path up in the older layers and the head.
    If the entry that is found is not the expected one, refuse the write.
 3. Set the row by compare-and-swap against the row of step 2. ✓
-4. Run the closing re-read: if any layer, the head or the token has changed, begin again.
+4. Run the closing re-read: if any layer, the head, the token or a rule of the repository has changed, begin again.
+
+`put_if_absent` looks at the path before it uploads content, too, so that it refuses a path that exists without an
+upload. Two reads of the branch record, before and after that look, agree.
 
 Of several conditional writes of one path that expect the same entry, only one is acknowledged. Consider two that are,
 A in the staging token S and B in T. If S and T are the same, the swap of the later one fails, because the row has
@@ -21,16 +24,21 @@ unknown outcome, as for unconditional writes (`engine.staging.write`).
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from graveler_core.codec.entry import normalise_record
 from graveler_core.codec.staged_record import decode_record
 from graveler_core.engine.protocol import write_counters as counting
-from graveler_core.engine.protocol.registers import fresh, same_content, settled
+from graveler_core.engine.protocol.registers import fresh, same_content, same_token, settled
 from graveler_core.engine.protocol.restrictions import require_permitted
 from graveler_core.engine.reading.view import lookup, view_of
+from graveler_core.engine.staging.content import Content
 from graveler_core.engine.staging.kept_content import require_kept
-from graveler_core.errors import GravelerError, OutcomeUnknown, PredicateFailed
+from graveler_core.engine.staging.write import possible_outcome, uploaded
+from graveler_core.errors import GravelerError, Kind, NotUnique, OutcomeUnknown, PredicateFailed
+from graveler_core.kv.store import Stored
 from graveler_core.model.entry import Entry
-from graveler_core.model.ids import BranchId, RepositoryId
+from graveler_core.model.ids import BranchId, RepositoryId, RepositoryUid
 from graveler_core.model.names import path_key
 from graveler_core.model.protection import BranchAction
 from graveler_core.records import layout as keys
@@ -57,21 +65,75 @@ def stage_if(  # noqa: PLR0913, PLR0917 - the branch, the entry, and the conditi
         PredicateFailed: The path has another entry, or none. Nothing was set.
         OutcomeUnknown: The row may have been set, and it is unknown if it takes effect.
     """
-    staged, record = normalise_record(path, entry)
+    made = normalise_record(path, entry)
+    return _set(stores, repo, branch, path, expected, lambda registers: made)
+
+
+def stage_if_absent(stores: Stores, repo: RepositoryId, branch: BranchId, path: str, entry: Entry) -> Entry:
+    """Stage an entry as `stage_if` does, unless the path has an entry.
+
+    Raises:
+        NotUnique: The path has an entry (`PathExists`). Nothing was set.
+        OutcomeUnknown: As for `stage_if`.
+    """
+    try:
+        return stage_if(stores, repo, branch, path, entry, None)
+    except PredicateFailed as e:
+        raise _exists(branch, path) from e
+
+
+def put_if_absent(stores: Stores, repo: RepositoryId, branch: BranchId, path: str, content: Content) -> Entry:
+    """Upload content and stage its entry, unless the path has an entry.
+
+    Raises:
+        NotUnique: The path has an entry (`PathExists`). Nothing was set.
+        OutcomeUnknown: As for `stage_if`.
+    """
+    made: dict[RepositoryUid, tuple[Entry, bytes]] = {}
+
+    def prepared(registers: Registers) -> tuple[Entry, bytes]:
+        uid = registers.repository.uid
+        if uid not in made:  # the first time, or the repository was deleted and created again
+            made[uid] = normalise_record(path, uploaded(stores, registers.repository, content))
+        return made[uid]
+
+    def look(registers: Registers) -> Registers:
+        require_permitted(registers, BranchAction.WRITE)
+        _, found = _find(stores, registers, path)
+        if found is not None:
+            raise _exists(branch, path)
+        return registers
+
+    prepared(settled(stores, repo, branch, look, same=_same))
+    try:
+        return _set(stores, repo, branch, path, None, prepared)
+    except PredicateFailed as e:
+        raise _exists(branch, path) from e
+
+
+def _set(  # noqa: PLR0913, PLR0917 - the branch, the entry, and the condition
+    stores: Stores,
+    repo: RepositoryId,
+    branch: BranchId,
+    path: str,
+    expected: Entry | None,
+    prepared: Callable[[Registers], tuple[Entry, bytes]],
+) -> Entry:
+    """Set the row of a path if it has the expected entry. `prepared` returns the entry to stage, and its record."""
     wanted = None if expected is None else expected.identity
     maybe_written = False
 
-    def attempt(registers: Registers) -> Registers:
+    def attempt(registers: Registers) -> tuple[Registers, Entry]:
         nonlocal maybe_written
         require_permitted(registers, BranchAction.WRITE)
+        staged, record = prepared(registers)
         require_kept(stores, registers.repository, [staged], swaps=False)
-        partition, key = keys.staging(registers.branch.staging_token), keys.staged(path_key(path))
-        row = stores.kv.get(partition, key)
+        row, found = _find(stores, registers, path)
         if row is not None and row.value == record:
-            return registers
-        found = lookup(view_of(stores, registers), path) if row is None else decode_record(path, row.value)
+            return registers, staged
         if found != staged and (None if found is None else found.identity) != wanted:
-            raise PredicateFailed(f"path {path!r}: {_found(expected, found)}; nothing is staged", path=path)
+            raise PredicateFailed(f"path {path!r}: {_difference(expected, found)}; nothing is staged", path=path)
+        partition, key = keys.staging(registers.branch.staging_token), keys.staged(path_key(path))
         try:
             stores.kv.set_if(partition, key, record, None if row is None else row.predicate)
         except OutcomeUnknown:
@@ -80,27 +142,39 @@ def stage_if(  # noqa: PLR0913, PLR0917 - the branch, the entry, and the conditi
             if current is None or current.value != record:
                 raise
         maybe_written = True
-        return registers
+        return registers, staged
 
     fresh(stores, repo, branch)  # an old copy would let an attempt set a row that cannot take effect
     try:
-        used = settled(stores, repo, branch, attempt, same=same_content)
+        used, staged = settled(stores, repo, branch, attempt, same=_same)
     except OutcomeUnknown:
         raise
     except GravelerError as e:
         if not maybe_written:
             raise
-        raise OutcomeUnknown(
-            f"branch {branch!r}: the write of {path!r} was sent, but not confirmed ({e.message}); read the path before "
-            "you repeat the write",
-            repository=repo,
-            branch=branch,
-        ) from e
+        raise OutcomeUnknown(possible_outcome(repo, branch, e), repository=repo, branch=branch) from e
     counting.count(stores, used, 1, 0)
     return staged
 
 
-def _found(expected: Entry | None, found: Entry | None) -> str:
+def _find(stores: Stores, registers: Registers, path: str) -> tuple[Stored | None, Entry | None]:
+    """Return the row of a path in the staging token, and the entry that the branch shows at the path."""
+    row = stores.kv.get(keys.staging(registers.branch.staging_token), keys.staged(path_key(path)))
+    if row is not None:
+        return row, decode_record(path, row.value)
+    return None, lookup(view_of(stores, registers), path)
+
+
+def _same(used: Registers, now: Registers) -> bool:
+    """Compare the fields that a conditional write uses: those of a read, and those of a write."""
+    return same_content(used, now) and same_token(used, now)
+
+
+def _exists(branch: BranchId, path: str) -> NotUnique:
+    return NotUnique(f"path {path!r}: exists on branch {branch!r}", kind=Kind.PathExists, path=path)
+
+
+def _difference(expected: Entry | None, found: Entry | None) -> str:
     if expected is None:
         return "it exists already"
     return "it does not exist any more" if found is None else "it has another entry than the expected one"

@@ -3,11 +3,11 @@
 1. Hand out a fresh random address. Nothing is written.
 2. The client stores the object there, with a signed URL or with its own access to the store.
 3. Read the object's metadata: it must exist and have the size that the client says.
-4. Stage the entry, as `write.stage` does. This is the only step that others see.
+4. Stage the entry, as `write.stage` or `conditional.stage_if_absent` does. This is the only step that others see.
 
 A crash, or a client that never returns, leaves at most an object that nothing names, which a collection deletes. The
-object may be older than the grace period of a collection when it is staged. `write.stage` then refuses it if it is
-condemned, as it refuses every such address.
+object may be older than the grace period of a collection when it is staged. Staging then refuses it if it is condemned,
+as it refuses every such address.
 
 The address has 128 random bits, so only who was told it can name it. Whoever holds the signed URL can replace the
 object until the URL expires, also after it was staged.
@@ -21,7 +21,7 @@ from typing import Final
 
 from graveler_core.engine.protocol.registers import fresh
 from graveler_core.engine.protocol.restrictions import require_permitted
-from graveler_core.engine.staging import write
+from graveler_core.engine.staging import conditional, write
 from graveler_core.errors import InvalidInput, Kind, NotFound
 from graveler_core.model.entry import AddressType, Entry
 from graveler_core.model.ids import BranchId, RepositoryId
@@ -60,7 +60,9 @@ def begin(stores: Stores, repo: RepositoryId, branch: BranchId, path: str, expir
     return DirectUpload(address, blobs.uri(address), url)
 
 
-def link(stores: Stores, repo: RepositoryId, branch: BranchId, path: str, entry: Entry) -> Entry:
+def link(  # noqa: PLR0913 - the branch, the entry, and the condition
+    stores: Stores, repo: RepositoryId, branch: BranchId, path: str, entry: Entry, *, if_absent: bool
+) -> Entry:
     """Stage an entry for an object that a client has stored at an address of `begin`.
 
     Args:
@@ -69,6 +71,7 @@ def link(stores: Stores, repo: RepositoryId, branch: BranchId, path: str, entry:
         branch: The branch.
         path: Path of the entry.
         entry: The entry, with the address relative to the storage namespace.
+        if_absent: Refuse a path that has an entry.
 
     Returns:
         The entry as it was staged.
@@ -76,6 +79,7 @@ def link(stores: Stores, repo: RepositoryId, branch: BranchId, path: str, entry:
     Raises:
         InvalidInput: The address is not one of `begin`, or the object has another size.
         NotFound: There is no object at the address (`ObjectNotFound`).
+        NotUnique: With `if_absent`, the path has an entry (`PathExists`).
     """
     path_key(path)
     address = entry.address or ""
@@ -94,4 +98,5 @@ def link(stores: Stores, repo: RepositoryId, branch: BranchId, path: str, entry:
         )
     if entry.mtime is None:
         entry = replace(entry, mtime=found.mtime)
-    return write.stage(stores, repo, branch, path, entry)
+    flow = conditional.stage_if_absent if if_absent else write.stage
+    return flow(stores, repo, branch, path, entry)

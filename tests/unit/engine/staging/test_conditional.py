@@ -124,3 +124,18 @@ def test_what_refuses_other_writes_refuses_these(world: World) -> None:
     with pytest.raises(PermissionDenied):
         branch.stage_if("a", entry(1), None)
     assert issubclass(PredicateFailed, GravelerError)
+
+
+@pytest.mark.parametrize("call", range(5))
+def test_a_protection_that_comes_before_the_closing_read_is_obeyed(world: World, kv: Interposed, call: int) -> None:
+    branch = world.branch(kv)
+    branch.stage_if("y", entry(1), None)
+    kv.reset()
+    kv.before[call] = lambda: world.graveler().repository("repo").protect("main")
+    with pytest.raises((PermissionDenied, OutcomeUnknown)) as refused:
+        branch.stage_if("a", entry(1), None)
+    cause = refused.value if isinstance(refused.value, PermissionDenied) else refused.value.__cause__
+    assert isinstance(cause, PermissionDenied)
+    kv.reset()
+    with pytest.raises(PermissionDenied):
+        branch.stage_if("a", entry(2), None)

@@ -7,7 +7,7 @@ from itertools import combinations
 
 import pytest
 
-from graveler_core.errors import Kind, NotUnique, OutcomeUnknown, PermissionDenied
+from graveler_core.errors import GravelerError, Kind, NotUnique, OutcomeUnknown, PermissionDenied
 from graveler_core.facade.branch import Branch
 from tests.unit.engine.interposed import Interposed
 from tests.unit.engine.world import World, entry
@@ -18,7 +18,8 @@ def created(branch: Branch, content: bytes) -> bool:
         branch.put("k", content, if_absent=True)
     except (NotUnique, OutcomeUnknown) as e:  # unknown: another created the path after a commit interrupted this call
         refusal = e if isinstance(e, NotUnique) else e.__cause__
-        return not isinstance(refusal, NotUnique) or refusal.kind is not Kind.PathExists
+        assert isinstance(refusal, GravelerError)
+        return refusal.kind not in {Kind.PathExists, Kind.PredicateFailed}
     return True
 
 
