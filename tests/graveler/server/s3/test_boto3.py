@@ -7,7 +7,7 @@ import io
 import os
 import socket
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.error import HTTPError
 
@@ -18,12 +18,18 @@ from graveler_core.errors import NotFound
 from graveler_core.facade.repository import Repository
 from tests.graveler.server.conftest import Place
 from tests.graveler.server.running import S3_DOMAIN
-from tests.graveler.server.s3.clients import boto_client
+from tests.graveler.server.s3.clients import BotoClients, boto_clients
 
 
 @pytest.fixture
-def client(place: Place) -> Any:
-    return boto_client(place)
+def boto(place: Place) -> Iterator[BotoClients]:
+    with boto_clients(place) as clients:
+        yield clients
+
+
+@pytest.fixture
+def client(boto: BotoClients) -> Any:
+    return boto.open()
 
 
 @pytest.fixture
@@ -159,6 +165,7 @@ def test_conditions_of_reads(client: Any, bucket: str) -> None:
     assert refused(get(Range="bytes=100-")) == ("InvalidRange", 416)
     shown = get(ResponseContentType="text/x-y", ResponseContentDisposition="attachment")()
     assert (shown["ContentType"], shown["ContentDisposition"]) == ("text/x-y", "attachment")
+    assert shown["Body"].read() == b"main/a"  # the connection is free again
     assert refused(lambda: client.get_object(Bucket=bucket, Key="main/none")) == ("NoSuchKey", 404)
     assert refused(lambda: client.get_object(Bucket=bucket, Key="nowhere/a")) == ("NoSuchKey", 404)
     assert refused(lambda: client.head_object(Bucket=bucket, Key="main")) == ("404", 404)
@@ -295,7 +302,7 @@ def test_presigned_urls(place: Place, client: Any, bucket: str) -> None:
     assert opened(client.generate_presigned_url("get_object", names, ExpiresIn=604_801))[0] == 400
 
 
-def test_buckets_as_subdomains(place: Place, bucket: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_buckets_as_subdomains(place: Place, boto: BotoClients, bucket: str, monkeypatch: pytest.MonkeyPatch) -> None:
     resolve = socket.getaddrinfo
 
     def to_this_machine(host: Any, *arguments: Any, **options: Any) -> Any:
@@ -303,19 +310,19 @@ def test_buckets_as_subdomains(place: Place, bucket: str, monkeypatch: pytest.Mo
 
     monkeypatch.setattr(socket, "getaddrinfo", to_this_machine)
     address = place.server.url.replace("127.0.0.1", S3_DOMAIN)
-    client = boto_client(place, s3={"addressing_style": "virtual"}, url=address)
+    client = boto.open(s3={"addressing_style": "virtual"}, url=address)
     put(client, bucket, "main/a")
     assert client.get_object(Bucket=bucket, Key="main/a")["Body"].read() == b"main/a"
     assert bucket in {each["Name"] for each in client.list_buckets()["Buckets"]}
 
 
-def test_permissions_are_those_of_the_signer(place: Place, bucket: str) -> None:
+def test_permissions_are_those_of_the_signer(place: Place, boto: BotoClients, bucket: str) -> None:
     iam, name = place.server.graveler.iam, f"reader-{bucket}"
     iam.create_user(name)
     iam.add_member("Viewers", name)
     made = iam.create_credential(name, secrets_keys=place.server.secrets_keys)
-    put(boto_client(place), bucket, "main/a")
-    client = boto_client(place, made)
+    put(boto.open(), bucket, "main/a")
+    client = boto.open(made)
     assert client.get_object(Bucket=bucket, Key="main/a")["Body"].read() == b"main/a"
     assert refused(lambda: put(client, bucket, "main/b")) == ("AccessDenied", 403)
     assert refused(lambda: client.create_multipart_upload(Bucket=bucket, Key="main/b")) == ("AccessDenied", 403)
@@ -325,23 +332,23 @@ def test_permissions_are_those_of_the_signer(place: Place, bucket: str) -> None:
     assert [(each["Key"], each["Code"]) for each in errors] == [("main/a", "AccessDenied")]
     iam.remove_member("Viewers", name)
     nobody = iam.create_credential(name, secrets_keys=place.server.secrets_keys)
-    client = boto_client(place, nobody)
+    client = boto.open(nobody)
     assert refused(lambda: client.get_object(Bucket=bucket, Key="main/a")) == ("AccessDenied", 403)
     assert refused(client.list_buckets) == ("AccessDenied", 403)
 
 
-def test_access_keys_that_cannot_sign_are_told_what_helps(place: Place, bucket: str) -> None:
+def test_access_keys_that_cannot_sign_are_told_what_helps(place: Place, boto: BotoClients, bucket: str) -> None:
     iam, name = place.server.graveler.iam, f"hashed-{bucket}"
     iam.create_user(name)
     hashed = iam.create_credential(name)
     with pytest.raises(ClientError, match="iam credential create --s3") as caught:
-        boto_client(place, hashed).list_buckets()
+        boto.open(hashed).list_buckets()
     assert caught.value.response["Error"]["Code"] == "InvalidAccessKeyId"
     with pytest.raises(ClientError, match="does not exist"):
-        boto_client(place, hashed.__class__("0" * 32, "x", hashed.creation_date, hashed.secret)).list_buckets()  # type: ignore[arg-type]
+        boto.open(hashed.__class__("0" * 32, "x", hashed.creation_date, hashed.secret)).list_buckets()  # type: ignore[arg-type]
     kept = iam.create_credential(name, secrets_keys=place.server.secrets_keys)
     wrong = kept.__class__(kept.access_key_id, kept.user, kept.creation_date, hashed.secret)
-    assert refused(boto_client(place, wrong).list_buckets) == ("SignatureDoesNotMatch", 403)
+    assert refused(boto.open(wrong).list_buckets) == ("SignatureDoesNotMatch", 403)
 
 
 def test_content_of_other_writers_has_etags_that_no_client_takes_for_an_md5(
