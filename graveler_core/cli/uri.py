@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from graveler_core.errors import InvalidInput, Kind
-from graveler_core.model.names import allowed_name, path_key, prefix_key, repository_id
+from graveler_core.model.names import path_key, prefix_key, proposed_ref, repository_id
 
 SCHEME = "graveler://"
 HERE = "."
@@ -98,7 +98,8 @@ def ref_uri(text: str) -> Uri:
     """Parse a URI that names a ref and no path."""
     uri = prefix_uri(text)
     if uri.path:
-        raise _refuse(text, f"must name a ref without a path: {SCHEME}{uri.repository}/{uri.ref}")
+        proposed = proposed_ref(f"{uri.ref}/{uri.path}")
+        raise _refuse(text, f"must name a ref without a path: {SCHEME}{uri.repository}/{uri.ref}{proposed}")
     return uri
 
 
@@ -107,10 +108,7 @@ def new_ref_uri(text: str) -> Uri:
     uri = prefix_uri(text)
     if uri.path:
         name = f"{uri.ref}/{uri.path}"
-        other = allowed_name(name)
-        raise _refuse(
-            text, f"{name!r} cannot be a name, because it contains '/'" + (f"; for example {other!r}" if other else "")
-        )
+        raise _refuse(text, f"{name!r} cannot be a name{proposed_ref(name)}")
     return uri
 
 
@@ -137,7 +135,7 @@ def ref_in(repository: str, text: str) -> str:
     """Return the ref expression in `text`, which is an expression (`main~1`) or a URI of the given repository."""
     if not text.startswith(SCHEME):
         if not text or "/" in text:
-            raise _refuse(text, f"must be a ref such as main~1, or {SCHEME}{repository}/ref")
+            raise _refuse(text, f"must be a ref such as main~1, or {SCHEME}{repository}/ref{proposed_ref(text)}")
         return text
     uri = ref_uri(text)
     if uri.repository != repository:

@@ -52,6 +52,18 @@ def allowed_name(text: str, *, repository: bool = False) -> str:
     return found if is_ref_name(found) else ""
 
 
+def proposed_ref(text: object) -> str:
+    """Return the end of a message about a ref that contains `/`: `feature-x~1` is proposed for `feature/x~1`.
+
+    It is empty for other texts, and if there is nothing to propose.
+    """
+    if not isinstance(text, str) or "/" not in text:
+        return ""
+    name = re.split(r"[~^$@]", text, maxsplit=1)[0]
+    found = allowed_name(name)
+    return f"; names of branches and tags have no '/', for example {found + text[len(name) :]!r}" if found else ""
+
+
 def branch_id(name: str) -> BranchId:
     """Check a branch name."""
     return BranchId(_ref_name("branch", name))

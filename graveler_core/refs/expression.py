@@ -20,7 +20,7 @@ from graveler_core.errors import InvalidInput, Kind, NotFound
 from graveler_core.kv.store import Store
 from graveler_core.model.entities import Repository
 from graveler_core.model.ids import BranchId, CommitId, TagId
-from graveler_core.model.names import is_ref_name
+from graveler_core.model.names import is_ref_name, proposed_ref
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 
@@ -66,7 +66,8 @@ def parse(text: str) -> Expression:
     match = _EXPRESSION.fullmatch(text) if isinstance(text, str) else None
     if match is None or not is_ref_name(match["name"]):
         raise InvalidInput(
-            f"ref {text!r}: must be a branch, tag or commit id, then any of ~n ^n, then at most one of $ @",
+            f"ref {text!r}: must be a branch, tag or commit id, then any of ~n ^n, then at most one of $ @"
+            f"{proposed_ref(text)}",
             kind=Kind.InvalidRef,
             ref=text,
         )

@@ -102,6 +102,21 @@ def test_a_squash_and_a_replay(ops: Ops, lake: Repository, instance: dg.DagsterI
     assert history(lake, "other")[0] == history(lake, "dev")[0]
 
 
+@pytest.mark.parametrize(
+    ("op", "config"),
+    [
+        ("commit", {"branch": "feature/x", "message": "Three"}),
+        ("merge", {"source": "dev", "into": "feature/x"}),
+        ("merge", {"source": "feature/x", "into": "main"}),
+    ],
+    ids=["commit", "destination", "source"],
+)
+def test_a_name_that_is_refused_comes_with_one_that_is_allowed(ops: Ops, op: str, config: dict[str, str]) -> None:
+    result = ops.run(op, **config)
+    assert "for example 'feature-x'" in str(result.failure_data_for_node(op))
+    assert not retried(result)
+
+
 def test_the_former_word_for_a_replay_is_refused(ops: Ops, lake: Repository) -> None:
     result = ops.run("merge", source="dev", into="main", squash=False)
     assert not result.success

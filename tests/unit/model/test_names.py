@@ -10,11 +10,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graveler_core.cli.uri import new_ref_uri
+from graveler_core.cli.uri import new_ref_uri, ref_in, ref_uri
 from graveler_core.codec.entry import normalise
 from graveler_core.codec.entry_rules import require_new_keys
 from graveler_core.errors import InvalidInput, Kind
-from graveler_core.model.names import allowed_name, branch_id, is_ref_name, new_path_key, repository_id, tag_id
+from graveler_core.model.names import (
+    allowed_name,
+    branch_id,
+    is_ref_name,
+    new_path_key,
+    proposed_ref,
+    repository_id,
+    tag_id,
+)
+from graveler_core.refs.expression import parse
 
 
 @pytest.mark.parametrize(
@@ -52,12 +61,25 @@ def test_a_proposed_name_is_allowed(text: str) -> None:
     assert not for_repository or repository_id(for_repository) == for_repository
 
 
-def test_the_command_line_proposes_a_name_for_a_path() -> None:
-    with pytest.raises(
-        InvalidInput, match=r"'feature/x' cannot be a name, because it contains '/'; for example 'feature-x'"
-    ):
-        new_ref_uri("graveler://flights/feature/x")
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: new_ref_uri("graveler://flights/feature/x"),
+        lambda: ref_uri("graveler://flights/feature/x"),
+        lambda: ref_in("flights", "feature/x"),
+        lambda: parse("feature/x"),
+    ],
+    ids=["name to create", "URI of a ref", "ref", "expression"],
+)
+def test_a_ref_with_a_slash_comes_with_one_that_is_allowed(call: Callable[[], object]) -> None:
+    with pytest.raises(InvalidInput, match=r"; names of branches and tags have no '/', for example 'feature-x'$"):
+        call()
     assert new_ref_uri("graveler://flights/feature-x").ref == "feature-x"
+
+
+def test_the_rest_of_an_expression_stays() -> None:
+    assert proposed_ref("feature/x~1").endswith(" 'feature-x~1'")
+    assert proposed_ref("main~1") == proposed_ref("///") == ""
 
 
 @pytest.mark.parametrize(

@@ -334,6 +334,12 @@ def test_no_such_branch_or_repository(place: Lake, missing: str) -> None:
         target_of(given, SCHEMA, overwrite=False, stream=False)
 
 
+def test_a_name_that_is_refused_comes_with_one_that_is_allowed(place: Lake) -> None:
+    given = place.options(branch="feature/x", path="t")
+    with pytest.raises(InvalidInput, match="for example 'feature-x'"):
+        target_of(given, SCHEMA, overwrite=False, stream=False)
+
+
 @pytest.mark.parametrize(
     ("ddl", "message"),
     [

@@ -145,6 +145,8 @@ def test_errors_name_what_is_wrong_and_no_secret(spark: SparkSession, lake: Lake
         read(foo=1)
     with pytest.raises(AnalysisException, match=r"ref 'nope': .* has no branch, tag or commit"):
         read(ref="nope")
+    with pytest.raises(AnalysisException, match="names of branches and tags have no '/', for example 'feature-x'"):
+        read(ref="feature/x")
     with pytest.raises(AnalysisException, match="'changes' requires a stream"):
         read(relation="changes").count()
     secret = (
