@@ -9,8 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Awaitable, Callable
 from contextlib import nullcontext
-from dataclasses import dataclass
-from datetime import datetime
 from functools import partial
 from typing import Any, Final
 
@@ -18,74 +16,26 @@ from pydantic import ValidationError
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from graveler.server.api.call import ApiSettings, Call, Query
+from graveler.server.api.call import Call, Query
 from graveler.server.api.errors import error_response, refusal
 from graveler.server.api.openapi import openapi_document
 from graveler.server.api.route import ApiRoute
 from graveler.server.api.routes import ROUTES
-from graveler.server.authentication import Authentication, SignedIn
 from graveler.server.body_stream import BodyStream
 from graveler.server.limits import RequestLimits
 from graveler.server.observing import facts_of
-from graveler.server.sessions import COOKIE, UserSessions
-from graveler.server.task_runner import TaskRunner
-from graveler_core.errors import GravelerError, InvalidInput, Kind, LimitExceeded, PermissionDenied
-from graveler_core.model.credentials import Credentials
+from graveler.server.parts import ServerParts, ServerUsers
+from graveler.server.web.application import web_routes
+from graveler.server.web.links import ROOT
+from graveler_core.errors import GravelerError, InvalidInput, LimitExceeded
 
 MAX_JSON_BYTES: Final = 4 << 20
 """Maximum size of a JSON body."""
 _SECURITY_HEADERS: Final = ((b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"no-referrer"))
-
-
-@dataclass(frozen=True, slots=True)
-class ServerUsers:
-    """Users of a server."""
-
-    authentication: Authentication | None
-    """Authentication of requests, on a store with access control."""
-    sessions: UserSessions | None
-    """Sessions of users, on a store with access control."""
-    reach: Callable[[], object]
-    """Reads the store. Raises `GravelerError` if it cannot be reached."""
-    everyone: SignedIn | None
-    """User that all requests act for, on a store without access control."""
-
-    def of(self, request: Request, *, public: bool) -> SignedIn | None:
-        """Return the user of a request; `None` for an operation that needs no credentials.
-
-        Raises:
-            PermissionDenied: The request needs credentials, and has none or wrong ones.
-        """
-        if public or self.authentication is None:
-            return self.everyone
-        return self.authentication.user_of(request.headers.get("authorization"), request.cookies.get(COOKIE, ""))
-
-    def log_in(self, given: Credentials) -> tuple[str, datetime]:
-        """Verify an access key and its secret. Return the token of a new session, and its end.
-
-        Raises:
-            PermissionDenied: The credentials are wrong, or the store has no access control.
-            SlowDown: Too many attempts with the access key have failed.
-        """
-        if self.authentication is None or self.sessions is None:
-            raise PermissionDenied("the store has no access control", kind=Kind.InvalidCredentials)
-        self.authentication.verify(given)
-        return self.sessions.begin(given.access_key_id)
-
-
-@dataclass(frozen=True, slots=True)
-class ServerParts:
-    """Everything that the operations of a server share."""
-
-    users: ServerUsers
-    settings: ApiSettings
-    tasks: TaskRunner
-    """Runs what outlives a request."""
-    limits: RequestLimits
 
 
 def create_application(parts: ServerParts) -> ASGIApp:
@@ -109,6 +59,8 @@ def create_application(parts: ServerParts) -> ASGIApp:
         Route("/_health", _alive),
         Route("/_ready", partial(_ready, parts.users)),
         Route("/openapi.json", _described),
+        Route("/", _to_pages),
+        *web_routes(parts),
     ]
     app = Starlette(routes=routes, exception_handlers={404: _unknown, 405: _unknown, Exception: _failed})
     return _WithHeaders(app)
@@ -219,12 +171,16 @@ async def _alive(request: Request) -> Response:
     return PlainTextResponse("alive!")
 
 
+async def _to_pages(request: Request) -> Response:
+    return RedirectResponse(ROOT)
+
+
 async def _described(request: Request) -> Response:
     return JSONResponse(openapi_document())
 
 
 class _WithHeaders:
-    """Adds an id and security headers to each response."""
+    """Adds an id, and security headers that it does not have, to each response."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -240,7 +196,9 @@ class _WithHeaders:
 def _adding(send: Send, added: list[tuple[bytes, bytes]]) -> Callable[[Message], Awaitable[None]]:
     async def send_with_headers(message: Message) -> None:
         if message["type"] == "http.response.start":
-            message = {**message, "headers": [*message.get("headers", ()), *added]}
+            headers = list(message.get("headers", ()))
+            present = {name for name, _ in headers}
+            message = {**message, "headers": [*headers, *(pair for pair in added if pair[0] not in present)]}
         await send(message)
 
     return send_with_headers

@@ -16,10 +16,11 @@ from pydantic import SecretStr
 from starlette.types import ASGIApp
 
 from graveler.server.api.call import ApiSettings
-from graveler.server.application import ServerParts, ServerUsers, create_application
+from graveler.server.application import create_application
 from graveler.server.authentication import Authentication, SignedIn
 from graveler.server.limits import RequestLimits
 from graveler.server.observing import ObservedApplication, ServerMetrics
+from graveler.server.parts import ServerParts, ServerUsers
 from graveler.server.s3.gateway import S3Gateway, S3Users
 from graveler.server.s3.signing_users import SigningUsers
 from graveler.server.sessions import UserSessions

@@ -3,7 +3,8 @@
 A token names the access key and its end. It is signed with a key that the store derives for this access key, so every
 server of the store knows it, and it is void once the access key is deleted. A cookie that holds it is invisible to
 scripts (`HttpOnly`) and is not sent with requests that other sites cause, except when a link is followed (`SameSite`).
-No request that a link causes changes anything.
+No request that a link causes changes anything, and the cookie does not count for changes that pages of other sites
+cause (`same_site`).
 """
 
 from __future__ import annotations

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from selenium import webdriver
 from selenium.common.exceptions import WebDriverException
-from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
-from tests.servers.packages import programs
+from tests.servers.chromium import chromium
 
 PATIENCE_SECONDS = 180
-OPTIONS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--window-size=1700,1200")
 DIALOG = "//*[@role='dialog']"
 POPOVER = "//*[@data-radix-popper-content-wrapper]"
 
@@ -73,22 +70,10 @@ class Browser:
 
 @contextmanager
 def browser(url: str) -> Iterator[Browser]:
-    """Open a browser. Without Chromium on the machine, that of Debian is unpacked.
+    """Open a browser.
 
     Args:
         url: Address of the web server.
     """
-    found = programs("chromedriver", "chromium", "chromium-driver")
-    options = webdriver.ChromeOptions()
-    if found.root is None:
-        options.binary_location = found.path("chromium")
-    else:
-        options.binary_location = str(found.root / "usr/lib/chromium/chromium")
-    for option in OPTIONS:
-        options.add_argument(option)
-    service = Service(found.path("chromedriver"), env={**os.environ, **found.environment})
-    driver = webdriver.Chrome(options=options, service=service)
-    try:
+    with chromium() as driver:
         yield Browser(driver, url)
-    finally:
-        driver.quit()

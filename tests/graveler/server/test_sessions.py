@@ -58,6 +58,18 @@ def test_a_cookie_does_not_replace_a_wrong_header(place: Place, http: Http) -> N
     assert http.send("GET", "/user", headers={"Authorization": "Bearer wrong", "Cookie": cookie})[0] == 401
 
 
+def test_the_cookie_does_not_count_for_changes_that_another_site_causes(place: Place, http: Http) -> None:
+    admin, name = place.server.admin, place.repository()
+    *_, cookies = log_in(http, str(admin.access_key_id), admin.secret.get_secret_value())
+    ours = {"Authorization": "", "Cookie": f"{COOKIE}={cookies[COOKIE].value}"}
+    path, here = f"/repositories/{name}/branches/main/objects?path=x", place.server.url
+    for headers in ({"Origin": "http://evil.example"}, {"Origin": "null"}, {"Sec-Fetch-Site": "same-site"}):
+        assert http.send("POST", path, b"x", {**ours, **headers})[0] == 401, headers
+        assert http.send("GET", f"/repositories/{name}", headers={**ours, **headers})[0] == 200
+        assert http.send("POST", path, b"x", headers)[0] == 201  # the access key itself is not one of the browser
+    assert http.send("POST", path, b"x", {**ours, "Origin": here, "Sec-Fetch-Site": "same-origin"})[0] == 201
+
+
 def test_the_session_ends_with_the_access_key(place: Place, http: Http) -> None:
     iam, user = place.server.graveler.iam, f"user-{uuid4().hex[:8]}"
     iam.create_user(user)

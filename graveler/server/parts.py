@@ -1,0 +1,79 @@
+"""Parts that all requests to a server share: users, settings, limits, background tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from starlette.requests import Request
+
+from graveler.server.api.call import ApiSettings
+from graveler.server.authentication import Authentication, SignedIn
+from graveler.server.limits import RequestLimits
+from graveler.server.same_site import from_another_site
+from graveler.server.sessions import COOKIE, UserSessions
+from graveler.server.task_runner import TaskRunner
+from graveler_core.errors import Kind, PermissionDenied
+from graveler_core.model.credentials import Credentials
+
+
+@dataclass(frozen=True, slots=True)
+class ServerUsers:
+    """Users of a server."""
+
+    authentication: Authentication | None
+    """Authentication of requests, on a store with access control."""
+    sessions: UserSessions | None
+    """Sessions of users, on a store with access control."""
+    reach: Callable[[], object]
+    """Reads the store. Raises `GravelerError` if it cannot be reached."""
+    everyone: SignedIn | None
+    """User that all requests act for, on a store without access control."""
+
+    def of(self, request: Request, *, public: bool) -> SignedIn | None:
+        """Return the user of a request; `None` for an operation that needs no credentials.
+
+        Raises:
+            PermissionDenied: The request needs credentials, and has none or wrong ones.
+        """
+        if public or self.authentication is None:
+            return self.everyone
+        cookie = request.cookies.get(COOKIE, "")
+        if request.method not in ("GET", "HEAD") and from_another_site(request):
+            cookie = ""  # the page of another site acts, and not the user
+        return self.authentication.user_of(request.headers.get("authorization"), cookie)
+
+    def of_session(self, token: str) -> SignedIn:
+        """Return the user of the token of a session; on a store without access control, the user of all requests.
+
+        Raises:
+            PermissionDenied: (`InvalidCredentials`) There is no token, or it is not valid.
+        """
+        if self.authentication is None:
+            assert self.everyone is not None  # noqa: S101 - a server has users or everyone
+            return self.everyone
+        return self.authentication.user_of(None, token)
+
+    def log_in(self, given: Credentials) -> tuple[str, datetime]:
+        """Verify an access key and its secret. Return the token of a new session, and its end.
+
+        Raises:
+            PermissionDenied: The credentials are wrong, or the store has no access control.
+            SlowDown: Too many attempts with the access key have failed.
+        """
+        if self.authentication is None or self.sessions is None:
+            raise PermissionDenied("the store has no access control", kind=Kind.InvalidCredentials)
+        self.authentication.verify(given)
+        return self.sessions.begin(given.access_key_id)
+
+
+@dataclass(frozen=True, slots=True)
+class ServerParts:
+    """Everything that the operations of a server share."""
+
+    users: ServerUsers
+    settings: ApiSettings
+    tasks: TaskRunner
+    """Runs what outlives a request."""
+    limits: RequestLimits

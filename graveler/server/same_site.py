@@ -1,0 +1,18 @@
+"""Requests that pages of other sites cause, as far as the browser says it."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from starlette.requests import Request
+
+
+def from_another_site(request: Request) -> bool:
+    """Return true if a page that is not of this server has caused a request.
+
+    Browsers say it by `Sec-Fetch-Site`, and for everything but reads by `Origin`. Other programs send neither.
+    """
+    site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
+    if site not in (None, "same-origin", "none"):
+        return True
+    return origin is not None and urlsplit(origin).netloc != request.headers.get("host")

@@ -1,0 +1,1 @@
+"""Pages for a browser: looking at repositories, comparing and merging. Rendered on the server, without scripts."""

@@ -1,0 +1,77 @@
+"""Forms: reading them, and proof that a page of this server has sent them.
+
+A form holds a token that is derived from the session, which pages of other sites cannot read. In addition, browsers say
+which site has caused a request. A form that another site has caused is refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from collections.abc import Mapping
+from typing import Final
+from urllib.parse import parse_qsl
+
+from starlette.requests import Request
+
+from graveler.server.same_site import from_another_site
+from graveler_core.errors import InvalidInput, LimitExceeded, PermissionDenied
+
+TOKEN_FIELD: Final = "token"  # noqa: S105 - the name of a field
+MAX_FORM_BYTES: Final = 64 << 10
+MAX_FIELDS: Final = 20
+_FORM_TYPE: Final = "application/x-www-form-urlencoded"
+
+
+class FormTokens:
+    """Tokens of the forms of one process."""
+
+    def __init__(self) -> None:
+        self._key = secrets.token_bytes(32)
+        """For a server without users, which has no sessions. Such a server runs alone, on this machine."""
+
+    def token_of(self, session: str) -> str:
+        """Return the token of the forms of a session, or of no session."""
+        key = session.encode(errors="surrogatepass") or self._key
+        return hmac.digest(key, b"graveler form", hashlib.sha256).hex()
+
+    def require(self, form: Mapping[str, str], session: str) -> None:
+        """Return if a form has the token of the session.
+
+        Raises:
+            PermissionDenied: It has another one, or none.
+        """
+        if not hmac.compare_digest(form.get(TOKEN_FIELD, "").encode(), self.token_of(session).encode()):
+            raise PermissionDenied("the form is not one of your session: load the page again, and send its form")
+
+
+def require_same_site(request: Request) -> None:
+    """Return if a page of this server has caused a request, as far as the browser says it.
+
+    Raises:
+        PermissionDenied: A page of another site has.
+    """
+    if from_another_site(request):
+        raise PermissionDenied("another site has sent this form")
+
+
+async def form_of(request: Request) -> dict[str, str]:
+    """Return the fields of a form. A field that is repeated has its last value.
+
+    Raises:
+        InvalidInput: The body is no such form.
+        LimitExceeded: The form is too large.
+    """
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != _FORM_TYPE:
+        raise InvalidInput(f"form: must have the content type {_FORM_TYPE}")
+    content = bytearray()
+    async for block in request.stream():
+        content += block
+        if len(content) > MAX_FORM_BYTES:
+            raise LimitExceeded(f"form: must have at most {MAX_FORM_BYTES:,} bytes")
+    try:
+        text = content.decode("ascii")
+        return dict(parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS))
+    except ValueError as error:
+        raise InvalidInput("form: must be encoded as browsers do it") from error

@@ -1,0 +1,106 @@
+"""Previews of contents: text, images, and the schema and first rows of Parquet files.
+
+The content decides, not the content type that somebody has stored with it. Only its beginning is read, except from
+Parquet files.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import pyarrow as pa
+from pyarrow import parquet
+
+from graveler_core.facade.content_file import ContentFile
+
+TEXT_BYTES: Final = 64 << 10
+"""Bytes of a text that are shown."""
+IMAGE_BYTES: Final = 16
+"""Bytes at the beginning of a content that tell an image."""
+MAX_IMAGE_BYTES: Final = 20 << 20
+ROWS: Final = 20
+"""Rows of a table that are shown."""
+COLUMNS: Final = 50
+CELL_CHARACTERS: Final = 200
+MAX_FOOTER_BYTES: Final = 4 << 20
+MAX_ROW_GROUP_BYTES: Final = 64 << 20
+_PARQUET: Final = b"PAR1"
+_IMAGES: Final = ((b"\x89PNG\r\n\x1a\n", "image/png"), (b"\xff\xd8\xff", "image/jpeg"), (b"GIF8", "image/gif"))
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """Preview of a content. The fields of other kinds are empty."""
+
+    kind: str
+    """`text`, `image`, `table` or `none`."""
+    note: str = ""
+    """Note on the preview: the part that is shown, or the reason why there is none."""
+    text: str = ""
+    schema: tuple[tuple[str, str], ...] = ()
+    """Names and types of columns."""
+    columns: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+
+
+def preview_of(content: ContentFile) -> Preview:
+    """Return a preview of a content."""
+    beginning = content.read_range(0, min(content.size, TEXT_BYTES))
+    if image_type(beginning):
+        if content.size > MAX_IMAGE_BYTES:
+            return Preview("none", f"the image has more than {MAX_IMAGE_BYTES >> 20} MiB")
+        return Preview("image")
+    if beginning.startswith(_PARQUET):
+        return _table(content)
+    return _text(beginning, content.size)
+
+
+def image_type(beginning: bytes) -> str | None:
+    """Return the content type of an image that a page may show, or `None` for other contents."""
+    if beginning[:4] == b"RIFF" and beginning[8:12] == b"WEBP":
+        return "image/webp"
+    return next((kind for sign, kind in _IMAGES if beginning.startswith(sign)), None)
+
+
+def _text(beginning: bytes, size: int) -> Preview:
+    cut = size > len(beginning)
+    try:
+        text = beginning.decode()
+    except UnicodeDecodeError as error:
+        if not cut or error.start < len(beginning) - 3:
+            return Preview("none", "there is no preview for contents of this kind")
+        text = beginning[: error.start].decode()  # the cut is inside a character
+    if "\0" in text:
+        return Preview("none", "there is no preview for contents of this kind")
+    return Preview("text", f"the first {TEXT_BYTES >> 10} KiB" if cut else "", text)
+
+
+def _table(content: ContentFile) -> Preview:
+    try:
+        footer = int.from_bytes(content.read_range(content.size - 8, 4), "little")
+        if footer > MAX_FOOTER_BYTES:
+            return Preview("none", f"the footer has more than {MAX_FOOTER_BYTES >> 20} MiB")
+        with parquet.ParquetFile(pa.PythonFile(content, "r")) as file:
+            return _rows(file)
+    except (pa.ArrowException, OSError, ValueError) as error:
+        return Preview("none", f"the content is not a Parquet file that can be read: {str(error)[:CELL_CHARACTERS]}")
+
+
+def _rows(file: parquet.ParquetFile) -> Preview:
+    schema = tuple((field.name, str(field.type)) for field in file.schema_arrow)
+    about = f"rows: {file.metadata.num_rows:,}, row groups: {file.num_row_groups:,}"
+    names = [name for name, _ in schema[:COLUMNS]]
+    if not file.num_row_groups or file.metadata.row_group(0).total_byte_size > MAX_ROW_GROUP_BYTES:
+        return Preview("table", about, schema=schema)
+    batch = next(file.iter_batches(ROWS, row_groups=[0], columns=names), None)
+    if batch is None:
+        return Preview("table", about, schema=schema)
+    cells = [[_cell(value) for value in column] for column in batch.columns]
+    return Preview("table", about, "", schema, tuple(batch.schema.names), tuple(zip(*cells, strict=True)))
+
+
+def _cell(value: pa.Scalar) -> str:
+    found = value.as_py()
+    text = "" if found is None else str(found)
+    return text if len(text) <= CELL_CHARACTERS else text[:CELL_CHARACTERS] + "…"
