@@ -37,6 +37,7 @@ CHANGES: dict[str, Any] = {
     "compaction_start_time": SINCE + timedelta(microseconds=1),
     "nonce": "n5",
     "past": "1>1:c0",
+    "marked_default": True,
 }
 """One for each field of a branch but its name: what a stale copy may differ in."""
 

@@ -70,7 +70,7 @@ def uploads_are_announced_without_a_swap() -> Iterator[None]:
     def swap(self: Uploads, id: str, held: Held[Upload], state: UploadState) -> Held[Upload]:
         if state is not UploadState.NAMING:
             return real(self, id, held, state)
-        where, record = keys.uploads(self.repository).at(id), self._now(state)
+        where, record = keys.uploads(self.repository).at(id), self._now(state, held.value.target)
         access.write(self.kv, where, record)
         return access.read(self.kv, where) or held
 

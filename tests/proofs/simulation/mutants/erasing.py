@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
-from graveler_core.engine.staging import kept_content
-from graveler_core.erasure import flow, standing, survey
+from graveler_core.engine.staging import kept_content, write
+from graveler_core.erasure import branches, flow, standing, survey
 from graveler_core.erasure.standing import StandingErasure
 from graveler_core.objects.erased import ErasedContents
 from tests.proofs.simulation import collecting, erasing
@@ -29,6 +29,13 @@ def erasures_are_not_counted() -> Iterator[None]:
     """An erasure does not change the repository record, so writes in progress do not learn of it."""
     uncounted = SimpleNamespace(**vars(standing.repositories) | {"count_erasure": lambda kv, ids, repo: repo})
     with instead((standing, "repositories", uncounted)):
+        yield
+
+
+@mutant(seed=2588, breaks=ERASED, theme=collecting.ERASURES)
+def other_branches_are_not_swapped() -> Iterator[None]:
+    """An erasure does not change the records of branches that do not show the paths."""
+    with instead((branches, "swap", lambda stores, now, record: now)):
         yield
 
 
@@ -73,6 +80,26 @@ def withdrawn_erasures_delete() -> Iterator[None]:
         real(work, erasure)
 
     with instead((StandingErasure, "_end", end)):
+        yield
+
+
+@mutant(seed=0, breaks=ERASED, theme=collecting.ERASURES)
+def repeated_puts_do_not_check_their_address() -> Iterator[None]:
+    """A put that is evaluated again does not check if its content was erased meanwhile."""
+    real = write.require_kept
+
+    def require_kept(stores: Any, repo: Any, entries: Any, *, swaps: bool) -> None:
+        if isinstance(entries, list):  # of a stage; a put gives an iterator
+            real(stores, repo, entries, swaps=swaps)
+
+    with instead((write, "require_kept", require_kept)):
+        yield
+
+
+@mutant(seed=0, breaks=ERASED, theme=collecting.ERASURES)
+def flows_that_swap_trust_the_repository_they_know() -> Iterator[None]:
+    """A transaction or a bulk write does not read the repository record again before it looks for marks."""
+    with instead((kept_content, "_has_erased", lambda stores, repo: False)):
         yield
 
 
