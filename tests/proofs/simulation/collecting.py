@@ -51,7 +51,8 @@ EMPTIED = "emptied namespaces"
 RETENTION = "collections and retention"
 LONG = "collections and long jobs"
 ERASURES = "erasures"
-THEMES = (THEME, REPOSITORIES, RACES, EMPTIED, RETENTION, LONG, ERASURES)
+ERASED_PUTS = "erasures and puts"
+THEMES = (THEME, REPOSITORIES, RACES, EMPTIED, RETENTION, LONG, ERASURES, ERASED_PUTS)
 GRACE = timedelta(days=1)
 COLLECT, ELSEWHERE = "collect", "name elsewhere"
 COLLECTIONS = 3

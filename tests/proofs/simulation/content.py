@@ -76,6 +76,9 @@ class ContentJudge:
                     self._looked.add(row.value)
                     self._reach(repo, decode(Branch, row.value, "branch").commit_id)
 
+    def all_have_ended(self, theme: str) -> None:
+        """Look at the branch when all actors have ended."""
+
     def forgets(self, repo: Repository, name: Name) -> bool:
         """Whether an entry need not have content any more, because it was erased."""
         return False
@@ -236,9 +239,13 @@ def _path(key: bytes) -> str:
     return key.removeprefix(keys.STAGED).decode()
 
 
+def uri_of(repo: Repository, entry: Entry) -> str:
+    """Return the URI of the object that an entry of a repository names."""
+    own = entry.address_type is AddressType.RELATIVE
+    return f"{repo.storage_namespace}/{entry.address}" if own else str(entry.address)
+
+
 def _names(repo: Repository, found: Iterable[Entry | None]) -> Iterator[Name]:
     for entry in found:
         if entry is not None and entry.address is not None:
-            own = entry.address_type is AddressType.RELATIVE
-            uri = f"{repo.storage_namespace}/{entry.address}" if own else entry.address
-            yield Name(entry.path, entry.size, uri)
+            yield Name(entry.path, entry.size, uri_of(repo, entry))

@@ -7,9 +7,11 @@ content that is erased. Whatever was killed, the next call ends the erasure.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
 
+from graveler_core.engine.reading.branch import get
 from graveler_core.erasure.flow import erase, erasures, resume
 from graveler_core.erasure.standing import ErasurePlan
 from graveler_core.errors import OutcomeUnknown, SlowDown, Unavailable
@@ -21,12 +23,13 @@ from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.refs.repositories import get as get_repository
 from graveler_core.stores import Stores
-from tests.proofs.simulation.cast import PATHS, PREFIXES, Cast
-from tests.proofs.simulation.collecting import ELSEWHERE
-from tests.proofs.simulation.content import ContentJudge, Name
+from tests.proofs.simulation.cast import PATHS, PREFIXES, WORK, Cast
+from tests.proofs.simulation.collecting import ELSEWHERE, ERASED_PUTS, ERASURES, put_content
+from tests.proofs.simulation.content import ContentJudge, Name, uri_of
 from tests.proofs.simulation.history import AFTERWARDS, REFUSALS, REPO, History, Outcome
 from tests.proofs.simulation.world import World
 
+THEMES = (ERASURES, ERASED_PUTS)
 ERASE = "erase"
 REMOVED = frozenset((path, None) for path in PATHS)
 OPEN = (Outcome.PENDING, Outcome.UNKNOWN)
@@ -39,13 +42,51 @@ def erase_some(cast: Cast, stores: Stores, name: str) -> None:
     if chance.random() < 0.3:
         rule = ErasureRule(prefix=chance.choice(PREFIXES))
     else:
-        rule = ErasureRule(paths=tuple(chance.sample(PATHS, chance.choice([1, 1, 2]))))
+        rule = ErasureRule(paths=tuple(chance.sample(cast.paths, chance.choice([1, 1, 2]))))
     plan = ErasurePlan(rule, cast.mark(), shared=chance.random() < 0.25)
     with cast.history.operation(ERASE, name, may_set=REMOVED) as operation:
         try:
             erase(stores, get_repository(stores.kv, stores.clock, stores.ids, REPO), plan)
         except (*REFUSALS, SlowDown, Unavailable, OutcomeUnknown) as error:
             operation.error = error
+
+
+@dataclass
+class _Stalling:
+    """A store. Its process stalls before one of its calls."""
+
+    inner: Any
+    calls: int
+    """Number of calls up to the one that waits."""
+    stall: Callable[[], None]
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self.inner, name)
+        if not callable(found):
+            return found
+
+        def call(*args: Any, **options: Any) -> Any:
+            self.calls -= 1
+            if self.calls == 0:
+                self.stall()
+            return found(*args, **options)
+
+        return call
+
+
+def put_slowly(cast: Cast, stores: Stores, name: str) -> None:
+    """Store and stage content, with a pause until another process has ended an erasure, or none is left."""
+    before = _ended(cast.history)
+
+    def stall() -> None:
+        me = cast.scheduler.current
+        cast.scheduler.wait(lambda: _ended(cast.history) > before or cast.scheduler.alone(me))
+
+    put_content(cast, replace(stores, kv=_Stalling(stores.kv, cast.chance.randint(1, 12), stall)), name)
+
+
+def _ended(history: History) -> int:
+    return sum(one.kind == ERASE and one.outcome is not Outcome.PENDING for one in history.operations)
 
 
 def erase_to_the_end(world: World, history: History) -> None:
@@ -79,6 +120,21 @@ class ErasureJudge(ContentJudge):
             if held is not None and held.value.id not in self.before:
                 found = (name for one, name, where in self.named(seen=True) if _is_commit(where, one, repo))
                 self.before[held.value.id] = frozenset(n for n in found if _matches(held.value, n.path))
+
+    def all_have_ended(self, theme: str) -> None:
+        """Note what the branch shows of erased content, although nothing has moved its head back.
+
+        Content that other paths may keep does not count, and neither does an entry that was perhaps never acknowledged.
+        """
+        erased, stores = self._erased(), self.world.process()
+        for path in PATHS if theme == ERASED_PUTS else ():
+            entry = get(stores, REPO, WORK, path)
+            uri = "" if entry is None else uri_of(the_repository(self.world.kv), entry)
+            erasures_of = erased.get(uri, [])
+            if entry is None or not erasures_of or any(one.shared for one in erasures_of):
+                continue
+            if not any(one.outcome in OPEN for one in self.history.operations if one.sets.get(path) == entry.size):
+                self.broken.append(f"{path} shows {uri}, which was erased by {erasures_of[0].rule}")
 
     def forgets(self, repo: Repository, name: Name) -> bool:
         """Whether an entry need not have content: it is erased, or was never acknowledged."""

@@ -125,7 +125,7 @@ def _simulate(seed: int, theme: str, sizes: Sizes | None = None, *, profile: str
     registers = Registers(world.kv, observer)
     names = references.References(world.kv)
     reports = approvals.Approvals(world.kv)
-    content = (erasing.ErasureJudge if theme == collecting.ERASURES else ContentJudge)(world, observer, history)
+    content = (erasing.ErasureJudge if theme in erasing.THEMES else ContentJudge)(world, observer, history)
     beside = defaultdict[str, Callable[[], object]](
         lambda: lambda: None, dict.fromkeys(collecting.THEMES, content.look)
     )
@@ -155,7 +155,7 @@ def _simulate(seed: int, theme: str, sizes: Sizes | None = None, *, profile: str
             _weather(scheduler, theme)
             scheduler.run()
             faultless, scheduler.fault_rate = scheduler.fault_rate == 0, 0
-            _settle(world, history)
+            _settle(world, history, content, theme)
             _clean_to_the_end(world, history, theme)
         except Exception as e:
             violations, error = ["".join(traceback.format_exception(e))], e
@@ -219,7 +219,7 @@ def _people(world: World, cast: Cast, theme: str) -> None:
     if chance.random() < 0.2:
         kinds = list(chance.choice(list(THEMES.values())))
     kinds = list((THEMES | RARE_THEMES)[theme]) if theme else kinds
-    cast.paths = PATHS[:1] if put_again in kinds else PATHS
+    cast.paths = PATHS[:1] if put_again in kinds else PATHS[:2] if theme == collecting.ERASED_PUTS else PATHS
     weights = [(ACTS | LIFECYCLE | OTHERS)[kind] for kind in kinds]
     process, stores = 0, world.process()
     apart = chance.choice([0.9, 0.65, 0.2])
@@ -250,9 +250,10 @@ def _weather(scheduler: Scheduler, theme: str) -> None:
             scheduler.swaps_only, scheduler.fault_rate = True, chance.choice([0.2, 0.5])
 
 
-def _settle(world: World, history: History) -> None:
+def _settle(world: World, history: History, content: ContentJudge, theme: str) -> None:
     """After the storm, a new process reads and commits: whatever crashed, the next try completes. Nothing is protected
     any more."""
+    content.all_have_ended(theme)
     stores = world.process()
     if any(operation.kind == "protect" for operation in history.operations):
         protection.set_protection(stores, REPO, ())
@@ -268,7 +269,7 @@ def _clean_to_the_end(world: World, history: History, theme: str) -> None:
     if theme in cleaning.THEMES:
         cleaning.clean_to_the_end(world)
     elif theme in collecting.THEMES:
-        if theme == collecting.ERASURES:
+        if theme in erasing.THEMES:
             erasing.erase_to_the_end(world, history)
         collecting.collect_to_the_end(world, theme)
     else:

@@ -197,6 +197,10 @@ class Scheduler:
                 raise greenlet.GreenletExit
             actor.until = None
 
+    def alone(self, name: str) -> bool:
+        """Return `True` if all other actors have ended, or wait."""
+        return all(actor.until is not None for actor in self._alive if actor.name != name)
+
     def run(self) -> None:
         """Until all actors have ended or crashed. A crash ends all threads of its process."""
         self._alive = list(self.actors)

@@ -43,7 +43,7 @@ from tests.proofs.simulation.collecting import (
     store_content,
     upload_for_days,
 )
-from tests.proofs.simulation.erasing import erase_some
+from tests.proofs.simulation.erasing import erase_some, put_slowly
 from tests.proofs.simulation.lifecycles import (
     other_repository,
     protect,
@@ -116,6 +116,7 @@ OTHERS: dict[Act, int] = {
     upload_for_days: 4,
     set_rules: 5,
     erase_some: 14,
+    put_slowly: 14,
     name_old: 8,
 } | NAMING
 """Only in themes."""
@@ -189,6 +190,7 @@ RARE_THEMES: dict[str, tuple[Act, ...]] = {
         forget_elsewhere,
         erase_some,
     ),
+    collecting.ERASED_PUTS: (put_content, commit_all, put_slowly, erase_some),
     collecting.REPOSITORIES: (
         put,
         put_many,

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from graveler_core.engine.staging import kept_content, write
-from graveler_core.erasure import branches, flow, standing, survey
+from graveler_core.erasure import flow, standing, survey
 from graveler_core.erasure.standing import StandingErasure
 from graveler_core.objects.erased import ErasedContents
 from tests.proofs.simulation import collecting, erasing
@@ -32,24 +32,10 @@ def erasures_are_not_counted() -> Iterator[None]:
         yield
 
 
-@mutant(seed=2588, breaks=ERASED, theme=collecting.ERASURES)
-def other_branches_are_not_swapped() -> Iterator[None]:
-    """An erasure does not change the records of branches that do not show the paths."""
-    with instead((branches, "swap", lambda stores, now, record: now)):
-        yield
-
-
 @mutant(seed=0, breaks=ERASED, theme=collecting.ERASURES)
 def names_are_not_read_again_for_sharing() -> Iterator[None]:
     """An erasure does not find out whether another path has got the content since it began."""
     with instead((StandingErasure, "_sharing", lambda work, rule, found: [])):
-        yield
-
-
-@mutant(seed=0, breaks=ERASED, theme=collecting.ERASURES)
-def new_content_at_the_paths_is_not_marked() -> Iterator[None]:
-    """An erasure deletes what it has marked, although the paths have got other content meanwhile."""
-    with instead((StandingErasure, "_all_marked", lambda work, erasure, found: True)):
         yield
 
 
@@ -83,7 +69,7 @@ def withdrawn_erasures_delete() -> Iterator[None]:
         yield
 
 
-@mutant(seed=0, breaks=ERASED, theme=collecting.ERASURES)
+@mutant(seed=17, breaks=ERASED, theme=collecting.ERASED_PUTS)
 def repeated_puts_do_not_check_their_address() -> Iterator[None]:
     """A put that is evaluated again does not check if its content was erased meanwhile."""
     real = write.require_kept
@@ -93,13 +79,6 @@ def repeated_puts_do_not_check_their_address() -> Iterator[None]:
             real(stores, repo, entries, swaps=swaps)
 
     with instead((write, "require_kept", require_kept)):
-        yield
-
-
-@mutant(seed=0, breaks=ERASED, theme=collecting.ERASURES)
-def flows_that_swap_trust_the_repository_they_know() -> Iterator[None]:
-    """A transaction or a bulk write does not read the repository record again before it looks for marks."""
-    with instead((kept_content, "_has_erased", lambda stores, repo: False)):
         yield
 
 
