@@ -11,7 +11,8 @@ from typing import Any
 from sqlalchemy import Connection, create_engine, text
 from sqlalchemy.pool import NullPool
 
-from graveler_core.transfer.migration.entries import RELATIVE, EntryMessage
+from graveler_core.transfer.lakefs.entries import RELATIVE
+from graveler_core.transfer.lakefs.messages import EntryMessage
 
 Values = Mapping[str, Any]
 _TABLES = """

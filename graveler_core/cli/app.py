@@ -38,6 +38,7 @@ from graveler_core.cli import (
     merge,
     metrics,
     migrate,
+    migrate_lakefs,
     moving,
     objects,
     put,
@@ -68,6 +69,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 repo.app.add_typer(repo_settings.app)
+migrate.app.add_typer(migrate_lakefs.app)
 for _verbs in (
     init,
     objects,

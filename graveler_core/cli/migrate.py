@@ -1,4 +1,7 @@
-"""`graveler migrate …`: migrate repositories from a SQL database into the store, compare and verify them."""
+"""`graveler migrate …`: migrate repositories from a SQL database into the store, compare and verify them.
+
+`migrate_lakefs` adds the commands for lakeFS.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ if TYPE_CHECKING:
 
 DIFFERENT = 1
 """Exit code when source and store differ, or when a repository could not be migrated."""
-app = typer.Typer(name="migrate", help="Migrate repositories from a SQL database: compare, run, verify.")
+app = typer.Typer(name="migrate", help="Migrate repositories from lakeFS, or from a SQL database.")
 From = Annotated[
     str, typer.Argument(metavar="SOURCE", help="postgresql://user:password@host/database or sqlite:///path.")
 ]
@@ -32,7 +35,7 @@ Names = Annotated[
 
 @verb(app, "compare")
 def compare(session: Session, source: From, repository: Names = None) -> None:
-    """List the differences between SOURCE and the store. Changes nothing. Exit code 1 if there are any.
+    """List the differences between a SQL database and the store. Changes nothing. Exit code 1 if there are any.
 
     JSON: a line for each difference with type ("difference"), repository, entity ("repository", "branch", "tag",
     "commit", "staged"), name, how ("missing" in the store, "surplus" there, "changed"), why. If there are none, one
@@ -45,7 +48,7 @@ def compare(session: Session, source: From, repository: Names = None) -> None:
 
 @verb(app, "verify")
 def verify(session: Session, source: From, repository: Names = None) -> None:
-    """List the differences between SOURCE and the migrated repositories, including the contents of commits.
+    """List the differences between a SQL database and the migrated repositories, including the contents of commits.
 
     Changes nothing. Exit code 1 if there are differences. JSON: as for compare, also with the entity "metarange".
     """
@@ -64,7 +67,7 @@ def run(
     ] = 0,
     dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Check everything and write nothing.")] = False,
 ) -> None:
-    """Migrate repositories from SOURCE. Running it again completes an interrupted migration.
+    """Migrate repositories from a SQL database. Running it again completes an interrupted migration.
 
     Repositories that exist in the store are not changed. A repository becomes visible in the store when it is complete.
     A repository with broken rows is not migrated. Do not write to SOURCE during the migration. Files in storage
@@ -156,11 +159,12 @@ def _tell(session: Session, source: str, found: Iterable[MigrationDifference], p
         document = {"type": "equal", "from": shown, "rows": progress.done}
         session.out.result(document, f"equal: {progress.done:,} rows of {shown}")
         return
-    session.out.rows(_from(first, waiting), DIFFERENCES)
+    session.out.rows(from_first(first, waiting), DIFFERENCES)
     raise typer.Exit(DIFFERENT)
 
 
-def _from(first: MigrationDifference, rest: Iterator[MigrationDifference]) -> Iterator[MigrationDifference]:
+def from_first(first: MigrationDifference, rest: Iterator[MigrationDifference]) -> Iterator[MigrationDifference]:
+    """Yield an item that was taken from an iterator, and the rest."""
     yield first
     yield from rest
 

@@ -14,6 +14,7 @@ from graveler_core.engine.staging.pressure import BranchPressure
 from graveler_core.facade.access import Access
 from graveler_core.facade.deletion import Deletion
 from graveler_core.facade.health import Health
+from graveler_core.facade.lakefs import MigrationFromLakefs
 from graveler_core.facade.listing import Listing, between
 from graveler_core.facade.migration import MigrationFromSql
 from graveler_core.facade.repository import Repository
@@ -28,7 +29,7 @@ from graveler_core.stores import Reopening, Stores, portable
 from graveler_core.telemetry import FlowTarget
 
 
-class Graveler(Deletion, MigrationFromSql, Health):
+class Graveler(Deletion, MigrationFromLakefs, MigrationFromSql, Health):
     """An open store. Thread-safe. Close it after use, or use it in a `with` statement.
 
     A pickle of a handle contains the arguments of `connect`, but no secrets: these come from the environment of the

@@ -180,6 +180,12 @@ def all_paths(call: GuardedCall, *actions: Action) -> Iterator[Request]:
     yield from map(Scope(call.scope.repository).on_prefix, actions)
 
 
+@rule
+def whole_repository(call: GuardedCall, *actions: Action, named: str) -> Iterator[Request]:
+    """Require actions on every path of the repository that an argument names."""
+    yield from _on_repositories([call.arguments[named]], actions, whole=True)
+
+
 def all_content(call: GuardedCall) -> Iterator[Request]:
     """Require access to every object of every repository and object store: for operations whose objects are not known
     in advance.

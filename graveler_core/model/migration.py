@@ -1,4 +1,4 @@
-"""Records of the migration of a repository from a SQL database."""
+"""Records of the migration of a repository from a SQL database or from lakeFS."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from datetime import datetime
 from graveler_core.model.entities import Record
 from graveler_core.model.ids import CommitId
 
+ORIGIN = "graveler.migrated-from"
+"""Metadata key of the commit id in the source."""
+
 
 class Migration(Record):
     """Register that names the state of the source that is being migrated, or was migrated. It never names another
@@ -14,7 +17,7 @@ class Migration(Record):
     """
 
     digest: str
-    """Hash over the source's rows of the repository, 64 hexadecimal digits."""
+    """Hash over the source's rows of the repository, or over its location in lakeFS, 64 hexadecimal digits."""
     since: datetime
 
 

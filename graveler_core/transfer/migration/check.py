@@ -23,11 +23,12 @@ from graveler_core.model.dump import ForeignCommit
 from graveler_core.model.entities import Commit
 from graveler_core.model.ids import CommitId, MetarangeId, Nonce
 from graveler_core.model.index import Index
+from graveler_core.model.migration import ORIGIN
+from graveler_core.transfer.broken_values import BrokenValueError
 from graveler_core.transfer.migration import entries, lineage
 from graveler_core.transfer.migration.metaranges import Metaranges, metarange_of
 from graveler_core.transfer.migration.report import Amounts, BrokenRows, Progress
 from graveler_core.transfer.migration.rows import (
-    BrokenValueError,
     SourceBranch,
     SourceCommit,
     SourceRepository,
@@ -40,9 +41,6 @@ from graveler_core.transfer.migration.rows import (
 )
 from graveler_core.transfer.migration.source import IDS_AT_ONCE, SourceSnapshot
 from graveler_core.transfer.named_files import first_missing
-
-ORIGIN = "graveler.migrated-from"
-"""Metadata key of the commit id in the source."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,19 +23,20 @@ from graveler_core.kv.bulk import get_many
 from graveler_core.model.entities import Branch, Commit, Repository, RepositoryState, Tag
 from graveler_core.model.ids import CommitId
 from graveler_core.model.index import Index
+from graveler_core.model.migration import ORIGIN
 from graveler_core.model.names import repository_id
 from graveler_core.objects.commits import StoredCommit, scan_headers, stored_commits
 from graveler_core.records import layout as keys
 from graveler_core.refs import branches, repositories
 from graveler_core.staging import stack
 from graveler_core.stores import Stores
+from graveler_core.transfer.broken_values import BrokenValueError
 from graveler_core.transfer.kv_copy_compare import Differs
+from graveler_core.transfer.migrated import migrated_commits
 from graveler_core.transfer.migration import entries
-from graveler_core.transfer.migration.check import ORIGIN
 from graveler_core.transfer.migration.metaranges import Metaranges, metarange_of
 from graveler_core.transfer.migration.report import MigratedEntity, MigrationDifference, Progress
 from graveler_core.transfer.migration.rows import (
-    BrokenValueError,
     SourceBranch,
     SourceCommit,
     SourceRepository,
@@ -45,7 +46,7 @@ from graveler_core.transfer.migration.rows import (
     repository_of,
     tag_of,
 )
-from graveler_core.transfer.migration.run import chosen, for_reading, migrated_commits
+from graveler_core.transfer.migration.run import chosen, for_reading
 from graveler_core.transfer.migration.source import IDS_AT_ONCE, Row, SourceDatabase, SourceSnapshot
 from graveler_core.transfer.named_files import first_missing
 

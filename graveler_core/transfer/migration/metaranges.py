@@ -19,8 +19,8 @@ from graveler_core.committed.trees import address as address_of
 from graveler_core.errors import CorruptData
 from graveler_core.model.ids import MetarangeId
 from graveler_core.segments.boundary import key_hash
+from graveler_core.transfer.broken_values import BrokenValueError
 from graveler_core.transfer.commit_graph import IdSet, binary_id
-from graveler_core.transfer.migration.rows import BrokenValueError
 
 EMPTY_ID, EMPTY_BYTES = encoded(EMPTY)
 FOREIGN_FOLDER = "_lakefs/"

@@ -12,16 +12,13 @@ from graveler_core.errors import InvalidInput
 from graveler_core.model.address import namespace
 from graveler_core.model.ids import BranchId, RepositoryId, StagingToken, TagId
 from graveler_core.model.names import branch_id, repository_id, tag_id
+from graveler_core.transfer.broken_values import BrokenValueError
 from graveler_core.transfer.migration.source import Row
 
 MAX_TEXT_BYTES = 32 * 1024
 """Maximum size of all stored texts of a commit, as for commits that graveler creates."""
 MAX_ID = 255
 T = TypeVar("T")
-
-
-class BrokenValueError(Exception):
-    """Violated rule of a row."""
 
 
 @dataclass(frozen=True, slots=True)

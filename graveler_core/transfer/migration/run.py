@@ -40,12 +40,14 @@ from graveler_core.records import layout as keys
 from graveler_core.records.access import Held
 from graveler_core.refs import repositories
 from graveler_core.stores import Stores
+from graveler_core.transfer.broken_values import BrokenValueError
+from graveler_core.transfer.migrated import migrated_commits
 from graveler_core.transfer.migration.check import Checked, check
 from graveler_core.transfer.migration.digest import digest
 from graveler_core.transfer.migration.holding import Holding
 from graveler_core.transfer.migration.metaranges import Readable
 from graveler_core.transfer.migration.report import BrokenRows, Migrated, MigrationOutcome, Progress, Result
-from graveler_core.transfer.migration.rows import BrokenValueError, SourceRepository, repository_of
+from graveler_core.transfer.migration.rows import SourceRepository, repository_of
 from graveler_core.transfer.migration.source import Row, SourceDatabase, SourceSnapshot
 from graveler_core.transfer.migration.write import Writing
 
@@ -160,11 +162,6 @@ def for_reading(stores: Stores, repo: Repository) -> Indexes:
     indexes = stores.indexes(repo)
     blobs = Readable(stores.blobs.at(repo.storage_namespace))
     return replace(indexes, trees=replace(indexes.trees, blobs=blobs, cache=TreeCache()))
-
-
-def migrated_commits(stores: Stores, repo: Repository) -> dict[str, CommitId]:
-    """Return the migrated commits by their ids in the source."""
-    return {id: held.value.commit_id for id, held in access.scan(stores.kv, keys.migrated_commits(repo))}
 
 
 @dataclass(frozen=True, slots=True)

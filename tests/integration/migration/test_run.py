@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graveler_core.transfer.migration.check import ORIGIN
+from graveler_core.model.migration import ORIGIN
 from graveler_core.transfer.migration.report import Result
 from tests.integration.migration.histories import Lake, commit_id, flights
 

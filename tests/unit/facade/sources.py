@@ -1,12 +1,17 @@
-"""A SQL database to migrate from, in which there is nothing."""
+"""Sources to migrate from: a SQL database in which there is nothing, and a repository of lakeFS."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
 
 from benchmarks.lifecycle.sources import make_tables, opened
+from graveler_core.errors import NotFound
+from graveler_core.facade.graveler import Graveler
+from graveler_core.transfer.lakefs.report import LakefsMigrated
+from tests.foreign import fixtures
 
 
 @cache
@@ -21,3 +26,15 @@ def nothing() -> str:
 def new_file() -> Path:
     """Where a file can be made."""
     return Path(mkdtemp()) / "new"
+
+
+def lakefs_again(graveler: Graveler, place: str) -> LakefsMigrated:
+    """What a migration of a repository of lakeFS would do."""
+    source, manifest = fixtures.NAMESPACE.as_uri(), fixtures.manifest("first")
+    return graveler.migrate_lakefs("flights", source, place, manifest=manifest, dry_run=True)
+
+
+def not_from_lakefs(graveler: Graveler) -> None:
+    """A verification of a repository that does not exist."""
+    with suppress(NotFound):
+        next(graveler.verify_lakefs("flights", fixtures.NAMESPACE.as_uri(), manifest=fixtures.manifest("first")), None)

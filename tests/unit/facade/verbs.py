@@ -28,7 +28,7 @@ from tests.unit.engine.flows import table
 from tests.unit.engine.importing.sources import lake
 from tests.unit.engine.sorted_rows import PartedRows
 from tests.unit.engine.world import entry
-from tests.unit.facade.sources import new_file, nothing
+from tests.unit.facade.sources import lakefs_again, new_file, not_from_lakefs, nothing
 
 NEW = entry(9)
 
@@ -252,6 +252,8 @@ STORE: dict[str, Verb] = {
     "empty_namespaces": _read(lambda g: g.empty_namespaces()),
     "waiting": _read(lambda g: g.waiting()),
     "migrate_from": _read(lambda g: g.migrate_from(nothing())),
+    "migrate_lakefs": _read(lambda g: lakefs_again(g, "memory://lakefs-of-verbs/data")),
+    "verify_lakefs": _read(not_from_lakefs),
     "compare_with": _read(lambda g: [*g.compare_with(nothing())]),
     "verify_against": _read(lambda g: [*g.verify_against(nothing())]),
     "migrated_ids": _read(lambda g: _all(g.migrated_ids("repo"))),

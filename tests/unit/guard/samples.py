@@ -34,7 +34,7 @@ from tests.unit.engine.flows import table
 from tests.unit.engine.importing.sources import lake
 from tests.unit.engine.sorted_rows import PartedRows
 from tests.unit.engine.world import World, entry
-from tests.unit.facade.sources import new_file, nothing
+from tests.unit.facade.sources import lakefs_again, new_file, not_from_lakefs, nothing
 from tests.unit.guard.principals import branch, guarded, repository
 
 Sample = Callable[[Any], object]
@@ -268,6 +268,8 @@ STORE: dict[str, Sample] = {
     "empty_namespaces": lambda g: g.empty_namespaces(),
     "waiting": lambda g: g.waiting(),
     "migrate_from": lambda g: g.migrate_from(nothing()),
+    "migrate_lakefs": lambda g: lakefs_again(g, _fresh(g, "flights")),
+    "verify_lakefs": not_from_lakefs,
     "compare_with": lambda g: g.compare_with(nothing()),
     "verify_against": lambda g: g.verify_against(nothing()),
     "migrated_ids": lambda g: g.migrated_ids("repo"),

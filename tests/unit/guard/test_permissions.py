@@ -57,6 +57,7 @@ PARTS = {
     "Maintenance",
     "Merging",
     "MetadataSettings",
+    "MigrationFromLakefs",
     "MigrationFromSql",
     "PartStaging",
     "Policies",

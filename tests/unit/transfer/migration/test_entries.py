@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from benchmarks.lifecycle.sources import entry
 from graveler_core.model.entry import RECORD_SCHEMA, TOMBSTONE, AddressType
+from graveler_core.transfer.lakefs.entries import BY_PREFIX, FULL, RELATIVE
+from graveler_core.transfer.lakefs.messages import EntryMessage
 from graveler_core.transfer.migration import entries
-from graveler_core.transfer.migration.entries import BY_PREFIX, FULL, RELATIVE, EntryMessage
 from graveler_core.transfer.migration.source import Row
 
 HOME = "s3://bucket/lake"

@@ -10,8 +10,8 @@ from graveler_core.committed.cache import TreeCache
 from graveler_core.committed.trees import Trees, address, read_node
 from graveler_core.model.ids import MetarangeId
 from graveler_core.testing.counting_blobs import CountingBlobs
+from graveler_core.transfer.broken_values import BrokenValueError
 from graveler_core.transfer.migration.metaranges import EMPTY_ID, Metaranges, Readable, metarange_of
-from graveler_core.transfer.migration.rows import BrokenValueError
 from graveler_core.transfer.named_files import first_missing
 from tests.unit.engine.flows import table
 from tests.unit.engine.world import TINY, World

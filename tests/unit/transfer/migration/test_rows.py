@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from graveler_core.transfer.broken_values import BrokenValueError
 from graveler_core.transfer.migration.rows import (
-    BrokenValueError,
     branch_of,
     commit_of,
     id_of,

@@ -1,0 +1,1 @@
+"""Migration of repositories of lakeFS from its own formats: see `lakefs.migration`."""

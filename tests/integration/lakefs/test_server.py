@@ -1,0 +1,144 @@
+"""A running lakeFS is asked for a dump and for uncommitted changes. The answers are those of a real one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from graveler_core.errors import InvalidInput, NotFound, Unavailable
+from graveler_core.facade.graveler import Graveler
+from graveler_core.transfer.lakefs.report import LakefsMigrated
+from tests.foreign import fixtures
+from tests.foreign.lakefs_history import REPOSITORY
+from tests.integration.lakefs.replay import Replay, replaying
+from tests.integration.lakefs.states import SOURCE, entries, entry, require_equal
+from tests.unit.engine.world import World
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+@pytest.fixture
+def graveler(world: World) -> Graveler:
+    return world.graveler()
+
+
+@pytest.fixture
+def server() -> Iterator[Replay]:
+    with replaying(Replay()) as found:
+        yield found
+
+
+def migrate(graveler: Graveler, world: World, server: Replay, **options: Any) -> LakefsMigrated:
+    options = {"objects": SOURCE, **options}
+    return graveler.migrate_lakefs(REPOSITORY, server.url, world.namespace("own"), **options)
+
+
+def test_everything_comes_over(world: World, graveler: Graveler, server: Replay) -> None:
+    migrate(graveler, world, server)
+    made = {item.origin: item.commit_id for item in graveler.migrated_ids(REPOSITORY)}
+    repo = graveler.repository(REPOSITORY)
+    require_equal(repo, made, fixtures.expected("second")["commits"])
+    assert repo.default_branch == "main"
+    assert repo.creation_date.timestamp() == fixtures.answers()["repository"]["creation_date"]
+    assert [*graveler.verify_lakefs(REPOSITORY, server.url, objects=SOURCE)] == []
+
+
+@pytest.mark.parametrize("page", [1, 2, 1000])
+def test_uncommitted_changes_are_staged(world: World, graveler: Graveler, server: Replay, page: int) -> None:
+    server.page = page
+    assert migrate(graveler, world, server, uncommitted=True).staged == 4
+    repo, said = graveler.repository(REPOSITORY), fixtures.answers()["stat"]
+    changes = {change.path: change.kind.value for change in repo.branch("dev").uncommitted()}
+    assert changes == {
+        "outside/local.bin": "added",
+        "raw/added.csv": "added",
+        "tables/part-0003.parquet": "changed",
+        "tables/part-0004.parquet": "removed",
+    }
+    staged = entries(repo.branch("dev").get(path) for path in said)
+    assert staged == {path: entry(each) for path, each in said.items()}
+    assert repo.branch("dev").read("raw/added.csv") == b"added"
+    assert [*repo.branch("main").uncommitted()] == []
+
+
+def test_uncommitted_changes_are_staged_once(world: World, graveler: Graveler, server: Replay) -> None:
+    migrate(graveler, world, server)
+    assert migrate(graveler, world, server, uncommitted=True).staged == 4
+    assert migrate(graveler, world, server, uncommitted=True).staged == 0
+
+
+def test_a_dump_and_a_server_are_one_source(world: World, graveler: Graveler, server: Replay) -> None:
+    graveler.migrate_lakefs(REPOSITORY, SOURCE, world.namespace("own"), manifest=fixtures.manifest("first"))
+    done = migrate(graveler, world, server)
+    assert (done.commits, done.branches.moved, done.tags.created) == (1, ("main",), ("v3",))
+
+
+def test_an_old_server_dumps_in_one_request(world: World, graveler: Graveler, server: Replay) -> None:
+    server.old = True
+    assert migrate(graveler, world, server).commits == 7
+    assert [line.rpartition("flights")[2] for line in server.asked] == ["", "/dump", "/refs/dump"]
+
+
+def test_a_dump_in_progress_is_waited_for(world: World, graveler: Graveler, server: Replay) -> None:
+    server.looks = 5
+    assert migrate(graveler, world, server).commits == 7
+    assert sum(line.startswith("GET") and line.endswith("/dump") for line in server.asked) == 6
+
+
+def test_a_dump_that_never_ends(world: World, graveler: Graveler, server: Replay) -> None:
+    server.looks = 1 << 30
+    with pytest.raises(Unavailable, match="did not end within 3,600 seconds"):
+        migrate(graveler, world, server)
+
+
+def test_a_dump_that_fails(world: World, graveler: Graveler, server: Replay) -> None:
+    server.failure = "no space"
+    with pytest.raises(Unavailable, match="the dump of references failed: no space"):
+        migrate(graveler, world, server)
+
+
+def test_the_location_of_a_local_namespace_must_be_named(world: World, graveler: Graveler, server: Replay) -> None:
+    with pytest.raises(InvalidInput, match=r"'local://flights' of lakeFS: pass its location"):
+        migrate(graveler, world, server, objects=None)
+
+
+def test_wrong_credentials(world: World, graveler: Graveler, server: Replay) -> None:
+    url = f"lakefs+http://wrong:secret@127.0.0.1:{server.port}/{REPOSITORY}"
+    with pytest.raises(Unavailable, match="status 401") as refused:
+        graveler.migrate_lakefs(REPOSITORY, url, world.namespace("own"), objects=SOURCE)
+    assert "secret" not in refused.value.message
+
+
+def test_a_repository_that_lakefs_lacks(world: World, graveler: Graveler, server: Replay) -> None:
+    with pytest.raises(NotFound, match="not found"):
+        graveler.migrate_lakefs(REPOSITORY, server.url.replace("/flights", "/other"), world.namespace("own"))
+
+
+def test_a_server_that_does_not_run(world: World, graveler: Graveler) -> None:
+    with replaying(Replay()) as server:
+        pass
+    with pytest.raises(Unavailable, match="cannot be reached"):
+        migrate(graveler, world, server)
+
+
+@pytest.mark.parametrize("url", ["lakefs+ftp://h/r", "lakefs+http:///r", "lakefs+http://h", "lakefs+http://h/a/b"])
+def test_urls_that_are_none(world: World, graveler: Graveler, url: str) -> None:
+    with pytest.raises(InvalidInput, match="is not the URL of a repository"):
+        graveler.migrate_lakefs(REPOSITORY, url, world.namespace("own"))
+
+
+def test_options_that_belong_to_the_other_kind_of_source(world: World, graveler: Graveler, server: Replay) -> None:
+    with pytest.raises(InvalidInput, match="manifest: is only for"):
+        migrate(graveler, world, server, manifest=fixtures.manifest("first"))
+    with pytest.raises(InvalidInput, match="objects: is only for"):
+        graveler.migrate_lakefs(REPOSITORY, SOURCE, world.namespace("own"), objects=SOURCE)
+    with pytest.raises(InvalidInput, match="a dump has none"):
+        graveler.migrate_lakefs(
+            REPOSITORY, SOURCE, world.namespace("own"), manifest=fixtures.manifest("first"), uncommitted=True
+        )
+    assert [*graveler.list_repositories()] == []
