@@ -232,4 +232,4 @@ def commit_order(references: LakefsReferences) -> list[str]:
     def broken(id: str, why: str) -> None:
         raise CorruptData(f"commit {id} of lakeFS: {why}", kind=Kind.CorruptDump, commit=id)
 
-    return ordered({id: commit.parents for id, commit in references.commits.items()}, (), broken)
+    return ordered({id: commit.parents for id, commit in references.commits.items()}, references.commits, broken)
