@@ -39,7 +39,9 @@ def uncommitted(api: LakefsApi, addresses: LakefsAddresses, branch: str) -> Iter
 
 
 def _row(api: LakefsApi, addresses: LakefsAddresses, said: Mapping[str, Any]) -> EntryRow:
-    address, kind = addresses(*_address(api.repository.storage_namespace, addresses.place, said["physical_address"]))
+    address, kind = addresses(
+        *stored_address(api.repository.storage_namespace, addresses.place, said["physical_address"])
+    )
     return (
         said["path"].encode(),
         address,
@@ -53,7 +55,7 @@ def _row(api: LakefsApi, addresses: LakefsAddresses, said: Mapping[str, Any]) ->
     )
 
 
-def _address(home: str, place: Namespace, address: str) -> tuple[str, int]:
+def stored_address(home: str, place: Namespace, address: str) -> tuple[str, int]:
     """Return an address as lakeFS stores it, and its type. The server states full addresses only.
 
     Args:
