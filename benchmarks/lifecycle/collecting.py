@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from datetime import timedelta
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from benchmarks import entries
 from benchmarks.scenario import Measured, Place, clocked, scenario
 from graveler_core.erasure.report import Erased
+from graveler_core.errors import InvalidInput
 from graveler_core.gc.collected import Collected
+from graveler_core.model.address import namespace
 from graveler_core.model.entry import Entry
 
 _COMMITS = 1_000
@@ -19,6 +25,8 @@ _UNNAMED = 10
 """One of so many objects has no name."""
 _REPLACED = 3
 """The last commit replaces one of so many entries."""
+_INVENTORY = "-inventory"
+"""Suffix of the directory of the inventory."""
 _AT_ONCE = timedelta(0)
 _ERASED, _PREFIX = 10_000, "people/"
 """Number and prefix of the paths that are erased."""
@@ -51,6 +59,59 @@ def collect(place: Place) -> Iterator[Measured]:
         yield found.named(f"find the objects without a name {what}")
         taken = clocked(lambda: done.append(repo.collect(grace=_AT_ONCE, alone=True)))
         yield taken.named(f"condemn and delete a tenth {what}")
+    if [each.condemned for each in done] != [place.size // _UNNAMED] * 2 or done[1].deleted != done[1].condemned:
+        raise RuntimeError(f"collected too much or too little: {done}")
+
+
+def inventoried_content(place: Place) -> None:
+    """Commit entries, and write an inventory that lists their objects and a tenth as many without a name. Only the
+    objects without a name exist, as empty files: a collection touches no others.
+    """
+    home = namespace(place.data)
+    if home.scheme != "file":
+        raise InvalidInput(f"{place.data}: the inventory lists a local directory")
+    with place.connect() as g:
+        main = place.create(g).branch("main")
+        addresses = _addresses(0, place.size)
+        main.stage_many(pa.table({"key": entries.keys(np.arange(place.size)), "address": addresses}))
+        main.commit("all")
+        for number in range(place.commits or _COMMITS):
+            main.stage(entries.key(number), Entry(f"data/{number:032x}", 1))
+            main.commit(f"change {number}")
+        lost = _addresses(place.size, place.size + place.size // _UNNAMED)
+        blobs = main._stores.blobs.at(place.data)
+        for address in lost:
+            blobs.create(address.as_py(), b"")
+    directory, written = Path(f"/{home.path}{_INVENTORY}"), datetime.now(UTC)
+    directory.mkdir()
+    for number, listed in enumerate((addresses, lost)):
+        keys = pc.binary_join_element_wise(home.path, listed, "/")
+        columns = {
+            "key": keys,
+            "size": pa.repeat(0, len(listed)),
+            "last_modified_date": pa.repeat(written, len(listed)),
+        }
+        pq.write_table(pa.table(columns), directory / f"{number}.parquet")
+
+
+def _addresses(start: int, end: int) -> pa.Array:
+    return pa.array(f"data/{number:032x}" for number in range(start, end))
+
+
+def _noted(done: list[Collected], collection: Callable[[], Collected]) -> None:
+    done.append(collection())
+
+
+@scenario("lifecycle", inventoried_content, sizes=(100_000, 10_000_000), counts="objects")
+def collect_by_inventory(place: Place) -> Iterator[Measured]:
+    """Find the objects of an inventory that have no name, and then condemn and delete them."""
+    done, inventory = list[Collected](), place.data + _INVENTORY
+    what = f"of {place.size:,} objects and {place.commits or _COMMITS:,} commits"
+    with place.connect() as g:
+        repo = place.repo(g)
+        for dry_run, doing in ((True, "find the objects without a name"), (False, "condemn and delete a tenth")):
+            collection = partial(repo.collect, grace=_AT_ONCE, dry_run=dry_run, alone=True, inventory=inventory)
+            yield clocked(partial(_noted, done, collection)).named(f"{doing} {what}")
     if [each.condemned for each in done] != [place.size // _UNNAMED] * 2 or done[1].deleted != done[1].condemned:
         raise RuntimeError(f"collected too much or too little: {done}")
 

@@ -6,11 +6,12 @@ must ask the store.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from graveler_core.blobs.disk_cache import DiskCache
 from graveler_core.blobs.passing import PassingBlobs
 from graveler_core.blobs.port import Blobs, Data
+from graveler_core.errors import GravelerError
 
 
 class CachedBlobs(PassingBlobs):
@@ -42,3 +43,10 @@ class CachedBlobs(PassingBlobs):
             self.beneath.delete(address)
         finally:
             self._cache.drop(self.beneath.uri(address))
+
+    def delete_many(self, addresses: Sequence[str]) -> dict[str, GravelerError]:
+        try:
+            return self.beneath.delete_many(addresses)
+        finally:
+            for address in addresses:
+                self._cache.drop(self.beneath.uri(address))

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from graveler_core.blobs.passing import PassingBlobs
 from graveler_core.blobs.port import Blobs, Data
+from graveler_core.errors import GravelerError
 
 
 class CreatedOnce(PassingBlobs):
@@ -26,3 +29,8 @@ class CreatedOnce(PassingBlobs):
     def delete(self, address: str) -> None:
         self.beneath.delete(address)
         self._created.discard(address)
+
+    def delete_many(self, addresses: Sequence[str]) -> dict[str, GravelerError]:
+        failed = self.beneath.delete_many(addresses)
+        self._created -= set(addresses) - set(failed)
+        return failed

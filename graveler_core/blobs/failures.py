@@ -30,6 +30,7 @@ from graveler_core.errors import (
 
 _STATUS = re.compile(r"non-2xx status code: (\d{3})")
 _CODE = re.compile(r"<Code>([A-Za-z]{1,64})</Code>")
+_KEY_CODE = re.compile(r"DeleteFailed \{[^}]*?\n\s*code: \"([A-Za-z]{1,64})\"")
 _HTTP = re.compile(r"HttpError \{\s*kind: (\w+)")
 _THROTTLED = {"429", "503"}
 _REFUSED = {"401", "403", "407"}
@@ -129,9 +130,9 @@ def _from_text(error: Exception, verb: Verb, uri: str) -> GravelerError:
         or "no reason given"
     )
     message = f"cannot {verb.value} {uri}: {why}"
-    if status in _THROTTLED:
+    if status in _THROTTLED or error_code(error) == "SlowDown":
         return SlowDown(message, uri=uri)
-    if status in _REFUSED:
+    if status in _REFUSED or error_code(error) == "AccessDenied":
         return _forbidden(error, verb, uri)
     if error_code(error) in MISSING_BUCKET:
         return Unavailable(message, kind=Kind.BucketNotFound, uri=uri)
@@ -148,14 +149,19 @@ def past_the_end(error: Exception) -> bool:
     return status_of(error) == "416" or "StartTooLarge" in str(error)
 
 
+def names_a_key(error: Exception) -> bool:
+    """Return true if a store has refused some of the keys of one request."""
+    return _KEY_CODE.search(str(error)) is not None
+
+
 def unsigned(uri: str) -> InvalidInput:
     """Return the error for a URL of a store that does not sign URLs."""
     return InvalidInput(f"{uri}: presigned URLs exist only for s3://, gs:// and az://", uri=uri)
 
 
 def error_code(error: Exception) -> str:
-    """Return the error code of an S3-like response, or an empty text."""
-    return _first(_CODE, str(error))
+    """Return the error code of an S3-like response, or of a key that was refused, or an empty text."""
+    return _first(_CODE, str(error)) or _first(_KEY_CODE, str(error))
 
 
 def status_of(error: Exception) -> str:

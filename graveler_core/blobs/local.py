@@ -20,12 +20,12 @@ from graveler_core.blobs.failures import Verb, translating, unsigned
 from graveler_core.blobs.local_listing import listed
 from graveler_core.blobs.local_paths import file_chunks, file_info, opened_directory, opened_file, pread
 from graveler_core.blobs.local_writing import LocalWriter
-from graveler_core.blobs.port import BlobInfo, Data
+from graveler_core.blobs.port import BlobInfo, Blobs, Data
 from graveler_core.blobs.upload import UploadParts
 from graveler_core.model.address import Namespace
 
 
-class LocalBlobs:
+class LocalBlobs(Blobs):
     """Object store in a directory, which is created with the first write."""
 
     def __init__(self, namespace: Namespace, durable: bool = True) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from graveler_core.blobs.port import BlobInfo, Blobs, Data
+from graveler_core.errors import GravelerError
 
 
 class PassingBlobs:
@@ -37,6 +38,13 @@ class PassingBlobs:
 
     def delete(self, address: str) -> None:
         self.beneath.delete(address)
+
+    @property
+    def deletes_at_once(self) -> int:
+        return self.beneath.deletes_at_once
+
+    def delete_many(self, addresses: Sequence[str]) -> dict[str, GravelerError]:
+        return self.beneath.delete_many(addresses)
 
     def renew(self, address: str) -> bool:
         return self.beneath.renew(address)

@@ -10,13 +10,15 @@ also `OutcomeUnknown`. An instance may be used by several threads at once.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol, TypeAlias
 
 import pyarrow as pa
 
+from graveler_core.blobs.addresses import checked_address
+from graveler_core.errors import GravelerError
 from graveler_core.model.address import Namespace
 
 Data: TypeAlias = bytes | bytearray | memoryview
@@ -58,7 +60,7 @@ class BlobInfo:
 
 
 class Blobs(Protocol):
-    """Objects of one storage namespace."""
+    """Objects of one storage namespace. Implementations are subclasses, and inherit the methods that have a default."""
 
     def create(self, address: str, data: Data) -> bool:
         """Create an object unless it exists, atomically: readers see all of `data` or nothing.
@@ -115,6 +117,30 @@ class Blobs(Protocol):
 
     def delete(self, address: str) -> None:
         """Delete an object. A missing object is not an error."""
+
+    @property
+    def deletes_at_once(self) -> int:
+        """Number of objects from which on a call of `delete_many` is not faster for each object. By default 1."""
+        return 1
+
+    def delete_many(self, addresses: Sequence[str]) -> dict[str, GravelerError]:
+        """Delete objects. Missing objects are not errors. Nothing is deleted if an address is invalid.
+
+        The default deletes them one by one. A store overrides it if it can delete several objects by one request, or
+        concurrently. The order is undefined, and the call is not atomic.
+
+        Returns:
+            For each object that may still exist, the error that `delete` raises. Empty if all objects are deleted.
+        """
+        failed = dict[str, GravelerError]()
+        for address in addresses:
+            checked_address(address)
+        for address in addresses:
+            try:
+                self.delete(address)
+            except GravelerError as e:
+                failed[address] = e
+        return failed
 
     def renew(self, address: str) -> bool:
         """Set the modification time of an object to now, so that a sweep keeps it. Return false if it does not exist.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Literal
 
@@ -11,22 +12,34 @@ from obstore.exceptions import AlreadyExistsError, BaseError
 from obstore.store import AzureStore, GCSStore, MemoryStore, S3Store
 
 from graveler_core.blobs.addresses import address_uri, checked_address, checked_prefix, checked_range, is_address
-from graveler_core.blobs.failures import Verb, error_code, past_the_end, translated, translating, unsigned
-from graveler_core.blobs.port import CHUNK_BYTES, BlobInfo, Data
+from graveler_core.blobs.deletion import batches
+from graveler_core.blobs.failures import (
+    Verb,
+    error_code,
+    names_a_key,
+    past_the_end,
+    translated,
+    translating,
+    unsigned,
+)
+from graveler_core.blobs.port import CHUNK_BYTES, BlobInfo, Blobs, Data
 from graveler_core.blobs.upload import UploadParts
-from graveler_core.errors import NotFound, OutcomeUnknown, SlowDown
+from graveler_core.errors import GravelerError, Kind, NotFound, OutcomeUnknown, SlowDown
 from graveler_core.model.address import Namespace
 
 PAGE = 1000
 """Maximum number of objects in a page of a listing, as S3 allows."""
+DELETED_AT_ONCE = 1000
+"""Maximum number of objects that one request deletes, as S3 allows, or that are deleted concurrently."""
 REQUEST_BYTES = 16 << 20
 """Bytes that one request of an upload sends. With 10,000 requests, the limit of S3, an object has at most 156 GiB."""
 _CONCURRENT_REQUESTS = 4
+_CONCURRENT_DELETIONS = 16
 _ATTEMPTS = 3
 RemoteStore = S3Store | GCSStore | AzureStore | MemoryStore
 
 
-class RemoteBlobs:
+class RemoteBlobs(Blobs):
     """Objects in one obstore store. obstore itself repeats requests that are safe to repeat."""
 
     def __init__(self, store: RemoteStore, namespace: Namespace) -> None:
@@ -124,6 +137,51 @@ class RemoteBlobs:
                 obstore.delete(self._store, key)
             except FileNotFoundError:
                 return
+
+    @property
+    def deletes_at_once(self) -> int:
+        return 1 if isinstance(self._store, MemoryStore) else DELETED_AT_ONCE
+
+    def delete_many(self, addresses: Sequence[str]) -> dict[str, GravelerError]:
+        keys = {address: self._key(address) for address in addresses}
+        failed = dict[str, GravelerError]()
+        for batch in batches(list(keys), self.deletes_at_once):
+            failed |= self._deleted(batch, [keys[address] for address in batch])
+        return failed
+
+    def _deleted(self, addresses: Sequence[str], keys: Sequence[str]) -> dict[str, GravelerError]:
+        """Delete objects by one request if the store has one. Return errors by address.
+
+        obstore reports only one of the keys that were refused, so the objects are then deleted one by one.
+        """
+        if len(addresses) == 1 or not isinstance(self._store, S3Store):
+            return self._deleted_one_by_one(addresses)
+        try:
+            obstore.delete(self._store, keys)
+        except (BaseError, OSError, ValueError) as e:
+            if not names_a_key(e):
+                return dict.fromkeys(addresses, translated(e, Verb.DELETE, self._namespace.uri))
+            return self._deleted_one_by_one(addresses)
+        return {}
+
+    def _deleted_one_by_one(self, addresses: Sequence[str]) -> dict[str, GravelerError]:
+        """Delete objects by concurrent requests. After an error that is not about one object, send no more."""
+        ends = list[GravelerError]()
+
+        def error(address: str) -> GravelerError | None:
+            if ends:
+                return ends[0]
+            try:
+                self.delete(address)
+            except GravelerError as e:
+                if e.kind is not Kind.PermissionDenied:
+                    ends.append(e)
+                return e
+            return None
+
+        with ThreadPoolExecutor(_CONCURRENT_DELETIONS) as pool:
+            errors = zip(addresses, pool.map(error, addresses), strict=True)
+            return {address: error for address, error in errors if error is not None}
 
     def renew(self, address: str) -> bool:
         key, uri = self._key(address), self.uri(address)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from graveler_core.blobs.deletion import delete_all
 from graveler_core.engine.committing.draft import Draft
 from graveler_core.erasure.branches import remove_from_branches
 from graveler_core.erasure.report import Erased, naming_commits
@@ -179,8 +180,7 @@ class StandingErasure:
             addresses = [mark.address for mark in erased_contents(self.stores.kv, self.repository).marked(erasure)]
             blobs = self.stores.blobs.at(self.repository.storage_namespace)
             erasure_files.write(blobs, erasure, addresses)
-            for _ in self.stores.executor.map(blobs.delete, addresses):
-                self.progress(1)
+            delete_all(blobs, addresses, self.stores.executor.map, self.progress)
         folder = keys.erasures(self.repository.id, self.repository.uid)
         access.write_if_absent(self.stores.kv, folder.at(erasure.id), erasure.model_copy(update=ended))
 

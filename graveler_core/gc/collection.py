@@ -84,6 +84,7 @@ from datetime import timedelta
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from graveler_core.blobs.deletion import delete_all
 from graveler_core.errors import CorruptData, InvalidInput, Kind
 from graveler_core.gc.candidates import Candidates
 from graveler_core.gc.collected import Collected
@@ -103,7 +104,7 @@ from graveler_core.records import layout as keys
 from graveler_core.refs import repositories
 from graveler_core.stores import Stores
 
-DELETED_AT_ONCE = 1_000
+DELETED_AT_ONCE = 2_000
 """Maximum number of objects that are deleted between two reads of the record and the claim."""
 _LONGEST = timedelta(days=36_500)
 
@@ -223,8 +224,7 @@ class _Collection:
         blobs = [blob for prefix in PREFIXES for blob in self.blobs.list(prefix) if blob.mtime <= self.cutoff]
         old = [blob.address for blob in blobs if not self.record.lists(blob.address)]
         if old and self.record.renew():
-            for address in old:
-                self.blobs.delete(address)
+            delete_all(self.blobs, old, self.stores.executor.map)
 
     def report_waiting(self) -> None:
         """Note the set that waits for the end of its grace period."""
@@ -273,8 +273,8 @@ class _Collection:
                 if not self.record.is_current(current):
                     return
                 batch = table.slice(start, DELETED_AT_ONCE)
-                for _ in self.stores.executor.map(self.blobs.delete, batch.column("address").to_pylist()):
-                    self.progress(1)
+                addresses = batch.column("address").to_pylist()
+                delete_all(self.blobs, addresses, self.stores.executor.map, self.progress)
                 self._note_deleted(batch)
         self.record.remember(current)
 

@@ -41,6 +41,7 @@ from enum import StrEnum
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from graveler_core.blobs.deletion import delete_all
 from graveler_core.blobs.port import BlobInfo, Blobs
 from graveler_core.errors import PredicateFailed
 from graveler_core.gc.candidates import Candidates
@@ -58,7 +59,7 @@ from graveler_core.records.access import Held
 from graveler_core.refs.namespace_owners import overlapping
 from graveler_core.stores import Stores
 
-DELETED_AT_ONCE = 1_000
+DELETED_AT_ONCE = 2_000
 """Maximum number of objects that are deleted between two reads of the claim."""
 
 
@@ -194,8 +195,7 @@ class _Namespace:
             if access.read(self.stores.kv, self.where) != claim:
                 return None
             addresses = unnamed.slice(start, DELETED_AT_ONCE).column("address").to_pylist()
-            for _ in self.stores.executor.map(self.blobs.delete, addresses):
-                self.progress(1)
+            delete_all(self.blobs, addresses, self.stores.executor.map, self.progress)
         if self.done.named:
             return None
         return self._swapped(claim, ClaimState.EMPTIED)

@@ -34,13 +34,14 @@ the register; the later one finds items young that were created again after the 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from enum import Enum
 from functools import partial
 from itertools import islice
 
+from graveler_core.blobs.deletion import batches, delete_all
 from graveler_core.committed.trees import address
 from graveler_core.errors import CorruptData, InvalidInput, Kind, PredicateFailed
 from graveler_core.gc.findings import Finding, Thing
@@ -116,15 +117,13 @@ class Swept:
     """Number of uploads of failed jobs whose files were deleted. The files count as blobs."""
 
 
-class _Fate(Enum):
-    """Outcome for a blob of a batch."""
+class _Age(Enum):
+    """Age of a blob of a batch."""
 
-    DELETED = 1
+    OLD = 1
     RENEWED = 2
     GONE = 3
     """Another process deleted it."""
-    LATE = 4
-    """The register was held for too long already."""
 
 
 @dataclass(slots=True)
@@ -233,11 +232,17 @@ def _deleted(work: _Sweep, batch: Sequence[ObjectId]) -> list[ObjectId]:
     stores, repo = work.stores, work.repository
     if repositories.get(stores.kv, stores.clock, stores.ids, repo.id).uid != repo.uid:
         repositories.usable(repo.id, None)
+    blobs, deleted = stores.blobs.at(repo.storage_namespace), list[ObjectId]()
     with SweepRegister(stores.kv, repo, stores.clock, stores.ids).held() as in_time:
-        fates = list(stores.executor.map(partial(_delete_blob, work, in_time), batch))
-    work.done.renewed += fates.count(_Fate.RENEWED)
-    work.done.rest += fates.count(_Fate.LATE)
-    return [id for id, fate in zip(batch, fates, strict=True) if fate is _Fate.DELETED]
+        ages = list(stores.executor.map(partial(_age, work), batch))
+        old = [id for id, age in zip(batch, ages, strict=True) if age is _Age.OLD]
+        for some in batches(old, blobs.deletes_at_once):
+            if in_time():
+                delete_all(blobs, [address(id) for id in some])
+                deleted += some
+    work.done.renewed += ages.count(_Age.RENEWED)
+    work.done.rest += len(old) - len(deleted)
+    return deleted
 
 
 def _layers(work: _Sweep, look: Inspection) -> None:
@@ -258,18 +263,12 @@ def _layers(work: _Sweep, look: Inspection) -> None:
             segment_layer.drop(work.stores.blobs.at(work.repository.storage_namespace), id)
 
 
-def _delete_blob(work: _Sweep, in_time: Callable[[], bool], id: ObjectId) -> _Fate:
-    """Delete a blob if it is still old."""
-    blobs, where = work.stores.blobs.at(work.repository.storage_namespace), address(id)
-    found = blobs.head(where)
+def _age(work: _Sweep, id: ObjectId) -> _Age:
+    """Find out if a blob is still old."""
+    found = work.stores.blobs.at(work.repository.storage_namespace).head(address(id))
     if found is None:
-        return _Fate.GONE
-    if found.mtime > work.cutoff:
-        return _Fate.RENEWED
-    if not in_time():
-        return _Fate.LATE
-    blobs.delete(where)
-    return _Fate.DELETED
+        return _Age.GONE
+    return _Age.RENEWED if found.mtime > work.cutoff else _Age.OLD
 
 
 def _uploads(work: _Sweep) -> None:

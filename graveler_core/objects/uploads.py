@@ -33,7 +33,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 
+from graveler_core.blobs.deletion import delete_all
 from graveler_core.blobs.port import Blobs
 from graveler_core.errors import Conflict, GravelerError, Kind, OutcomeUnknown, PredicateFailed
 from graveler_core.kv.store import Store
@@ -162,9 +164,11 @@ class Uploads:
             id: Id of the upload.
             deleted: Called with the size of each deleted object in bytes.
         """
-        for blob in self.blobs.list(prefix(id)):
-            self.blobs.delete(blob.address)
-            deleted(blob.size)
+        blobs = self.blobs.list(prefix(id))
+        while batch := list(islice(blobs, self.blobs.deletes_at_once)):
+            delete_all(self.blobs, [blob.address for blob in batch])
+            for blob in batch:
+                deleted(blob.size)
         self.forget_parts(id)
 
     @staticmethod

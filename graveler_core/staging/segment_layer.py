@@ -17,6 +17,7 @@ from typing import Any, Protocol, TypeAlias
 
 import pyarrow as pa
 
+from graveler_core.blobs.deletion import delete_all
 from graveler_core.blobs.port import Blobs
 from graveler_core.codec.columns import SLICE_ROWS, slices
 from graveler_core.codec.records import decode, encode
@@ -131,8 +132,7 @@ def lookup(blobs: Blobs, layer: LayerId, key: bytes, cache: Cache | None = None)
 def drop(blobs: Blobs, layer: LayerId) -> int:
     """Delete a layer that has left its branch record. Return the number of deleted files."""
     found = [blob.address for blob in blobs.list(prefix=address(layer, ""))]
-    for where in found:
-        blobs.delete(where)
+    delete_all(blobs, found)
     return len(found)
 
 

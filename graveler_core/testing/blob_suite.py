@@ -184,6 +184,25 @@ class BlobSuite:
         assert blobs.create("a/b", b"3") is True
         assert blobs.read("a/b") == b"3"
 
+    def test_deletes_many(self, blobs: Blobs) -> None:
+        names = _create_all(blobs, ["a/b", "a/b & <c>", "a/é😀", "b/'\"+;=?", "c/d/e", "kept/a", "kept/b"])
+        gone = [name for name in names if not name.startswith("kept/")]
+        assert blobs.deletes_at_once >= 1
+        assert blobs.delete_many([*gone, "a/missing", "missing", gone[0]]) == {}
+        assert [info.address for info in blobs.list()] == ["kept/a", "kept/b"]
+        assert all(blobs.head(name) is None for name in gone)
+        assert blobs.delete_many(gone) == {}
+        assert blobs.delete_many([]) == {}
+        assert blobs.create("a/b", b"again") is True
+        assert blobs.read("a/b") == b"again"
+
+    @pytest.mark.parametrize("address", OUTSIDE)
+    def test_deletes_nothing_if_an_address_leads_out(self, blobs: Blobs, address: str) -> None:
+        blobs.create("a", b"1")
+        with pytest.raises(InvalidInput, match=r"must|reserved"):
+            blobs.delete_many(["a", address])
+        assert blobs.read("a") == b"1"
+
     def test_renews(self, blobs: Blobs) -> None:
         content = b"x" * 6_000_000
         blobs.create("a/b", content)
@@ -218,6 +237,8 @@ class BlobSuite:
         assert [info.address for info in blobs.list("many/")] == names
         assert [info.address for info in blobs.list("many/", after=names[1100])] == names[1101:]
         assert next(iter(blobs.list())).address == names[0]
+        assert blobs.delete_many(names[1:]) == {}
+        assert [info.address for info in blobs.list()] == names[:1]
 
     def test_lists_while_it_changes(self, blobs: Blobs) -> None:
         names = [f"d{n}/x" for n in range(10)]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from graveler_core.blobs.deletion import batches
 from graveler_core.blobs.passing import PassingBlobs
 from graveler_core.blobs.port import BlobInfo, Blobs, Data
+from graveler_core.errors import GravelerError
 
 Fault = Callable[[str, str], Exception | None]
 """Function of verb and address that returns the error to raise instead of the call, or `None`."""
@@ -65,6 +67,18 @@ class CountingBlobs(PassingBlobs):
         self._count("delete", address)
         self.beneath.delete(address)
 
+    def delete_many(self, addresses: Sequence[str]) -> dict[str, GravelerError]:
+        """Count one call for each request that the store sends, and inject the errors of each address."""
+        with self._lock:
+            self.calls["delete"] += len(batches(addresses, self.deletes_at_once))
+        failed = dict[str, GravelerError]()
+        for address in addresses:
+            try:
+                self._inject("delete", address)
+            except GravelerError as e:
+                failed[address] = e
+        return failed | self.beneath.delete_many([address for address in addresses if address not in failed])
+
     def renew(self, address: str) -> bool:
         self._count("renew", address)
         return self.beneath.renew(address)
@@ -79,6 +93,9 @@ class CountingBlobs(PassingBlobs):
         with self._lock:
             self.calls[verb] += 1
             self.bytes_written += written
+        self._inject(verb, address)
+
+    def _inject(self, verb: str, address: str) -> None:
         error = self._fault(verb, address) if self._fault is not None else None
         if error is not None:
             raise error

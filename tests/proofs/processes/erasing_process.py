@@ -12,10 +12,12 @@ import json
 import os
 import signal
 import sys
+from collections.abc import Sequence
 from contextlib import closing
 from typing import Any
 
 from graveler_core.blobs.open import OpenedBlobs
+from graveler_core.errors import GravelerError
 from graveler_core.facade.graveler import Graveler
 from graveler_core.kv.registry import open_store
 from graveler_core.stores import Stores
@@ -48,6 +50,12 @@ class Deletions:
             die()
         self.counted.append(address)
         self._inner.delete(address)
+
+    def delete_many(self, addresses: Sequence[str]) -> dict[str, GravelerError]:
+        """Delete objects, or die when some of them are deleted. A store may stop there, too."""
+        for address in addresses:
+            self.delete(address)
+        return {}
 
 
 def main(url: str, options: str, prefix: str, kind: str, number: int) -> None:

@@ -22,7 +22,10 @@ FIRST_OF_A_PROFILE = 5_000
 """First seed of the histories on each kind of store, which are others than those of the default run."""
 REGRESSIONS = {"a swap that was sent again and refused hid that its first sending was still on its way": 2_001_139}
 """Seeds that showed a bug of the engine when it had it."""
-REGRESSIONS_OF_ERASURES = {"an erasure took a layer that a commit dropped for damage": 407_210}
+REGRESSIONS_OF_ERASURES = {
+    "an erasure took a layer that a commit dropped for damage": 407_210,
+    "an erasure took a layer that the deletion of a branch dropped for damage": 403_930,
+}
 """The same for the theme of erasures."""
 
 

@@ -13,7 +13,7 @@ from typing import Protocol, TypeVar
 import greenlet
 
 from graveler_core.blobs.foreign import ForeignFiles
-from graveler_core.blobs.port import BlobInfo, Data, Foreign
+from graveler_core.blobs.port import BlobInfo, Blobs, Data, Foreign
 from graveler_core.committed.index.indexes import Sizes
 from graveler_core.engine.compacting import index_maintenance as tending
 from graveler_core.engine.references import events as reference_events
@@ -177,12 +177,14 @@ class Held(dict[str, bytes]):
         return at in self
 
 
-class SimBlobs:
+class SimBlobs(Blobs):
     """An object store in a dictionary, each call scheduled; with a clock it knows how old each object is.
 
     A deletion is never late: one that comes after its caller has given up would take what somebody made anew, and no
-    protocol can tell it from one that is on time.
+    protocol can tell it from one that is on time. Of objects that are deleted together, each has its own fate.
     """
+
+    deletes_at_once = 3
 
     def __init__(self, held: Held, scheduler: Steps, namespace: str = "") -> None:
         self._held = held

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -22,8 +23,11 @@ OPTIONS = {
 }
 
 
+_KEY = re.compile(rb"<Key>(.*?)</Key>")
+
+
 class Server:
-    """Keeps objects by path; each request takes the next step of `script` (none left: it works).
+    """Keeps objects by path, in a bucket "bucket"; each request takes the next step of `script` (none left: it works).
 
     Steps: a status as "503" or "409 Code"; `hang` and `close` before doing anything; `lost` does it, then hangs up.
     """
@@ -32,6 +36,8 @@ class Server:
         self.script: list[str] = []
         self.requests: list[str] = []
         self.objects: dict[str, bytes] = {}
+        self.refused: dict[str, str] = {}
+        """Codes for keys that are never deleted."""
         self.released = threading.Event()
         server = self
 
@@ -84,8 +90,17 @@ class Server:
                 return 412, b""
             self.objects[request.path] = body
             return 200, b""
+        if request.command == "POST":
+            return 200, b"<DeleteResult>%s</DeleteResult>" % b"".join(map(self.delete, _KEY.findall(body)))
         found = self.objects.get(request.path)
         return (404, b"") if found is None else (200, found)
+
+    def delete(self, key: bytes) -> bytes:
+        code = self.refused.get(key.decode())
+        if code is not None:
+            return b"<Error><Key>%s</Key><Code>%s</Code><Message>no</Message></Error>" % (key, code.encode())
+        self.objects.pop(f"/bucket/{key.decode()}", None)
+        return b"<Deleted><Key>%s</Key></Deleted>" % key
 
 
 @pytest.fixture

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
 from graveler_core.blobs.passing import PassingBlobs
 from graveler_core.blobs.port import Blobs, BlobStores, Data, Foreign
+from graveler_core.errors import GravelerError
 from graveler_core.kv.wrappers.passing import Passing, StoreCall
 from graveler_core.model.address import Namespace
 from graveler_core.stores import Stores
@@ -40,6 +41,9 @@ class ReadOnlyBlobs(PassingBlobs):
 
     def delete(self, address: str) -> None:
         raise AssertionError(f"{address} was deleted")
+
+    def delete_many(self, addresses: Sequence[str]) -> dict[str, GravelerError]:
+        raise AssertionError(f"{addresses} were deleted")
 
     def renew(self, address: str) -> bool:
         raise AssertionError(f"{address} was renewed")

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 
 from graveler_core.blobs.local import LocalBlobs
+from graveler_core.engine.staging import bulk
 from graveler_core.errors import (
     Conflict,
     GravelerError,
@@ -392,6 +393,34 @@ def test_others_between_any_two_calls_of_an_erasure(tmp_path: Path, act: Act, go
     assert calls > 60
     if act in NAMING:
         assert outcomes == {(True, False), (False, True)}
+
+
+@pytest.mark.parametrize("how", ["commit", "delete"])
+def test_files_of_a_layer_that_are_dropped_while_it_reads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    """They are no damage, whether a commit or the deletion of the branch drops them, before each third call."""
+    monkeypatch.setattr(bulk, "SEGMENT_ROWS", 1)
+    at, calls = 0, 1
+    while at < calls:
+        lake = Lake(tmp_path / str(at))
+        lake.repo.create_branch("files", source="main")
+        kept = lake.branch("files").put("v/1", b"kept")
+        lake.branch("files").stage_many(pa.table({"key": ["v/2"], "address": [kept.address], "size": [4]}))
+
+        def drop(lake: Lake = lake) -> None:
+            if how == "commit":
+                lake.branch("files").commit("files")
+            else:
+                lake.repo.delete_branch("files")
+
+        kv = Interposed(lake.world.kv)
+        kv.before[at] = drop
+        lake.on(kv).erase(prefix=PREFIX, why=WHY)
+        assert not lake.broken()
+        assert not lake.erased_and_shown()
+        calls, at = len(kv.verbs), at + 3
+    assert calls > 60
 
 
 def staged_twice(lake: Lake, kv: Interposed | None = None) -> str:

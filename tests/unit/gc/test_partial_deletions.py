@@ -1,0 +1,95 @@
+"""Objects that cannot be deleted: nothing counts as deleted before all of a set is, and the next call ends it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from graveler_core.blobs.local import LocalBlobs
+from graveler_core.errors import GravelerError, Kind, NotFound, Unavailable
+from graveler_core.model.collection import CollectionState
+from graveler_core.model.entities import ClaimState
+from graveler_core.model.erasure import ErasureState
+from graveler_core.records import access
+from graveler_core.records import layout as keys
+from tests.unit.gc.lake import NOW, Lake
+
+
+@pytest.fixture
+def refused(monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    """Addresses that a store with batches refuses to delete."""
+    names, delete = set[str](), LocalBlobs.delete
+
+    def delete_many(blobs: LocalBlobs, addresses: Sequence[str]) -> dict[str, GravelerError]:
+        for address in addresses:
+            if address not in names:
+                delete(blobs, address)
+        errors = {address: Unavailable(f"{address}: locked", kind=Kind.PermissionDenied) for address in addresses}
+        return {address: error for address, error in errors.items() if address in names}
+
+    monkeypatch.setattr(LocalBlobs, "delete_many", delete_many)
+    monkeypatch.setattr(LocalBlobs, "deletes_at_once", 4)
+    return names
+
+
+def _fails(work: Callable[[], object], expected: str) -> None:
+    with pytest.raises(Unavailable, match=expected) as caught:
+        work()
+    assert caught.value.kind is Kind.PermissionDenied
+
+
+def test_a_collection(tmp_path: Path, refused: set[str]) -> None:
+    lake = Lake(tmp_path)
+    for number in range(8):
+        lake.branch().put("x", b"%d" % number)
+    lake.branch().reset()
+    first, *_ = sorted(lake.objects)
+    refused.add(first)
+    _fails(lambda: lake.collect(NOW), "1 of 4 objects could not be deleted")
+    assert first in lake.objects
+    held = access.read(lake.world.kv, keys.collections(lake.record.id, lake.record.uid))
+    assert held is not None
+    assert held.value.current is not None
+    assert held.value.current.state is CollectionState.DELETING
+    refused.clear()
+    assert lake.collect(NOW).deleted == 8
+    assert not lake.objects
+
+
+def test_an_erasure(tmp_path: Path, refused: set[str]) -> None:
+    lake = Lake(tmp_path)
+    for number in range(8):
+        lake.branch().put(f"people/{number}", b"%d" % number)
+    commit = lake.branch().commit("people")
+    first, *_ = sorted(lake.objects)
+    refused.add(first)
+    _fails(lambda: lake.repo.erase(prefix="people/", why="request 17"), "1 of 4 objects could not be deleted")
+    assert [erasure.state for erasure in lake.repo.erasures()] == [ErasureState.DELETING]
+    refused.clear()
+    assert lake.repo.erase(prefix="people/", why="request 17").objects == 8
+    assert [erasure.state for erasure in lake.repo.erasures()] == [ErasureState.DONE]
+    assert not lake.objects
+    with pytest.raises(NotFound) as caught:
+        lake.repo.at(commit.id).read("people/1")
+    assert caught.value.kind is Kind.ContentErased
+
+
+def test_a_namespace(tmp_path: Path, refused: set[str]) -> None:
+    lake = Lake(tmp_path)
+    for number in range(8):
+        lake.branch().put(f"{number}", b"%d" % number)
+    refused.add(sorted(lake.objects)[0])
+    g, now = lake.world.graveler(), timedelta(0)
+    g.delete_repository("repo")
+    g.clean(undelete_within=now, late=now)
+    _fails(lambda: list(g.empty_namespaces(grace=now, alone=True)), "objects could not be deleted")
+    claim = access.read(lake.world.kv, keys.namespace_claim(tmp_path.as_uri()))
+    assert claim is not None
+    assert claim.value.state is ClaimState.EMPTYING
+    refused.clear()
+    list(g.empty_namespaces(grace=now, alone=True))
+    assert access.read(lake.world.kv, keys.namespace_claim(tmp_path.as_uri())) is None
+    assert not lake.objects
