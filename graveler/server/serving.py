@@ -134,8 +134,9 @@ def application_of(
     users = users_of(stores, options)
     signing = None if users.authentication is None else SigningUsers(lambda id: _signer(stores, options, id))
     settings = ApiSettings(options.storage_root, options.presign)
-    parts = ServerParts(users, settings, tasks, limits or RequestLimits(options.rate, options.max_uploads))
-    gateway = S3Gateway(create_application(parts), S3Users(signing, users.everyone), options.s3_domains)
+    limits = limits or RequestLimits(options.rate, options.max_uploads)
+    app = create_application(ServerParts(users, settings, tasks, limits))
+    gateway = S3Gateway(app, S3Users(signing, users.everyone), limits, options.s3_domains)
     return ObservedApplication(gateway, ServerMetrics())
 
 

@@ -13,7 +13,11 @@ from pathlib import Path
 from tests.servers.packages import CACHE, made_once
 
 _COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
-_DEPENDENCY = "<dependency><groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version></dependency>"
+_DEPENDENCY = (
+    "<dependency><groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version>"
+    "<exclusions>{}</exclusions></dependency>"
+)
+_EXCLUSION = "<exclusion><groupId>{}</groupId><artifactId>{}</artifactId></exclusion>"
 _POM = """
 <project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>
@@ -23,17 +27,20 @@ _POM = """
 """
 
 
-def jars(name: str, *artifacts: str) -> Path:
+def jars(name: str, *artifacts: str, without: tuple[str, ...] = ()) -> Path:
     """The directory with artifacts and all that they need.
 
     Args:
         name: Name of the directory, with the version.
         artifacts: Group, name and version of each, separated by colons.
+        without: Group and name of artifacts that they name and do not need.
     """
     directory = CACHE / name
+    excluded = "".join(_EXCLUSION.format(*each.split(":")) for each in without)
+    dependencies = "".join(_DEPENDENCY.format(*each.split(":"), excluded) for each in artifacts)
     with made_once(directory) as unfinished:
         if unfinished:
-            _fetch(artifacts, unfinished)
+            _fetch(artifacts[0], _POM.format(dependencies), unfinished)
     return directory
 
 
@@ -42,11 +49,11 @@ def java() -> str:
     return str(Path(os.environ["JAVA_HOME"], "bin", "java")) if os.environ.get("JAVA_HOME") else "java"
 
 
-def _fetch(artifacts: tuple[str, ...], directory: Path) -> None:
+def _fetch(first: str, project: str, directory: Path) -> None:
     maven = shutil.which("mvn")
-    assert maven, f"{artifacts[0]} comes by Maven: install the package maven"
+    assert maven, f"{first} comes by Maven: install the package maven"
     pom = directory.with_suffix(".pom")
-    pom.write_text(_POM.format("".join(_DEPENDENCY.format(*each.split(":")) for each in artifacts)), "utf-8")
+    pom.write_text(project, "utf-8")
     try:
         words = [maven, "-q", "-B", "-f", str(pom), _COPY, "-DincludeScope=runtime", f"-DoutputDirectory={directory}"]
         done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Final
 
@@ -21,9 +22,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from graveler.server.authentication import SignedIn
 from graveler.server.body_stream import BodyStream
+from graveler.server.limits import RequestLimits
 from graveler.server.observing import facts_of
 from graveler.server.s3.call import S3Call, refusal_response
-from graveler.server.s3.operations import operation_of
+from graveler.server.s3.operations import UPLOADS, operation_of
 from graveler.server.s3.refusals import S3Refusal, refusal_of
 from graveler.server.s3.request import S3Request
 from graveler.server.s3.signature import carries_signature
@@ -47,12 +49,13 @@ class S3Users:
 class S3Gateway:
     """ASGI application that answers requests of S3, and passes all others on."""
 
-    def __init__(self, app: ASGIApp, users: S3Users, domains: Sequence[str] = ()) -> None:
+    def __init__(self, app: ASGIApp, users: S3Users, limits: RequestLimits, domains: Sequence[str] = ()) -> None:
         """Create the gateway.
 
         Args:
             app: Application that answers all other requests.
             users: Users of the gateway.
+            limits: Limits of requests, which the API counts too.
             domains: Names of hosts below which a bucket is a subdomain.
         """
         for domain in domains:
@@ -60,6 +63,7 @@ class S3Gateway:
                 raise InvalidInput(f"S3 domain {domain!r}: must be the name of a host in lower case, without a port")
         self._app = app
         self._users = users
+        self._limits = limits
         self._domains = tuple(sorted(domains, key=len, reverse=True))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -113,10 +117,12 @@ class S3Gateway:
             assert user is not None  # noqa: S101 - a server has users or everyone
             facts = facts_of(scope)
             facts.user = user.user
+            self._limits.admit(user.user)
             call = S3Call(request, user, bucket, key, signatures)
             operation = operation_of(call)
             facts.operation = f"s3_{operation.__name__.strip('_')}"
-            return operation(call)
+            with self._limits.uploading() if operation in UPLOADS else nullcontext():
+                return operation(call)
         except S3Refusal as refusal:
             return refusal_response(refusal, request, bucket, key)
         except GravelerError as error:

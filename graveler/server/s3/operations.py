@@ -79,6 +79,8 @@ _PART: Final[dict[str, Operation]] = {
     "DELETE": multipart.abort_upload,
 }
 """Operations on an upload in parts."""
+UPLOADS: Final = frozenset({objects.put_object, multipart.upload_part})
+"""Operations that receive content."""
 
 
 def operation_of(call: S3Call) -> Operation:

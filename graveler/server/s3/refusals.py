@@ -50,6 +50,7 @@ _BY_KIND: Final[dict[Kind, tuple[int, str]]] = {
     Kind.InvalidCredentials: (403, "InvalidAccessKeyId"),
     Kind.CredentialsRequired: (403, "AccessDenied"),
     Kind.SecretNotKept: (403, "InvalidAccessKeyId"),
+    Kind.StoreBusy: (503, "SlowDown"),
     Kind.ValueTooLarge: (400, "EntityTooLarge"),
     Kind.InvalidName: (400, "InvalidArgument"),
 }

@@ -25,8 +25,8 @@ from graveler.server.s3.signature import UNSIGNED_PAYLOAD
 
 BLOCK_BYTES: Final = 1 << 20
 """Bytes that are hashed at once."""
-MAX_UPLOAD_BYTES: Final = 5 << 40
-"""Maximum size of an object, as of S3."""
+MAX_UPLOAD_BYTES: Final = 5 << 30
+"""Maximum size of the content of one request, as of S3. Larger objects are uploaded in parts."""
 _CHUNKED_SIGNED: Final = ("STREAMING-AWS4-HMAC-SHA256-PAYLOAD", "STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER")
 _CHUNKED: Final = (*_CHUNKED_SIGNED, "STREAMING-UNSIGNED-PAYLOAD-TRAILER")
 _HASHING: Final = ThreadPoolExecutor(thread_name_prefix="graveler-md5")
@@ -63,6 +63,8 @@ class UploadBody:
         elif payload != UNSIGNED_PAYLOAD:
             self._expect_digest(payload)
         self._expect_headers()
+        if self._length is not None and self._length > MAX_UPLOAD_BYTES:
+            raise _too_large()  # before the client sends it
 
     @property
     def md5(self) -> str:
@@ -79,7 +81,7 @@ class UploadBody:
         for block in _blocks(self._chunked or self._pieces):
             size += len(block)
             if size > MAX_UPLOAD_BYTES:
-                raise S3Refusal(400, "EntityTooLarge", f"the content has more than {MAX_UPLOAD_BYTES:,} bytes")
+                raise _too_large()
             self._md5.update(block)
             for _, _, checksum in self._expected:
                 checksum.update(block)
@@ -173,6 +175,11 @@ def _blocks(pieces: Iterable[bytes]) -> Iterator[bytes]:
             del waiting[:BLOCK_BYTES]
     if waiting:
         yield bytes(waiting)
+
+
+def _too_large() -> S3Refusal:
+    message = f"the content has more than {MAX_UPLOAD_BYTES:,} bytes; upload it in parts"
+    return S3Refusal(400, "EntityTooLarge", message)
 
 
 def _number(request: S3Request, name: str) -> int | None:
