@@ -57,6 +57,8 @@ class ServerOptions:
     """Uploads that this process receives at once."""
     secrets_keys: SecretsKeys | None = None
     """Keys that decrypt the secrets of access keys, for clients of S3."""
+    s3_signature_v2: bool = False
+    """Accept signatures of version 2 from clients of S3."""
     s3_domains: tuple[str, ...] = ()
     """Names of hosts below which a bucket of S3 is a subdomain."""
     max_connections: int = 1_000
@@ -132,7 +134,9 @@ def application_of(
         InvalidInput: As for `serve`.
     """
     users = users_of(stores, options)
-    signing = None if users.authentication is None else SigningUsers(lambda id: _signer(stores, options, id))
+    signing = None
+    if users.authentication is not None:
+        signing = SigningUsers(lambda id: _signer(stores, options, id), version_2=options.s3_signature_v2)
     settings = ApiSettings(options.storage_root, options.presign)
     limits = limits or RequestLimits(options.rate, options.max_uploads)
     app = create_application(ServerParts(users, settings, tasks, limits))

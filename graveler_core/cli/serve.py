@@ -54,6 +54,10 @@ def serve(  # noqa: PLR0913 - options of the command
             metavar="HOST", help="Host below which a bucket of S3 is a subdomain, besides the form /bucket/key."
         ),
     ] = None,
+    s3_signature_v2: Annotated[
+        bool,
+        typer.Option("--s3-signature-v2", help="Accept signatures of version 2, which protect less, from old clients."),
+    ] = False,
     secrets_key_file: SecretsKeyFile = None,
     max_connections: Annotated[
         int, typer.Option(min=1, help="Number of connections from which on requests are refused with 503.")
@@ -98,4 +102,5 @@ def serve(  # noqa: PLR0913 - options of the command
         max_connections=max_connections,
         secrets_keys=session.secrets_keys(secrets_key_file),
         s3_domains=tuple(s3_domain or ()),
+        s3_signature_v2=s3_signature_v2,
     )

@@ -113,7 +113,9 @@ class S3Gateway:
             bucket, key = self._resource(request)
             user, signatures = self._users.everyone, None
             if self._users.signing is not None:
-                user, signatures = self._users.signing.user_of(request)
+                user, signatures = self._users.signing.user_of(
+                    request, self._bucket_of_host(request.header("host") or "") or ""
+                )
             assert user is not None  # noqa: S101 - a server has users or everyone
             facts = facts_of(scope)
             facts.user = user.user

@@ -24,6 +24,8 @@ class S3Request:
     """Decoded parameters in their order."""
     headers: tuple[tuple[str, bytes], ...] = ()
     """Names in lower case, with values, in their order."""
+    raw_path: str = ""
+    """Path as the client has sent it."""
     stream: Iterable[bytes] = field(default=(), repr=False)
     """Body. It can be read once, in the thread of the operation."""
 
@@ -49,7 +51,7 @@ class S3Request:
         except UnicodeDecodeError as e:
             raise S3Refusal(400, "InvalidURI", "the path and the query must be UTF-8 text") from e
         named = tuple((name.decode("latin-1").lower(), value) for name, value in headers)
-        return cls(method, path, query, named, stream)
+        return cls(method, path, query, named, raw_path.decode("latin-1"), stream)
 
     def parameter(self, name: str) -> str | None:
         """Return the value of a query parameter, or `None`.

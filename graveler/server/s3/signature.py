@@ -67,12 +67,17 @@ class RequestSignature:
         digest = digest_of(request, self.signed_headers, self.payload)
         expected = sign(key, f"{ALGORITHM}\n{self.time}\n{self.scope}\n{digest}")
         if not hmac.compare_digest(expected, self.value):
-            raise S3Refusal(
-                403,
-                "SignatureDoesNotMatch",
-                "the signature does not match the one that the server computes: check the secret access key, and that "
-                "no proxy changes the host, the path or signed headers",
-            )
+            raise does_not_match()
+
+
+def does_not_match() -> S3Refusal:
+    """Return the refusal of a wrong signature."""
+    return S3Refusal(
+        403,
+        "SignatureDoesNotMatch",
+        "the signature does not match the one that the server computes: check the secret access key, and that no proxy "
+        "changes the host, the path or signed headers",
+    )
 
 
 def signing_key(secret: str, date: str, region: str) -> bytes:
@@ -100,6 +105,12 @@ def carries_signature(authorization: str, parameters: Sequence[str]) -> bool:
     )
 
 
+def carries_v4(request: S3Request) -> bool:
+    """Return true if a request has a signature of version 4."""
+    authorization = request.header("authorization") or ""
+    return authorization.startswith("AWS4") or request.has(SIGNATURE_PARAMETER) or request.has("X-Amz-Algorithm")
+
+
 def read_signature(request: S3Request, now: datetime) -> RequestSignature:
     """Return the signature of a request, if it may be verified: it is well formed, and not too old.
 
@@ -123,7 +134,8 @@ def read_signature(request: S3Request, now: datetime) -> RequestSignature:
         raise S3Refusal(
             400,
             "InvalidRequest",
-            "signature version 2 is not supported; please use AWS4-HMAC-SHA256 (signature_version='s3v4' in boto3)",
+            "this server does not accept signature version 2; please use AWS4-HMAC-SHA256 (signature_version='s3v4' in "
+            "boto3), or start the server with --s3-signature-v2",
         )
     else:
         raise S3Refusal(403, "AccessDenied", "the request is not signed")

@@ -1,8 +1,9 @@
 """Authentication of requests by their signatures.
 
 The secret of an access key is decrypted once a minute. The memory of the server holds the key that is derived from it
-for one day and one region. The permissions of a remembered user are read again every 30 seconds, and with them whether
-the access key still exists.
+for one day and one region. Signatures of version 2 have no such key: a server that accepts them holds the secret.
+
+The permissions of a remembered user are read again every 30 seconds, and with them whether the access key still exists.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from pydantic import SecretStr
 from graveler.server.authentication import REMEMBERED_SECONDS, SignedIn
 from graveler.server.s3.chunked_body import ChunkSignatures
 from graveler.server.s3.request import S3Request
-from graveler.server.s3.signature import RequestSignature, read_signature, signing_key
+from graveler.server.s3.signature import read_signature, signing_key
+from graveler.server.s3.signature_version_2 import carries_v2, read_signature_v2
 
 MAX_REMEMBERED_KEYS: Final = 1_024
 
@@ -32,6 +34,8 @@ class SigningUsers:
         find: Callable[[str], tuple[SignedIn, SecretStr]],
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         clock: Callable[[], float] = monotonic,
+        *,
+        version_2: bool = False,
     ) -> None:
         """Create an authentication.
 
@@ -39,33 +43,47 @@ class SigningUsers:
             find: Returns the user and the secret of an access key, and raises `PermissionDenied` if there is none.
             now: Returns the current time.
             clock: Returns a time in seconds that never goes back.
+            version_2: Accept signatures of version 2 too.
         """
         self._find = find
         self._now = now
         self._clock = clock
+        self._version_2 = version_2
         self._lock = Lock()
         self._known: OrderedDict[tuple[str, str, str], tuple[float, SignedIn, bytes]] = OrderedDict()
 
-    def user_of(self, request: S3Request) -> tuple[SignedIn, ChunkSignatures]:
-        """Return the user who has signed a request, and the verifier of the chunks of its body.
+    def user_of(self, request: S3Request, host_bucket: str = "") -> tuple[SignedIn, ChunkSignatures | None]:
+        """Return the user who has signed a request, and the verifier of the signatures of its chunks, if it has them.
+
+        Args:
+            request: The request.
+            host_bucket: Bucket that the host names, or "".
 
         Raises:
             S3Refusal: The signature is missing, malformed, too old or wrong.
             PermissionDenied: The access key does not exist, or its secret is not kept.
         """
+        if self._version_2 and carries_v2(request):
+            older = read_signature_v2(request, host_bucket, self._now())
+            user, key = self._key_of(older.access_key_id, "", "", lambda secret: secret.encode())
+            older.verify(key)
+            return user, None
         signature = read_signature(request, self._now())
-        user, key = self._key_of(signature)
+        date, region = signature.date, signature.region
+        user, key = self._key_of(
+            signature.access_key_id, date, region, lambda secret: signing_key(secret, date, region)
+        )
         signature.verify(request, key)
         return user, ChunkSignatures(key, signature.time, signature.scope, signature.value)
 
-    def _key_of(self, signature: RequestSignature) -> tuple[SignedIn, bytes]:
-        name = (signature.access_key_id, signature.date, signature.region)
+    def _key_of(self, id: str, date: str, region: str, derive: Callable[[str], bytes]) -> tuple[SignedIn, bytes]:
+        name = (id, date, region)
         with self._lock:
             until, user, key = self._known.get(name, (0.0, None, b""))
             if user is not None and self._clock() < until:
                 return user, key
-        user, secret = self._find(signature.access_key_id)
-        key = signing_key(secret.get_secret_value(), signature.date, signature.region)
+        user, secret = self._find(id)
+        key = derive(secret.get_secret_value())
         with self._lock:
             self._known[name] = (self._clock() + REMEMBERED_SECONDS, user, key)
             self._known.move_to_end(name)

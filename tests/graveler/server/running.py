@@ -34,7 +34,12 @@ class RunningServer:
 
 @contextmanager
 def running_server(
-    store: str, root: str, storage_options: dict[str, str] | None = None, limits: RequestLimits | None = None
+    store: str,
+    root: str,
+    storage_options: dict[str, str] | None = None,
+    limits: RequestLimits | None = None,
+    *,
+    version_2: bool = False,
 ) -> Iterator[RunningServer]:
     """Set up access control in an empty store, and serve it until the end of the context."""
     tasks = TaskRunner()
@@ -42,7 +47,9 @@ def running_server(
     keys = SecretsKeys(SecretsKeys.new())
     try:
         admin = sign_in(stores, None).iam.set_up("ada", secrets_keys=keys)
-        options = ServerOptions(port=0, storage_root=root, secrets_keys=keys, s3_domains=(S3_DOMAIN,))
+        options = ServerOptions(
+            port=0, storage_root=root, secrets_keys=keys, s3_domains=(S3_DOMAIN,), s3_signature_v2=version_2
+        )
         app = application_of(stores, options, tasks, limits)
         server = uvicorn.Server(uvicorn.Config(app, lifespan="off", log_level="warning", access_log=False))
         with listening(options) as socket:
