@@ -200,8 +200,8 @@ class Uploads:
         record = self._now(state, held.value.target)
         try:
             return access.replace(self.kv, keys.uploads(self.repository).at(id), held, record)
-        except PredicateFailed as e:
-            raise _given_up(id) from e
+        except PredicateFailed:
+            raise _given_up(id) from None
 
     def _now(self, state: UploadState, target: UploadTarget | None) -> Upload:
         return Upload(state=state, nonce=Nonce(self.ids.fresh()), since=self.clock.now(), target=target)

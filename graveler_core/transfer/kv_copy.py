@@ -96,8 +96,8 @@ def copy_store(
     if begun is None:
         try:
             held = access.create(target, keys.copying(), Copying(source=fingerprint(source), run=run))
-        except PredicateFailed as e:
-            raise another_run() from e
+        except PredicateFailed:
+            raise another_run() from None
         loading = Loading(target, held)
     else:
         loading = Loading(target, begun)

@@ -54,8 +54,8 @@ class Loading:
             return
         try:
             self._marker = access.replace(self.target, keys.copying(), self._marker, record)
-        except PredicateFailed as e:
-            raise another_run() from e
+        except PredicateFailed:
+            raise another_run() from None
 
     def add(self, partition: bytes, batch: pa.RecordBatch) -> None:
         """Write the next rows of a partition of the current unit, at once or together with later rows."""

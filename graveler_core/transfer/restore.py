@@ -194,7 +194,7 @@ def _register(work: _Restore) -> None:
     record = Restoration(digest=work.digest, since=work.stores.clock.now())
     try:
         access.create(work.stores.kv, where, record, mine=lambda standing: standing.digest == work.digest)
-    except PredicateFailed as e:
+    except PredicateFailed:
         standing = access.read(work.stores.kv, where)
         if standing is None or standing.value.digest != work.digest:
             other = "" if standing is None else standing.value.digest
@@ -202,7 +202,7 @@ def _register(work: _Restore) -> None:
                 f"repository {work.repository.id!r}: another dump ({other[:12]}…) is being or was restored into it",
                 repository=work.repository.id,
                 digest=other,
-            ) from e
+            ) from None
 
 
 def _changed(work: _Restore, fields: dict[str, Any]) -> bool:

@@ -109,3 +109,19 @@ def test_every_error_class_stands_in_the_tree(project: Project) -> None:
         if isinstance(node, ast.ClassDef) and {ast.unparse(base).rpartition(".")[2] for base in node.bases} & names
     ]
     assert not strays
+
+
+def test_a_failed_swap_is_never_shown_before_the_error_that_it_means(project: Project) -> None:
+    """`PredicateFailed` names a key of the store. A user reads the error that is raised for it, without that one."""
+    chained = [
+        f"{source.path}:{failed.lineno}"
+        for source in project.sources("graveler_core")
+        for handler in ast.walk(source.tree)
+        if isinstance(handler, ast.ExceptHandler) and handler.type is not None
+        if errors.PredicateFailed.__name__ in ast.unparse(handler.type)
+        for failed in ast.walk(handler)
+        if isinstance(failed, ast.Raise) and failed.exc is not None
+        if failed.cause is None or not isinstance(failed.cause, ast.Constant)
+        if ast.unparse(failed.exc) != handler.name
+    ]
+    assert not chained

@@ -166,8 +166,8 @@ def _create_branch(stores: Stores, repo: Repository, name: BranchId, commit: Com
     try:
         with announced(stores, repo, hooked(HookEvent.PRE_CREATE_BRANCH, record)):
             made = access.create(stores.kv, where, record, mine=mine, once=True)
-    except PredicateFailed as e:
-        raise name_taken(repo, Kind.BranchExists, "branch", name) from e
+    except PredicateFailed:
+        raise name_taken(repo, Kind.BranchExists, "branch", name) from None
     note(stores, repo, next(steps_of(record)))
     return made.value
 

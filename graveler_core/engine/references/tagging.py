@@ -50,8 +50,8 @@ def create_tag(stores: Stores, repo: RepositoryId, tag: Tag, ref: str) -> Tag:
     try:
         with announced(stores, repository, hooked(HookEvent.PRE_CREATE_TAG, record)):
             made = access.create(stores.kv, keys.tag(repository, tag.id), record, once=True).value
-    except PredicateFailed as e:
-        raise name_taken(repository, Kind.TagExists, "tag", tag.id) from e
+    except PredicateFailed:
+        raise name_taken(repository, Kind.TagExists, "tag", tag.id) from None
     note(stores, repository, next(steps_of(made)))
     return made
 

@@ -94,7 +94,7 @@ def begin(stores: Stores, wanted: NewRepository, place: Namespace) -> Held[Repos
     )
     try:
         return access.create(stores.kv, keys.repository(wanted.id), record)
-    except PredicateFailed as e:
+    except PredicateFailed:
         standing = repositories.find(stores.kv, wanted.id)
         if standing is not None and standing.value.state is RepositoryState.INITIAL:
             standing = repositories.expire(stores.kv, stores.clock, stores.ids, standing)
@@ -105,10 +105,10 @@ def begin(stores: Stores, wanted: NewRepository, place: Namespace) -> Held[Repos
                 + then * standing.value.was_active,
                 kind=Kind.RepositoryDeleting,
                 repository=wanted.id,
-            ) from e
+            ) from None
         raise NotUnique(
             f"repository {wanted.id!r} already exists", kind=Kind.RepositoryExists, repository=wanted.id
-        ) from e
+        ) from None
 
 
 def claim(stores: Stores, repo: Repository, place: Namespace) -> Held[NamespaceClaim]:
@@ -122,11 +122,11 @@ def claim(stores: Stores, repo: Repository, place: Namespace) -> Held[NamespaceC
     made = NamespaceClaim(owner=repo.uid, repository=repo.id, nonce=Nonce(stores.ids.fresh()), since=stores.clock.now())
     try:
         held = access.create(stores.kv, where, made)
-    except PredicateFailed as e:
+    except PredicateFailed:
         standing = access.read(stores.kv, where)
         if standing is None or standing.value.owner != repo.uid:
             _withdraw(stores, repo)
-            raise _in_use(stores, repo, place.uri, standing) from e
+            raise _in_use(stores, repo, place.uri, standing) from None
         # The claim is renewed, so that an earlier run that undoes its creation removes nothing of this run.
         held = access.replace(stores.kv, where, standing, made)
     other = overlapping(stores.kv, place)

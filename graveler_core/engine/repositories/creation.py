@@ -60,7 +60,7 @@ def create_repository(stores: Stores, wanted: NewRepository) -> Repository:
             _first_commit(stores, held.value, root, wanted.committer)
         active = repositories.enter(held.value, RepositoryState.ACTIVE, stores.clock, stores.ids)
         return access.replace(stores.kv, keys.repository(wanted.id), held, active).value
-    except PredicateFailed as e:
+    except PredicateFailed:
         # The deleted repository may have been emptied before the last part of it was written.
         with suppress(GravelerError):
             enter_for_cleaner(stores, held.value)
@@ -68,7 +68,7 @@ def create_repository(stores: Stores, wanted: NewRepository) -> Repository:
             f"repository {wanted.id!r}: took over {repositories.CREATION_TIME} to create and was declared failed",
             kind=Kind.LostRace,
             repository=wanted.id,
-        ) from e
+        ) from None
 
 
 def _first_commit(stores: Stores, repo: Repository, root: Applied, committer: str) -> None:

@@ -49,8 +49,8 @@ def begin_migration(stores: Stores, wanted: NewRepository) -> Held[Repository]:
     if access.read(stores.kv, where) is None:
         try:
             first_tree(stores, held.value, claim(stores, held.value, place), adopt=True)
-        except PredicateFailed as e:
-            raise _another_run(wanted) from e
+        except PredicateFailed:
+            raise _another_run(wanted) from None
         # If the record exists by now, another run from the same state of the source has taken this one over.
         access.write_if_absent(stores.kv, where, Migration(digest=wanted.migrating, since=stores.clock.now()))
     return held
@@ -87,8 +87,8 @@ def _taken_over(stores: Stores, wanted: NewRepository) -> Held[Repository] | Non
     mine = found.model_copy(update={"nonce": Nonce(stores.ids.fresh()), "since": stores.clock.now()})
     try:
         return access.replace(stores.kv, keys.repository(wanted.id), standing, mine)
-    except PredicateFailed as e:
-        raise _another_run(wanted) from e
+    except PredicateFailed:
+        raise _another_run(wanted) from None
 
 
 def _another_run(wanted: NewRepository) -> Conflict:

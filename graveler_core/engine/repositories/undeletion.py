@@ -87,8 +87,8 @@ def _restored(stores: Stores, claimed: Entry, before: Entry) -> Repository:
     active = repositories.enter(repo, RepositoryState.ACTIVE, stores.clock, stores.ids)
     try:
         return access.replace(stores.kv, keys.repository(repo.id), initial, active).value
-    except PredicateFailed as e:
-        raise _lost(repo, f"took over {repositories.CREATION_TIME} to restore and was declared deleted") from e
+    except PredicateFailed:
+        raise _lost(repo, f"took over {repositories.CREATION_TIME} to restore and was declared deleted") from None
 
 
 def _chosen(stores: Stores, name: RepositoryId, uid: str | None) -> Entry:
@@ -130,8 +130,8 @@ def _still_whole(stores: Stores, repo: Repository) -> None:
     renewed = claim.value.model_copy(update={"nonce": Nonce(stores.ids.fresh()), "since": stores.clock.now()})
     try:
         access.replace(stores.kv, where, claim, renewed)
-    except PredicateFailed as e:
-        raise _lost(repo, "lost its storage namespace while it was being restored") from e
+    except PredicateFailed:
+        raise _lost(repo, "lost its storage namespace while it was being restored") from None
 
 
 def _is_taken(_: DeletedRepository) -> bool:

@@ -78,8 +78,8 @@ def stage_if_absent(stores: Stores, repo: RepositoryId, branch: BranchId, path: 
     """
     try:
         return stage_if(stores, repo, branch, path, entry, None)
-    except PredicateFailed as e:
-        raise _exists(branch, path) from e
+    except PredicateFailed:
+        raise _exists(branch, path) from None
 
 
 def put_if_absent(stores: Stores, repo: RepositoryId, branch: BranchId, path: str, content: Content) -> Entry:
@@ -107,8 +107,8 @@ def put_if_absent(stores: Stores, repo: RepositoryId, branch: BranchId, path: st
     prepared(settled(stores, repo, branch, look, same=_same))
     try:
         return _set(stores, repo, branch, path, None, prepared)
-    except PredicateFailed as e:
-        raise _exists(branch, path) from e
+    except PredicateFailed:
+        raise _exists(branch, path) from None
 
 
 def _set(  # noqa: PLR0913, PLR0917 - the branch, the entry, and the condition

@@ -150,8 +150,8 @@ def assemble(  # noqa: PLR0913, PLR0917 - the upload and its parts
         chosen.append(part)
     try:
         stored = upload(uploads.blobs, f"data/{stores.ids.fresh()}", Content(_content(uploads.blobs, chosen)))
-    except NotFound as e:
-        raise _missing(id, path) from e
+    except NotFound:
+        raise _missing(id, path) from None
     return Entry(
         address=stored.address,
         address_type=AddressType.RELATIVE,
