@@ -27,6 +27,9 @@ ALONE = [page for page in GUIDES if page.stem not in ("spark-cluster", "migrate-
 """Those that need nothing beside them: `test_spark_cluster_guide` follows one of the others."""
 _BLOCK = re.compile(r"^```(python|text|sh)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
+_REPOSITORY = re.compile(r'create_(?:bare_)?repository\(\s*"([^"]+)"')
+_NAMESPACE = re.compile(r'Path\("((?:lake|data)/[^"/]+)"\)')
+
 
 def blocks(page: Path, language: str) -> list[str]:
     return [code for kind, code in _BLOCK.findall(page.read_text()) if kind == language]
@@ -44,6 +47,17 @@ def run(command: list[str], directory: Path) -> str:
 def test_there_are_guides() -> None:
     assert GUIDES
     assert all(blocks(page, "python") for page in GUIDES)
+
+
+@pytest.mark.parametrize("pattern", [_REPOSITORY, _NAMESPACE], ids=["repositories", "storage namespaces"])
+def test_guides_that_are_followed_in_one_directory_do_not_collide(pattern: re.Pattern[str]) -> None:
+    """Neither with each other nor with the demo, which has the same store."""
+    used = [
+        name for page in ALONE for name in {found for code in blocks(page, "python") for found in pattern.findall(code)}
+    ]
+    assert len(used) > 15
+    assert sorted({name for name in used if used.count(name) > 1}) == []
+    assert not {"flights", "timetable"} & set(used)
 
 
 @pytest.mark.ci
