@@ -7,19 +7,21 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
+from graveler_core.codec.entry import entry_from_row
 from graveler_core.committed.node import NodeRow
-from graveler_core.committed.trees import ALL, DECISIVE, Trees, glance, held, read_node, read_range
-from graveler_core.model.entry import ENTRY_SCHEMA
+from graveler_core.committed.trees import ALL, DECISIVE, Trees, glance, held, read_columns, read_node
+from graveler_core.model.entry import ENTRY_SCHEMA, Entry
 from graveler_core.model.ids import MetarangeId
 from graveler_core.segments.merge import IDENTITY
-from graveler_core.segments.sorted_keys import KEY, found_at, lower_bound
+from graveler_core.segments.sorted_keys import KEY, Keys, found_at, lower_bound
 
+_KEY_COLUMN = ALL.index(KEY)
 _ROWS_BYTES = 8_000
 """Memory of a table of a few rows, without its values and the key objects, in bytes."""
 
 
-def lookup(trees: Trees, metarange: MetarangeId, key: bytes) -> pa.Table | None:
-    """Return the entry at a key as a table of one row in `ENTRY_SCHEMA`, or `None`.
+def lookup(trees: Trees, metarange: MetarangeId, key: bytes) -> Entry | None:
+    """Return the entry at a key, or `None`.
 
     If the key is absent, mostly no range is read.
 
@@ -29,18 +31,21 @@ def lookup(trees: Trees, metarange: MetarangeId, key: bytes) -> pa.Table | None:
     row = _range_at(trees, metarange, key)
     if row is None or key < row.min_key:
         return None
-    entries = read_range(trees, row)
-    keys = entries.column(KEY).chunk(0)
-    at = lower_bound(keys, key)
-    if at == len(keys) or keys[at].as_py() != key:
-        return None
-    return entries.slice(at, 1)
+    columns = read_columns(trees, row)
+    at = _position(columns[_KEY_COLUMN], key)
+    return None if at is None else entry_from_row(columns, at)
 
 
 def identity_of(trees: Trees, metarange: MetarangeId, key: bytes) -> bytes:
     """Return the identity of the entry at a key, or b"" if there is no entry. Raises as `lookup`."""
-    found = lookup_many(trees, metarange, [key], DECISIVE)
-    return found.column(IDENTITY)[0].as_py() if found.num_rows else b""
+    row = _range_at(trees, metarange, key)
+    if row is None or key < row.min_key:
+        return b""
+    entries = held(trees, row, DECISIVE)
+    if entries is None:
+        entries = _rows_at(trees, row, [key], DECISIVE)
+    at = _position(entries.column(KEY), key)
+    return b"" if at is None else entries.column(IDENTITY)[at].as_py()
 
 
 def lookup_many(
@@ -66,6 +71,12 @@ def lookup_many(
             found.append(_rows_at(trees, row, keys[first:end], columns))
         start = end
     return pa.concat_tables(found)
+
+
+def _position(keys: Keys, key: bytes) -> int | None:
+    """Return the position of a key in sorted keys, or `None`."""
+    at = lower_bound(keys, key)
+    return None if at == len(keys) or keys[at].as_py() != key else at
 
 
 def _rows_at(trees: Trees, row: NodeRow, keys: Sequence[bytes], columns: tuple[str, ...]) -> pa.Table:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -43,6 +44,14 @@ class Trees:
     """
 
 
+class _Range(NamedTuple):
+    """Decoded range, in one chunk, because readers search keys in it."""
+
+    table: pa.Table
+    columns: list[pa.Array]
+    """Columns of the table. Readers of single entries use them, because a table creates them for each access."""
+
+
 def address(id: str) -> str:
     """Return the address of a range or a node, relative to the storage namespace."""
     return f"_graveler/{id}"
@@ -72,19 +81,28 @@ def read_range(trees: Trees, row: NodeRow) -> pa.Table:
     Raises:
         CorruptData: The range is missing, damaged, or differs from its row.
     """
-    cached = trees.cache.get(row.id)
+    return _read_range(trees, row).table
+
+
+def read_columns(trees: Trees, row: NodeRow) -> list[pa.Array]:
+    """Return the columns of a range, to read single entries. Otherwise as `read_range`."""
+    return _read_range(trees, row).columns
+
+
+def _read_range(trees: Trees, row: NodeRow) -> _Range:
+    cached: _Range | None = trees.cache.get(row.id)
     if cached is not None:
         return cached
-    entries = _decoded(trees, row)
-    hold_range(trees, row, entries)
-    return entries
+    found = _range_of(_decoded(trees, row))
+    trees.cache.put(row.id, found, found.table.nbytes)
+    return found
 
 
 def held(trees: Trees, row: NodeRow, columns: tuple[str, ...]) -> pa.Table | None:
     """Return columns of a range, `ALL` or `DECISIVE`, if they are cached; otherwise `None`."""
-    cached = trees.cache.get(row.id)
+    cached: _Range | None = trees.cache.get(row.id)
     if cached is not None:
-        return cached if columns == ALL else cached.select(columns)
+        return cached.table if columns == ALL else cached.table.select(columns)
     return None if columns == ALL else trees.cache.get((row.id, columns))
 
 
@@ -99,13 +117,18 @@ def glance(trees: Trees, row: NodeRow, columns: tuple[str, ...]) -> pa.Table:
         entries = _decoded(trees, row, columns)
         id = row.id if columns == ALL else (row.id, columns)
         if trees.cache.asked_before(id):
-            trees.cache.put(id, entries, entries.nbytes)
+            trees.cache.put(id, _range_of(entries) if columns == ALL else entries, entries.nbytes)
     return entries
 
 
 def hold_range(trees: Trees, row: NodeRow, entries: pa.Table) -> None:
-    """Cache the entries of a range for later readers, in one chunk, because readers search keys in it."""
-    trees.cache.put(row.id, entries.combine_chunks(), entries.nbytes)
+    """Cache the entries of a range for later readers."""
+    trees.cache.put(row.id, _range_of(entries), entries.nbytes)
+
+
+def _range_of(entries: pa.Table) -> _Range:
+    table = entries.combine_chunks()
+    return _Range(table, [column.chunk(0) for column in table.columns])
 
 
 def write_node(trees: Trees, id: str, data: bytes, node: Node) -> None:

@@ -88,7 +88,7 @@ def _decide(stack: Stack, path: str, records: Mapping[str, Stored | None]) -> St
         elif isinstance(layer, SegmentLayer):
             row = segment_layer.lookup(stack.blobs, layer.id, key, stack.cache)
             if row is not None:
-                return Staged(None if row[TOMBSTONE][0].as_py() else entry_from_row(row, 0))
+                return Staged(None if row[TOMBSTONE][0].as_py() else entry_from_row(row.columns, 0))
         elif covers(layer, key):
             return source_of(layer)
     return LookupSource.BASE

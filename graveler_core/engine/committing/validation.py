@@ -9,9 +9,9 @@ from __future__ import annotations
 import uuid
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
-from graveler_core.codec.entry import normalise_entry
+from graveler_core.codec.entry import changed_entry, normalise_entry
 from graveler_core.errors import Conflict, InvalidInput, Kind
 from graveler_core.model.entry import Entry
 from graveler_core.model.names import new_path_key, path_key
@@ -131,7 +131,7 @@ def with_content_ids(
     and no identity.
     """
     return [
-        (key, replace(entry, content_id=drawn[entry.path], identity=b""))
+        (key, changed_entry(entry, drawn[entry.path], b""))
         if entry is not None and entry.content_id is None and entry.path in drawn
         else (key, entry)
         for key, entry in outcome

@@ -51,10 +51,11 @@ def require_kept(stores: Stores, repo: Repository, entries: Iterable[Entry], *, 
         Conflict: The content of an entry is condemned or was deleted (`ContentCollected`), or it is erased
             (`ContentErased`). `details` has `address`.
     """
-    named = [(entry.address, int(entry.address_type)) for entry in entries if entry.address is not None]
-    if named:
-        addresses, kinds = zip(*named, strict=True)
-        _require(stores, repo, pa.array(addresses, pa.string()), pa.array(kinds, pa.int8()), swaps=swaps)
+    own, full = set[str](), set[str]()
+    for entry in entries:
+        if entry.address is not None:
+            (full if entry.address_type is AddressType.FULL else own).add(entry.address)
+    _require(stores, repo, pa.array(own, pa.string()), pa.array(full, pa.string()), swaps=swaps)
 
 
 def require_kept_rows(stores: Stores, repo: Repository, rows: pa.Table, *, swaps: bool = True) -> None:
@@ -71,16 +72,17 @@ def require_kept_rows(stores: Stores, repo: Repository, rows: pa.Table, *, swaps
     """
     named = rows.select(["address", "address_type"]).filter(pc.is_valid(rows.column("address"))).combine_chunks()
     for batch in named.to_batches():
-        _require(stores, repo, batch.column("address"), batch.column("address_type"), swaps=swaps)
+        addresses, kinds = batch.columns
+        own, full = (addresses.filter(pc.equal(kinds, kind)) for kind in (AddressType.RELATIVE, AddressType.FULL))
+        _require(stores, repo, pc.unique(own), pc.unique(full), swaps=swaps)
 
 
-def _require(stores: Stores, repo: Repository, addresses: pa.StringArray, kinds: pa.Int8Array, *, swaps: bool) -> None:
-    own = pc.unique(addresses.filter(pc.equal(kinds, AddressType.RELATIVE)))
+def _require(stores: Stores, repo: Repository, own: pa.StringArray, full: pa.StringArray, *, swaps: bool) -> None:
+    """Refuse distinct relative and full addresses."""
     if len(own) and repo.addresses_checked:
         _require_in(stores, repo.id, repo.uid, repo.storage_namespace, own)
     if len(own) and (repo.erasures or (swaps and _has_erased(stores, repo))):
         _require_not_erased(stores, repo.id, repo.uid, own)
-    full = pc.unique(addresses.filter(pc.equal(kinds, AddressType.FULL)))
     if not len(full):
         return
     directories = pc.replace_substring_regex(full, r"/[^/]*\z", "")

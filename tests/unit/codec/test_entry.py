@@ -84,7 +84,7 @@ def test_entries_come_back(rows: list[Entry], cut: int) -> None:
     expected = [replace(row, identity=identity(row)) for row in rows]
     assert list(entries(table)) == expected
     assert list(entries(table.drop_columns(["tombstone"]))) == expected
-    assert [entry_from_row(table, i) for i in range(len(rows))] == expected
+    assert [entry_from_row(table.columns, i) for i in range(len(rows))] == expected
 
 
 def test_tombstones_are_left_out() -> None:
