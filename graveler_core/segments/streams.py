@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import pyarrow as pa
 
 from graveler_core.segments.merge import live, newest_wins, overlay
-from graveler_core.segments.sorted_keys import KEY, upper_bound
+from graveler_core.segments.sorted_keys import KEY, between, lower_bound, upper_bound
 
 ROWS_AT_ONCE = 262_144
 """Maximum number of rows that are merged at once: 60 MiB of records without content, and several times that
@@ -86,6 +86,50 @@ def overlaid(above: Iterator[pa.Table], below: Iterator[pa.Table], few: int | No
     while entries is not None:
         yield entries
         entries = _next(below)
+
+
+def overlaid_by_tables(
+    above: Sequence[pa.Table],
+    below: Iterator[pa.Table],
+    span: tuple[bytes, bytes | None],
+    few: int | None = None,
+) -> Iterator[pa.Table]:
+    """Yield the entries that are visible when tables of records, newest first, lie over sorted entries.
+
+    Of each table, only the rows between the entries of one step are merged, so a page costs as much as its rows.
+
+    Args:
+        above: Sorted tables in `RECORD_SCHEMA` with ascending, distinct keys.
+        below: Sorted, non-empty tables in `ENTRY_SCHEMA` with ascending, distinct keys in the interval.
+        span: First key of the interval, and the key after its last one; `None` for no end.
+        few: As for `overlaid`.
+
+    Yields:
+        Sorted, non-empty tables in `ENTRY_SCHEMA`.
+    """
+    start, end = span
+    keys = [records.column(KEY) for records in above]
+    at = [lower_bound(column, start) for column in keys]
+    for entries in _growing(below, few):
+        bound = _last_key(entries)
+        cuts = [lower_bound(column, bound + b"\0", low) for column, low in zip(keys, at, strict=True)]
+        pieces = [table.slice(low, cut - low) for table, low, cut in zip(above, at, cuts, strict=True) if low < cut]
+        shown = overlay(entries, newest_wins(pieces)) if pieces else entries
+        if shown.num_rows:
+            yield shown
+        at = cuts
+    rests = [between(table.slice(low), b"", end) for table, low in zip(above, at, strict=True)]
+    yield from overlaid(merge([iter([rest]) for rest in rests if rest.num_rows]), iter(()))
+
+
+def _growing(tables: Iterator[pa.Table], few: int | None) -> Iterator[pa.Table]:
+    """Yield `few` rows, then twice as many, and so on, but at most one table; whole tables if `few` is `None`."""
+    for table in tables:
+        at = 0
+        while at < table.num_rows:
+            rows = table.num_rows if few is None else few
+            yield table.slice(at, rows)
+            at, few = at + rows, None if few is None else 2 * few
 
 
 def _next(stream: Iterator[pa.Table]) -> pa.Table | None:

@@ -9,6 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from graveler_core.codec.elements import Element, ElementAction
+from graveler_core.codec.entry import entry_from_row
+from graveler_core.codec.record_format import TOMBSTONE_VALUE
+from graveler_core.codec.staged_record import encode_entry
 from graveler_core.codec.staged_records import decode_records, encode_records
 from graveler_core.model.entry import RECORD_SCHEMA, TOMBSTONE
 from graveler_core.segments.merge import newest_wins
@@ -16,6 +19,7 @@ from graveler_core.segments.sorted_keys import KEY, lower_bound
 
 _AGED = {ElementAction.ADD: ElementAction.INCREMENTAL_ADD, ElementAction.REMOVE: ElementAction.INCREMENTAL_REMOVE}
 _OWNED = {old: own for own, old in _AGED.items()}
+_KEY_COLUMN, _TOMBSTONE_COLUMN = map(RECORD_SCHEMA.names.index, (KEY, TOMBSTONE))
 _IN_PYTHON = 2_000
 """Maximum number of elements that `overlaid` merges one by one. For more elements, columns are faster."""
 
@@ -68,14 +72,17 @@ class Layer:
         """Return the record of a key, `TOMBSTONE_VALUE` if it is removed, or `None` if the key is not in the layer."""
         if "elements" in self.__dict__:
             return self._records.get(key)
-        if len(self) == 0:
-            return None
-        keys = self.table.column(KEY).chunk(0)
+        keys = self._columns[_KEY_COLUMN]
         at = lower_bound(keys, key)
         if at == len(keys) or keys[at].as_py() != key:
             return None
-        value: bytes = encode_records(self.table.slice(at, 1))[0].as_py()
-        return value
+        gone = self._columns[_TOMBSTONE_COLUMN][at].as_py()
+        return TOMBSTONE_VALUE if gone else encode_entry(entry_from_row(self._columns, at))
+
+    @cached_property
+    def _columns(self) -> list[pa.ChunkedArray]:
+        columns: list[pa.ChunkedArray] = self.table.columns
+        return columns
 
     @cached_property
     def _records(self) -> dict[bytes, bytes]:

@@ -46,7 +46,7 @@ def entries_page(
     repository = readable(stores, repo)
     index = commit_of(stores, repository, commit).layout.index
     start, end = span
-    return first_rows(scan(stores.indexes(repository), index, start=start, end=end), rows)
+    return first_rows(scan(stores.indexes(repository), index, start=start, end=end, few=rows), rows)
 
 
 def diff(

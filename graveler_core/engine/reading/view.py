@@ -94,7 +94,7 @@ def scan(
         end: Key after the last one; `None` for no end.
         few: Number of entries that is probably enough.
     """
-    return overlaid(staged.scan(view.stack, start=start, end=end, few=few), _below(view, start, end), few)
+    return overlaid(staged.scan(view.stack, start=start, end=end, few=few), _below(view, start, end, few), few)
 
 
 def changes(view: BranchView, start: bytes = b"", end: bytes | None = None) -> Iterator[pa.Table]:
@@ -108,11 +108,11 @@ def changes(view: BranchView, start: bytes = b"", end: bytes | None = None) -> I
     return merge([staged.scan(view.stack, start=start, end=end), _masked(view, start, end)])
 
 
-def _below(view: BranchView, start: bytes, end: bytes | None) -> Iterator[pa.Table]:
+def _below(view: BranchView, start: bytes, end: bytes | None, few: int | None) -> Iterator[pa.Table]:
     for span in spans(view.stack.layers, start, end):
         index = view.index(span.source)
         if index is not None:
-            yield from scan_committed(view.indexes, index, start=span.start, end=span.end)
+            yield from scan_committed(view.indexes, index, start=span.start, end=span.end, few=few)
 
 
 def _masked(view: BranchView, start: bytes, end: bytes | None) -> Iterator[pa.Table]:
