@@ -7,10 +7,9 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from graveler_core.codec.entry import entry_from_row
 from graveler_core.committed.node import NodeRow
 from graveler_core.committed.trees import ALL, DECISIVE, Trees, glance, held, read_columns, read_node
-from graveler_core.model.entry import ENTRY_SCHEMA, Entry
+from graveler_core.model.entry import ENTRY_SCHEMA
 from graveler_core.model.ids import MetarangeId
 from graveler_core.segments.merge import IDENTITY
 from graveler_core.segments.sorted_keys import KEY, Keys, found_at, lower_bound
@@ -20,8 +19,8 @@ _ROWS_BYTES = 8_000
 """Memory of a table of a few rows, without its values and the key objects, in bytes."""
 
 
-def lookup(trees: Trees, metarange: MetarangeId, key: bytes) -> Entry | None:
-    """Return the entry at a key, or `None`.
+def lookup(trees: Trees, metarange: MetarangeId, key: bytes) -> tuple[list[pa.Array], int] | None:
+    """Return the columns of the range that has an entry at a key, and the row of the entry, or `None`.
 
     If the key is absent, mostly no range is read.
 
@@ -33,7 +32,7 @@ def lookup(trees: Trees, metarange: MetarangeId, key: bytes) -> Entry | None:
         return None
     columns = read_columns(trees, row)
     at = _position(columns[_KEY_COLUMN], key)
-    return None if at is None else entry_from_row(columns, at)
+    return None if at is None else (columns, at)
 
 
 def identity_of(trees: Trees, metarange: MetarangeId, key: bytes) -> bytes:

@@ -65,16 +65,35 @@ def lookup_many(stack: Stack, paths: Sequence[str]) -> list[Staged | LookupSourc
 
     More than `KEYS_AT_ONCE` combinations of token and path take several round trips.
     """
+    return lookup_beside(stack, paths, ())[0]
+
+
+def lookup_beside(
+    stack: Stack, paths: Sequence[str], rows: Sequence[tuple[bytes, bytes]]
+) -> tuple[list[Staged | LookupSource], list[Stored | None]]:
+    """Look up several paths as `lookup_many` does, and read other rows of the store in the first round trip.
+
+    Args:
+        stack: The layers.
+        paths: The paths, at least one if there are rows.
+        rows: Partition and key of each other row.
+
+    Returns:
+        The answers in the order of the paths, and the other rows in their order, `None` for an absent one.
+    """
     tokens = [layer.token for layer in stack.layers if isinstance(layer, SealedToken)]
     at_once = max(1, KEYS_AT_ONCE // max(1, len(tokens)))
     found: list[Staged | LookupSource] = []
+    beside: list[Stored | None] = []
     for first in range(0, len(paths), at_once):
         part = paths[first : first + at_once]
-        stored = get_many(stack.kv, [(keys.staging(t), keys.staged(path.encode())) for path in part for t in tokens])
+        wanted = [(keys.staging(t), keys.staged(path.encode())) for path in part for t in tokens]
+        stored = get_many(stack.kv, [*wanted, *(() if first else rows)])
+        beside += stored[len(wanted) :]
         for row, path in enumerate(part):
             held = stored[row * len(tokens) : (row + 1) * len(tokens)]
             found.append(_decide(stack, path, dict(zip(tokens, held, strict=True))))
-    return found
+    return found, beside
 
 
 def _decide(stack: Stack, path: str, records: Mapping[str, Stored | None]) -> Staged | LookupSource:

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from graveler_core.codec.entry import entry_from_row
 from graveler_core.codec.record_format import TOMBSTONE_VALUE, record_identity
 from graveler_core.codec.staged_record import decode_record
 from graveler_core.codec.staged_records import decode_records
@@ -42,7 +43,8 @@ def lookup_few(indexes: Indexes, index: Index, keys: Sequence[bytes]) -> list[En
         if record is not None:
             found.append(decode_record(key.decode(), record))
         else:
-            found.append(tree.lookup(indexes.trees, index.metarange_id, key))
+            row = tree.lookup(indexes.trees, index.metarange_id, key)
+            found.append(None if row is None else entry_from_row(*row))
     return found
 
 

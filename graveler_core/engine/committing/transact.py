@@ -1,7 +1,8 @@
 """Transact: check operations against the head and commit them in one step, without staging. Source: seed 002.
 
 1. Read the records, bypassing the cache. If the caller states a basis, the branch must still have it
-   (`engine.committing.basis`). An operation on a staged path is refused. A path is staged if a layer above the newest
+   (`engine.committing.basis`). An operation on a staged path is refused. The lookup of staged paths also reads the
+   repository record again, because the content of an entry may have been erased (`engine.staging.kept_content`). A path is staged if a layer above the newest
    restoration that covers the path has a record of the path or a prefix removal that covers it, or if the compacted
    tree differs from the head at the path.
 2. Look up the paths in the index of the head. If there are conflicts, the call fails and reports all of them.
@@ -20,7 +21,7 @@ between the read of the records and the check, and then the paths have other con
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeAlias
@@ -28,6 +29,7 @@ from typing import TypeAlias
 from graveler_core.blobs.created_once import CreatedOnce
 from graveler_core.blobs.port import Blobs
 from graveler_core.codec.entry import entries, record_table
+from graveler_core.codec.records import decode
 from graveler_core.codec.staged_record import encode_entry, encode_tombstone
 from graveler_core.committed.index.lookup import lookup_few, lookup_many
 from graveler_core.committed.index.successor import Successor, on_metarange, small_successor, successor
@@ -39,11 +41,14 @@ from graveler_core.engine.protocol.swap import record_writes
 from graveler_core.engine.reading.view import BranchView, commit_of, view_of
 from graveler_core.engine.staging.kept_content import require_kept
 from graveler_core.errors import DirtyBranch, InvalidInput, NoChanges
+from graveler_core.kv.store import Stored
+from graveler_core.model.entities import Repository
 from graveler_core.model.entry import Entry
 from graveler_core.model.ids import BranchId, MetarangeId, Nonce, RepositoryId, RepositoryUid
 from graveler_core.model.index import Index
 from graveler_core.model.operations import Basis, Operation, Put
 from graveler_core.objects.commits import StoredCommit
+from graveler_core.records import layout as keys
 from graveler_core.staging import stack as staged
 from graveler_core.staging.prefixes import LookupSource
 from graveler_core.staging.stack import Staged
@@ -121,9 +126,9 @@ def _prepare(stores: Stores, call: _Call, draft: Draft, registers: Registers) ->
     if call.basis is not None:
         require_basis(stores, registers, view, call.basis)
     existing = _held(view, view.head, call.paths)
-    _require_unstaged(view, call, existing)
+    again = _require_unstaged(view, call, existing)
     outcome = with_content_ids(validate(call.operations, existing, call.arbiter), call.drawn)
-    require_kept(stores, registers.repository, (entry for _, entry in outcome if entry is not None), swaps=True)
+    _require_kept(stores, registers, again, (entry for _, entry in outcome if entry is not None))
     made = _successor(stores, view, existing, outcome)
     if made.effective == 0 and not draft.allow_empty:
         branch = registers.branch
@@ -153,8 +158,12 @@ def _successor(stores: Stores, view: BranchView, existing: Mapping[str, Entry], 
     return small_successor(view.indexes, view.head, changes, held, mapper=stores.executor.map)
 
 
-def _require_unstaged(view: BranchView, call: _Call, existing: dict[str, Entry]) -> None:
-    answers = staged.lookup_many(view.stack, call.paths)
+def _require_unstaged(view: BranchView, call: _Call, existing: dict[str, Entry]) -> Stored | None:
+    """Refuse staged paths. Return the repository record, if the transaction needs it again: see `_require_kept`."""
+    where = keys.repository(view.indexes.objects.repository.id)
+    puts = any(isinstance(operation, Put) for operation in call.operations)
+    rows = [(where.partition, where.key)] if puts else []
+    answers, beside = staged.lookup_beside(view.stack, call.paths, rows)
     compacted = existing if view.compacted is None else _held(view, view.compacted, call.paths)
     dirty = [
         path
@@ -167,6 +176,21 @@ def _require_unstaged(view: BranchView, call: _Call, existing: dict[str, Entry])
             "commit or reset them first",
             paths=dirty,
         )
+    return next(iter(beside), None)
+
+
+def _require_kept(stores: Stores, registers: Registers, again: Stored | None, entries: Iterable[Entry]) -> None:
+    """Call `require_kept` with the repository record that was read after the branch record, unless it was replaced."""
+    repo = _later(registers.repository, again)
+    require_kept(stores, repo or registers.repository, entries, swaps=repo is None)
+
+
+def _later(repo: Repository, again: Stored | None) -> Repository | None:
+    if again is None:
+        return None
+    where = keys.repository(repo.id)
+    later = decode(where.model, again.value, where.name)
+    return later if later.uid == repo.uid else None
 
 
 def _is_staged(answer: Staged | LookupSource, head: Entry | None, compacted: Entry | None, *, removed: bool) -> bool:

@@ -44,8 +44,8 @@ def require_kept(stores: Stores, repo: Repository, entries: Iterable[Entry], *, 
         stores: Stores of the flow.
         repo: Repository record that the flow has read.
         entries: Entries that are about to be staged.
-        swaps: True if the flow ends in a swap of the branch record that it has read. False if it ends by reading the
-            repository record again.
+        swaps: True if the flow ends in a swap of the branch record that it has read together with `repo`. False if it
+            has read `repo` after the branch record, or ends by reading the repository record again.
 
     Raises:
         Conflict: The content of an entry is condemned or was deleted (`ContentCollected`), or it is erased

@@ -11,10 +11,20 @@ from hypothesis import strategies as st
 
 from graveler_core.committed.lookup import identity_of, lookup, lookup_many
 from graveler_core.committed.trees import ALL, DECISIVE, Trees, hold_range, read_node
+from graveler_core.model.entry import ENTRY_SCHEMA
 from graveler_core.model.ids import MetarangeId
 from graveler_core.segments.boundary import Cutting
 from tests.unit.committed.samples import Decoded, counted, decodings, tiny_trees, tree, uncached
 from tests.unit.segments.samples import SHORT_KEYS, STATES, State, entries, state_of
+
+
+def looked_up(trees: Trees, root: MetarangeId, key: bytes) -> pa.Table | None:
+    """The entry at a key as a table of one row."""
+    found = lookup(trees, root, key)
+    if found is None:
+        return None
+    columns, row = found
+    return pa.Table.from_arrays([column.slice(row, 1) for column in columns], schema=ENTRY_SCHEMA)
 
 
 @given(state=STATES, keys=st.sets(SHORT_KEYS, max_size=10))
@@ -23,7 +33,7 @@ def test_finds_what_a_dict_finds(state: State, keys: set[bytes]) -> None:
     root = tree(trees, state)
     wanted = keys | set(list(state)[:5])
     for key in wanted:
-        found = lookup(trees, root, key)
+        found = looked_up(trees, root, key)
         assert (found is None) == (key not in state)
         assert found is None or found.equals(entries({key: state[key]}))
     there = entries({key: state[key] for key in wanted if key in state})
@@ -40,7 +50,7 @@ def test_finds_what_was_held_in_pieces() -> None:
     pieces = [entries({key: number}) for key, number in state.items()]
     hold_range(trees, read_node(trees, root).rows[0], pa.concat_tables(pieces))
     for key, number in state.items():
-        found = lookup(trees, root, key)
+        found = looked_up(trees, root, key)
         assert found is not None
         assert state_of(found) == {key: number}
     assert lookup_many(trees, root, sorted(state)).num_rows == 3
@@ -51,7 +61,7 @@ def test_reads_one_node_a_level_and_one_range() -> None:
     trees = tiny_trees()
     root = tree(trees, state)
     cold = uncached(trees)
-    found = lookup(cold, root, b"01234")
+    found = looked_up(cold, root, b"01234")
     levels = read_node(cold, root).level + 1
     assert found is not None
     assert state_of(found) == {b"01234": 1234}

@@ -23,7 +23,7 @@ PLANNED: dict[str, Trips] = {
     "create a branch": (3, 0),
 }
 """The budgets of the storage model, for stores that take many keys at once; of scans a commit has what it needs."""
-BEYOND = {"create a branch", "transact, one put"}
+BEYOND = {"create a branch"}
 """What does not keep to its budget yet."""
 
 

@@ -56,8 +56,8 @@ BUGS: dict[str, tuple[str, object, Body]] = {
         beside(flow.put),
     ),
     "a flow that swaps does not read the repository record again": (
-        "graveler_core.engine.staging.kept_content._has_erased",
-        lambda stores, repo: False,
+        "graveler_core.engine.committing.transact._later",
+        lambda repo, again: repo,
         beside(flow.transacted),
     ),
     "the marks of a process that died are not listed": (

@@ -95,7 +95,7 @@ def commit_compacted(m: Measured) -> Act:
     return lambda: m.main.commit("m")
 
 
-@costs("transact, one put", Cost((5, 0), (7, 0), ONE))
+@costs("transact, one put", Cost((4, 0), (7, 0), ONE))
 def transact(m: Measured) -> Act:
     return lambda: m.main.transact([Put(SOME + "x", entry(1))], message="m")
 
