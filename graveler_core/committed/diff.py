@@ -229,5 +229,8 @@ def aligned(keys: pa.Array, entries: pa.Table) -> pa.Table:
 
 def _rows(table: pa.Table, rows: NDArray[np.int64]) -> pa.Table:
     """Return rows of a table by number, all null for number -1."""
+    schema = pa.schema(map(SIDE_SCHEMA.field, table.column_names))
+    if len(rows) == table.num_rows and (rows == np.arange(len(rows))).all():
+        return pa.Table.from_arrays(table.columns, schema=schema)
     taken = table.combine_chunks().take(pa.array(rows, mask=rows < 0))
-    return pa.Table.from_arrays(taken.columns, schema=pa.schema(map(SIDE_SCHEMA.field, table.column_names)))
+    return pa.Table.from_arrays(taken.columns, schema=schema)

@@ -9,9 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from graveler_core.codec.elements import Element, ElementAction
-from graveler_core.codec.entry import entry_from_row
-from graveler_core.codec.record_format import TOMBSTONE_VALUE
-from graveler_core.codec.staged_record import encode_entry
+from graveler_core.codec.entry import record_from_row
 from graveler_core.codec.staged_records import decode_records, encode_records
 from graveler_core.model.entry import RECORD_SCHEMA, TOMBSTONE
 from graveler_core.segments.merge import newest_wins
@@ -19,7 +17,7 @@ from graveler_core.segments.sorted_keys import KEY, lower_bound
 
 _AGED = {ElementAction.ADD: ElementAction.INCREMENTAL_ADD, ElementAction.REMOVE: ElementAction.INCREMENTAL_REMOVE}
 _OWNED = {old: own for own, old in _AGED.items()}
-_KEY_COLUMN, _TOMBSTONE_COLUMN = map(RECORD_SCHEMA.names.index, (KEY, TOMBSTONE))
+_KEY_COLUMN = RECORD_SCHEMA.names.index(KEY)
 _IN_PYTHON = 2_000
 """Maximum number of elements that `overlaid` merges one by one. For more elements, columns are faster."""
 
@@ -76,8 +74,7 @@ class Layer:
         at = lower_bound(keys, key)
         if at == len(keys) or keys[at].as_py() != key:
             return None
-        gone = self._columns[_TOMBSTONE_COLUMN][at].as_py()
-        return TOMBSTONE_VALUE if gone else encode_entry(entry_from_row(self._columns, at))
+        return record_from_row(self._columns, at)
 
     @cached_property
     def _columns(self) -> list[pa.ChunkedArray]:

@@ -8,10 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from graveler_core.codec.entry import entry_from_row
+from graveler_core.codec.entry import entry_from_row, record_table
 from graveler_core.codec.record_format import TOMBSTONE_VALUE, record_identity
 from graveler_core.codec.staged_record import decode_record
-from graveler_core.codec.staged_records import decode_records
 from graveler_core.committed import lookup as tree
 from graveler_core.committed.index.indexes import Indexes
 from graveler_core.committed.index.layer import Layer
@@ -112,8 +111,7 @@ def _few_of_many(indexes: Indexes, index: Index, keys: Sequence[bytes], columns:
     put = {key: record for key, record in said.items() if record != TOMBSTONE_VALUE}
     if not put:
         return rest
-    records = decode_records(pa.array(list(put), pa.binary()), pa.array(list(put.values()), pa.binary()))
-    found = as_entries(records).select(columns)
+    found = as_entries(record_table([(key, decode_record(key.decode(), put[key])) for key in put])).select(columns)
     if not rest.num_rows:
         return found
     entries = pa.concat_tables([found, rest]).combine_chunks()

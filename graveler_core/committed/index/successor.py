@@ -21,6 +21,7 @@ from typing import TypeAlias
 import pyarrow as pa
 
 from graveler_core.codec.elements import Element, ElementAction
+from graveler_core.codec.entry import record_from_row
 from graveler_core.codec.record_format import TOMBSTONE_VALUE, record_identity
 from graveler_core.committed.apply import Applied, Mapper, apply
 from graveler_core.committed.index.fold import fold
@@ -85,8 +86,12 @@ def successor(indexes: Indexes, base: Index, changes: Changes, *, mapper: Mapper
     few, rest = _first(tables, indexes.sizes.direct_beyond(entries))
     if rest is not None:
         return on_metarange(indexes, base, chain([few], rest), mapper=mapper)
-    base = _low_enough(indexes, base, mapper)
     few = few.combine_chunks()
+    if few.num_rows <= indexes.sizes.few_keys:
+        keys, columns = few.column(KEY).to_pylist(), few.columns
+        staged = [(key, record_from_row(columns, row)) for row, key in enumerate(keys)]
+        return small_successor(indexes, base, staged, mapper=mapper)
+    base = _low_enough(indexes, base, mapper)
     require_increasing(few)
     existing = lookup_many(indexes, base, few.column(KEY).to_pylist(), DECISIVE)
     applied = effect(existing, few)

@@ -1,10 +1,10 @@
 """Transact: check operations against the head and commit them in one step, without staging. Source: seed 002.
 
 1. Read the records, bypassing the cache. If the caller states a basis, the branch must still have it
-   (`engine.committing.basis`). An operation on a staged path is refused. The lookup of staged paths also reads the
-   repository record again, because the content of an entry may have been erased (`engine.staging.kept_content`). A path is staged if a layer above the newest
+   (`engine.committing.basis`). An operation on a staged path is refused. A path is staged if a layer above the newest
    restoration that covers the path has a record of the path or a prefix removal that covers it, or if the compacted
-   tree differs from the head at the path.
+   tree differs from the head at the path. The lookup of staged paths also reads the repository record again, because
+   the content of an entry may have been erased (`engine.staging.kept_content`).
 2. Look up the paths in the index of the head. If there are conflicts, the call fails and reports all of them.
 3. Apply the operations to the head and, if there is one, to the compacted tree. Otherwise the next commit would
    revert them. Blobs are written first, then header and layout. Nothing refers to them until the swap. A crash
