@@ -6,6 +6,7 @@ from benchmarks.committed.elsewhere import elsewhere
 from benchmarks.committed.growth import growth
 from benchmarks.committed.ranges import range_sizes
 from benchmarks.committed.reading import list_directories, list_removed, read_after_commits
+from benchmarks.committed.single import single_changes
 from benchmarks.committed.streams import stream, stream_from_nothing
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "merge",
     "range_sizes",
     "read_after_commits",
+    "single_changes",
     "stream",
     "stream_from_nothing",
 ]
