@@ -22,7 +22,7 @@ from graveler_core.errors import NoChanges
 from graveler_core.facade.graveler import Graveler
 from graveler_core.facade.repository import Repository
 from graveler_core.model.address import Namespace
-from graveler_core.wiring import open_stores
+from graveler_core.wiring.opening import open_stores
 
 _SOURCE = "s3://bench-of-imports/raw"
 _SHARE = 100

@@ -51,7 +51,8 @@ if TYPE_CHECKING:
     from graveler_core.stores.hooks import Hook
     from graveler_core.stores.ssh_signatures import SshVerifier, ssh_signature
     from graveler_core.version import __version__
-    from graveler_core.wiring import compare_stores, connect, copy_store
+    from graveler_core.wiring.copies import compare_stores, copy_store
+    from graveler_core.wiring.handles import connect
 
 __all__ = [
     "AddressType",

@@ -33,7 +33,7 @@ from graveler_core.facade.branch import Branch
 from graveler_core.facade.graveler import Graveler
 from graveler_core.facade.repository import Repository
 from graveler_core.model.clock import RandomIds
-from graveler_core.wiring import open_stores
+from graveler_core.wiring.opening import open_stores
 
 WARM = "warm"
 """Branch with staged entries for the warm-up commit."""

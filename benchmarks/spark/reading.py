@@ -20,7 +20,7 @@ from benchmarks.spark.processes import Spent, spent
 from graveler.spark.source import graveler_read, register
 from graveler.spark.tables import hadoop_uri
 from graveler_core.model.entry import ENTRY_SCHEMA
-from graveler_core.wiring import open_stores
+from graveler_core.wiring.opening import open_stores
 
 _FILE_ROWS = 250_000
 _TABLE = "table"

@@ -15,7 +15,7 @@ from contextlib import suppress
 from graveler_core.errors import GravelerError
 from graveler_core.facade.graveler import Graveler
 from graveler_core.settings import Settings
-from graveler_core.wiring import connect
+from graveler_core.wiring.handles import connect
 
 _Key = tuple[int, str, tuple[tuple[str, str], ...]]
 _opened: dict[_Key, Graveler] = {}

@@ -29,7 +29,8 @@ from graveler_core.errors import InvalidInput, Kind, PermissionDenied, Unavailab
 from graveler_core.model.credentials import Credentials
 from graveler_core.model.secrets_keys import SecretsKeys
 from graveler_core.stores import Stores
-from graveler_core.wiring import open_stores, session_user, sign_in, signing_user
+from graveler_core.wiring.opening import open_stores
+from graveler_core.wiring.users import session_user, sign_in, signing_user
 
 STOP_SECONDS: Final = 30
 """Seconds for which a stopping server waits for requests under way."""

@@ -19,7 +19,9 @@ from graveler_core.facade.graveler import Graveler
 from graveler_core.model.credentials import Credentials
 from graveler_core.stores import Cluster, Stores
 from graveler_core.telemetry.secrets import without_password
-from graveler_core.wiring import connect, open_worker_stores, principal_of
+from graveler_core.wiring.handles import connect
+from graveler_core.wiring.opening import open_worker_stores
+from graveler_core.wiring.users import principal_of
 
 if TYPE_CHECKING:
     from graveler_core.blobs.port import Blobs, BlobStores, Foreign

@@ -134,7 +134,7 @@ def test_the_project_keeps(project: Project, rule: Rule) -> None:
         (environment, "graveler_core/engine/committing/commit.py", "from os import getenv"),
         (environment, "jobs/read.py", "import os\nos.getenv('A')"),
         (environment, "jobs/read.py", "import os\nx = os.environ.setdefault('A', 'y')"),
-        (environment, "graveler_core/wiring.py", "from pydantic_settings import BaseSettings"),
+        (environment, "graveler_core/wiring/opening.py", "from pydantic_settings import BaseSettings"),
         (two_sqlites, "tests/unit/kv/test_sqlite.py", "import apsw"),
         (two_sqlites, "docs/examples/x.py", "from adbc_driver_sqlite.dbapi import connect"),
         (swallowed, "jobs/read.py", "try:\n    f()\nexcept OSError:\n    pass"),

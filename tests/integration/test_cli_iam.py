@@ -12,7 +12,7 @@ import pytest
 import graveler_core as graveler
 from graveler_core.iam.principal import authenticate
 from graveler_core.model.clock import SystemClock
-from graveler_core.wiring import open_stores
+from graveler_core.wiring.opening import open_stores
 from tests.integration.command_line import Cli, paths, refused
 
 STATEMENT: dict[str, Any] = {

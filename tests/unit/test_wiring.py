@@ -12,7 +12,8 @@ from graveler_core import Credentials, connect, wiring
 from graveler_core.errors import InvalidInput, Kind, PermissionDenied, Unavailable
 from graveler_core.model.secrets_keys import SecretsKeys
 from graveler_core.settings import Settings
-from graveler_core.wiring import open_stores, session_user, sign_in, signing_user
+from graveler_core.wiring.opening import open_stores
+from graveler_core.wiring.users import session_user, sign_in, signing_user
 
 SECRET = "hunter2-canary"
 SHOWN = Credentials("KEY", SECRET)

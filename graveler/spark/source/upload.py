@@ -26,10 +26,10 @@ from pyspark.sql.datasource import WriterCommitMessage
 from graveler.spark.connection import opened
 from graveler.spark.source.target import Target
 from graveler.spark.tables import PARQUET
-from graveler_core import wiring
 from graveler_core.errors import GravelerError, InvalidInput
 from graveler_core.model.entry import AddressType, Entry
 from graveler_core.objects.uploads import Uploads, prefix
+from graveler_core.wiring import opening
 
 _GROUP_BYTES = 64 << 20
 """Uncompressed size of a row group, in bytes."""
@@ -108,7 +108,7 @@ def ids_of(uploaded: Iterable[Uploaded]) -> list[str]:
 
 def uploads_of(target: Target) -> Uploads:
     """Return the uploads of the target repository. Raise `NotFound` if it was deleted."""
-    return wiring.uploads_of(opened(target.connection), target.repository, target.uid)
+    return opening.uploads_of(opened(target.connection), target.repository, target.uid)
 
 
 def _stored(target: Target, number: int, contents: Iterable[tuple[str, pa.Buffer]], query: str = "") -> Uploaded:

@@ -16,7 +16,8 @@ from graveler_core.facade.graveler import Graveler
 from graveler_core.model.credentials import Credentials
 from graveler_core.model.iam import NewCredential
 from graveler_core.model.secrets_keys import SecretsKeys
-from graveler_core.wiring import open_stores, sign_in
+from graveler_core.wiring.opening import open_stores
+from graveler_core.wiring.users import sign_in
 
 S3_DOMAIN = "s3.localhost"
 

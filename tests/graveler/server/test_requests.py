@@ -15,7 +15,7 @@ from graveler.server.authentication import LOCKED_SECONDS, MAX_FAILURES, REMEMBE
 from graveler.server.serving import ServerOptions, users_of
 from graveler_core.errors import GravelerError, InvalidInput, Kind, PermissionDenied, SlowDown
 from graveler_core.model.credentials import Credentials
-from graveler_core.wiring import open_stores
+from graveler_core.wiring.opening import open_stores
 from tests.graveler.server.conftest import Place
 from tests.graveler.server.plain_http import Http, basic
 

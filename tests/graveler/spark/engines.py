@@ -13,11 +13,11 @@ from pyspark.sql import SparkSession
 from graveler.spark.cluster import SparkCluster
 from graveler.spark.connection import Connection
 from graveler.spark.report import Report
-from graveler_core import wiring
 from graveler_core.engine.reading.view import commit_of
 from graveler_core.facade.graveler import Graveler
 from graveler_core.facade.repository import Repository
 from graveler_core.model.clock import RandomIds
+from graveler_core.wiring import opening
 
 Step = Callable[[Repository, random.Random], object]
 
@@ -44,7 +44,7 @@ class Engines:
         self.report = Report()
         cluster = SparkCluster(spark, connection, rows_per_piece, threshold, self.report)
         stores = replace(
-            wiring.open_stores(connection.url, storage_options=connection.storage_options or None), ids=OneSeed()
+            opening.open_stores(connection.url, storage_options=connection.storage_options or None), ids=OneSeed()
         )
         self.alone = Graveler(stores).create_repository("alone", (root / "alone").as_uri())
         self.spark = Graveler(replace(stores, cluster=cluster)).create_repository("spark", (root / "spark").as_uri())

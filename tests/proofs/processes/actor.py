@@ -20,7 +20,7 @@ import pyarrow as pa
 from graveler_core.errors import Conflict, Kind, NoChanges, NotFound, OutcomeUnknown, SlowDown, Unavailable
 from graveler_core.facade.branch import Branch
 from graveler_core.model.entry import Entry
-from graveler_core.wiring import connect
+from graveler_core.wiring.handles import connect
 from tests.proofs.processes.journal import Journal
 
 OWN_PATHS: Final = 6

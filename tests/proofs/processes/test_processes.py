@@ -21,7 +21,7 @@ from graveler_core.refs import repositories
 from graveler_core.refs.branches import get_branch
 from graveler_core.stores import Stores
 from graveler_core.testing.invariants import check_history, check_layers
-from graveler_core.wiring import connect
+from graveler_core.wiring.handles import connect
 from tests.postgresql_server import own_server
 from tests.proofs.processes.crew import crew, disturb
 from tests.proofs.processes.journal import NEVER, read_all

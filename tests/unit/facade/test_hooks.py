@@ -12,10 +12,10 @@ import pytest
 
 import graveler
 from graveler import Hook, HookRequest
-from graveler_core import wiring
 from graveler_core.errors import InvalidInput, Kind, LimitExceeded, NotFound, PermissionDenied, Unavailable
 from graveler_core.facade.repository import Repository
 from graveler_core.model.webhooks import MAX_WEBHOOKS, HookEvent
+from graveler_core.wiring import callbacks
 from tests.unit.engine.world import World, entry
 
 
@@ -139,7 +139,7 @@ class Planted:
 def test_installed_functions_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     hook = Hook("planted", lambda request, _: None, ("pre-commit",))
     monkeypatch.setattr("importlib.metadata.entry_points", lambda group: [Planted(lambda: hook)])
-    assert wiring._installed_hooks.__wrapped__() == (hook,)
+    assert callbacks._installed_hooks.__wrapped__() == (hook,)
 
 
 def broken() -> object:
@@ -153,4 +153,4 @@ def test_an_installed_function_that_cannot_be_used_is_an_error(
     """A change that it might refuse must not go through."""
     monkeypatch.setattr("importlib.metadata.entry_points", lambda group: [Planted(load)])
     with pytest.raises(Unavailable, match=r"'planted' \(somewhere:hook\)"):
-        wiring._installed_hooks.__wrapped__()
+        callbacks._installed_hooks.__wrapped__()

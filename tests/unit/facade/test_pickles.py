@@ -110,7 +110,7 @@ def test_secrets_of_the_environment_stay_there(g: Graveler, monkeypatch: pytest.
         asked.append((url, given["credentials"], given["storage_options"]))
         return g
 
-    monkeypatch.setattr("graveler_core.wiring.connect", connect)
+    monkeypatch.setattr("graveler_core.wiring.handles.connect", connect)
     assert pickle.loads(pickled) is g
     assert asked == [(url, Credentials("a" * 32, SECRET), options)]
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from benchmarks.standalone import Machines, Standalone, standalone
-from graveler_core.wiring import open_stores
+from graveler_core.wiring.opening import open_stores
 from tests.graveler.spark.cluster.driver import Orders
 from tests.graveler.spark.cluster.lakes import Lake
 from tests.graveler.spark.cluster.marks import PATIENCE, Marks, alive, await_

@@ -23,7 +23,7 @@ from graveler_core.facade.graveler import Graveler
 from graveler_core.kv.store import Store
 from graveler_core.kv.wrappers.passing import Passing, StoreCall
 from graveler_core.stores import Turns
-from graveler_core.wiring import open_stores
+from graveler_core.wiring.opening import open_stores
 from tests.graveler.spark.cluster.marks import Marked, Marks, die
 
 T = TypeVar("T")

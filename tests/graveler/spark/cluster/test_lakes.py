@@ -10,7 +10,7 @@ import pytest
 
 from graveler_core.blobs.port import Blobs
 from graveler_core.facade.repository import Repository
-from graveler_core.wiring import open_stores
+from graveler_core.wiring.opening import open_stores
 from tests.graveler.spark.cluster.lakes import Lake, collected, left, stage, wrong
 
 

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from graveler.spark.source import register
 from graveler_core import connect
 from graveler_core.facade.graveler import Graveler
-from graveler_core.wiring import open_stores
+from graveler_core.wiring.opening import open_stores
 from tests.graveler.spark.source.lakes import COUNT, Lake, Read, SixRanges, table
 
 

@@ -19,7 +19,7 @@ from graveler_core.model.hook_runs import HookRequest, HookState
 from graveler_core.model.operations import Put
 from graveler_core.model.webhooks import HookEvent, Webhook
 from graveler_core.stores import Hook, HookAnswer, Hooks
-from graveler_core.wiring import _repository_for_hooks
+from graveler_core.wiring.callbacks import repository_for_hooks
 from tests.unit.engine.interposed import Crash, Interposed
 from tests.unit.engine.world import World, entry
 
@@ -224,7 +224,7 @@ def test_a_function_that_changes_its_own_branch_ends_with_an_error(receiver: Rec
         found.branch("main").transact([Put(request.run_id, entry(5))], message="meddled")
 
     world = World(kv=repo._stores.kv)
-    hooks = Hooks(functions=(Hook("meddle", meddle, (PRE,)),), handle=_repository_for_hooks)
+    hooks = Hooks(functions=(Hook("meddle", meddle, (PRE,)),), handle=repository_for_hooks)
     main = Graveler(replace(world.stores(), hooks=hooks)).repository("repo").branch("main")
     with pytest.raises(SlowDown) as ended:
         main.commit("m")

@@ -15,7 +15,7 @@ import pytest
 from graveler_core.kv.backends.sqlite import open_sqlite
 from graveler_core.kv.backends.sqlite_turns import TurnFile
 from graveler_core.stores import Turns
-from graveler_core.wiring import connect
+from graveler_core.wiring.handles import connect
 
 NAME = "repo/main"
 FILE = "meta.db-turns"

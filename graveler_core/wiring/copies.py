@@ -1,0 +1,71 @@
+"""Copy and comparison of whole key-value stores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from graveler_core.kv.store import Store
+    from graveler_core.transfer.kv_copy import Copied
+    from graveler_core.transfer.kv_copy_compare import Progress, StoreComparison
+
+
+def copy_store(source: str, target: str, *, dry_run: bool = False, progress: Progress = lambda more: None) -> Copied:
+    """Copy a whole key-value store into an empty one, and compare both: see `graveler_core.transfer.kv_copy`.
+
+    Neither store may be in use. An interrupted copy is continued by the next call. Files in storage namespaces are
+    not copied.
+
+    Args:
+        source: URL of a store, as for `connect`.
+        target: URL of a store that is empty, or contains a part of this copy.
+        dry_run: Only count what would be copied.
+        progress: Called with the number of rows copied or compared since the last call.
+
+    Returns:
+        Numbers of the copied rows.
+
+    Raises:
+        InvalidInput: a URL is not valid; the source is empty, or is itself an incomplete copy.
+        NotUnique: (`StoreNotEmpty`) the target contains other data.
+        Conflict: (`StoreChanged`) the source has changed during the copy; (`LostRace`) another process copies into
+        the target.
+    """
+    from graveler_core.transfer import kv_copy
+
+    with _opened(source, target) as (here, there):
+        return kv_copy.measure(here, there) if dry_run else kv_copy.copy_store(here, there, progress=progress)
+
+
+def compare_stores(source: str, target: str, *, progress: Progress = lambda more: None) -> StoreComparison:
+    """Compare all data of two key-value stores, row by row. Change nothing. Neither store may be in use.
+
+    Args:
+        source: URL of a store, as for `connect`.
+        target: URL of the other store.
+        progress: Called with the number of rows compared since the last call.
+
+    Returns:
+        Numbers of equal and different rows, with examples.
+
+    Raises:
+        InvalidInput: a URL is not valid.
+        Unavailable: a store cannot be reached, or a SQLite file does not exist.
+    """
+    from graveler_core.kv.backends.sqlite_file import require_file
+    from graveler_core.transfer import kv_copy_compare
+
+    for url in (source, target):
+        require_file(url)
+    with _opened(source, target) as (here, there):
+        return kv_copy_compare.compare_stores(here, there, progress)
+
+
+@contextmanager
+def _opened(source: str, target: str) -> Iterator[tuple[Store, Store]]:
+    from graveler_core.kv.registry import open_store
+
+    with closing(open_store(source)) as here, closing(open_store(target)) as there:
+        yield here, there
