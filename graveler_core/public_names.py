@@ -55,9 +55,9 @@ PUBLIC_NAMES = {
     "Unavailable": "errors",
     "Unchanged": "model.operations",
     "__version__": "version",
-    "compare_stores": "wiring",
-    "connect": "wiring",
-    "copy_store": "wiring",
+    "compare_stores": "wiring.copies",
+    "connect": "wiring.handles",
+    "copy_store": "wiring.copies",
     "operations_of": "model.operations",
     "ssh_signature": "stores.ssh_signatures",
 }

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 import pytest
 
-from graveler_core import Credentials, connect, wiring
+from graveler_core import Credentials, connect
 from graveler_core.errors import InvalidInput, Kind, PermissionDenied, Unavailable
 from graveler_core.model.secrets_keys import SecretsKeys
 from graveler_core.settings import Settings
+from graveler_core.wiring import handles, users
 from graveler_core.wiring.opening import open_stores
 from graveler_core.wiring.users import session_user, sign_in, signing_user
 
@@ -46,9 +47,9 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Guarded:
 @pytest.fixture
 def once() -> Iterator[Callable[[], None]]:
     """Forgets that this process has said that a store is open."""
-    wiring._say_that_it_is_open.cache_clear()
-    yield wiring._say_that_it_is_open.cache_clear
-    wiring._say_that_it_is_open.cache_clear()
+    users._say_that_it_is_open.cache_clear()
+    yield users._say_that_it_is_open.cache_clear
+    users._say_that_it_is_open.cache_clear()
 
 
 def test_credentials_are_asked_for_where_it_was_said_who_may(store: Guarded) -> None:
@@ -107,7 +108,7 @@ def test_where_a_path_is_denied_names_can_still_be_given(store: Guarded) -> None
 
 def test_who_is_refused_leaves_nothing_open(store: Guarded, monkeypatch: pytest.MonkeyPatch) -> None:
     opened = []
-    monkeypatch.setattr(wiring, "open_stores", lambda *a, **k: opened.append(open_stores(*a, **k)) or opened[0])
+    monkeypatch.setattr(handles, "open_stores", lambda *a, **k: opened.append(open_stores(*a, **k)) or opened[0])
     with pytest.raises(PermissionDenied):
         connect(store.url)
     with pytest.raises(Unavailable):

@@ -19,6 +19,7 @@ import pytest
 from graveler_core.errors import Conflict, CorruptData, InvalidInput, Kind, OutcomeUnknown, Unavailable
 from graveler_core.gc.collected import Collected
 from graveler_core.gc.collection_plan import CollectionPlan
+from graveler_core.gc.collection_record import CollectionRecord
 from graveler_core.gc.sweep import GRACE
 from graveler_core.model.collection import REMEMBERED, Collections, CollectionState, CondemnedSet
 from graveler_core.model.entry import AddressType, Entry
@@ -563,6 +564,12 @@ def test_a_collector_that_paused_before_its_swap_lists_no_file_that_another_one_
             lake.sleep(GRACE)
             lake.collect()
         assert lake.missing() == [], at
+
+
+def test_the_test_before_finds_a_drop_without_a_swap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(CollectionRecord, "renew", lambda record: True)
+    with pytest.raises((AssertionError, CorruptData)):
+        test_a_collector_that_paused_before_its_swap_lists_no_file_that_another_one_dropped(tmp_path)
 
 
 def _named_again_and_collected(lake: Lake, lost: Entry) -> None:

@@ -16,7 +16,6 @@ from graveler_core.engine.staging import bulk, kept_content, write
 from graveler_core.gc import candidates, collection, namespaces
 from graveler_core.gc.candidates import Candidates
 from graveler_core.gc.collection import _Collection
-from graveler_core.gc.collection_record import CollectionRecord
 from graveler_core.gc.commit_groups import CommitGroups
 from graveler_core.gc.expiry import CommitStates
 from graveler_core.gc.named_addresses import _Walk
@@ -218,11 +217,4 @@ def deleted_repositories_are_not_read() -> Iterator[None]:
 def uploads_in_progress_are_collected() -> Iterator[None]:
     """A collection condemns objects whose upload has not ended."""
     with instead((candidates, "Uploads", lambda *_: SimpleNamespace(standing=lambda: iter(())))):
-        yield
-
-
-@mutant(seed=882, breaks="8", theme=collecting.RACES)
-def unlisted_files_are_dropped_at_once() -> Iterator[None]:
-    """A collection deletes old files that a slow collector may be about to list."""
-    with instead((CollectionRecord, "renew", lambda record: True)):
         yield
