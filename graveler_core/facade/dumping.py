@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from graveler_core.facade.handle import Handle
 from graveler_core.guard import needs
 from graveler_core.guard.operation import operation
@@ -10,16 +12,22 @@ from graveler_core.transfer.dump import Dumped, dump
 from graveler_core.transfer.reading import Progress
 from graveler_core.transfer.restore import Restored, restore
 
+EVERYTHING_READABLE: Final = (
+    needs.repository(Action.LIST_BRANCHES, Action.LIST_TAGS, Action.LIST_COMMITS),
+    needs.all_paths(Action.READ_OBJECT),
+)
+"""Permission rules of dumps, besides that of the file."""
+EVERYTHING_WRITABLE: Final = (
+    needs.repository(Action.CREATE_BRANCH, Action.CREATE_TAG, Action.CREATE_COMMIT),
+    needs.all_content,
+)
+"""Permission rules of restorations."""
+
 
 class Dumping(Handle):
     """Methods of `Repository` that dump and restore it."""
 
-    @operation(
-        "dump",
-        needs.repository(Action.LIST_BRANCHES, Action.LIST_TAGS, Action.LIST_COMMITS),
-        needs.all_paths(Action.READ_OBJECT),
-        needs.file(Action.EXPORT_TO_STORAGE),
-    )
+    @operation("dump", *EVERYTHING_READABLE, needs.file(Action.EXPORT_TO_STORAGE))
     def dump_refs(self, uri: str, *, progress: Progress = lambda done, total: None) -> Dumped:
         """Write branches, tags, commits, reflog and settings to a new file: see `transfer.dump`. Change nothing.
 
@@ -39,11 +47,7 @@ class Dumping(Handle):
         """
         return dump(self._stores, self._active(), uri, progress=progress)
 
-    @operation(
-        "restore",
-        needs.repository(Action.CREATE_BRANCH, Action.CREATE_TAG, Action.CREATE_COMMIT),
-        needs.all_content,
-    )
+    @operation("restore", *EVERYTHING_WRITABLE)
     def restore_refs(self, uri: str, *, progress: Progress = lambda done, total: None) -> Restored:
         """Restore a dump into this repository, which must be bare: see `graveler_core.transfer.restore`.
 

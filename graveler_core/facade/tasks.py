@@ -1,11 +1,14 @@
-"""Imports as tasks: begun here, run by this process or another one, shown to all. Methods delegate to `engine`."""
+"""Long operations as tasks: begun here, run by this process or another one, shown to all. They delegate to `engine`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 
 from graveler_core.engine.repositories import tasks
 from graveler_core.engine.repositories.tasks import Heard
+from graveler_core.errors import NotUnique
+from graveler_core.facade.dumping import EVERYTHING_READABLE, EVERYTHING_WRITABLE, Dumping
 from graveler_core.facade.importing import Importing
 from graveler_core.guard import imports, needs
 from graveler_core.guard.operation import operation
@@ -13,11 +16,11 @@ from graveler_core.model.address import full_address, namespace
 from graveler_core.model.ids import CommitId
 from graveler_core.model.names import branch_id
 from graveler_core.model.permission import Action
-from graveler_core.model.tasks import ImportTask, Task
+from graveler_core.model.tasks import DumpTask, ImportTask, RestoreTask, Task, dump_uri, import_task
 
 
-class Tasks(Importing):
-    """Methods of `Repository` for imports that outlive a call."""
+class Tasks(Importing, Dumping):
+    """Methods of `Repository` for imports, dumps and restorations that outlive a call."""
 
     @operation(
         "begin import",
@@ -51,7 +54,7 @@ class Tasks(Importing):
         Raises:
             InvalidInput: an argument is not valid, or both or none of `uri` and `objects` are given.
         """
-        work = ImportTask(
+        wanted = ImportTask(
             into=branch_id(into),
             destination=destination,
             uri=namespace(uri).uri if uri else "",
@@ -59,7 +62,38 @@ class Tasks(Importing):
             message=message,
             metadata=dict(metadata or {}),
         )
-        return tasks.begin(self._stores, self._active(), work, self._user)
+        return tasks.begin(self._stores, self._active(), import_task(wanted), self._user)
+
+    @operation("begin dump", *EVERYTHING_READABLE, needs.directory(Action.EXPORT_TO_STORAGE, named="below"))
+    def begin_dump(self, below: str) -> Task:
+        """Create a task that dumps this repository, for `run_task`: see `dump_refs`.
+
+        Args:
+            below: URI of a directory. The file has the id of the task as its name.
+
+        Returns:
+            The task.
+
+        Raises:
+            InvalidInput: the URI is not valid.
+        """
+        return tasks.begin(self._stores, self._active(), DumpTask(dump_below=namespace(below).uri), self._user)
+
+    @operation("begin restore", *EVERYTHING_WRITABLE)
+    def begin_restore(self, uri: str) -> Task:
+        """Create a task that restores a dump into this repository, which must be bare, for `run_task`: see
+        `restore_refs`.
+
+        Args:
+            uri: URI of the file.
+
+        Returns:
+            The task.
+
+        Raises:
+            InvalidInput: the URI is not valid.
+        """
+        return tasks.begin(self._stores, self._active(), RestoreTask(restore=full_address(uri)), self._user)
 
     @operation("show task", needs.repository(Action.READ_REPOSITORY))
     def task(self, id: str) -> Task:
@@ -112,9 +146,17 @@ class Tasks(Importing):
         """
         return tasks.cancel(self._stores, self._active(), id, self._user)
 
-    def _work(self, task: Task, heard: Heard) -> CommitId:
+    def _work(self, task: Task, heard: Heard) -> CommitId | None:
         """Do the work of a task, as the user of this handle."""
         work = task.work
+
+        if isinstance(work, DumpTask):
+            with suppress(NotUnique):  # another run has stored the whole file, whose name is ours
+                self.dump_refs(dump_uri(work, task.id), progress=lambda done, total: heard(0))
+            return None
+        if isinstance(work, RestoreTask):
+            self.restore_refs(work.restore, progress=lambda done, total: heard(0))
+            return None
         options = {"message": work.message, "metadata": work.metadata, "idempotency_key": task.id, "progress": heard}
         if work.uri:
             made = self.import_prefix(work.uri, work.into, work.destination, allow_empty=True, **options)  # type: ignore[arg-type]

@@ -80,6 +80,12 @@ def file(call: GuardedCall, action: Action, named: str = "uri") -> Iterator[Requ
 
 
 @rule
+def directory(call: GuardedCall, action: Action, named: str) -> Iterator[Request]:
+    """Require an action on everything below a directory of an object store, by its normalised URI."""
+    yield Request(action, namespace_resource(f"{namespace(call.arguments[named]).uri}/"), prefix=True)
+
+
+@rule
 def branch(call: GuardedCall, *actions: Action, named: str = "") -> Iterator[Request]:
     """Require actions on the handle's branch, or on the branch that an argument names."""
     scope = call.scope

@@ -40,13 +40,27 @@ class ImportTask(Record):
     metadata: dict[str, str] = Field(default_factory=dict)
 
 
+class DumpTask(Record):
+    """Work of a task that writes the metadata of the repository to a file."""
+
+    dump_below: str
+    """URI of the directory of the file, whose name is the id of the task."""
+
+
+class RestoreTask(Record):
+    """Work of a task that restores a dump into the repository."""
+
+    restore: str
+    """URI of the dump."""
+
+
 class Task(Record):
     """A task of one repository. Every change is a swap with a fresh nonce."""
 
     id: str
     user: str = ""
     """User who began it, and in whose name it runs. Empty without access control."""
-    work: ImportTask
+    work: ImportTask | DumpTask | RestoreTask
     state: TaskState = TaskState.RUNNING
     begun: datetime
     renewed: datetime | None = None
@@ -54,12 +68,23 @@ class Task(Record):
     objects: int = Field(default=0, ge=0)
     """Number of objects that were listed."""
     commit_id: CommitId | None = None
+    """Commit of an import that is done."""
     error: str = ""
     nonce: Nonce
 
     def is_free(self, now: datetime) -> bool:
         """Return true if no process runs the task, and it has not ended."""
         return self.state is TaskState.RUNNING and (self.renewed is None or now - self.renewed >= LEASE)
+
+
+def dump_uri(work: DumpTask, id: str) -> str:
+    """Return the URI of the file that a task writes.
+
+    Args:
+        work: Work of the task.
+        id: Id of the task.
+    """
+    return f"{work.dump_below}/{id}"
 
 
 def import_task(work: ImportTask) -> ImportTask:

@@ -16,7 +16,7 @@ from graveler.server.api.errors import refusal
 from graveler.server.api.records import ErrorMessage, ImportCreation, ImportStatus, TaskId
 from graveler_core.errors import InvalidInput, Kind, NotFound
 from graveler_core.facade.repository import Repository
-from graveler_core.model.tasks import Task, TaskState
+from graveler_core.model.tasks import ImportTask, Task, TaskState
 
 
 def start_import(call: Call) -> HttpResponse:
@@ -71,6 +71,6 @@ def _found(call: Call, repo: Repository) -> Task:
     """Return the task that the query names, if it belongs to the branch in the path."""
     id = call.query.required("id")
     task = repo.task(id)
-    if task.work.into != call.branch:
+    if not isinstance(task.work, ImportTask) or task.work.into != call.branch:
         raise NotFound(f"import {id!r} does not exist on branch {call.branch!r}", kind=Kind.TaskNotFound)
     return task

@@ -302,6 +302,30 @@ class ImportStatus(ApiResponse):
     error: ErrorMessage | None = None
 
 
+class RefsDump(ApiResponse):
+    commits_meta_range_id: str
+    tags_meta_range_id: str
+    branches_meta_range_id: str
+
+
+class DumpStatus(ApiResponse):
+    """State of a dump or of a restoration."""
+
+    id: str
+    done: bool
+    update_time: str
+    """Time in the form of ISO 8601."""
+    error: str | None = None
+    refs: RefsDump | None = None
+
+
+class RestoreCreation(ApiRequest):
+    commits_meta_range_id: str
+    tags_meta_range_id: str
+    branches_meta_range_id: str
+    force: bool = False
+
+
 class StatsEvents(ApiRequest):
     events: list[dict[str, object]] = Field(default_factory=list)
 

@@ -10,6 +10,7 @@ from typing import Final
 from graveler.server.api import (
     branches,
     commits,
+    dumps,
     imports,
     objects,
     repositories,
@@ -92,6 +93,12 @@ _IMPORTS: Final = (
     ApiRoute("GET", _IMPORT, imports.get_import, None, r.ImportStatus, query="id*"),
     ApiRoute("DELETE", _IMPORT, imports.cancel_import, success=204, query="id*"),
 )
+_DUMPS: Final = (
+    ApiRoute("POST", _REPO + "/dump", dumps.start_dump, None, r.TaskId, 202),
+    ApiRoute("GET", _REPO + "/dump", dumps.get_dump, None, r.DumpStatus, query="task_id*"),
+    ApiRoute("POST", _REPO + "/restore", dumps.start_restore, r.RestoreCreation, r.TaskId, 202),
+    ApiRoute("GET", _REPO + "/restore", dumps.get_restore, None, r.DumpStatus, query="task_id*"),
+)
 _REFERENCES: Final = (
     ApiRoute("GET", _REPO + "/branches", branches.list_branches, None, _Refs, query=PAGED),
     ApiRoute("POST", _REPO + "/branches", branches.create_branch, r.BranchCreation, success=201),
@@ -169,6 +176,7 @@ ROUTES: Final = (
     *_REFERENCES,
     *_OBJECTS,
     *_IMPORTS,
+    *_DUMPS,
     *_COMMITS,
     *ACCESS_ROUTES,
     *NOT_IMPLEMENTED,

@@ -7,8 +7,9 @@
              ✓ end                                             done or failed
     cancel   ✓ swap                                            cancelled
 
-The work makes its result visible by a swap of its own, and the idempotency key makes it happen once. So it does not
-matter how many processes run a task, in which order, or where they stop:
+The work makes its result visible by a swap of its own, and the idempotency key makes it happen once. A dump is a new
+file, whose name is the id of the task, and a restoration of the same dump may be repeated. So it does not matter how
+many processes run a task, in which order, or where they stop:
 
 * A process dies: the record is not renewed, and after the lease another process claims it. If the first had finished
   the work, the second finds the commit by its key and ends the task with it.
@@ -41,7 +42,7 @@ from graveler_core.errors import (
 )
 from graveler_core.model.entities import Repository
 from graveler_core.model.ids import CommitId, Nonce
-from graveler_core.model.tasks import KEPT, ImportTask, Task, TaskState, import_task
+from graveler_core.model.tasks import KEPT, DumpTask, ImportTask, RestoreTask, Task, TaskState
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.records.access import Held
@@ -51,17 +52,19 @@ RENEWAL_SECONDS: Final = 10.0
 """Seconds between two renewals of a running task."""
 
 Heard = Callable[[int], object]
-Work = Callable[[Task, Heard], CommitId]
-"""Does the work of a task, and returns its commit. The callback takes numbers of objects, and may raise."""
+Work = Callable[[Task, Heard], CommitId | None]
+"""Does the work of a task, and returns the commit that it has made, if any. The callback takes numbers of objects, and
+may raise.
+"""
 
 
-def begin(stores: Stores, repo: Repository, work: ImportTask, user: str) -> Task:
+def begin(stores: Stores, repo: Repository, work: ImportTask | DumpTask | RestoreTask, user: str) -> Task:
     """Create a task that nobody runs yet, and remove the records of tasks that ended long ago."""
     now = stores.clock.now()
     for id, held in access.scan(stores.kv, keys.tasks(repo)):
         if held.value.state is not TaskState.RUNNING and now - (held.value.renewed or held.value.begun) > KEPT:
             access.remove(stores.kv, keys.tasks(repo).at(id), held)
-    task = Task(id=stores.ids.fresh(), user=user, work=import_task(work), begun=now, nonce=Nonce(stores.ids.fresh()))
+    task = Task(id=stores.ids.fresh(), user=user, work=work, begun=now, nonce=Nonce(stores.ids.fresh()))
     access.create(stores.kv, keys.tasks(repo).at(task.id), task)
     return task
 

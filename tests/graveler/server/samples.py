@@ -66,6 +66,12 @@ SAMPLES: dict[str, Sample] = {
     ),
     "get_import": Sample("id={ended}"),
     "cancel_import": Sample("id={task}", changes=True),
+    "start_dump": Sample(),
+    "get_dump": Sample("task_id={dumped}"),
+    "start_restore": Sample(
+        "", {"commits_meta_range_id": "x", "tags_meta_range_id": "x", "branches_meta_range_id": "x"}
+    ),
+    "get_restore": Sample("task_id={restored}"),
     "list_tags": Sample(),
     "create_tag": Sample("", {"id": "v2", "ref": "main"}, changes=True),
     "get_tag": Sample(),
@@ -145,6 +151,10 @@ def scene(g: Graveler, root: str, name: str) -> dict[str, str]:
     repo.update_metadata({"old": "value"})
     repo.set_retention(30)
     repo.branch("dev").put("a", b"staged")
+    dumped = repo.begin_dump(f"{root}/{name}/dumps").id
+    restored = repo.begin_restore(f"{root}/{name}/dumps/{dumped}").id
+    repo.cancel_task(dumped)
+    repo.cancel_task(restored)
     task, ended = (repo.begin_import("dev", objects={"a": "s3://bucket/a"}).id for _ in range(2))
     repo.cancel_task(ended)
     user, group, policy = f"eve-{name}", f"team-{name}", f"some-{name}"
@@ -161,6 +171,8 @@ def scene(g: Graveler, root: str, name: str) -> dict[str, str]:
         "repository": name,
         "task": task,
         "ended": ended,
+        "dumped": dumped,
+        "restored": restored,
         "branch": "dev",
         "ref": "main",
         "tag": "v1",

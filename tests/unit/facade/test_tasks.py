@@ -6,6 +6,7 @@ from uuid import uuid4
 
 import pytest
 
+from graveler_core import connect
 from graveler_core.engine.repositories import tasks
 from graveler_core.errors import Conflict, InvalidInput, NotFound, Unavailable
 from graveler_core.facade.repository import Repository
@@ -214,3 +215,33 @@ def test_a_store_that_is_gone_for_a_moment_fails_the_task(
 
     monkeypatch.setattr(Repository, "import_prefix", gone)
     assert repo.run_task(repo.begin_import("main", uri=uri).id).error == "the store is gone"
+
+
+def test_a_dump_is_restored_in_another_store(repo: Repository) -> None:
+    main = repo.branch("main")
+    main.put("a", b"a")
+    main.commit("Add a")
+    below = f"memory://dumps-{uuid4().hex}/of"
+    task = repo.begin_dump(below)
+    done = repo.run_task(task.id)
+    assert (done.state, done.commit_id, done.error) == (TaskState.DONE, None, "")
+    with connect("memory://") as other:
+        bare = other.create_bare_repository("bare", repo.storage_namespace)
+        _restores(bare, f"{below}/{task.id}")
+        assert bare.commit("main").id == repo.commit("main").id
+    nothing = repo.begin_restore(f"{below}/nothing")
+    assert repo.run_task(nothing.id).state is TaskState.FAILED
+
+
+def _restores(bare: Repository, uri: str) -> None:
+    restored = bare.run_task(bare.begin_restore(uri).id)
+    assert (restored.state, restored.error) == (TaskState.DONE, "")
+
+
+def test_a_dump_that_another_run_has_stored_is_done(repo: Repository) -> None:
+    repo.branch("main").put("a", b"a")
+    repo.branch("main").commit("Add a")
+    below = f"memory://dumps-{uuid4().hex}/of"
+    task = repo.begin_dump(below)
+    repo.dump_refs(f"{below}/{task.id}")  # the run of a process that died before it ended the task
+    assert repo.run_task(task.id).state is TaskState.DONE

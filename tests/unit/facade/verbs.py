@@ -192,6 +192,8 @@ REPOSITORY: dict[str, Verb] = {
     "begin_import": _read(
         lambda r: r.begin_import("work", uri=lake({"raw/object": b"x"}, "memory://lake-of-tasks/here"))
     ),
+    "begin_dump": _read(lambda r: r.begin_dump("memory://dumps-of-verbs/tasks")),
+    "begin_restore": _read(lambda r: r.begin_restore("memory://dumps-of-verbs/none")),
     "task": _read(lambda r: _no_task(r.task)),
     "run_task": _read(lambda r: _no_task(r.run_task)),
     "cancel_task": _read(lambda r: _no_task(r.cancel_task)),

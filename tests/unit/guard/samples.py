@@ -185,6 +185,8 @@ REPOSITORY: dict[str, Sample] = {
     ),
     "import_objects": lambda r: r.import_objects([f"{_lake()}/raw/object"], "work", "to", committer="eve"),
     "begin_import": lambda r: r.begin_import("work", "to", uri=_lake()),
+    "begin_dump": lambda r: r.begin_dump(f"memory://{NAME}/dumps"),
+    "begin_restore": lambda r: r.begin_restore(f"memory://{NAME}/none"),
     "task": lambda r: r.task("0"),
     "run_task": lambda r: r.run_task("0"),
     "cancel_task": lambda r: r.cancel_task("0"),

@@ -139,8 +139,15 @@ LEFT_OUT = {
         "the model has no ages of commits: tests/unit/gc/test_retention.py, tests/unit/gc/test_expiring_commits.py",
     ),
     **dict.fromkeys(
-        ("Repository.begin_import", "Repository.task", "Repository.run_task", "Repository.cancel_task"),
-        "call `import_prefix` and `import_objects`: tests/unit/facade/test_tasks.py",
+        (
+            "Repository.begin_import",
+            "Repository.begin_dump",
+            "Repository.begin_restore",
+            "Repository.task",
+            "Repository.run_task",
+            "Repository.cancel_task",
+        ),
+        "call imports, `dump_refs` and `restore_refs`: tests/unit/facade/test_tasks.py",
     ),
     **dict.fromkeys(
         ("Repository.metadata", "Repository.update_metadata"),
