@@ -14,6 +14,8 @@ def unsigned(data: bytes, at: int) -> tuple[int, int]:
     Raises:
         ValueError: The data end before the number does, or it has more than 64 bits.
     """
+    if at < len(data) and data[at] < 128:
+        return data[at], at + 1
     number = shift = 0
     for end in range(at + 1, min(at + MAX_BYTES, len(data)) + 1):
         septet = data[end - 1]
