@@ -22,6 +22,7 @@ from graveler_core.blobs.failures import (
     translating,
     unsigned,
 )
+from graveler_core.blobs.nested import read_elsewhere
 from graveler_core.blobs.port import CHUNK_BYTES, BlobInfo, Blobs, Data
 from graveler_core.blobs.upload import UploadParts
 from graveler_core.errors import GravelerError, Kind, NotFound, OutcomeUnknown, SlowDown
@@ -91,7 +92,7 @@ class RemoteBlobs(Blobs):
     def read(self, address: str) -> bytes:
         key = self._key(address)
         with translating(Verb.READ, self.uri(address)):
-            return obstore.get(self._store, key).bytes().to_bytes()
+            return read_elsewhere(lambda: obstore.get(self._store, key).bytes().to_bytes())
 
     def chunks(self, address: str) -> Iterator[Data]:
         return chunks(self._store, self._key(address), self.uri(address))
@@ -222,7 +223,8 @@ class RemoteBlobs(Blobs):
 def chunks(store: RemoteStore, key: str, uri: str) -> Iterator[Data]:
     """Yield an object in chunks. While one is processed, the socket receives the next ones."""
     with translating(Verb.READ, uri):
-        for part in obstore.get(store, key).stream(min_chunk_size=CHUNK_BYTES):
+        parts = iter(read_elsewhere(lambda: obstore.get(store, key).stream(min_chunk_size=CHUNK_BYTES)))
+        while (part := read_elsewhere(lambda: next(parts, None))) is not None:
             if part:
                 yield memoryview(part)
 
@@ -230,7 +232,7 @@ def chunks(store: RemoteStore, key: str, uri: str) -> Iterator[Data]:
 def read_range(store: RemoteStore, key: str, start: int, length: int, uri: str) -> bytes:
     """Return at most `length` bytes of an object from `start`; `length` is not 0."""
     try:
-        return obstore.get_range(store, key, start=start, length=length).to_bytes()
+        return read_elsewhere(lambda: obstore.get_range(store, key, start=start, length=length).to_bytes())
     except (BaseError, OSError, ValueError) as e:
         if past_the_end(e):
             return b""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from graveler_core.blobs.nested import asked_for_part
 from graveler_core.blobs.port import Data
 
 
@@ -19,7 +20,8 @@ class UploadParts:
 
     def __next__(self) -> Data:
         try:
-            return next(self._parts)
+            with asked_for_part():
+                return next(self._parts)
         except StopIteration:
             raise
         except BaseException as e:
