@@ -7,7 +7,7 @@ Kinds are append-only, because logs store them and they cross process boundaries
     ├── NotFound           name something that exists
     ├── NotUnique          choose another name, or use what exists
     ├── InvalidInput       fix the input: the message names the value and the rule
-    ├── LimitExceeded      make the value smaller
+    │   └── LimitExceeded  make the value smaller: `details` has its size and the limit
     ├── Conflict           choose between the two sides (merge), or read again and retry (lost race, changed prefix)
     │   ├── DirtyBranch    commit or reset the staged changes first
     │   └── PredicateFailed  a compare-and-swap lost: read again (flows do; users rarely see it)
@@ -111,6 +111,11 @@ class Kind(StrEnum):
     SecretNotKept = "SecretNotKept"
     UploadNotFound = "UploadNotFound"
     PartMismatch = "PartMismatch"
+    NameTooLong = "NameTooLong"
+    PathTooLong = "PathTooLong"
+    TextTooLong = "TextTooLong"
+    MetadataTooLarge = "MetadataTooLarge"
+    TooManyItems = "TooManyItems"
 
 
 class GravelerError(Exception):
@@ -156,8 +161,8 @@ class InvalidInput(GravelerError):
     default_kind = Kind.InvalidValue
 
 
-class LimitExceeded(GravelerError):
-    """A key, value or entry exceeds the size that every store accepts."""
+class LimitExceeded(InvalidInput):
+    """A value is longer or larger than its limit. Nothing was changed."""
 
     default_kind = Kind.ValueTooLarge
 

@@ -39,7 +39,6 @@ def told_to_dagster(retry_number: int) -> Iterator[None]:
         errors.CorruptData,
         errors.DirtyBranch,
         errors.InvalidInput,
-        errors.LimitExceeded,
         errors.NotFound,
         errors.NotUnique,
         errors.PermissionDenied,

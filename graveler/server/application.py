@@ -137,7 +137,7 @@ async def _json_body(route: ApiRoute, request: Request) -> Any:
 
 
 def _too_large() -> LimitExceeded:
-    return LimitExceeded(f"body: must have at most {MAX_JSON_BYTES:,} bytes")
+    return LimitExceeded(f"body: has more than {MAX_JSON_BYTES:,} bytes, the maximum", limit=MAX_JSON_BYTES)
 
 
 def _reason(error: Exception) -> str:

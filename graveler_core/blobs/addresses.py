@@ -60,7 +60,7 @@ def is_address(text: str) -> bool:
     """Return true if an object can have this address."""
     try:
         checked_address(text)
-    except (InvalidInput, LimitExceeded):
+    except InvalidInput:
         return False
     return True
 

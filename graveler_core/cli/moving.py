@@ -49,7 +49,8 @@ def restore(  # noqa: PLR0913 - the command line's own options
     adopt: AdoptOption = False,
     ephemeral: EphemeralOption = False,
 ) -> None:
-    """Restore a dump into a bare repository. After an interruption, run the same command again to complete it.
+    """Restore a dump into a bare repository. After an interruption, run the same command again to complete it. With
+    --create, a dump that cannot be restored leaves no repository.
 
     JSON: one document with id, digest, branches, tags, commits, objects, renamed (an object from ids of foreign commits
     to their new ids).
@@ -57,12 +58,15 @@ def restore(  # noqa: PLR0913 - the command line's own options
     target = repository_uri(uri)
     if not create and (storage_namespace or adopt or ephemeral):
         raise InvalidInput("--storage-namespace, --adopt, --ephemeral: need --create")
+    source = storage_uri(file)
     if create and not _is_there(session, target.repository):
         namespace = namespace_of(session, target.repository, storage_namespace)
-        session.graveler.create_bare_repository(target.repository, namespace, adopt=adopt, ephemeral=ephemeral)
+        session.graveler.create_bare_repository(
+            target.repository, namespace, adopt=adopt, ephemeral=ephemeral, dump=source
+        )
     repository = session.repository(target)
     with Progress(ProgressWork("restoring", 0)) as progress:
-        restored = repository.restore_refs(storage_uri(file), progress=progress.reach)
+        restored = repository.restore_refs(source, progress=progress.reach)
     counts = f"{restored.branches:,} branches, {restored.tags:,} tags, {restored.commits:,} commits"
     session.out.result(restored_document(restored), f"restored {counts} into {target.repository}")
 

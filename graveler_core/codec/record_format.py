@@ -70,7 +70,8 @@ def unknown_version(path: str, version: int) -> CorruptData:
 
 def too_large(name: str, size: int) -> LimitExceeded:
     """Return the error for a record over 72 KiB."""
-    return LimitExceeded(f"{name}: its record is {size:,} bytes, may be at most {MAX_RECORD_BYTES:,}")
+    said = f"{name}: its record is {size:,} bytes, may be at most {MAX_RECORD_BYTES:,}"
+    return LimitExceeded(said, size=size, limit=MAX_RECORD_BYTES)
 
 
 def out_of_range(name: str) -> InvalidInput:

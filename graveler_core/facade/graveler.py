@@ -27,6 +27,7 @@ from graveler_core.model.permission import Action
 from graveler_core.refs import repositories
 from graveler_core.stores import Reopening, Stores, portable
 from graveler_core.telemetry import FlowTarget
+from graveler_core.transfer.restorable import require_restorable
 
 
 class Graveler(Deletion, MigrationFromLakefs, MigrationFromSql, Health):
@@ -128,9 +129,10 @@ class Graveler(Deletion, MigrationFromLakefs, MigrationFromSql, Health):
         "create repository",
         needs.repository(Action.CREATE_REPOSITORY, named="name"),
         needs.storage_namespace,
+        needs.given_dump,
         repository="name",
     )
-    def create_bare_repository(
+    def create_bare_repository(  # noqa: PLR0913 - one call, all of it optional
         self,
         name: str,
         storage_namespace: str,
@@ -138,6 +140,7 @@ class Graveler(Deletion, MigrationFromLakefs, MigrationFromSql, Health):
         default_branch: str = "main",
         adopt: bool = False,
         ephemeral: bool = False,
+        dump: str | None = None,
     ) -> Repository:
         """Create a repository without branches and commits, as required by `restore_refs`.
 
@@ -148,12 +151,16 @@ class Graveler(Deletion, MigrationFromLakefs, MigrationFromSql, Health):
             adopt: Take over a namespace that holds objects of an earlier repository: required to restore a
             repository in place.
             ephemeral: Accept a namespace in memory, as for `create_repository`.
+            dump: URI of a dump that will be restored. If it is damaged, or if the namespace lacks a file that it
+            needs, nothing is created.
 
         Returns:
             The repository.
 
         Raises:
-            InvalidInput: (`InvalidNamespace`) as for `create_repository`.
+            InvalidInput: (`InvalidNamespace`) as for `create_repository`; or the namespace lacks a file of the dump.
+            CorruptData: (`CorruptDump`) the dump is truncated, damaged or altered.
+            NotFound: there is no dump at this URI.
             NotUnique: (`RepositoryExists`, `NamespaceInUse`) as for `create_repository`.
         """
         wanted = NewRepository(
@@ -164,6 +171,8 @@ class Graveler(Deletion, MigrationFromLakefs, MigrationFromSql, Health):
             adopt=adopt,
             ephemeral=ephemeral,
         )
+        if dump is not None:
+            require_restorable(self._stores, storage_namespace, dump)
         return Repository(self._stores, lifecycle.create_repository(self._stores, wanted))
 
     @operation("open repository", needs.repository(Action.READ_REPOSITORY, named="name"), repository="name")

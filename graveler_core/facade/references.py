@@ -15,10 +15,11 @@ from graveler_core.guard import needs
 from graveler_core.guard.merges import new_name
 from graveler_core.guard.operation import operation
 from graveler_core.model.bounds import Bounds
+from graveler_core.model.commit_texts import tag_texts
 from graveler_core.model.entities import Branch as BranchRecord
 from graveler_core.model.entities import Tag
 from graveler_core.model.ids import CommitId
-from graveler_core.model.names import branch_id, commit_id, optional_commit_id, tag_id, text
+from graveler_core.model.names import branch_id, commit_id, optional_commit_id, tag_id
 from graveler_core.model.permission import Action
 from graveler_core.refs import branches
 
@@ -198,9 +199,9 @@ class References(Handle):
         Raises:
             NotUnique: (`BranchExists`, `TagExists`) a branch or tag has this name.
             NotFound: the ref does not name a commit.
+            LimitExceeded: (`TextTooLong`) message and signature are too long.
         """
-        said = {"message": text("message", message), "signature": text("signature", signature)}
-        tag = Tag(id=tag_id(name), commit_id=CommitId(""), **said)
+        tag = Tag(id=tag_id(name), commit_id=CommitId(""), **tag_texts(message, signature))
         return tagging.create_tag(self._stores, self.id, tag, ref)
 
     @operation("assign tag", needs.tag(Action.CREATE_TAG, Action.DELETE_TAG), new_name("ref", tag="name"))
@@ -224,9 +225,9 @@ class References(Handle):
             NotFound: (`TagNotFound`) the tag does not exist, or the ref does not name a commit.
             Conflict: (`LostRace`) the tag does not name the expected commit. `details` has `expected` and `actual`.
             InvalidInput: `expected` is not a commit id.
+            LimitExceeded: (`TextTooLong`) message and signature are too long.
         """
-        said = {"message": text("message", message), "signature": text("signature", signature)}
-        tag = Tag(id=tag_id(name), commit_id=CommitId(""), **said)
+        tag = Tag(id=tag_id(name), commit_id=CommitId(""), **tag_texts(message, signature))
         return tagging.assign_tag(self._stores, self.id, tag, ref, commit_id("expected", expected))
 
     @operation("verify tag", needs.tag(Action.READ_TAG))

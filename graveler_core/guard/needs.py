@@ -199,6 +199,12 @@ def all_content(call: GuardedCall) -> Iterator[Request]:
     yield from all_content_requests()
 
 
+def given_dump(call: GuardedCall) -> Iterator[Request]:
+    """Require access to every object if the argument `dump` is given: reading a dump tells which objects exist."""
+    if call.arguments["dump"] is not None:
+        yield from all_content_requests()
+
+
 def all_content_requests() -> Iterator[Request]:
     """Yield requests to read everything that an address may name."""
     yield Request(Action.READ_OBJECT, repository_resource(""), prefix=True)

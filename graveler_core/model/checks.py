@@ -7,8 +7,9 @@ from datetime import datetime
 
 from pydantic import Field
 
-from graveler_core.errors import InvalidInput
+from graveler_core.errors import InvalidInput, Kind
 from graveler_core.model.entities import Record
+from graveler_core.model.limit import require_limit
 
 MAX_TEXT = 2_000
 """Maximum number of characters of the URL and of the message of a report."""
@@ -32,8 +33,10 @@ def checked_text(name: str, text: str) -> str:
     """Return the URL or the message of a report.
 
     Raises:
-        InvalidInput: It is not a text, or it is too long.
+        InvalidInput: It is not a text.
+        LimitExceeded: (`TextTooLong`) It is too long.
     """
-    if not isinstance(text, str) or len(text) > MAX_TEXT:
-        raise InvalidInput(f"{name} {str(text)[:80]!r} of a check: must be a text of at most {MAX_TEXT:,} characters")
+    if not isinstance(text, str):
+        raise InvalidInput(f"{name} {str(text)[:80]!r} of a check: must be a text")
+    require_limit(f"{name} of a check", len(text), MAX_TEXT, "characters", Kind.TextTooLong)
     return text

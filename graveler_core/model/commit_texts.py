@@ -1,12 +1,16 @@
-"""Limits of the texts of a commit."""
+"""Limits of the texts of commits and tags."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
-from graveler_core.errors import InvalidInput
+from graveler_core.errors import InvalidInput, Kind
+from graveler_core.model.limit import require_limit
+from graveler_core.model.names import text
 
+MAX_MESSAGE_BYTES = 32_000
+"""Maximum size in bytes of the message of a commit, as it is stored. Leaves room for its other texts."""
 MAX_TEXT_BYTES = 32 * 1024
 """Maximum total size in bytes of all texts as they are stored, with control characters escaped. Header and layers must
 fit into one value.
@@ -23,16 +27,41 @@ def require_texts(message: str, committer: str, metadata: Mapping[str, str], ide
         idempotency_key: Idempotency key of the commit.
 
     Raises:
-        InvalidInput: A value is not text in valid Unicode, or the texts are too long.
+        InvalidInput: A value is not text in valid Unicode.
+        LimitExceeded: The message alone (`TextTooLong`) or all texts together (`MetadataTooLarge`) are too long.
     """
     if not isinstance(metadata, Mapping):
         raise InvalidInput(f"commit: metadata {metadata!r} must map text to text")
-    texts = [message, committer, idempotency_key, *metadata, *metadata.values()]
-    if not all(isinstance(text, str) for text in texts):
+    rest = [committer, idempotency_key, *metadata, *metadata.values()]
+    if not all(isinstance(each, str) for each in (message, *rest)):
         raise InvalidInput("commit: message, committer and metadata must be text")
     try:
-        size = sum(len(json.dumps(text, ensure_ascii=False).encode()) for text in texts)
+        of_message, of_rest = _size([message]), _size(rest)
     except UnicodeEncodeError as e:
         raise InvalidInput(f"commit: message and metadata must be valid Unicode ({e.reason})") from e
-    if size > MAX_TEXT_BYTES:
-        raise InvalidInput(f"commit: message and metadata are {size:,} bytes, must be at most {MAX_TEXT_BYTES:,}")
+    require_limit("message of a commit", of_message, MAX_MESSAGE_BYTES, "bytes", Kind.TextTooLong)
+    require_limit("message and metadata", of_message + of_rest, MAX_TEXT_BYTES, "bytes", Kind.MetadataTooLarge)
+
+
+def tag_texts(message: str, signature: str) -> dict[str, str]:
+    """Check the texts of a tag.
+
+    Args:
+        message: Message of the tag.
+        signature: Signature of the tag.
+
+    Returns:
+        The texts, by the names of the fields of a tag.
+
+    Raises:
+        InvalidInput: A value is not text in valid Unicode.
+        LimitExceeded: (`TextTooLong`) The texts are too long.
+    """
+    given = {"message": text("message", message), "signature": text("signature", signature)}
+    require_limit("message and signature of a tag", _size(given.values()), MAX_TEXT_BYTES, "bytes", Kind.TextTooLong)
+    return given
+
+
+def _size(texts: Iterable[str]) -> int:
+    """Return the size of texts as they are stored."""
+    return sum(len(json.dumps(each, ensure_ascii=False).encode()) for each in texts)

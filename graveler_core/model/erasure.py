@@ -13,11 +13,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import Field
 
-from graveler_core.errors import InvalidInput, LimitExceeded
+from graveler_core.errors import InvalidInput, Kind, LimitExceeded
 from graveler_core.model.commit_texts import require_texts
 from graveler_core.model.entities import Record
 from graveler_core.model.ids import Nonce
 from graveler_core.model.key_intervals import prefix_end
+from graveler_core.model.limit import require_limit
 from graveler_core.model.names import many_paths, path_key, prefix_key
 
 MAX_PATHS_BYTES = 64 * 1024
@@ -55,8 +56,11 @@ class ErasureRule:
         size = len(json.dumps(self.paths, ensure_ascii=False).encode())
         if size > MAX_PATHS_BYTES:
             raise LimitExceeded(
-                f"erase: {len(keys):,} paths take {size:,} bytes, may take at most {MAX_PATHS_BYTES:,}; erase a "
-                "prefix, or several groups of paths one after the other"
+                f"erase: {len(keys):,} paths take {size:,} bytes; the maximum is {MAX_PATHS_BYTES:,}; erase a "
+                "prefix, or several groups of paths one after the other",
+                kind=Kind.TooManyItems,
+                size=size,
+                limit=MAX_PATHS_BYTES,
             )
 
     @property
@@ -98,10 +102,12 @@ def require_reason(why: str) -> str:
     """Check the reason of an erasure, and return it.
 
     Raises:
-        InvalidInput: The reason is empty, too long, or no valid text.
+        InvalidInput: The reason is empty or no valid text.
+        LimitExceeded: (`TextTooLong`) The reason is too long.
     """
-    if not isinstance(why, str) or not why.strip() or len(why) > MAX_REASON:
-        raise InvalidInput(f"erase: the reason {why!r} must be a text of 1 to {MAX_REASON:,} characters")
+    if not isinstance(why, str) or not why.strip():
+        raise InvalidInput(f"erase: the reason {why!r} must be a text that is not empty")
+    require_limit("reason of an erasure", len(why), MAX_REASON, "characters", Kind.TextTooLong)
     require_texts(why, "", {}, "")
     return why
 

@@ -11,8 +11,14 @@ from collections.abc import Iterable
 
 from graveler_core.errors import InvalidInput, Kind
 from graveler_core.model.ids import AccessKeyId, BranchId, CommitId, GroupId, PolicyId, RepositoryId, TagId, UserId
+from graveler_core.model.limit import require_limit, require_name_length
 
 MAX_PATH_BYTES = 1_000
+MAX_REPOSITORY_NAME = 63
+MAX_REF_NAME = 255
+"""Maximum number of characters of the name of a branch or tag."""
+MAX_ENTITY_NAME = 127
+"""Maximum number of characters of the name of a user, group or policy."""
 REFUSED_PATH = r"[\x00-\x1f\x7f-\x9f\\]|(?:^|/)\.{0,2}(?:/|$)"
 """Pattern of the paths that no new entry may have. It means the same to `re` and to Arrow (RE2): `$` also matches
 before a final line feed in `re`, but a line feed is refused anyway.
@@ -28,6 +34,8 @@ _REF_RULE = "1 to 255 of A-Z a-z 0-9 _ . -, beginning with a letter, digit or _,
 
 def repository_id(name: str) -> RepositoryId:
     """Check a repository name: `[a-z0-9][a-z0-9-]{2,62}`."""
+    if isinstance(name, str):
+        require_name_length("repository name", name, MAX_REPOSITORY_NAME)
     if not isinstance(name, str) or not _REPOSITORY.fullmatch(name):
         raise InvalidInput(
             f"repository name {name!r}: must have 3 to 63 characters of a-z 0-9 - and begin with a letter or digit"
@@ -219,12 +227,7 @@ def _utf8(path: str) -> bytes:
     except UnicodeEncodeError as e:
         raise InvalidInput(f"path {path!r}: must be valid Unicode", kind=Kind.InvalidPath, path=repr(path)) from e
     if len(key) > MAX_PATH_BYTES:
-        shown = path[:60] + "…"
-        raise InvalidInput(
-            f"path {shown!r}: has {len(key):,} bytes in UTF-8; the maximum is {MAX_PATH_BYTES:,}",
-            kind=Kind.InvalidPath,
-            path=path,
-        )
+        require_limit(f"path {path[:60]!r}…", len(key), MAX_PATH_BYTES, "bytes in UTF-8", Kind.PathTooLong)
     if b"\0" in key:
         raise InvalidInput(f"path {path!r}: must not contain NUL", kind=Kind.InvalidPath, path=path)
     return key
@@ -252,6 +255,8 @@ def _example(name: object, *, repository: bool = False) -> str:
 
 
 def _ref_name(what: str, name: str) -> str:
+    if isinstance(name, str):
+        require_name_length(f"{what} name", name, MAX_REF_NAME)
     if not isinstance(name, str) or not is_ref_name(name):
         raise InvalidInput(
             f"{what} name {name!r}: must be {_REF_RULE}{_example(name)}", kind=Kind.InvalidName, name=name
@@ -260,6 +265,8 @@ def _ref_name(what: str, name: str) -> str:
 
 
 def _entity_name(what: str, name: str) -> str:
+    if isinstance(name, str):
+        require_name_length(f"{what} name", name, MAX_ENTITY_NAME)
     if not isinstance(name, str) or not _ENTITY.fullmatch(name):
         raise InvalidInput(
             f"{what} name {name!r}: must have 1 to 127 characters of A-Z a-z 0-9 _ + = . , @ -",

@@ -18,8 +18,9 @@ from datetime import datetime
 from fnmatch import fnmatchcase
 from typing import Any
 
-from graveler_core.errors import InvalidInput
+from graveler_core.errors import InvalidInput, Kind
 from graveler_core.model.iam import Conditions, Effect, Operator, Policy, Statement
+from graveler_core.model.limit import require_limit
 from graveler_core.model.names import policy_id
 from graveler_core.model.permission import (
     AUTH_ARN,
@@ -178,13 +179,16 @@ def _value(where: str, operator: Operator, given: object) -> str:
 
 
 def _items(what: str, given: object) -> list[object]:
-    if isinstance(given, str) or not isinstance(given, Sequence) or not 1 <= len(given) <= MAX_ITEMS:
+    if isinstance(given, str) or not isinstance(given, Sequence) or not given:
         raise InvalidInput(f"{what}: must be a list of 1 to {MAX_ITEMS} items")
+    require_limit(what, len(given), MAX_ITEMS, "items", Kind.TooManyItems)
     return list(given)
 
 
 def _text(what: str, given: object) -> str:
-    if not isinstance(given, str) or not 1 <= len(given) <= MAX_TEXT or not _is_unicode(given):
+    if isinstance(given, str):
+        require_limit(what, len(given), MAX_TEXT, "characters", Kind.TextTooLong)
+    if not isinstance(given, str) or not given or not _is_unicode(given):
         shown = given[:60] if isinstance(given, str) else given
         raise InvalidInput(f"{what} {shown!r}: must be a text of 1 to {MAX_TEXT:,} characters")
     return given

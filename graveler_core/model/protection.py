@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict
 
 from graveler_core.errors import InvalidInput, Kind
 from graveler_core.model.ids import BranchId
+from graveler_core.model.limit import require_limit, require_name_length
 
 MAX_RULES = 100
 """Maximum number of rules of a repository. Every operation reads them with the repository record."""
@@ -102,13 +103,13 @@ def protection_rules(rules: Iterable[ProtectionRule]) -> tuple[ProtectionRule, .
         The rules, ordered by pattern.
 
     Raises:
-        InvalidInput: A rule is invalid, two rules have the same pattern, or there are too many rules.
+        InvalidInput: A rule is invalid, or two rules have the same pattern.
+        LimitExceeded: (`TooManyItems`) There are too many rules.
     """
     checked = sorted((protection_rule(rule.pattern, rule.blocks) for rule in rules), key=lambda rule: rule.pattern)
     if len({rule.pattern for rule in checked}) < len(checked):
         raise InvalidInput("protection: two rules have the same pattern", patterns=[rule.pattern for rule in checked])
-    if len(checked) > MAX_RULES:
-        raise InvalidInput(f"protection: {len(checked)} rules; the maximum is {MAX_RULES}")
+    require_limit("protection", len(checked), MAX_RULES, "rules", Kind.TooManyItems)
     return tuple(checked)
 
 
@@ -140,16 +141,15 @@ def required_check_rules(rules: Iterable[RequiredChecks]) -> tuple[RequiredCheck
         The rules, ordered by pattern.
 
     Raises:
-        InvalidInput: A rule is invalid, two rules have the same pattern, or there are too many rules or names.
+        InvalidInput: A rule is invalid, or two rules have the same pattern.
+        LimitExceeded: (`TooManyItems`) There are too many rules or names.
     """
     checked = [required_checks(rule.pattern, rule.checks) for rule in rules if rule.checks]
     if len({rule.pattern for rule in checked}) < len(checked):
         raise InvalidInput("required checks: two rules have the same pattern")
-    if len(checked) > MAX_RULES or sum(len(rule.checks) for rule in checked) > MAX_REQUIRED:
-        raise InvalidInput(
-            f"required checks: {len(checked)} rules with {sum(len(rule.checks) for rule in checked)} names; "
-            f"the maximum is {MAX_RULES} rules with {MAX_REQUIRED} names"
-        )
+    require_limit("required checks", len(checked), MAX_RULES, "rules", Kind.TooManyItems)
+    names = sum(len(rule.checks) for rule in checked)
+    require_limit("required checks", names, MAX_REQUIRED, "names", Kind.TooManyItems)
     return tuple(sorted(checked, key=lambda rule: rule.pattern))
 
 
@@ -157,9 +157,12 @@ def check_name(name: str) -> str:
     """Return the name of a check.
 
     Raises:
-        InvalidInput: The name is empty, too long, or contains characters that cannot be printed.
+        InvalidInput: The name is empty, or contains characters that cannot be printed.
+        LimitExceeded: (`NameTooLong`) The name is too long.
     """
-    if not isinstance(name, str) or not 0 < len(name) <= MAX_NAME or not name.isprintable() or name != name.strip():
+    if isinstance(name, str):
+        require_name_length("check", name, MAX_NAME)
+    if not isinstance(name, str) or not name or not name.isprintable() or name != name.strip():
         raise InvalidInput(
             f"check {str(name)[:80]!r}: must have 1 to {MAX_NAME} printable characters, and no spaces at its ends",
             kind=Kind.InvalidName,
@@ -179,7 +182,9 @@ def checks_for(rules: Iterable[RequiredChecks], branch: BranchId) -> tuple[str, 
 
 def require_pattern(pattern: str) -> None:
     """Require a pattern that can match the name of a branch. Raises `InvalidInput` if it cannot."""
-    if not isinstance(pattern, str) or len(pattern) > MAX_PATTERN or not _PATTERN.fullmatch(pattern):
+    if isinstance(pattern, str):
+        require_name_length("pattern", pattern, MAX_PATTERN)
+    if not isinstance(pattern, str) or not _PATTERN.fullmatch(pattern):
         raise InvalidInput(
             f"pattern {pattern!r}: must have 1 to {MAX_PATTERN} characters of a branch name, * ? [ab] [a-c] or [!ab]",
             pattern=pattern,

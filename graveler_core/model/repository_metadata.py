@@ -8,9 +8,10 @@ from typing import Final
 
 from pydantic import Field
 
-from graveler_core.errors import InvalidInput
+from graveler_core.errors import InvalidInput, Kind
 from graveler_core.model.entities import Record
 from graveler_core.model.ids import Nonce
+from graveler_core.model.limit import require_limit
 
 MAX_METADATA_BYTES: Final = 32 * 1024
 """Maximum size in bytes of the metadata of a repository, as JSON. The record must fit into one value."""
@@ -28,7 +29,8 @@ def repository_metadata(values: Mapping[str, str]) -> dict[str, str]:
     """Check metadata, and return it in order of the keys.
 
     Raises:
-        InvalidInput: A key or a value is not text in valid Unicode, a key is empty, or there is too much.
+        InvalidInput: A key or a value is not text in valid Unicode, a key is empty.
+        LimitExceeded: (`MetadataTooLarge`) There is too much.
     """
     if not isinstance(values, Mapping) or not all(isinstance(text, str) for pair in values.items() for text in pair):
         raise InvalidInput(f"repository metadata: {values!r} must map text to text")
@@ -38,6 +40,5 @@ def repository_metadata(values: Mapping[str, str]) -> dict[str, str]:
         size = len(json.dumps(dict(values), ensure_ascii=False).encode())
     except UnicodeEncodeError as error:
         raise InvalidInput(f"repository metadata: must be valid Unicode ({error.reason})") from error
-    if size > MAX_METADATA_BYTES:
-        raise InvalidInput(f"repository metadata: has {size:,} bytes, must have at most {MAX_METADATA_BYTES:,}")
+    require_limit("repository metadata", size, MAX_METADATA_BYTES, "bytes", Kind.MetadataTooLarge)
     return dict(sorted(values.items()))

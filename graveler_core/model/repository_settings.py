@@ -8,8 +8,9 @@ from typing import Final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from graveler_core.errors import InvalidInput
+from graveler_core.errors import InvalidInput, Kind
 from graveler_core.model.ids import BranchId
+from graveler_core.model.limit import require_limit
 from graveler_core.model.names import text
 
 MAX_DESCRIPTION_BYTES: Final = 4 * 1_024
@@ -74,9 +75,9 @@ def description(value: str) -> str:
     """Check the description of a repository.
 
     Raises:
-        InvalidInput: It is not valid Unicode text, or too long.
+        InvalidInput: It is not valid Unicode text.
+        LimitExceeded: (`TextTooLong`) It is too long.
     """
     size = len(text("description", value).encode())
-    if size > MAX_DESCRIPTION_BYTES:
-        raise InvalidInput(f"description: has {size:,} bytes, must have at most {MAX_DESCRIPTION_BYTES:,}")
+    require_limit("description", size, MAX_DESCRIPTION_BYTES, "bytes", Kind.TextTooLong)
     return value

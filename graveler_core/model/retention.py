@@ -11,9 +11,10 @@ from fnmatch import fnmatchcase
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from graveler_core.errors import InvalidInput
+from graveler_core.errors import InvalidInput, Kind
 from graveler_core.model.entities import Record
 from graveler_core.model.ids import BranchId, Nonce
+from graveler_core.model.limit import require_limit
 from graveler_core.model.protection import MAX_RULES, require_pattern
 
 MAX_DAYS = 36_500
@@ -80,12 +81,12 @@ def retention_rules(days: Days, branches: Mapping[str, Days]) -> RetentionRules:
         The rules, without version.
 
     Raises:
-        InvalidInput: A number of days or a pattern is not valid, or there are too many patterns.
+        InvalidInput: A number of days or a pattern is not valid.
+        LimitExceeded: (`TooManyItems`) There are too many patterns.
     """
     if not isinstance(branches, Mapping):
         raise InvalidInput(f"retention: branches {branches!r} must be a mapping of patterns to days")
-    if len(branches) > MAX_RULES:
-        raise InvalidInput(f"retention: {len(branches)} patterns; the maximum is {MAX_RULES}")
+    require_limit("retention", len(branches), MAX_RULES, "patterns", Kind.TooManyItems)
     for pattern in branches:
         require_pattern(pattern)
     _require_days("default rule", days)

@@ -15,7 +15,8 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from graveler_core.errors import InvalidInput, Kind, LimitExceeded
+from graveler_core.errors import InvalidInput, Kind
+from graveler_core.model.limit import require_limit, require_name_length
 from graveler_core.model.protection import require_pattern
 
 MAX_WEBHOOKS = 50
@@ -89,8 +90,10 @@ def webhook(hook: Webhook) -> Webhook:
 
     Raises:
         InvalidInput: The name, the address, the pattern, an event, a limit or a variable is not valid.
+        LimitExceeded: The name (`NameTooLong`) or the address (`TextTooLong`) is too long.
     """
-    if not isinstance(hook.name, str) or len(hook.name) > MAX_HOOK_NAME or not _NAME.fullmatch(hook.name):
+    require_name_length("hook name", hook.name, MAX_HOOK_NAME)
+    if not _NAME.fullmatch(hook.name):
         raise InvalidInput(
             f"hook {hook.name!r}: must have 1 to {MAX_HOOK_NAME} letters, digits, '-', '_' and '.', and begin with a "
             "letter or a digit",
@@ -131,13 +134,12 @@ def webhooks(hooks: Iterable[Webhook]) -> tuple[Webhook, ...]:
 
     Raises:
         InvalidInput: A webhook is not valid, or two have the same name.
-        LimitExceeded: There are too many webhooks.
+        LimitExceeded: (`TooManyItems`) There are too many webhooks.
     """
     checked = sorted(map(webhook, hooks), key=lambda hook: hook.name)
     if len({hook.name for hook in checked}) < len(checked):
         raise InvalidInput("hooks: two hooks have the same name", names=[hook.name for hook in checked])
-    if len(checked) > MAX_WEBHOOKS:
-        raise LimitExceeded(f"hooks: {len(checked)} webhooks; the maximum is {MAX_WEBHOOKS}", kind=Kind.ValueTooLarge)
+    require_limit("hooks", len(checked), MAX_WEBHOOKS, "webhooks", Kind.TooManyItems)
     return tuple(checked)
 
 
@@ -152,10 +154,10 @@ def _require_url(hook: Webhook) -> None:
         valid = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
     except ValueError:
         valid = False
-    if not valid or len(hook.url) > MAX_HOOK_URL or not hook.url.isprintable() or " " in hook.url:
+    require_limit(f"hook {hook.name!r}: address", len(hook.url), MAX_HOOK_URL, "characters", Kind.TextTooLong)
+    if not valid or not hook.url.isprintable() or " " in hook.url:
         raise InvalidInput(
-            f"hook {hook.name!r}: address {hook.url[:80]!r}: must be an http or https URL of at most {MAX_HOOK_URL:,} "
-            "characters",
+            f"hook {hook.name!r}: address {hook.url[:80]!r}: must be an http or https URL",
             kind=Kind.InvalidUrl,
         )
     if parts.username or parts.password:

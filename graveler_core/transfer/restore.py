@@ -117,7 +117,7 @@ def restore(stores: Stores, repo: RepositoryId, uri: str, *, progress: Progress 
     _require_empty(stores, repository)
     file = dump_file(stores.blobs, uri)
     blobs = stores.blobs.at(repository.storage_namespace)
-    found = verify(file, repository, blobs, lambda done, total: progress(done, 2 * total))
+    found = verify(file, blobs, repository.storage_namespace, lambda done, total: progress(done, 2 * total))
     said = found.repository
     ready = {name: getattr(said, name) for name in ("default_branch", "boundary_seed", "format_version")}
     foreign = ForeignCommits(stores.indexes(repository.model_copy(update=ready)))

@@ -17,6 +17,7 @@ some of its runs, as it did in the dumped repository.
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -27,7 +28,7 @@ from graveler_core.codec.records import decode
 from graveler_core.errors import CorruptData, InvalidInput, Kind
 from graveler_core.model import past
 from graveler_core.model.dump import DumpedBranch, DumpedRepository, DumpEnd, ForeignCommit
-from graveler_core.model.entities import Commit, Layout, Repository, Tag
+from graveler_core.model.entities import Commit, Layout, Tag
 from graveler_core.model.erasure import Erasure
 from graveler_core.model.index import Index, RunLocation
 from graveler_core.model.names import branch_id, is_ref_name, tag_id
@@ -51,7 +52,7 @@ class Verified:
     erasures: list[Erasure]
 
 
-def verify(file: DumpFile, target: Repository, blobs: Blobs, progress: Progress) -> Verified:
+def verify(file: DumpFile, blobs: Blobs, place: str, progress: Progress, besides: Container[str] = ()) -> Verified:
     """Read a dump once, and check that it can be restored into a repository. Writes nothing.
 
     Memory holds one frame, about 150 bytes for each commit, 32 for each small run, 32 for each file to which layouts
@@ -59,9 +60,10 @@ def verify(file: DumpFile, target: Repository, blobs: Blobs, progress: Progress)
 
     Args:
         file: The dump.
-        target: Repository to restore into.
-        blobs: Storage namespace of the target.
+        blobs: Storage namespace of the repository to restore into.
+        place: URI of that namespace, for error messages.
         progress: Called with the number of bytes that were read, and the total number.
+        besides: Addresses of files that the namespace may lack.
 
     Returns:
         A summary of the dump.
@@ -76,14 +78,14 @@ def verify(file: DumpFile, target: Repository, blobs: Blobs, progress: Progress)
             check.take(row)
         except (CorruptData, InvalidInput) as e:
             raise file.corrupt(row.at, e.message) from e
-    missing = first_missing(blobs, check.files)
+    missing = first_missing(blobs, check.files, besides)
     if missing is not None:
         raise InvalidInput(
-            f"dump {file.uri}: needs {missing}, which is not in {target.storage_namespace}; restore where the dumped "
+            f"dump {file.uri}: needs {missing}, which is not in {place}; restore where the dumped "
             "repository kept its objects, or where they were copied to",
             kind=Kind.ObjectNotFound,
             uri=file.uri,
-            namespace=target.storage_namespace,
+            namespace=place,
         )
     return Verified(check.repository, check.end, list(check.erasures.values()))
 

@@ -9,9 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 
 import pyarrow as pa
-import pytest
 
-from graveler_core.blobs import addresses
 from graveler_core.codec.entry import normalise
 from graveler_core.committed.cache import DEFAULT_BYTES
 from graveler_core.committed.change_stream import MAX_TAKE_BYTES
@@ -19,15 +17,11 @@ from graveler_core.committed.index.indexes import Sizes
 from graveler_core.committed.index.three_way import MAX_HELD_BYTES, MAX_LISTED_CONFLICTS
 from graveler_core.engine.protocol.swap import FEW_RECORDS
 from graveler_core.engine.reading.listing import PAGE_ROWS as LISTING_ROWS
-from graveler_core.engine.staging.bulk import MAX_LAYER_BYTES, SEGMENT_ROWS
+from graveler_core.engine.staging.bulk import SEGMENT_ROWS
 from graveler_core.engine.staging.remove import FEW_PATHS
-from graveler_core.errors import InvalidInput
 from graveler_core.facade.readable_ref import ARROW_PAGE_ROWS
-from graveler_core.kv import limits, paging
-from graveler_core.model.commit_texts import MAX_TEXT_BYTES
-from graveler_core.model.entry import MAX_RECORD_BYTES
+from graveler_core.kv import paging
 from graveler_core.model.layers import MAX_LAYERS
-from graveler_core.model.names import MAX_PATH_BYTES, branch_id, repository_id, tag_id
 from graveler_core.objects.commits import CACHED_COMMITS
 from graveler_core.refs import childless
 from graveler_core.segments.boundary import Cutting
@@ -36,7 +30,6 @@ from graveler_core.segments.merge import as_entries
 from graveler_core.segments.streams import ROWS_AT_ONCE
 from graveler_core.staging.segment_layer import PIECE_ROWS
 from graveler_core.staging.stack import KEYS_AT_ONCE
-from graveler_core.stores import RetryBudget
 from tests.unit.engine.budgets.costs import trips
 from tests.unit.engine.budgets.every import EVERY
 
@@ -85,31 +78,6 @@ def test_batch_and_cache_sizes() -> None:
         "commits in memory, for each process": f"{CACHED_COMMITS:,}",
         "first parents in memory, to find commits that are not a first parent": f"{childless.HELD:,}",
     }
-
-
-def test_limits() -> None:
-    assert sizes("Limits") == {
-        "partition of a key-value store": f"{limits.MAX_PARTITION:,} bytes",
-        "key of a key-value store": f"{limits.MAX_KEY:,} bytes",
-        "value of a key-value store": f"{limits.MAX_VALUE // KIB} KiB",
-        "record of an entry (address, checksum, metadata, inline data)": f"{MAX_RECORD_BYTES // KIB} KiB",
-        "address below a storage namespace": f"{addresses.MAX_ADDRESS_BYTES} bytes",
-        "part of an address between two slashes": f"{addresses.MAX_SEGMENT_BYTES} bytes",
-        "path": f"{MAX_PATH_BYTES:,} bytes",
-        "repository name": "63 characters",
-        "branch or tag name": "255 characters",
-        "message, committer and metadata of a commit": f"{MAX_TEXT_BYTES // KIB} KiB",
-        "layers of a branch, for bulk writes and prefix operations": f"{MAX_LAYERS} layers",
-        "branch record to which a layer is added": f"{MAX_LAYER_BYTES // KIB} KiB",
-        "time that a call spends on retries": f"{RetryBudget().total:.0f} s",
-    }
-
-
-def test_names_may_be_as_long_as_that() -> None:
-    for check, longest in ((repository_id, 63), (branch_id, 255), (tag_id, 255)):
-        assert check("a" * longest) == "a" * longest
-        with pytest.raises(InvalidInput):
-            check("a" * (longest + 1))
 
 
 def test_numbers_of_the_prose() -> None:

@@ -78,3 +78,26 @@ def test_a_namespace_in_memory_is_accepted_when_asked(flights: Cli) -> None:
     restore = ("restore", "graveler://copy", "flights.dump", "--create", "--storage-namespace", "memory://copy")
     refused(flights(*restore), "--ephemeral")
     assert flights(*restore, "--ephemeral").out == "restored 1 branches, 0 tags, 2 commits into copy\n"
+
+
+def test_a_dump_that_cannot_be_restored_leaves_no_repository(flights: Cli, here: Path) -> None:
+    put(flights, "more", b"x")
+    flights("compact", "graveler://flights/main")
+    flights("commit", "graveler://flights/main", "-m", "a file holds its layer")
+    flights("dump", "graveler://flights", "flights.dump")
+    whole = (here / "flights.dump").read_bytes()
+    (here / "half.dump").write_bytes(whole[: len(whole) // 2])
+    (here / "wrong.dump").write_bytes(whole[:200] + bytes([whole[200] ^ 1]) + whole[201:])
+    before = flights("repo", "list", "--deleted").out
+    for name, said in (
+        ("half.dump", "cut off"),
+        ("wrong.dump", "damaged"),
+        ("nowhere.dump", "does not exist"),
+        ("flights.dump", "needs _graveler/"),
+    ):
+        refused(flights("restore", "graveler://copy", name, "--create"), said)
+        assert flights("repo", "list").out.count("copy") == 0
+        assert not (here / ".graveler" / "data" / "copy").exists()
+    assert flights("repo", "list", "--deleted").out == before
+    (here / ".graveler" / "data" / "flights").rename(here / ".graveler" / "data" / "copy")
+    assert flights("restore", "graveler://copy", "flights.dump", "--create", "--adopt").code == 0

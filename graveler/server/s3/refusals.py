@@ -10,7 +10,6 @@ from graveler_core.errors import (
     GravelerError,
     InvalidInput,
     Kind,
-    LimitExceeded,
     NotFound,
     NotUnique,
     OutcomeUnknown,
@@ -53,13 +52,14 @@ _BY_KIND: Final[dict[Kind, tuple[int, str]]] = {
     Kind.StoreBusy: (503, "SlowDown"),
     Kind.ValueTooLarge: (400, "EntityTooLarge"),
     Kind.InvalidName: (400, "InvalidArgument"),
+    Kind.PathTooLong: (400, "KeyTooLongError"),
+    Kind.MetadataTooLarge: (400, "MetadataTooLarge"),
 }
 _BY_CLASS: Final[tuple[tuple[type[GravelerError], int, str], ...]] = (
     (NotFound, 404, "NoSuchKey"),
     (NotUnique, 409, "OperationAborted"),
     (PredicateFailed, 412, "PreconditionFailed"),
     (InvalidInput, 400, "InvalidArgument"),
-    (LimitExceeded, 400, "InvalidArgument"),
     (Conflict, 409, "OperationAborted"),
     (SlowDown, 503, "SlowDown"),
     (OutcomeUnknown, 503, "ServiceUnavailable"),

@@ -141,6 +141,7 @@ def _files(at: Snapshot, namespace: str, path: str) -> list[RequestedFile]:
         if len(found) > MOST_FILES:
             raise LimitExceeded(
                 f"path {path!r}: holds more than {MOST_FILES:,} files; read a part, or make them fewer and larger",
+                kind=Kind.TooManyItems,
                 path=path,
             )
     if directory != path and not found:

@@ -28,7 +28,6 @@ from graveler_core.errors import (
     GravelerError,
     InvalidInput,
     Kind,
-    LimitExceeded,
     NotFound,
     NotUnique,
 )
@@ -51,7 +50,7 @@ from graveler_core.transfer.migration.rows import SourceRepository, repository_o
 from graveler_core.transfer.migration.source import Row, SourceDatabase, SourceSnapshot
 from graveler_core.transfer.migration.write import Writing
 
-_REFUSALS = (Conflict, CorruptData, InvalidInput, LimitExceeded, NotFound, NotUnique)
+_REFUSALS = (Conflict, CorruptData, InvalidInput, NotFound, NotUnique)
 """Errors that concern one repository only. Other errors end the run."""
 BEGIN_AGAIN = "delete the repository, clean up, and migrate again from a source at rest"
 

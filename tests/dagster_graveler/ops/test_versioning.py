@@ -13,6 +13,7 @@ from dagster_graveler.resources.graveler import GravelerResource
 from graveler_core.errors import Conflict, Kind, OutcomeUnknown, SlowDown
 from graveler_core.facade.branch import Branch
 from graveler_core.facade.repository import Repository
+from graveler_core.model.commit_texts import MAX_MESSAGE_BYTES
 from tests.dagster_graveler.ops.results import ran, retried, said
 from tests.dagster_installation import FailOnce
 
@@ -70,6 +71,19 @@ def test_a_commit_that_is_tried_again_is_one_commit(
     assert ops.run("commit", branch="main", message="Three").success
     assert len(calls) == 2
     assert history(lake) == ["Three", "One"]
+
+
+def test_a_message_at_the_limit_is_committed_and_a_longer_one_fails_at_once(ops: Ops, lake: Repository) -> None:
+    lake.branch("main").put("c", b"3")
+    result = ops.run("commit", branch="main", message="m" * (MAX_MESSAGE_BYTES - 1))
+    (failure,) = result.filter_events(lambda event: event.is_step_failure)
+    data = failure.step_failure_data.user_failure_data
+    assert data is not None
+    assert data.metadata["kind"].value == "TextTooLong"
+    assert history(lake) == ["One"]
+    longest = "m" * (MAX_MESSAGE_BYTES - 2)
+    assert ops.run("commit", branch="main", message=longest).success
+    assert history(lake) == [longest, "One"]
 
 
 def test_a_hopeless_commit_is_given_up(ops: Ops) -> None:

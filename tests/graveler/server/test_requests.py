@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+from collections.abc import Callable
 from http.client import HTTPConnection, HTTPResponse, IncompleteRead
 from urllib.parse import urlsplit
 
@@ -18,6 +19,8 @@ from graveler_core.model.credentials import Credentials
 from graveler_core.wiring.opening import open_stores
 from tests.graveler.server.conftest import Place
 from tests.graveler.server.plain_http import Http, basic
+
+_STATEMENT = {"effect": "allow", "action": ["fs:ReadObject"], "resource": "*"}
 
 
 @pytest.fixture
@@ -96,8 +99,44 @@ def test_a_body_that_is_too_large_is_refused_before_it_is_sent(http: Http) -> No
     connection.endheaders()
     response = connection.getresponse()
     assert response.status == 400
-    assert b"at most" in response.read()
+    assert b"the maximum" in response.read()
     connection.close()
+
+
+@pytest.mark.parametrize(
+    ("maximum", "path", "body"),
+    [
+        (
+            32_000,
+            "/repositories/{repo}/branches/main/commits",
+            lambda n: {"message": "m" * (n - 2), "allow_empty": True},
+        ),
+        (255, "/repositories/{repo}/branches", lambda n: {"name": "b" * n, "source": "main"}),
+        (255, "/repositories/{repo}/tags", lambda n: {"id": "t" * n, "ref": "main"}),
+        (32_768, "/repositories/{repo}/metadata", lambda n: {"metadata": {"k": "x" * (n - 9)}}),
+        (127, "/auth/users", lambda n: {"id": "u" * n}),
+        (100, "/auth/policies", lambda n: {"id": f"p{n}", "statement": [_STATEMENT] * n}),
+    ],
+    ids=["message", "branch", "tag", "metadata", "user", "statements"],
+)
+def test_a_value_at_its_limit_is_accepted_and_one_more_is_refused(
+    place: Place, http: Http, maximum: int, path: str, body: Callable[[int], object]
+) -> None:
+    path = path.format(repo=place.repository())
+    method = "POST"
+    for size, wanted in ((maximum + 1, 400), (maximum, 201)):
+        sent = json.dumps(body(size)).encode()
+        status, answer, _ = http.send(method, path, sent, {"Content-Type": "application/json"})
+        assert status in ((wanted,) if wanted == 400 else (200, 201, 204)), answer
+        if wanted == 400:
+            assert f"the maximum is {maximum:,}" in json.loads(answer)["message"]
+
+
+def test_a_path_at_its_limit_is_accepted_and_a_longer_one_is_refused(place: Place, http: Http) -> None:
+    path = f"/repositories/{place.repository()}/branches/main/objects?path="
+    status, answer, _ = http.send("POST", path + "p" * 1_001, b"x")
+    assert (status, "the maximum is 1,000" in json.loads(answer)["message"]) == (400, True)
+    assert http.send("POST", path + "p" * 1_000, b"x")[0] == 201
 
 
 def test_a_broken_upload_stages_nothing(place: Place, http: Http) -> None:

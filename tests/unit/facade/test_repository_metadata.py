@@ -27,7 +27,7 @@ def test_keys_are_set_and_removed_and_others_stay() -> None:
         ({"a": 1}, "text to text"),
         ({1: "a"}, "text to text"),
         ({"a": "\ud800"}, "Unicode"),
-        ({"a": "x" * MAX_METADATA_BYTES}, "at most"),
+        ({"a": "x" * MAX_METADATA_BYTES}, "the maximum is"),
         ("ab", "text to text"),
     ],
 )
@@ -45,7 +45,7 @@ def test_two_calls_together_may_not_exceed_the_limit() -> None:
     repo = World(name="repository-metadata").repository()
     half = "x" * (MAX_METADATA_BYTES // 2)
     repo.update_metadata({"first": half})
-    with pytest.raises(InvalidInput, match="at most"):
+    with pytest.raises(InvalidInput, match="the maximum is"):
         repo.update_metadata({"second": half})
     assert list(repo.metadata()) == ["first"]
 

@@ -277,6 +277,10 @@ def test_a_dump_is_not_believed_by_those_who_may_not_read_everything(world: Worl
     world.graveler().create_bare_repository("bare", world.namespace("bare"))
     bare = repository(world, stranger(), "bare")
     refused(world, lambda: bare.restore_refs("memory://dumps-of-attacks/forged"), "repository/")
+    forged = lambda: guarded(world, stranger()).create_bare_repository(  # noqa: E731
+        "other", world.namespace("other"), ephemeral=True, dump="memory://dumps-of-attacks/forged"
+    )
+    refused(world, forged, "repository/")
 
 
 def test_many_paths_are_denied_for_one(world: World) -> None:

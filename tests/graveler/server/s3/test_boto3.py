@@ -89,6 +89,11 @@ def test_an_object_comes_back_as_it_was_put(client: Any, bucket: str, repo: Repo
     assert [(item["Key"], item["ETag"], item["Size"]) for item in shown] == [(key, etag, len(body))]
 
 
+def test_limits_have_the_codes_of_s3(client: Any, bucket: str) -> None:
+    assert refused(lambda: put(client, bucket, "main/" + "p" * 1_001)) == ("KeyTooLongError", 400)
+    put(client, bucket, "main/" + "p" * 1_000)
+
+
 def test_the_root_of_a_bucket_shows_refs_and_each_ref_its_entries(client: Any, bucket: str, repo: Repository) -> None:
     put(client, bucket, "main/a", "main/d/1", "main/d/2", "main/e/f/3", "main/z")
     repo.branch("main").commit("x")
