@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -27,6 +28,7 @@ from graveler_core.guard import needs
 from graveler_core.guard.addresses import of_operations
 from graveler_core.guard.merges import new_name
 from graveler_core.guard.operation import operation
+from graveler_core.guard.staged_names import shown_to
 from graveler_core.model.bounds import Bounds
 from graveler_core.model.changes import Change, StagedRecord
 from graveler_core.model.compaction import CompactionHistory
@@ -54,12 +56,14 @@ class Branch(DirectUploads, PartStaging):
         """Return the current record of the branch: head, staging token, layers.
 
         Returns:
-            The stored record.
+            The stored record. Callers who may not list every path of the branch see no prefix in the layers, and opaque
+            names instead of those of staging tokens and layers.
 
         Raises:
             NotFound: (`BranchNotFound`) the branch has been deleted.
         """
-        return branches.get_branch(self._stores.kv, readable(self._stores, self._record.id), self.name).value
+        found = branches.get_branch(self._stores.kv, readable(self._stores, self._record.id), self.name).value
+        return shown_to(self._stores.principal, self._record.id)(found)
 
     @operation("list uncommitted", needs.prefix(*needs.SHOWN))
     def uncommitted(
@@ -251,12 +255,13 @@ class Branch(DirectUploads, PartStaging):
             returned.
 
         Returns:
-            The pressure of the branch.
+            The pressure of the branch, with its record as `record` returns it.
 
         Raises:
             NotFound: (`BranchNotFound`) the branch has been deleted.
         """
-        return (pressure.recount if exact else pressure.of_branch)(*self._at)
+        found = (pressure.recount if exact else pressure.of_branch)(*self._at)
+        return replace(found, branch=shown_to(self._stores.principal, self._record.id)(found.branch))
 
     @operation("list compactions", needs.branch(Action.READ_BRANCH))
     def compactions(self) -> CompactionHistory:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import TracebackType
 from typing import Any
 
@@ -21,6 +22,7 @@ from graveler_core.facade.repository import Repository
 from graveler_core.guard import needs
 from graveler_core.guard.operation import operation
 from graveler_core.guard.scope import Scope, branch_scope
+from graveler_core.guard.staged_names import shown_to
 from graveler_core.model.bounds import Bounds
 from graveler_core.model.names import branch_id, repository_id
 from graveler_core.model.permission import Action
@@ -227,14 +229,17 @@ class Graveler(Deletion, MigrationFromLakefs, MigrationFromSql, Health):
             limit: Maximum number of items. `None` means all.
 
         Returns:
-            A listing of branches with their pressure.
+            A listing of branches with their pressure, and their records as `Branch.record` returns them.
 
         Raises:
             InvalidInput: an argument is not valid.
         """
         surveyed = pressure.survey(self._stores, **between(prefix, after))
         found = (item for item in surveyed if self._shows(branch_scope(item.repository.id, item.branch.id)))
-        return Listing(found, lambda item: item.token, limit)
+        shown = (
+            replace(item, branch=shown_to(self._stores.principal, item.repository.id)(item.branch)) for item in found
+        )
+        return Listing(shown, lambda item: item.token, limit)
 
 
 def _own(opened: Reopening) -> Graveler:

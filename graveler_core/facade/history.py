@@ -26,7 +26,6 @@ from graveler_core.model.html import html_table
 from graveler_core.model.ids import CommitId
 from graveler_core.model.permission import Action
 from graveler_core.objects.commits import StoredCommit
-from graveler_core.refs import log_token
 from graveler_core.refs.log import LogStep
 from graveler_core.stores import Stores
 from graveler_core.telemetry import FlowTarget
@@ -181,7 +180,7 @@ def _log_entry(stores: Stores, repo: RepositoryRecord, query: LogQuery, step: Lo
         metadata=said.metadata,
         generation=said.generation,
         _differences=partial(history.changes, stores, repo, step.commit),
-        _token=lambda: log_token.encode(step.behind, query.question(repo)),
+        _token=partial(history.token, stores, repo, query, step),
         _stores=stores,
         _record=repo,
         _prefix=query.prefix,

@@ -14,6 +14,7 @@ from graveler_core.facade.listing import Listing
 from graveler_core.guard import needs
 from graveler_core.guard.merges import new_name
 from graveler_core.guard.operation import operation
+from graveler_core.guard.staged_names import shown_to
 from graveler_core.model.bounds import Bounds
 from graveler_core.model.commit_texts import tag_texts
 from graveler_core.model.entities import Branch as BranchRecord
@@ -68,7 +69,8 @@ class References(Handle):
             order_by: "id" for the name, "commit_id" for the head.
 
         Returns:
-            A listing of branch records. The token of an item is its name, or `<head>/<name>` if ordered by head.
+            A listing of branch records, each as `Branch.record` returns it. The token of an item is its name, or
+            `<head>/<name>` if ordered by head.
 
         Raises:
             InvalidInput: an argument is not valid.
@@ -76,10 +78,11 @@ class References(Handle):
         if order_by not in ("id", "commit_id"):
             raise InvalidInput(f"order_by {order_by!r}: must be 'id' or 'commit_id'")
         within = Bounds(prefix, after, start, end)
+        shown = shown_to(self._stores.principal, self.id)
         if order_by == "id":
             found = branches.list_branches(self._stores.kv, self._active(), within)
-            return Listing(found, lambda branch: branch.id, limit)
-        return Listing(self._by_head(within), _head_token, limit)
+            return Listing(map(shown, found), lambda branch: branch.id, limit)
+        return Listing(map(shown, self._by_head(within)), _head_token, limit)
 
     @operation(
         "create branch",

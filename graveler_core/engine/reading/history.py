@@ -16,6 +16,7 @@ from graveler_core.engine.reading.changed_keys import own_changes_of
 from graveler_core.engine.reading.resolve import resolve_commit
 from graveler_core.engine.reading.view import commit_of
 from graveler_core.errors import Kind, NotFound
+from graveler_core.iam.log_key import log_key
 from graveler_core.model.bounds import ALL, Bounds
 from graveler_core.model.changes import ChangeSummary
 from graveler_core.model.entities import Repository
@@ -69,9 +70,14 @@ def log(stores: Stores, repo: Repository, query: LogQuery, after: str | None = N
     if after is None:
         start = LogPosition((resolve_commit(stores, repo, query.ref).id,), _left_out(stores, repo, query))
     else:
-        start = log_token.decode(after, query.question(repo))
+        start = log_token.decode(after, query.question(repo), log_key(stores.kv, stores.principal))
     steps = walk(partial(commit_of, stores, repo), start, first_parent=query.first_parent)
     return (step for step in steps if not query.prefix or touches(stores, repo, step.commit, query.prefix))
+
+
+def token(stores: Stores, repo: Repository, query: LogQuery, step: LogStep) -> str:
+    """Return the token that resumes a log after a step."""
+    return log_token.encode(step.behind, query.question(repo), log_key(stores.kv, stores.principal))
 
 
 def touches(stores: Stores, repo: Repository, commit: StoredCommit, prefix: str) -> bool:

@@ -53,7 +53,7 @@ def test_a_name_is_taken_once(iam: Access, sort: Sort) -> None:
 
 
 @each_sort
-@pytest.mark.parametrize("name", ["", "a/b", "a*", "a?", "${user}", "a b", "ä", "a" * 128, "a\n", 7])
+@pytest.mark.parametrize("name", ["", "a/b", "a*", "a?", "${user}", "a b", "ä", "a\n", 7])
 def test_bad_names_change_nothing(world: World, iam: Access, name: Any, sort: Sort) -> None:
     for call in (
         lambda: sort.create(iam, name),

@@ -86,6 +86,18 @@ def test_a_body_that_does_not_add_up_is_refused_also_with_a_right_check(
 ) -> None:
     right = urlsafe_b64decode(encode(LogPosition(()), b"") + "=")
     assert right[:4] == bytes([1, 0, 0, 0])
-    monkeypatch.setattr("graveler_core.refs.log_token._check", lambda body, question: bytes(8))
+    monkeypatch.setattr("graveler_core.refs.log_token._check", lambda body, question, key: bytes(8))
     with pytest.raises(InvalidInput):
         decode(urlsafe_b64encode(body + bytes(8)).rstrip(b"=").decode(), b"")
+
+
+@given(places(), st.binary(min_size=1, max_size=40), st.binary(max_size=40))
+def test_a_token_is_valid_only_with_the_key_that_signed_it(place: LogPosition, key: bytes, other: bytes) -> None:
+    token = encode(place, b"main", key)
+    assert decode(token, b"main", key) == place
+    if other != key:
+        with pytest.raises(InvalidInput):
+            decode(token, b"main", other)
+    for wrong in (encode(place, b"main"), encode(place, b"main", b"0" + key)):
+        with pytest.raises(InvalidInput):
+            decode(wrong, b"main", key)

@@ -20,7 +20,7 @@ BRANCH_EXISTS = ("NotUnique", "BranchExists")
 TAG_EXISTS = ("NotUnique", "TagExists")
 TAG_NOT_FOUND = ("NotFound", "TagNotFound")
 DEFAULT_BRANCH = ("InvalidInput", "DefaultBranch")
-INVALID_NAME = ("InvalidInput", "InvalidName")
+INVALID_NAMES = {("InvalidInput", "InvalidName"), ("LimitExceeded", "NameTooLong")}
 READ_ONLY = ("PermissionDenied", "RepositoryReadOnly")
 BAD_NAMES = ("", "a/b", "..", "a..b", "int", "-a", "é", "x" * 256)
 BLOCKS = ("write", "commit", "merge", "force")
@@ -30,7 +30,7 @@ def taken(w: World, name: str) -> Refusals:
     """What refuses a new name."""
     may: Refusals = {READ_ONLY} if w.model.read_only else set()
     if name in BAD_NAMES:
-        may.add(INVALID_NAME)
+        may |= INVALID_NAMES
     if name in w.model.branches:
         may.add(BRANCH_EXISTS)
     if name in w.model.tags:

@@ -18,7 +18,7 @@ from tests.proofs.differential.values import staged_value
 from tests.proofs.differential.world import Handle, World
 
 UNKNOWN = ("OutcomeUnknown", "OutcomeUnknown")
-INVALID_PATH = ("InvalidInput", "InvalidPath")
+INVALID_PATHS = {("InvalidInput", "InvalidPath"), ("LimitExceeded", "PathTooLong")}
 BAD_PATHS = ("", "a\0b", "x" * 1_001, "\ud800", "é" * 501)
 REFUSED_PATHS = ("/a", "a/", "a//b", "a/../b", "./a", "a\\b", "a\n", "\x7f")
 """Paths that no new entry may have, and that the other steps write as earlier versions did."""
@@ -93,7 +93,7 @@ def stage_many(w: World, r: Random) -> None:
     rows = {path: None if r.random() < removals else r.choice(entries) for path in paths}
     w.said = ("stage many", name, len(rows), [*rows][:20])
     doubled = [paths[0]] if paths and r.random() < 0.02 else []
-    may = w.model.forbidden(name, "write") | ({INVALID_PATH} if doubled else set())
+    may = w.model.forbidden(name, "write") | (INVALID_PATHS if doubled else set())
     if held_up(w, name):
         return
     handle = w.use(r)
@@ -162,7 +162,7 @@ def bad_paths(w: World, r: Random) -> None:
         lambda: branch.remove_many(["a", path]),
         lambda: branch.stage_many(pa.table({"key": [path.encode(errors="surrogatepass")]})),
     ]
-    w.refused({INVALID_PATH} | w.model.forbidden(name, "write"), r.choice(calls))
+    w.refused(INVALID_PATHS | w.model.forbidden(name, "write"), r.choice(calls))
     refused = r.choice(REFUSED_PATHS)
     calls = [
         lambda: branch.stage(refused, entry),
@@ -171,9 +171,9 @@ def bad_paths(w: World, r: Random) -> None:
         lambda: branch.stage_many(table({"a": entry, refused: entry}, [])),
         lambda: branch.transact([Put(refused, entry)], message="m"),
     ]
-    w.refused({INVALID_PATH} | w.model.forbidden(name, "write"), r.choice(calls))
+    w.refused(INVALID_PATHS | w.model.forbidden(name, "write"), r.choice(calls))
     if path:
-        w.refused({INVALID_PATH}, r.choice((lambda: [*branch.list(path)], lambda: [*branch.uncommitted(path)])))
+        w.refused(INVALID_PATHS, r.choice((lambda: [*branch.list(path)], lambda: [*branch.uncommitted(path)])))
 
 
 def some_paths(w: World, r: Random) -> list[str]:

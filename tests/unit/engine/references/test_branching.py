@@ -36,7 +36,7 @@ class TestBranches:
         assert caught.value.kind is Kind.RefNotFound
         assert [branch.id for branch in repo.branches()] == ["main"]
 
-    @pytest.mark.parametrize("name", ["", "a/b", "int", "a..b", "-a", ".a", "a" * 256, "a b", "ä", "a~1", "a$"])
+    @pytest.mark.parametrize("name", ["", "a/b", "int", "a..b", "-a", ".a", "a b", "ä", "a~1", "a$"])
     def test_bad_names(self, repo: Repository, name: str) -> None:
         calls: list[Callable[[str], object]] = [
             lambda n: repo.create_branch(n, "main"),

@@ -1,0 +1,61 @@
+"""Branch records for callers who may read a branch, but not list its paths.
+
+The layers of a record name prefixes that were removed or restored, and partitions of the key-value store. Such a
+caller sees how many layers there are, and of which kind, but no prefix, and an opaque name for each partition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from hashlib import blake2b
+from typing import Final
+
+from graveler_core.guard.scope import branch_scope
+from graveler_core.iam.principal import Principal
+from graveler_core.model.entities import Branch
+from graveler_core.model.ids import LayerId, RepositoryId, StagingToken
+from graveler_core.model.layers import Layer, PrefixRemoval, PrefixRestoration, SealedToken, SegmentLayer
+from graveler_core.model.permission import Action
+
+_NAME_BYTES: Final = 8
+
+
+def shown_to(principal: Principal | None, repository: RepositoryId) -> Callable[[Branch], Branch]:
+    """Return a function that leaves out of branch records what a principal may not see.
+
+    Args:
+        principal: The principal, or `None` in a store without access control, which leaves out nothing.
+        repository: Name of the repository of the branches.
+    """
+    if principal is None:
+        return lambda record: record
+    return lambda record: (
+        record
+        if principal.allows(branch_scope(repository, record.id).on_prefix(Action.LIST_OBJECTS))
+        else without_staged_names(record)
+    )
+
+
+def without_staged_names(record: Branch) -> Branch:
+    """Return a branch record without prefixes and names of partitions. Equal partitions have equal opaque names."""
+    return record.model_copy(
+        update={
+            "staging_token": StagingToken(_opaque(record.staging_token)),
+            "sealed_tokens": tuple(map(_unnamed, record.sealed_tokens)),
+            "compacted_metarange": None,
+        }
+    )
+
+
+def _unnamed(layer: Layer) -> Layer:
+    match layer:
+        case SealedToken():
+            return SealedToken(token=StagingToken(_opaque(layer.token)))
+        case SegmentLayer():
+            return layer.model_copy(update={"id": LayerId(_opaque(layer.id))})
+        case PrefixRemoval() | PrefixRestoration():
+            return layer.model_copy(update={"id": LayerId(_opaque(layer.id)), "prefix": ""})
+
+
+def _opaque(name: str) -> str:
+    return blake2b(name.encode(), digest_size=_NAME_BYTES).hexdigest()
