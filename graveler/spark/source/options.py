@@ -7,7 +7,7 @@ contain option names, never values.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from pydantic import SecretStr
@@ -58,6 +58,12 @@ class Source:
     repository: str
     relation: Relation
     options: Mapping[str, str] = field(repr=False)
+
+    @property
+    def for_workers(self) -> Source:
+        """Return the source without credentials, which workers do not need."""
+        kept = {name: value for name, value in self.options.items() if name not in _KEY}
+        return replace(self, connection=self.connection.for_workers, options=kept)
 
     def text(self, name: str, default: str = "") -> str:
         """Return the value of an option."""

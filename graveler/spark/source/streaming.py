@@ -3,11 +3,15 @@
 An offset is the id of a commit up to which everything was read. Spark stores it in its checkpoint before it reads a
 batch, and commits are immutable, so a batch that is read again is the same. A batch is the difference of two
 commits, so it also shows the changes that a hard reset reverted.
+
+The permission is checked where offsets and partitions are planned. Spark pickles the reader for the workers, and the
+pickle has no credentials.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
@@ -36,6 +40,10 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self.source = source
         self.schema = schema
         self._until: CommitId | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what Spark sends to workers, which only read partitions: everything but the credentials."""
+        return {**vars(self), "source": self.source.for_workers}
 
     def initialOffset(self) -> Offset:
         """Return the commit of the option `from`. Without it, the first batch has all existing entries."""

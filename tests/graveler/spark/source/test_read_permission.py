@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from pydantic import SecretStr
+from pyspark import cloudpickle
 from pyspark.sql.types import LongType, StructField, StructType
 
 from graveler.spark.connection import Connection, guarded, opened
@@ -148,3 +149,30 @@ def test_workers_are_given_no_credentials(tmp_path: Path, told: Callable[[Told],
     assert SECRET.encode() not in pickle.dumps(made.for_workers)
     assert opened(made.for_workers).principal is None
     assert guarded(made)._stores.principal is not None
+
+
+def test_a_stream_reader_sends_no_credentials_to_workers(lake: Lake, told: Callable[[Told], None]) -> None:
+    told(everything())
+    options = lake.options(relation="changes", ref="main") | LET_IN
+    reader = _stream(options)
+    sent = cloudpickle.dumps(reader.read)
+    assert SECRET.encode() not in sent
+    parts = reader.partitions(reader.initialOffset(), reader.latestOffset(reader.initialOffset(), None))
+    here = [batch.to_pylist() for part in parts for batch in reader.read(part)]
+    there = [batch.to_pylist() for part in parts for batch in pickle.loads(sent)(part)]
+    assert here == there
+    assert here
+    assert reader.source.connection.credentials is not None
+
+
+def test_no_reader_sends_the_credentials_of_the_environment(
+    lake: Lake, told: Callable[[Told], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told(everything())
+    monkeypatch.setenv("GRAVELER_ACCESS_KEY_ID", "KEY")
+    monkeypatch.setenv("GRAVELER_SECRET_ACCESS_KEY", SECRET)
+    source = GravelerDataSource(lake.options(ref="main"))  # type: ignore[arg-type]
+    batch = source.reader(source.schema())
+    stream = _stream(lake.options(relation="changes", ref="main"))
+    for reader in (batch, stream):
+        assert SECRET.encode() not in cloudpickle.dumps(reader.read)
