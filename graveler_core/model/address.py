@@ -65,7 +65,11 @@ def namespace(uri: str) -> Namespace:
 
     if not isinstance(uri, str) or "\0" in uri or "\\" in uri:
         raise refuse("must be a URI without NUL or backslash")
-    parts = urlsplit(uri)
+    try:
+        uri.encode()
+        parts = urlsplit(uri)
+    except ValueError as e:  # lone surrogates, or brackets that enclose no IPv6 address
+        raise refuse("must be a valid URI in valid Unicode") from e
     if parts.scheme not in SCHEMES:
         raise refuse(f"must begin with one of {', '.join(s + '://' for s in SCHEMES)}")
     if parts.query or parts.fragment or parts.username or parts.password:

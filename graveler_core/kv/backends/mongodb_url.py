@@ -75,7 +75,7 @@ def parse_url(url: str) -> MongoDBTarget:
     if own["deployment"] not in DEPLOYMENTS:
         raise invalid_url(url, f"the deployment is one of {', '.join(DEPLOYMENTS)}")
     target = MongoDBTarget(
-        uri=f"{scheme}://{hosts}/{path}?{urlencode(passed)}",
+        uri=f"{scheme}://{hosts}/{path}?{_encoded(url, passed)}",
         database=database,
         collection=str(own["collection"]),
         deployment=str(own["deployment"]),
@@ -104,6 +104,15 @@ def _options(url: str, query: str) -> tuple[dict[str, str | None], dict[str, str
             names = ", ".join(sorted((*_OPTIONS, *_DRIVER)))
             raise invalid_url(url, f"the option {name!r} is unknown or empty; the options are {names}")
     return own, passed
+
+
+def _encoded(url: str, options: dict[str, str]) -> str:
+    """Return the options of the driver as a query."""
+    try:
+        return urlencode(options)
+    except UnicodeEncodeError:
+        # The original error is dropped, because it may contain a secret.
+        raise invalid_url(url, "the value of an option is not valid Unicode") from None
 
 
 def _check_driver_part(url: str, target: MongoDBTarget) -> None:

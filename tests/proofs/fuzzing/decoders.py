@@ -1,0 +1,179 @@
+"""Every decoder of bytes or text that may come from outside, with samples of what it accepts.
+
+A decoder returns a value or raises an error of graveler, whatever it is given.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from graveler_core.blobs.open import open_blobs
+from graveler_core.blobs.port import BlobInfo
+from graveler_core.cli import uri
+from graveler_core.codec.staged_records import decode_records
+from graveler_core.errors import GravelerError
+from graveler_core.kv.backends import bigtable_url, bucket_url, mongodb_url, url_options
+from graveler_core.model.address import full_address, namespace, parted, relative_address
+from graveler_core.model.policy_document import parse_policy, parse_statements
+from graveler_core.refs import expression, log_token
+from graveler_core.refs.log import LogPosition
+from graveler_core.transfer.files import DumpFile
+from graveler_core.transfer.format import RowKind
+from graveler_core.transfer.reading import rows
+from graveler_core.transfer.verify import verify
+from tests.golden.formats import DUMP, FORMATS, golden, write_dump
+from tests.unit.records.samples import SINCE
+from tests.unit.refs.graphs import name
+
+QUESTION = b"the query of a log"
+_ROW_HEAD = 3
+"""Bytes before each row of a dump whose rows are mutated: its kind and its length."""
+POLICY = {
+    "id": "Some",
+    "statements": [
+        {
+            "effect": "allow",
+            "actions": ["fs:Read*"],
+            "resources": ["arn:graveler:fs:::repository/r/object/a/*"],
+            "conditions": {"StringLike": {"graveler:branch": ["main*"]}},
+        }
+    ],
+}
+URIS = ["graveler://flights/main~2/raw/day.csv", "graveler://flights/main$", "lakefs://repo/dev@/a%20b"]
+PLACES = ["s3://bucket/a/b", "file:///a/b%20c", "memory://x/y/", "gs://bucket", "az://container/%E2%82%AC"]
+STORES = [
+    "mongodb://user:pw@host:27017/db?tls=true&timeout=5",
+    "mongodb+srv://host/db",
+    "s3://bucket/prefix?timeout=3",
+    "bigtable://project/instance/table?emulator=localhost:1",
+    "postgresql://u:p@[::1]:5432/db?schema=x",
+]
+
+
+@dataclass(frozen=True)
+class Decoder:
+    """A decoder, and inputs that it accepts."""
+
+    decode: Callable[[bytes], object]
+    samples: tuple[bytes, ...]
+    compressed: bool = False
+    """True if valid input may be many times larger after it was decoded."""
+
+
+class OneFile:
+    """A place with one object, which is a dump."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+
+    def uri(self, address: str) -> str:
+        return f"memory://fuzzed/{address}"
+
+    def head(self, address: str) -> BlobInfo:
+        return BlobInfo(address, len(self.data), None, SINCE)
+
+    def read_range(self, address: str, start: int, length: int) -> bytes:
+        return self.data[start : start + length]
+
+
+def dump_file(data: bytes) -> DumpFile:
+    return DumpFile(OneFile(data), "dump")  # type: ignore[arg-type]
+
+
+def verified(data: bytes) -> object:
+    return verify(dump_file(data), open_blobs("memory://fuzzed-namespace"), "memory://fuzzed-namespace", _nothing)
+
+
+def rows_of(data: bytes) -> Iterator[tuple[RowKind, bytes]]:
+    """Read rows as `row_bytes` writes them: a damaged length ends the row where the input ends."""
+    while len(data) > _ROW_HEAD:
+        length = int.from_bytes(data[1:_ROW_HEAD], "little")
+        yield [*RowKind][data[0] % len(RowKind)], data[_ROW_HEAD : _ROW_HEAD + length]
+        data = data[_ROW_HEAD + length :]
+
+
+def row_bytes(found: list[tuple[RowKind, bytes]]) -> bytes:
+    kinds = [*RowKind]
+    return b"".join(bytes([kinds.index(kind)]) + len(row).to_bytes(2, "little") + row for kind, row in found)
+
+
+def verified_rows(data: bytes) -> object:
+    """Verify a dump whose frames, order and digest are right, and whose rows are not."""
+    found = sorted((kind, row) for kind, row in rows_of(data) if kind is not RowKind.END and row)
+    return verified(write_dump(found))
+
+
+def staged_rows(data: bytes) -> object:
+    """Decode values of staged records together, as columns: the input is cut at its zero bytes."""
+    values = data.split(b"\0\0\0\0")
+    return decode_records(
+        pa.array([b"%04d" % n for n in range(len(values))], pa.binary()), pa.array(values, pa.binary())
+    )
+
+
+def texts(call: Callable[[str], object], *samples: str) -> Decoder:
+    """A decoder of text. Bytes that are no UTF-8 become lone surrogates, which the text of a program may contain."""
+    return Decoder(
+        lambda data: call(data.decode("utf-8", "surrogateescape")), tuple(sample.encode() for sample in samples)
+    )
+
+
+def _policy(text: str) -> object:
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError):
+        return None  # the command line and the server refuse it before
+    name, statements = parse_policy(document)
+    return parse_statements(name, statements)
+
+
+def _nothing(*_: Any) -> None: ...
+
+
+TOKENS = tuple(
+    log_token.encode(LogPosition(tuple(name(n) for n in range(wide)), (name(9),), behind), QUESTION)
+    for wide, behind in ((1, None), (5, name(3)))
+)
+STORED = {
+    kind: Decoder(format.decode, (golden(kind),), compressed=kind in ("range", "records"))
+    for kind, format in FORMATS.items()
+    if kind != "dump"
+}
+DECODERS: dict[str, Decoder] = STORED | {
+    "dump": Decoder(lambda data: [*rows(dump_file(data))], (golden("dump"),), compressed=True),
+    "verified_dump": Decoder(verified, (golden("dump"), write_dump(DUMP)), compressed=True),
+    "rows_of_a_dump": Decoder(verified_rows, (row_bytes(DUMP),), compressed=True),
+    "staged_columns": Decoder(staged_rows, (b"\0\0\0\0".join([golden("entry"), golden("tombstone")] * 2),)),
+    "log_token": texts(lambda text: log_token.decode(text, QUESTION), *TOKENS),
+    "ref": texts(expression.parse, "main~2^1", "v1.0", "dev$", "0123abcd@"),
+    "uri": texts(uri.parse, *URIS),
+    "object_uri": texts(uri.object_uri, *URIS),
+    "ref_range": texts(lambda text: uri.ref_range(text, None), "graveler://flights/main..dev", "graveler://r/a...b"),
+    "expanded_uri": texts(lambda text: uri.expanded(text, "flights"), "main/raw/", ".", *URIS),
+    "namespace": texts(namespace, *PLACES),
+    "full_address": texts(full_address, *PLACES),
+    "parted_address": texts(parted, *PLACES),
+    "relative_address": texts(relative_address, "data/ab/cd", "_graveler/00"),
+    "policy_text": texts(_policy, json.dumps(POLICY)),
+    "mongodb_url": texts(mongodb_url.parse_url, *STORES),
+    "bucket_url": texts(bucket_url.parse_url, *STORES),
+    "bigtable_url": texts(bigtable_url.parse_url, *STORES),
+    "url_options": texts(url_options.query_options, *STORES),
+}
+
+
+def outcome(decoder: Decoder, data: bytes) -> object:
+    """Decode some bytes. Return the error of graveler that this raised, if any.
+
+    Raises:
+        Exception: Any other error, which is a finding.
+    """
+    try:
+        return decoder.decode(data)
+    except GravelerError as error:
+        return error

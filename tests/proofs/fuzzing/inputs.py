@@ -1,0 +1,63 @@
+"""Inputs for decoders: mutations of samples, and arbitrary bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+
+from hypothesis import strategies as st
+
+INTERESTING = (0, 1, 2, 0x7F, 0x80, 0xFF)
+"""Bytes at which lengths, signs and versions change their meaning."""
+PIECES = (
+    b"\0",
+    b"\xff" * 4,
+    b"\0" * 8,
+    b"\xff" * 8,
+    b"\x7f\xff\xff\xff",
+    b"../",
+    b"%00",
+    b'"',
+    b"}",
+    b"[",
+    b"\xed\xa0\x80",
+    b"1" * 400,
+)
+MOST_CHANGES = 6
+LONGEST_PIECE = 64
+MOST_COPIES = 20
+
+
+def mutate(random: Random, data: bytes) -> bytes:
+    """Change some bytes: set, insert, delete, repeat, move or cut."""
+    for _ in range(random.randint(1, MOST_CHANGES)):
+        at, to = sorted(random.randint(0, len(data)) for _ in range(2))
+        data = _changed(random, data, at, min(to, at + LONGEST_PIECE))
+    return data
+
+
+def _changed(random: Random, data: bytes, at: int, to: int) -> bytes:
+    match random.randrange(8):
+        case 0:
+            return data[:at] + bytes([random.choice(INTERESTING)]) + data[at + 1 :]
+        case 1:
+            return data[:at] + bytes([random.randrange(256)]) + data[at + 1 :]
+        case 2:
+            return data[:at] + bytes(each ^ 1 << random.randrange(8) for each in data[at : at + 1]) + data[at + 1 :]
+        case 3:
+            return data[:at] + random.choice(PIECES) + data[at:]
+        case 4:
+            return data[:at] + data[to:]
+        case 5:
+            return data[:to] + data[at:to] * random.randint(1, MOST_COPIES) + data[to:]
+        case 6:
+            return data[to:] + data[:at]
+    return data[:at]
+
+
+@st.composite
+def inputs(draw: st.DrawFn, samples: Sequence[bytes]) -> bytes:
+    """A mutated sample, most of the time, or any bytes."""
+    if draw(st.integers(0, 9)) == 0:
+        return draw(st.binary(max_size=200))
+    return mutate(draw(st.randoms(use_true_random=False)), draw(st.sampled_from(samples)))

@@ -1,0 +1,66 @@
+"""`python -m tests.proofs.fuzzing.run --inputs 100000`: try many inputs for each decoder, and save each new finding.
+
+A finding is an error that is not one of graveler. It is saved in `corpus/<decoder>/`, where tests repeat it, and shown
+with its seed. The exit code is 1 if there are findings.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from hashlib import sha256
+from random import Random
+
+from tests.proofs.fuzzing.decoders import DECODERS, outcome
+from tests.proofs.fuzzing.inputs import mutate
+from tests.proofs.fuzzing.test_decoders import CORPUS
+
+_REPORTED = 3
+"""Findings of one decoder that are saved: the first ones of different places in the code."""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--inputs", type=int, default=100_000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", choices=sorted(DECODERS))
+    given = parser.parse_args()
+    found = sum(tried(name, given.inputs, given.seed) for name in ([given.only] if given.only else DECODERS))
+    print(f"{found} findings")
+    return 1 if found else 0
+
+
+def tried(name: str, inputs: int, seed: int) -> int:
+    """Try inputs for a decoder. Return the number of its different findings."""
+    decoder, seen, begun, slowest = DECODERS[name], set[tuple[str, int]](), time.monotonic(), 0.0
+    for number in range(inputs):
+        random = Random(f"{name} {seed} {number}")
+        data = mutate(random, random.choice(decoder.samples))
+        started = time.monotonic()
+        try:
+            outcome(decoder, data)
+        except Exception as error:  # each one is a finding
+            where = _place(error)
+            if where not in seen and len(seen) < _REPORTED:
+                print(f"{name}: seed {seed}, input {number}: {type(error).__name__}: {error} at {where[0]}:{where[1]}")
+                folder = CORPUS / name
+                folder.mkdir(parents=True, exist_ok=True)
+                (folder / f"{sha256(data).hexdigest()[:16]}.bin").write_bytes(data)
+            seen.add(where)
+        slowest = max(slowest, time.monotonic() - started)
+    print(f"{name}: {inputs:,} inputs, {time.monotonic() - begun:.1f} s, slowest {slowest * 1000:.1f} ms", flush=True)
+    return len(seen)
+
+
+def _place(error: Exception) -> tuple[str, int]:
+    """Return the place in the code where an error was raised."""
+    step = error.__traceback__
+    assert step is not None
+    while step.tb_next is not None:
+        step = step.tb_next
+    return step.tb_frame.f_code.co_filename, step.tb_lineno
+
+
+if __name__ == "__main__":
+    sys.exit(main())
