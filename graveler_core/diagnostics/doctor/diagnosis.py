@@ -47,6 +47,7 @@ class Ailment(StrEnum):
     CONTENT_DAMAGED = "content-damaged"
     INDEX_WRONG = "index-wrong"
     STORE_EVICTS = "store-evicts"
+    RESTORATION_STUCK = "restoration-stuck"
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +153,11 @@ _MEANINGS: Final[dict[Ailment, _Meaning]] = {
         Severity.WARNING,
         "the repository cannot be used, and its name is not free",
         "run the cleaner, which completes it",
+    ),
+    Ailment.RESTORATION_STUCK: _Meaning(
+        Severity.WARNING,
+        "the repository is incomplete, and no other dump can be restored into it",
+        "if no process restores it any more, restore the same dump again, which completes it, or delete the repository",
     ),
     Ailment.DELETED_DUE: _Meaning(
         Severity.NOTICE,

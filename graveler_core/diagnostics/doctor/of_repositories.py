@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from graveler_core.diagnostics.doctor.diagnosis import Ailment
 from graveler_core.diagnostics.doctor.examination import DAY, Examination
@@ -21,6 +21,8 @@ from graveler_core.records import layout as keys
 from graveler_core.refs import repositories
 from graveler_core.stores import Stores
 
+RESTORATION_TIME = timedelta(hours=1)
+"""Time after which a restoration that has not ended is reported. Only very large ones take longer."""
 _STOPPED = {RepositoryState.INITIAL: "creation", RepositoryState.DELETING: "deletion"}
 
 
@@ -45,6 +47,7 @@ def examine_repositories(of: Examination) -> list[Repository]:
             if repo.state is RepositoryState.ACTIVE:
                 active.append(repo)
             _record(of, repo)
+            _restoration(of, repo)
     with of.looking("leftovers of deleted repositories"):
         _deleted(of)
     with of.looking("claims of storage namespaces"):
@@ -78,6 +81,18 @@ def _record(of: Examination, repo: Repository) -> None:
     if since >= repositories.CREATION_TIME:
         what = f"its {_STOPPED[repo.state]} was interrupted {since.total_seconds() / 60:,.0f} minutes ago"
         of.tell(Ailment.REPOSITORY_HALF_MADE, where, what, *clean_command(of, repo.id))
+
+
+def _restoration(of: Examination, repo: Repository) -> None:
+    if not repo.bare or repo.state is not RepositoryState.ACTIVE:
+        return
+    where = f"graveler://{repo.id}"
+    with of.looking(f"the restoration of {where}"):
+        held = access.read(of.stores.kv, keys.restoration(repo))
+        if held is not None and not of.ahead(where, held.value.since) and of.now - held.value.since >= RESTORATION_TIME:
+            hours = (of.now - held.value.since).total_seconds() / 3_600
+            what = f"the restoration of dump {held.value.digest[:12]}… began {hours:,.0f} hours ago and has not ended"
+            of.tell(Ailment.RESTORATION_STUCK, where, what)
 
 
 def _deleted(of: Examination) -> None:

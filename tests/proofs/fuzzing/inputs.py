@@ -37,22 +37,20 @@ def mutate(random: Random, data: bytes) -> bytes:
 
 
 def _changed(random: Random, data: bytes, at: int, to: int) -> bytes:
-    match random.randrange(8):
-        case 0:
-            return data[:at] + bytes([random.choice(INTERESTING)]) + data[at + 1 :]
-        case 1:
-            return data[:at] + bytes([random.randrange(256)]) + data[at + 1 :]
-        case 2:
-            return data[:at] + bytes(each ^ 1 << random.randrange(8) for each in data[at : at + 1]) + data[at + 1 :]
-        case 3:
-            return data[:at] + random.choice(PIECES) + data[at:]
-        case 4:
-            return data[:at] + data[to:]
-        case 5:
-            return data[:to] + data[at:to] * random.randint(1, MOST_COPIES) + data[to:]
-        case 6:
-            return data[to:] + data[:at]
-    return data[:at]
+    """Return one of several changes at a place, which is up to `to` long."""
+    before, piece, after = data[:at], data[at:to], data[to:]
+    rest = data[at + 1 :]
+    variants = (
+        before + bytes([random.choice(INTERESTING)]) + rest,
+        before + bytes([random.randrange(256)]) + rest,
+        before + bytes(each ^ 1 << random.randrange(8) for each in piece[:1]) + rest,
+        before + random.choice(PIECES) + data[at:],
+        before + after,
+        before + piece * random.randint(2, MOST_COPIES) + after,
+        after + before,
+        before,
+    )
+    return random.choice(variants)
 
 
 @st.composite
