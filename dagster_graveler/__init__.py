@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from dagster_graveler.assets.leftovers import make_leftovers_asset
     from dagster_graveler.assets.pressure import make_pressure_asset
     from dagster_graveler.assets.storage import make_storage_asset
+    from dagster_graveler.checks.doctor import make_doctor_check
     from dagster_graveler.checks.leftovers import make_leftovers_check
     from dagster_graveler.checks.pressure import make_pressure_check
     from dagster_graveler.checks.storage import make_storage_check
@@ -59,6 +60,7 @@ __all__ = [
     "make_compaction_job",
     "make_compaction_sensor",
     "make_delete_deployment_job",
+    "make_doctor_check",
     "make_hooks_job",
     "make_hooks_schedule",
     "make_import_job",

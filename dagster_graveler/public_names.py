@@ -23,6 +23,7 @@ PUBLIC_NAMES = {
     "make_compaction_job": "jobs.compaction",
     "make_compaction_sensor": "sensors.compaction",
     "make_delete_deployment_job": "jobs.deployments",
+    "make_doctor_check": "checks.doctor",
     "make_hooks_job": "jobs.hooks",
     "make_hooks_schedule": "jobs.hooks",
     "make_import_job": "jobs.importing",
