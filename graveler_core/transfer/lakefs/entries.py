@@ -10,7 +10,7 @@ import pyarrow as pa
 from google.protobuf.message import DecodeError
 
 from graveler_core.codec.entry import normalise
-from graveler_core.errors import InvalidInput, LimitExceeded
+from graveler_core.errors import InvalidInput
 from graveler_core.model.entry import ENTRY_SCHEMA, REMOVED, AddressType
 from graveler_core.transfer.broken_values import BrokenValueError
 from graveler_core.transfer.lakefs.messages import EntryMessage
@@ -95,7 +95,7 @@ def records(rows: Sequence[EntryRow], broken: Broken) -> pa.Table | None:
     try:
         columns = zip(zip(*rows, strict=True), _SCHEMA, strict=True)
         return normalise(pa.Table.from_arrays([pa.array(cells, of.type) for cells, of in columns], schema=_SCHEMA))
-    except (InvalidInput, LimitExceeded) as e:
+    except InvalidInput as e:
         if len(rows) == 1:
             broken(rows[0][0], e.message)
             return None
