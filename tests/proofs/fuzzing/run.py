@@ -46,7 +46,7 @@ def tried(name: str, inputs: int, seed: int) -> int:
                 print(f"{name}: seed {seed}, input {number}: {type(error).__name__}: {error} at {where[0]}:{where[1]}")
                 folder = CORPUS / name
                 folder.mkdir(parents=True, exist_ok=True)
-                (folder / f"{sha256(data).hexdigest()[:16]}.bin").write_bytes(data)
+                (folder / f"{sha256(data).hexdigest()[:16]}.hex").write_text(data.hex() + "\n")
             seen.add(where)
         slowest = max(slowest, time.monotonic() - started)
     print(f"{name}: {inputs:,} inputs, {time.monotonic() - begun:.1f} s, slowest {slowest * 1000:.1f} ms", flush=True)

@@ -1,6 +1,6 @@
 """No input crashes a decoder: it returns a value or raises an error of graveler, and its memory is bounded.
 
-Inputs that once were findings are in `corpus/<decoder>/`, and run every time. `python -m tests.proofs.fuzzing.run`
+Inputs that once were findings are in `corpus/<decoder>/`, as hex digits, and run every time. `python -m tests.proofs.fuzzing.run`
 tries any number of inputs, and adds what it finds.
 """
 
@@ -71,4 +71,4 @@ def test_the_corpus_names_decoders() -> None:
 
 @pytest.mark.parametrize("file", sorted(CORPUS.glob("*/*")), ids=lambda file: f"{file.parent.name}-{file.name[:8]}")
 def test_a_former_finding_stays_mended(file: Path) -> None:
-    outcome(DECODERS[file.parent.name], file.read_bytes())
+    outcome(DECODERS[file.parent.name], bytes.fromhex(file.read_text()))
