@@ -1,7 +1,7 @@
 """No input crashes a decoder: it returns a value or raises an error of graveler, and its memory is bounded.
 
-Inputs that once were findings are in `corpus/<decoder>/`, as hex digits, and run every time. `python -m tests.proofs.fuzzing.run`
-tries any number of inputs, and adds what it finds.
+Inputs that once were findings are in `corpus/<decoder>/`, as hex digits, and run every time.
+`python -m tests.proofs.fuzzing.run` tries any number of inputs, and adds what it finds.
 """
 
 from __future__ import annotations
