@@ -12,7 +12,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from graveler_core.blobs.open import open_blobs
 from graveler_core.blobs.port import BlobInfo
 from graveler_core.cli import uri
 from graveler_core.codec.staged_records import decode_records
@@ -23,13 +22,16 @@ from graveler_core.model.policy_document import parse_policy, parse_statements
 from graveler_core.refs import expression, log_token
 from graveler_core.refs.log import LogPosition
 from graveler_core.transfer.files import DumpFile
+from graveler_core.transfer.files import dump_file as resolved
 from graveler_core.transfer.format import RowKind
 from graveler_core.transfer.reading import rows
 from graveler_core.transfer.verify import verify
-from tests.golden.formats import DUMP, FORMATS, golden, write_dump
+from tests.golden.formats import FORMATS, golden, write_dump
+from tests.unit.engine.world import World, entry
 from tests.unit.records.samples import SINCE
 from tests.unit.refs.graphs import name
 
+WORLD = World(name="fuzzing")
 QUESTION = b"the query of a log"
 _ROW_HEAD = 3
 """Bytes before each row of a dump whose rows are mutated: its kind and its length."""
@@ -85,8 +87,22 @@ def dump_file(data: bytes) -> DumpFile:
     return DumpFile(OneFile(data), "dump")  # type: ignore[arg-type]
 
 
+def real_dump() -> bytes:
+    """Return the dump of a repository with two commits, a tag, and a log of references."""
+    repo = WORLD.repository()
+    for number in range(2):
+        repo.branch("main").stage(f"p{number}", entry(number))
+        repo.branch("main").commit(f"m{number}")
+    repo.create_tag("v1", "main~1", message="first")
+    uri = f"{WORLD.namespace('dumps')}/dump"
+    repo.dump_refs(uri)
+    file = resolved(WORLD.blobs, uri)
+    return file.blobs.read(file.address)
+
+
 def verified(data: bytes) -> object:
-    return verify(dump_file(data), open_blobs("memory://fuzzed-namespace"), "memory://fuzzed-namespace", _nothing)
+    place = WORLD.namespace("repo")
+    return verify(dump_file(data), WORLD.blobs.at(place), place, _nothing)
 
 
 def rows_of(data: bytes) -> Iterator[tuple[RowKind, bytes]]:
@@ -104,16 +120,17 @@ def row_bytes(found: list[tuple[RowKind, bytes]]) -> bytes:
 
 def verified_rows(data: bytes) -> object:
     """Verify a dump whose frames, order and digest are right, and whose rows are not."""
-    found = sorted((kind, row) for kind, row in rows_of(data) if kind is not RowKind.END and row)
+    # Stable, so that rows of a kind keep their order.
+    given = [(kind, row) for kind, row in rows_of(data) if kind is not RowKind.END and row]
+    found = sorted(given, key=lambda each: each[0])
     return verified(write_dump(found))
 
 
 def staged_rows(data: bytes) -> object:
-    """Decode values of staged records together, as columns: the input is cut at its zero bytes."""
-    values = data.split(b"\0\0\0\0")
-    return decode_records(
-        pa.array([b"%04d" % n for n in range(len(values))], pa.binary()), pa.array(values, pa.binary())
-    )
+    """Decode values of staged records together, as columns."""
+    values = [value for _, value in rows_of(data)]
+    keys = [b"%04d" % n for n in range(len(values))]
+    return decode_records(pa.array(keys, pa.binary()), pa.array(values, pa.binary()))
 
 
 def texts(call: Callable[[str], object], *samples: str) -> Decoder:
@@ -135,6 +152,7 @@ def _policy(text: str) -> object:
 def _nothing(*_: Any) -> None: ...
 
 
+REAL_DUMP = real_dump()
 TOKENS = tuple(
     log_token.encode(LogPosition(tuple(name(n) for n in range(wide)), (name(9),), behind), QUESTION)
     for wide, behind in ((1, None), (5, name(3)))
@@ -146,9 +164,15 @@ STORED = {
 }
 DECODERS: dict[str, Decoder] = STORED | {
     "dump": Decoder(lambda data: [*rows(dump_file(data))], (golden("dump"),), compressed=True),
-    "verified_dump": Decoder(verified, (golden("dump"), write_dump(DUMP)), compressed=True),
-    "rows_of_a_dump": Decoder(verified_rows, (row_bytes(DUMP),), compressed=True),
-    "staged_columns": Decoder(staged_rows, (b"\0\0\0\0".join([golden("entry"), golden("tombstone")] * 2),)),
+    "verified_dump": Decoder(verified, (REAL_DUMP,), compressed=True),
+    "rows_of_a_dump": Decoder(
+        verified_rows,
+        (row_bytes([(row.kind, row.data) for row in rows(dump_file(REAL_DUMP)) if row.kind is not RowKind.END]),),
+        compressed=True,
+    ),
+    "staged_columns": Decoder(
+        staged_rows, (row_bytes([(RowKind.LOG, golden("entry")), (RowKind.LOG, golden("tombstone"))]),)
+    ),
     "log_token": texts(lambda text: log_token.decode(text, QUESTION), *TOKENS),
     "ref": texts(expression.parse, "main~2^1", "v1.0", "dev$", "0123abcd@"),
     "uri": texts(uri.parse, *URIS),
