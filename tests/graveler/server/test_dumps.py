@@ -1,4 +1,4 @@
-"""Dumps and restorations by lakeFS's own client: in the background, and by whichever server is alive."""
+"""Dumps and restorations by the requests of lakeFS's API: in the background, and by whichever server is alive."""
 
 from __future__ import annotations
 
