@@ -127,7 +127,7 @@ def _growing(tables: Iterator[pa.Table], few: int | None) -> Iterator[pa.Table]:
     for table in tables:
         at = 0
         while at < table.num_rows:
-            rows = table.num_rows if few is None else few
+            rows = table.num_rows if few is None else min(few, table.num_rows)
             yield table.slice(at, rows)
             at, few = at + rows, None if few is None else 2 * few
 

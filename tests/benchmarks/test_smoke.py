@@ -33,6 +33,8 @@ SIZES = {
 SIZE = SIZES["core"]
 ON_SPARK = ("commit_among", "commit_rows", "compact", "diff", "merge", "read_content", "read_entries", "start")
 """Scenarios on Spark that only the longest tier runs. Their modules are imported by the tests that use them."""
+IN_FILES = ("collect_by_inventory",)
+"""Scenarios that need a local directory."""
 SIZE_ON_SPARK = {"diff": 100_000}
 """Fewer are one range, which no cut divides: the driver counts them by itself."""
 
@@ -46,7 +48,7 @@ def test_every_suite_has_its_test() -> None:
 @pytest.mark.parametrize("name", SIZES)
 def test_each_scenario_gives_rows(name: str, tmp_path: Path) -> None:
     """In memory, all in this process: the tests below start processes as the command does."""
-    scenarios = list(suite(name).values())
+    scenarios = [scenario for scenario in suite(name).values() if scenario.name not in IN_FILES]
     request = BenchmarkRequest(name, scenarios, "memory", ["-"], [SIZES[name]], 1, tmp_path, commits=5)
     said: list[str] = []
     found = list(rows(request, said.append, performed))
@@ -87,6 +89,14 @@ def test_each_scenario_on_spark_gives_rows(name: str, tmp_path: Path) -> None:
         (compared,) = {row.unit for row in found if row.unit.startswith("of ")}
         rates = [row for row in found if row.unit == "per s"]
         assert len(rates) == 1 + sum(row.unit == compared for row in found)
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("name", IN_FILES)
+def test_each_scenario_in_files_gives_rows(name: str, tmp_path: Path) -> None:
+    scenarios, size = [suite("lifecycle")[name]], SIZES["lifecycle"]
+    request = BenchmarkRequest("lifecycle", scenarios, "sqlite", ["process"], [size], 1, tmp_path, commits=5)
+    assert {row.scenario for row in rows(request, lambda text: None)} == {name}
 
 
 @pytest.mark.ci

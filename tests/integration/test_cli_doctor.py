@@ -14,6 +14,7 @@ import time_machine
 
 from graveler_core.diagnostics.doctor.diagnosis import Ailment
 from graveler_core.engine.references.events import fold
+from graveler_core.model.dump import Restoration
 from graveler_core.model.entities import NamespaceClaim, RepositoryState
 from graveler_core.model.ids import BranchId, Nonce, RepositoryId, RepositoryUid
 from graveler_core.objects.uploads import Uploads
@@ -59,6 +60,19 @@ def test_a_repository_that_stopped_half_way(old: Cli) -> None:
         access.write(kv, keys.repository(RepositoryId("flights")), record(kv).model_copy(update=update))
     assert ill(old, Ailment.REPOSITORY_HALF_MADE)["where"] == REPOSITORY
     cured(old, Ailment.REPOSITORY_HALF_MADE)
+
+
+def test_a_restoration_that_has_not_ended(flights: Cli, here: Path) -> None:
+    with opened() as graveler:
+        flights("commit", MAIN, "-m", "begin")
+        dumped = graveler.repository("flights").dump_refs((here / "dump").as_uri())
+        bare = graveler.create_bare_repository("bare", (here / "bare").as_uri())
+        record = Restoration(digest=dumped.digest, since=datetime.now(UTC) - timedelta(hours=2))
+        access.create(graveler._stores.kv, keys.restoration(bare._record), record)
+    assert ill(flights, Ailment.RESTORATION_STUCK)["where"] == "graveler://bare"
+    with opened() as graveler:
+        graveler.repository("bare").restore_refs((here / "dump").as_uri())
+    gone(flights, Ailment.RESTORATION_STUCK)
 
 
 def test_what_was_deleted_long_ago(old: Cli) -> None:

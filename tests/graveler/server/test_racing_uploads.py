@@ -18,7 +18,7 @@ from lakefs_sdk.exceptions import ApiException
 
 from tests.graveler.server.conftest import Place
 from tests.graveler.server.plain_http import Http
-from tests.graveler.server.s3.clients import boto_client
+from tests.graveler.server.s3.clients import boto_clients
 
 ABSENT: Final = {"If-None-Match": "*"}
 CONTENTS: Final = (b"first upload", b"second upload", b"third upload")
@@ -66,11 +66,13 @@ def test_one_of_many_uploads_creates_a_path(place: Place) -> None:
 
 
 def test_one_of_many_uploads_by_s3_creates_a_key(place: Place) -> None:
-    name, client = place.repository(), boto_client(place)
-    for path in PATHS:
-        key = {"Bucket": name, "Key": f"main/{path}", "IfNoneMatch": "*"}
-        send = sent_in_halves("PUT", client.generate_presigned_url("put_object", key), ABSENT)
-        assert race(place, name, path, send) == {200: 1, 412: 2}
+    name = place.repository()
+    with boto_clients(place) as clients:
+        client = clients.open()
+        for path in PATHS:
+            key = {"Bucket": name, "Key": f"main/{path}", "IfNoneMatch": "*"}
+            send = sent_in_halves("PUT", client.generate_presigned_url("put_object", key), ABSENT)
+            assert race(place, name, path, send) == {200: 1, 412: 2}
 
 
 @pytest.mark.parametrize("others", [False, True], ids=["addresses of the server", "objects that were there"])

@@ -11,7 +11,7 @@ import pytest
 from benchmarks.lifecycle.sources import entry
 from graveler_core.committed.trees import address
 from graveler_core.model.entry import AddressType
-from graveler_core.transfer.migration.entries import BY_PREFIX, FULL, RELATIVE
+from graveler_core.transfer.lakefs.entries import BY_PREFIX, FULL, RELATIVE
 from graveler_core.transfer.migration.report import MAX_BROKEN, MigrationOutcome, Result
 from tests.integration.migration.histories import History, Lake, commit_id, flights
 from tests.integration.migration.runs import rows

@@ -97,7 +97,7 @@ class TestRevert:
 
     def test_a_long_message_is_not_repeated(self, world: World, repo: Repository) -> None:
         """Else the revert of the longest message that is allowed would have one that is not."""
-        world.branch().transact([Put("x", entry(1))], message="é" * 16_000 + "\nmore")
+        world.branch().transact([Put("x", entry(1))], message="é" * 15_990 + "\nmore")
         assert len(repo.revert("main", "main").message) < 400
         world.branch().transact([Put("x", entry(1))], message="first line\nsecond line")
         assert repo.revert("main", "main").message.startswith('Revert "first line"\n\nThis reverts')
