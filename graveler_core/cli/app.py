@@ -137,9 +137,9 @@ def _program() -> Callable[..., Any]:
 
 def _version(asked: bool) -> None:
     if asked:
-        from graveler_core.version import __version__
+        from graveler_core.version import show_version
 
-        typer.echo(f"graveler {__version__}")
+        show_version()
         raise typer.Exit
 
 

@@ -35,15 +35,21 @@ def let_pandas_in() -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the program, and exit. If the extra `cli` is missing, print what to install.
+    """Run the program, and exit. `--version` returns instead. If the extra `cli` is missing, print what to install.
 
     Args:
         arguments: The command line; `None` means the arguments of the process.
     """
+    words = sys.argv[1:] if arguments is None else arguments
+    if list(words) == ["--version"]:  # the import of the commands takes most of the time
+        from graveler_core.version import show_version
+
+        show_version()
+        return
     leave_pandas_out()
     try:
         with requires("cli"):
             from graveler_core.cli.app import run
     except Unavailable as error:
         sys.exit(f"error: {error.message}")
-    sys.exit(run(sys.argv[1:] if arguments is None else arguments))
+    sys.exit(run(words))

@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from graveler_core.version import __version__
+
 HEAVY = ("numpy", "obstore", "pandas", "psycopg", "pyarrow", "pydantic", "sqlalchemy", "structlog", "xxhash")
 PROGRAM = """\
 from graveler_core.cli.startup import main
@@ -27,6 +29,13 @@ def imported(program: str) -> set[str]:
 @pytest.mark.parametrize("word", ["--version", "--help"])
 def test_the_program_imports_nothing_heavy_to_show_help(word: str) -> None:
     assert imported(PROGRAM.format(words=[word])) == set()
+
+
+def test_the_version_needs_no_commands() -> None:
+    told = "import sys\nprint('graveler_core.cli.app' in sys.modules, 'typer' in sys.modules)"
+    program = PROGRAM.format(words=["--version"]) + told
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == [f"graveler {__version__}", "False False"]
 
 
 @pytest.mark.parametrize("package", ["graveler", "graveler_core"])
