@@ -566,7 +566,7 @@ def test_a_collector_that_paused_before_its_swap_lists_no_file_that_another_one_
         assert lake.missing() == [], at
 
 
-def test_the_test_before_finds_a_drop_without_a_swap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_drop_without_a_swap_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(CollectionRecord, "renew", lambda record: True)
     with pytest.raises((AssertionError, CorruptData)):
         test_a_collector_that_paused_before_its_swap_lists_no_file_that_another_one_dropped(tmp_path)
