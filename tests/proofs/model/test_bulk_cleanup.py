@@ -12,6 +12,8 @@ from typing import Literal
 
 import pytest
 
+from tests.proofs.model.reachable import reachable
+
 RULES = {
     "record before data": "a layer is left behind without a name",
     "look at the record again": "a listed layer has lost its data",
@@ -126,15 +128,12 @@ def wrong(s: State) -> str:
 
 def found(without: str = "") -> tuple[str, int]:
     """What is first found wrong, and how many states were seen."""
-    seen, left = {State()}, [State()]
-    while left:
-        state = left.pop()
+    states = 0
+    for state in reachable([State()], lambda s: (n for n in steps(s, without) if n.version <= VERSIONS)):
+        states += 1
         if broken := wrong(state):
-            return broken, len(seen)
-        fresh = {s for s in steps(state, without) if s.version <= VERSIONS} - seen
-        seen |= fresh
-        left += fresh
-    return "", len(seen)
+            return broken, states
+    return "", states
 
 
 def test_no_order_breaks_a_promise() -> None:

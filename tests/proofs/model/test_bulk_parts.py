@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 
+from tests.proofs.model.reachable import reachable
 from tests.proofs.model.test_bulk_cleanup import ENDED, State, cleaner, commit
 
 RULES = {
@@ -100,19 +101,15 @@ def steps(s: Parts, without: str) -> Iterator[State]:
 
 def found(without: str = "") -> tuple[str, int, int]:
     """What is first found wrong, how many states were seen, and in how many of them a sweep has something to do."""
-    seen: set[State] = {Parts()}
-    left: list[State] = [Parts()]
-    orphans = 0
-    while left:
-        state = left.pop()
+    beginnings: list[State] = [Parts()]
+    states = orphans = 0
+    for state in reachable(beginnings, lambda s: (n for n in steps(s, without) if n.version <= VERSIONS)):
         assert isinstance(state, Parts)
+        states += 1
         if state.listed and not state.data:
-            return "a listed layer has lost its data", len(seen), orphans
+            return "a listed layer has lost its data", states, orphans
         orphans += (state.data or state.late) and not state.record and state.writer in ENDED
-        fresh = {s for s in steps(state, without) if s.version <= VERSIONS} - seen
-        seen |= fresh
-        left += fresh
-    return "", len(seen), orphans
+    return "", states, orphans
 
 
 @pytest.mark.ci

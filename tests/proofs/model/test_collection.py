@@ -15,6 +15,8 @@ from dataclasses import dataclass, replace
 
 import pytest
 
+from tests.proofs.model.reachable import reachable
+
 GONE = "something names content that is gone"
 RULES = {
     "stagers ask": "stager",
@@ -237,16 +239,16 @@ BEGINNINGS = {
 
 def found(beside: str, without: str = "") -> tuple[str, int]:
     """What is first found wrong, and how many states were seen."""
-    seen = set(BEGINNINGS[beside])
-    left = list(seen)
-    while left:
-        state = left.pop()
+
+    def bounded(state: State) -> Iterator[State]:
+        return (s for s in steps(state, beside, without) if s.record.version <= RECORDS and s.branch <= BRANCHES)
+
+    states = 0
+    for state in reachable(BEGINNINGS[beside], bounded):
+        states += 1
         if not state.exists and state.uploader in ("", "end") and (state.staged or state.committed):
-            return GONE, len(seen)
-        fresh = {s for s in steps(state, beside, without) if s.record.version <= RECORDS and s.branch <= BRANCHES}
-        left += fresh - seen
-        seen |= fresh
-    return "", len(seen)
+            return GONE, states
+    return "", states
 
 
 @pytest.mark.parametrize("beside", [pytest.param("stager", marks=pytest.mark.ci), "commit", "uploader"])

@@ -13,6 +13,8 @@ from dataclasses import dataclass, replace
 
 import pytest
 
+from tests.proofs.model.reachable import reachable
+
 SHOWN = "a branch shows content that is gone"
 UNMARKED = "content is gone from a commit that has not expired"
 RULES = {
@@ -186,18 +188,15 @@ def steps(s: State, without: str) -> Iterator[State]:
 
 def found(without: str = "") -> tuple[str, int]:
     """What is first found wrong, and how many states were seen."""
-    left = [State(), State(branch=True), State(keeps=True)]
-    seen = set(left)
-    while left:
-        state = left.pop()
-        if not state.exists and state.branch:
-            return SHOWN, len(seen)
+    beginnings = [State(), State(branch=True), State(keeps=True)]
+    states = 0
+    for state in reachable(beginnings, lambda s: (n for n in steps(s, without) if n.record.version <= RECORDS)):
+        states += 1
         if not state.exists and not state.record.expired:
-            return UNMARKED, len(seen)
-        fresh = {next for next in steps(state, without) if next.record.version <= RECORDS}
-        left += fresh - seen
-        seen |= fresh
-    return "", len(seen)
+            return UNMARKED, states
+        if not state.exists and state.branch:
+            return SHOWN, states
+    return "", states
 
 
 def test_no_order_breaks_a_promise() -> None:

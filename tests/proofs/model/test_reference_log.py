@@ -12,6 +12,8 @@ from typing import TypeAlias
 
 import pytest
 
+from tests.proofs.model.reachable import reachable
+
 Intent: TypeAlias = tuple[int, int]
 """Who, and the moves of the record."""
 RULES = {
@@ -135,15 +137,12 @@ def wrong(s: State) -> str:
 
 def found(without: str = "") -> tuple[str, int]:
     """What is first found wrong, and how many states were seen."""
-    seen, left = {State()}, [State()]
-    while left:
-        state = left.pop()
+    states = 0
+    for state in reachable([State()], lambda s: steps(s, without)):
+        states += 1
         if broken := wrong(state):
-            return broken, len(seen)
-        fresh = set(steps(state, without)) - seen
-        seen |= fresh
-        left += fresh
-    return "", len(seen)
+            return broken, states
+    return "", states
 
 
 @pytest.mark.ci
