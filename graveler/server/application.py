@@ -92,7 +92,7 @@ async def _serve(parts: ServerParts, route: ApiRoute, request: Request) -> Respo
         query=query,
         headers=request.headers,
         body=body,
-        stream=BodyStream(request) if route.streams else (),
+        **({"upload": BodyStream(request).content} if route.streams else {}),
     )
     return await run_in_threadpool(_run, route, call, parts.limits)
 

@@ -6,16 +6,14 @@ before it reads the body saves the client the transfer.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 
 from anyio import from_thread
-from python_multipart import MultipartParser
 from python_multipart.multipart import parse_options_header
 from starlette.requests import ClientDisconnect, Request
 
+from graveler.server.form_content import FormContent
 from graveler_core.errors import InvalidInput, Unavailable
-
-_END = b""
 
 
 class BodyStream:
@@ -25,17 +23,25 @@ class BodyStream:
         self._pieces = aiter(request.stream())
         kind, options = parse_options_header(request.headers.get("content-type"))
         self._boundary = options.get(b"boundary") if kind == b"multipart/form-data" else None
+        self._type = request.headers.get("content-type")
         self._length = request.headers.get("content-length")
         self.ended = False
         """True once the whole body was received."""
         self._is_form = kind == b"multipart/form-data"
 
-    def __iter__(self) -> Iterator[bytes]:
+    def content(self) -> tuple[str | None, Iterable[bytes]]:
+        """Return the content type of what the client uploads, and its content.
+
+        Of a form, this is its part `content`. It reads the form up to there.
+
+        Raises:
+            InvalidInput: The form has no such part. The content of a form that is not complete raises it too.
+        """
         if not self._is_form:
-            return self.raw()
+            return self._type, self.raw()
         if not self._boundary:
             raise InvalidInput("content-type multipart/form-data: needs a boundary")
-        return _first_part(self.raw(), self._boundary)
+        return FormContent(self._boundary).read(self.raw())
 
     def raw(self) -> Iterator[bytes]:
         """Yield the body as it is, whatever its content type says.
@@ -60,51 +66,3 @@ class BodyStream:
 
 async def _next(pieces: AsyncIterator[bytes]) -> bytes | None:
     return await anext(pieces, None)
-
-
-def _first_part(body: Iterator[bytes], boundary: bytes) -> Iterator[bytes]:
-    """Yield the content of the first part of a form that is named `content`."""
-    collected: list[bytes] = []
-    header: dict[str, bytes] = {"field": b"", "value": b""}
-    state = {"wanted": False, "done": False, "found": False}
-
-    def on_header_field(data: bytes, start: int, end: int) -> None:
-        header["field"] += data[start:end]
-
-    def on_header_value(data: bytes, start: int, end: int) -> None:
-        header["value"] += data[start:end]
-
-    def on_header_end() -> None:
-        if header["field"].lower() == b"content-disposition":
-            _, options = parse_options_header(header["value"])
-            state["wanted"] = not state["found"] and options.get(b"name") == b"content"
-            state["found"] = state["found"] or state["wanted"]
-        header.update(field=b"", value=b"")
-
-    def on_part_data(data: bytes, start: int, end: int) -> None:
-        if state["wanted"]:
-            collected.append(data[start:end])
-
-    def on_part_end() -> None:
-        state["wanted"] = False
-
-    def on_end() -> None:
-        state["done"] = True
-
-    parser = MultipartParser(
-        boundary,
-        {
-            "on_header_field": on_header_field,
-            "on_header_value": on_header_value,
-            "on_header_end": on_header_end,
-            "on_part_data": on_part_data,
-            "on_part_end": on_part_end,
-            "on_end": on_end,
-        },
-    )
-    for piece in body:
-        parser.write(piece)
-        yield from collected
-        collected.clear()
-    if not state["done"] or not state["found"]:
-        raise InvalidInput("body: must be a complete form with a part named 'content'; nothing is staged")

@@ -35,10 +35,14 @@ def fresh_bucket(port: int, options: str = "") -> str:
         port: Port of the server.
         options: Further options of the URL.
     """
-    bucket = f"test-{uuid4().hex}"
-    request = urllib.request.Request(f"http://127.0.0.1:{port}/{bucket}", method="PUT")
+    return f"s3://{made_bucket(port, f'test-{uuid4().hex}')}/lake?{access(port)}{options}"
+
+
+def made_bucket(port: int, name: str) -> str:
+    """Create a bucket, and return its name."""
+    request = urllib.request.Request(f"http://127.0.0.1:{port}/{name}", method="PUT")
     urllib.request.urlopen(request).close()
-    return f"s3://{bucket}/lake?{access(port)}{options}"
+    return name
 
 
 def access(port: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 from typing import Any, TypeVar
@@ -106,8 +106,11 @@ class Call:
     headers: Mapping[str, str]
     body: Any = None
     """Body of the type that the route names."""
-    stream: Iterable[bytes] = field(default=())
-    """Body of a request whose route reads it as a stream. It can be read once, in the thread of the operation."""
+    upload: Callable[[], tuple[str | None, Iterable[bytes]]] = lambda: (None, ())
+    """Returns the content type and the content of a request whose route reads it as a stream.
+
+    The content can be read once, in the thread of the operation.
+    """
 
     @property
     def graveler(self) -> Graveler:

@@ -11,9 +11,11 @@ from starlette.responses import Response as HttpResponse
 
 from graveler.server.api import diffs
 from graveler.server.api.call import Call, answer
+from graveler.server.api.errors import COMMIT_NOT_FOUND, refusal
 from graveler.server.api.records import ApiCommit, CommitCreation, MergeBaseResult, MergeCreation, MergeResult
-from graveler_core.errors import Conflict, InvalidInput, Kind
+from graveler_core.errors import Conflict, InvalidInput, Kind, NoChanges, NotFound
 from graveler_core.facade.history import CommitRecord, LogEntry
+from graveler_core.facade.repository import Repository
 
 _COMMIT_ID: Final = re.compile(r"[0-9a-f]{64}")
 _STRATEGIES: Final = {"": None, "source-wins": "source", "dest-wins": "destination"}
@@ -39,7 +41,13 @@ def commit(call: Call) -> HttpResponse:
 
 def get_commit(call: Call) -> HttpResponse:
     """Show the commit that a ref names."""
-    return answer(200, commit_record(call.graveler.repository(call.repository).commit(call.path["commit"])))
+    try:
+        found = call.graveler.repository(call.repository).commit(call.path["commit"])
+    except NotFound as error:
+        if error.kind is not Kind.RefNotFound:
+            raise
+        return refusal(404, COMMIT_NOT_FOUND)
+    return answer(200, commit_record(found))
 
 
 def log(call: Call) -> HttpResponse:
@@ -83,26 +91,38 @@ def diff_branch(call: Call) -> HttpResponse:
 
 
 def merge(call: Call) -> HttpResponse:
-    """Merge a ref into a branch."""
+    """Merge a ref into a branch.
+
+    A source whose changes the branch has already is merged too, as in lakeFS: the commit records the merge.
+    """
     wanted: MergeCreation = call.body or MergeCreation()
-    metadata = dict(wanted.metadata)
-    if wanted.strategy:
-        metadata[_STRATEGY_KEY] = wanted.strategy
+    repo, source = call.graveler.repository(call.repository), call.path["source"]
     try:
-        made = call.graveler.repository(call.repository).merge(
-            call.path["source"],
-            into=call.branch,
-            message=wanted.message,
-            metadata=metadata,
-            strategy=_STRATEGIES[wanted.strategy],
-            allow_empty=wanted.allow_empty,
-            squash=True if wanted.squash_merge else None,
-        )
+        made = _merged(repo, source, call.branch, wanted)
+    except NoChanges:
+        if not list(repo.diff(call.branch, source, limit=1, since_merge_base=True)):
+            raise
+        made = _merged(repo, source, call.branch, wanted.model_copy(update={"allow_empty": True}))
     except Conflict as error:
         if error.kind is not Kind.MergeConflict:
             raise
         return answer(409, MergeResult(reference=""))
     return answer(200, MergeResult(reference=made.id))
+
+
+def _merged(repo: Repository, source: str, branch: str, wanted: MergeCreation) -> CommitRecord:
+    metadata = dict(wanted.metadata)
+    if wanted.strategy:
+        metadata[_STRATEGY_KEY] = wanted.strategy
+    return repo.merge(
+        source,
+        into=branch,
+        message=wanted.message,
+        metadata=metadata,
+        strategy=_STRATEGIES[wanted.strategy],
+        allow_empty=wanted.allow_empty,
+        squash=True if wanted.squash_merge else None,
+    )
 
 
 def find_merge_base(call: Call) -> HttpResponse:

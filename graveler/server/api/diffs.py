@@ -18,10 +18,17 @@ _LAST = "\U0010ffff"
 def between_refs(
     repo: Repository, left: str, right: str, query: Query, *, since_merge_base: bool
 ) -> Iterator[DiffRecord]:
-    """Yield the differences between two refs. With `since_merge_base`, paths that both sides changed are conflicts."""
+    """Yield the differences between two refs.
+
+    With `since_merge_base`, these are the changes of the right side that the left side does not have yet: what a merge
+    would bring. Paths that both sides changed are conflicts.
+    """
 
     def changes(after: str) -> Iterable[Change]:
-        return repo.diff(left, right, query.text("prefix"), after, since_merge_base=since_merge_base)
+        found = repo.diff(left, right, query.text("prefix"), after, since_merge_base=since_merge_base)
+        if not since_merge_base:
+            return found
+        return _missing(found, repo.diff(left, right, query.text("prefix"), after))
 
     def conflicts(after: str) -> Iterator[str]:
         if since_merge_base:
@@ -66,6 +73,19 @@ def _grouped(changes: Callable[[str], Iterable[Change]], query: Query) -> Iterat
             break
         else:
             return
+
+
+def _missing(changes: Iterable[Change], differences: Iterable[Change]) -> Iterator[Change]:
+    """Yield the changes at paths that differ between both sides. Both are sorted by path."""
+    different = iter(differences)
+    path = next(different, None)
+    for change in changes:
+        while path is not None and path.path.encode() < change.path.encode():
+            path = next(different, None)
+        if path is None:
+            return
+        if path.path == change.path:
+            yield change
 
 
 def _with_conflicts(records: Iterable[DiffRecord], conflicts: Iterator[str]) -> Iterator[DiffRecord]:

@@ -26,8 +26,10 @@ from graveler_core.errors import (
     SlowDown,
     Unavailable,
 )
+from graveler_core.model.protection import BranchAction
 
 UNAUTHENTICATED: Final = "error authenticating request"
+COMMIT_NOT_FOUND: Final = "commit not found"
 RETRY_AFTER_SECONDS: Final = 1
 _BY_KIND: Final[dict[Kind, int]] = {
     Kind.RepositoryDeleting: 410,
@@ -60,16 +62,27 @@ _FIXED: Final[dict[Kind, str]] = {
     Kind.RepositoryNotFound: "repository not found",
     Kind.BranchNotFound: "branch not found",
     Kind.TagNotFound: "tag not found",
-    Kind.CommitNotFound: "commit not found",
+    Kind.CommitNotFound: COMMIT_NOT_FOUND,
     Kind.RefNotFound: "not found",
     Kind.PathNotFound: "not found",
     Kind.RepositoryExists: "error creating repository: not unique",
     Kind.BranchExists: "branch already exists: not unique",
     Kind.TagExists: "tag already exists: not unique",
     Kind.PathExists: "path already exists",
+    Kind.UserNotFound: "user not found",
+    Kind.GroupNotFound: "group not found",
+    Kind.PolicyNotFound: "policy not found",
+    Kind.UserExists: "Already exists",
+    Kind.GroupExists: "Already exists",
+    Kind.PolicyExists: "Already exists",
     Kind.InvalidCredentials: UNAUTHENTICATED,
     Kind.CredentialsRequired: UNAUTHENTICATED,
 }
+_PROTECTED: Final = {
+    str(BranchAction.WRITE): "cannot write to protected branch",
+    str(BranchAction.COMMIT): "cannot commit to protected branch",
+}
+"""Message by the action that a rule blocks."""
 
 
 def status_of(error: GravelerError) -> int:
@@ -83,6 +96,8 @@ def message_of(error: GravelerError) -> str:
     """Return the message of an error for clients."""
     if error.kind in _FIXED:
         return _FIXED[error.kind]
+    if error.kind is Kind.BranchProtected:
+        return _PROTECTED.get(str(error.details.get("action")), error.message)
     if error.kind is Kind.AccessDenied:
         return f"insufficient permissions: {error.message}"
     return f"no changes: {error.message}" if isinstance(error, NoChanges) else error.message

@@ -37,8 +37,6 @@ NOT_IMPLEMENTED: Final = tuple(
         ("POST", "/auth/users/{user}/external/principals"),
         ("DELETE", "/auth/users/{user}/external/principals"),
         ("GET", "/auth/external/principals"),
-        ("GET", "/auth/groups/{group}/acl"),
-        ("POST", "/auth/groups/{group}/acl"),
         ("POST", _PARTS),
         ("PUT", _PARTS + "/{upload}"),
         ("DELETE", _PARTS + "/{upload}"),

@@ -85,10 +85,11 @@ def upload_object(call: Call) -> HttpResponse:
     condition = call.headers.get("if-none-match")
     if condition not in (None, "*"):
         return refusal(501, f"If-None-Match {condition!r}: an upload can only have the condition *")
+    content_type, content = call.upload()
     made = repo.branch(call.branch).put(
         path,
-        call.stream,
-        content_type=call.headers.get("content-type", DEFAULT_CONTENT_TYPE),
+        content,
+        content_type=content_type or DEFAULT_CONTENT_TYPE,
         metadata=_metadata(call.headers),
         if_absent=condition is not None,
     )

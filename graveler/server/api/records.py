@@ -341,7 +341,8 @@ class CurrentUser(ApiResponse):
 
 class VersionConfig(ApiResponse):
     version: str
-    version_context: str = "graveler"
+    version_context: str = "lakeFS"
+    """Name of the edition. `lakectl` warns before each command if it is another one."""
     latest_version: str = ""
     upgrade_recommended: bool = False
     upgrade_url: str = ""

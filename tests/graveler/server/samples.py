@@ -115,6 +115,8 @@ SAMPLES: dict[str, Sample] = {
     "create_group": Sample("", {"id": "new-{repository}"}, changes=True),
     "get_group": Sample(),
     "delete_group": Sample(changes=True),
+    "get_group_acl": Sample(status=404),
+    "set_group_acl": Sample("", {"permission": "Write"}, changes=True),
     "list_members": Sample(),
     "add_member": Sample(),
     "remove_member": Sample(changes=True),

@@ -8,6 +8,9 @@ from pydantic import Field
 
 from graveler.server.api.records import ApiRequest, ApiResponse
 
+GroupPermission = Literal["Read", "Write", "Super", "Admin"]
+"""Word for the access of a group."""
+
 
 class UserCreation(ApiRequest):
     id: str
@@ -22,6 +25,10 @@ class ApiGroup(ApiResponse):
     name: str
     creation_date: int
     """Seconds since 1970."""
+
+
+class GroupAcl(ApiRequest):
+    permission: GroupPermission
 
 
 class StatementRecord(ApiRequest):

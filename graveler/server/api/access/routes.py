@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from graveler.server.api.access import groups, policies, users
+from graveler.server.api.access import group_acls, groups, policies, users
 from graveler.server.api.access import records as a
 from graveler.server.api.records import ApiUser, ResultPage
 from graveler.server.api.route import PAGED, ApiRoute
@@ -34,6 +34,8 @@ ACCESS_ROUTES: Final = (
     ApiRoute("POST", "/auth/groups", groups.create_group, a.GroupCreation, a.ApiGroup, 201),
     ApiRoute("GET", _GROUP, groups.get_group, None, a.ApiGroup),
     ApiRoute("DELETE", _GROUP, groups.delete_group, success=204),
+    ApiRoute("GET", _GROUP + "/acl", group_acls.get_group_acl, None, a.GroupAcl),
+    ApiRoute("POST", _GROUP + "/acl", group_acls.set_group_acl, a.GroupAcl, success=201),
     ApiRoute("GET", _GROUP + "/members", groups.list_members, None, _Users, query=PAGED),
     ApiRoute("PUT", _GROUP + "/members/{user}", groups.add_member, success=201),
     ApiRoute("DELETE", _GROUP + "/members/{user}", groups.remove_member, success=204),

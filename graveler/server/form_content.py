@@ -1,0 +1,96 @@
+"""Content of an upload in a form: the first part that is named `content`, as a stream."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import Final
+
+from python_multipart import MultipartParser
+from python_multipart.multipart import parse_options_header
+
+from graveler_core.errors import InvalidInput
+
+_NAME: Final = b"content"
+
+
+class FormContent:
+    """The part `content` of one form."""
+
+    def __init__(self, boundary: bytes) -> None:
+        """Create a reader of a form.
+
+        Args:
+            boundary: Line between the parts.
+        """
+        self._collected: list[bytes] = []
+        self._field = self._value = b""
+        self._headers: dict[bytes, bytes] = {}
+        self._type: bytes | None = None
+        self._wanted = self._found = self._complete = False
+        self._parser = MultipartParser(
+            boundary,
+            {
+                "on_part_begin": self._headers.clear,
+                "on_header_field": self._add_field,
+                "on_header_value": self._add_value,
+                "on_header_end": self._end_header,
+                "on_headers_finished": self._begin_part,
+                "on_part_data": self._add_data,
+                "on_part_end": self._end_part,
+                "on_end": self._end,
+            },
+        )
+
+    def read(self, body: Iterator[bytes]) -> tuple[str | None, Iterable[bytes]]:
+        """Read a form up to the part. Return the content type of the part, and its content.
+
+        Args:
+            body: Pieces of the form.
+
+        Raises:
+            InvalidInput: The form has no such part. The content raises it at its end if the form is not complete.
+        """
+        for piece in body:
+            self._parser.write(piece)
+            if self._found:
+                return None if self._type is None else self._type.decode("latin-1"), self._content(body)
+        raise _incomplete()
+
+    def _content(self, rest: Iterator[bytes]) -> Iterator[bytes]:
+        for piece in chain((b"",), rest):
+            self._parser.write(piece)
+            yield from self._collected
+            self._collected.clear()
+        if not self._complete:
+            raise _incomplete()
+
+    def _add_field(self, data: bytes, start: int, end: int) -> None:
+        self._field += data[start:end]
+
+    def _add_value(self, data: bytes, start: int, end: int) -> None:
+        self._value += data[start:end]
+
+    def _end_header(self) -> None:
+        self._headers[self._field.lower()] = self._value
+        self._field = self._value = b""
+
+    def _begin_part(self) -> None:
+        _, options = parse_options_header(self._headers.get(b"content-disposition", b""))
+        self._wanted = not self._found and options.get(b"name") == _NAME
+        if self._wanted:
+            self._found, self._type = True, self._headers.get(b"content-type")
+
+    def _add_data(self, data: bytes, start: int, end: int) -> None:
+        if self._wanted:
+            self._collected.append(data[start:end])
+
+    def _end_part(self) -> None:
+        self._wanted = False
+
+    def _end(self) -> None:
+        self._complete = True
+
+
+def _incomplete() -> InvalidInput:
+    return InvalidInput("body: must be a complete form with a part named 'content'; nothing is staged")

@@ -1,0 +1,135 @@
+"""Behaviours of lakeFS that its command line and its system tests rely on."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Mapping
+from uuid import uuid4
+
+import pytest
+
+from graveler.server.api.access.group_acls import POLICIES
+from graveler_core.iam.setup import PRESET_GROUPS
+from tests.graveler.server.conftest import Place
+from tests.graveler.server.plain_http import Http
+
+_MESSAGE = {"message": "m"}
+pytestmark = pytest.mark.parametrize("place", ["sqlite"], indirect=True)
+
+
+@pytest.fixture
+def http(place: Place) -> Http:
+    return Http(place)
+
+
+def sent(http: Http, method: str, path: str, body: object = None, status: int = 200) -> dict[str, object]:
+    found, said, _ = http.send(method, path, None if body is None else json.dumps(body).encode())
+    assert found == status, said
+    answer = json.loads(said) if said[:1] == b"{" else {}
+    assert isinstance(answer, dict)
+    return answer
+
+
+def form(*parts: tuple[str, Mapping[str, str], bytes]) -> bytes:
+    said = b""
+    for name, headers, content in parts:
+        lines = [f'Content-Disposition: form-data; name="{name}"', *(f"{key}: {headers[key]}" for key in headers)]
+        said += b"--line\r\n" + "\r\n".join(lines).encode() + b"\r\n\r\n" + content + b"\r\n"
+    return said + b"--line--\r\n"
+
+
+@pytest.mark.parametrize("padding", [0, 200_000])
+def test_the_content_type_of_a_form_is_that_of_its_part(place: Place, http: Http, padding: int) -> None:
+    path = f"/repositories/{place.repository()}/branches/main/objects?path=a"
+    headers = {"Content-Type": "multipart/form-data; boundary=line"}
+    other = ("other", {}, b"o" * padding)
+    for part, expected in (({"content-type": "text/csv"}, "text/csv"), ({}, "application/octet-stream")):
+        status, said, _ = http.send("POST", path, form(other, ("content", part, b"1,2\n"), other), headers)
+        record = json.loads(said)
+        assert (status, record["content_type"], record["size_bytes"]) == (201, expected, 4)
+    whole = form(other, ("content", {}, b"x" * 70_000))
+    for wrong in (form(other), whole[:-10], whole[:-padding]):
+        status, said, _ = http.send("POST", path, wrong, headers)
+        assert (status, "a complete form" in json.loads(said)["message"]) == (400, True)
+    assert place.server.graveler.repository(path.split("/")[2]).branch("main").read("a") == b"1,2\n"
+
+
+def test_a_change_that_both_sides_made_is_no_difference_and_no_conflict(place: Place, http: Http) -> None:
+    name = place.repository()
+    repo = place.server.graveler.repository(name)
+    for branch in ("one", "two"):
+        repo.create_branch(branch, "main")
+        repo.branch(branch).put("same", b"1")
+        repo.branch(branch).put("other", branch.encode())
+        repo.branch(branch).put(f"only-{branch}", b"1")
+        repo.branch(branch).commit("change")
+    diff = f"/repositories/{name}/refs/one/diff/two"
+    found = sent(http, "GET", diff)["results"]
+    assert isinstance(found, list)
+    assert [(each["type"], each["path"]) for each in found] == [("added", "only-two"), ("conflict", "other")]
+    repo.branch("one").remove("other")
+    repo.branch("one").remove("only-one")
+    repo.branch("one").commit("same")
+    repo.branch("two").remove("other")
+    repo.branch("two").remove("only-two")
+    repo.branch("two").commit("same")
+    assert sent(http, "GET", diff)["results"] == []
+    merge = f"/repositories/{name}/refs/two/merge/one"
+    made = sent(http, "POST", merge, {"message": "nothing new"})
+    assert len(repo.commit(str(made["reference"])).parents) == 2
+    assert "no changes" in str(sent(http, "POST", merge, {"message": "again"}, 400)["message"])
+
+
+def test_a_squash_has_one_parent_and_warns_nobody(place: Place, http: Http) -> None:
+    name = place.repository()
+    repo = place.server.graveler.repository(name)
+    repo.create_branch("dev", "main")
+    repo.branch("dev").put("a", b"1")
+    repo.branch("dev").commit("add")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        made = sent(http, "POST", f"/repositories/{name}/refs/dev/merge/main", {"squash_merge": True})
+    assert len(repo.commit(str(made["reference"])).parents) == 1
+
+
+def test_the_permission_of_a_group_stands_for_the_policies_of_a_preset_group(place: Place, http: Http) -> None:
+    assert {frozenset(map(str, policies)) for policies in PRESET_GROUPS.values()} == set(POLICIES.values())
+    group = f"group-{uuid4().hex[:8]}"
+    iam = place.server.graveler.iam
+    iam.create_group(group)
+    iam.create_policy(f"own-{group}", [{"effect": "allow", "actions": ["fs:ReadObject"], "resources": ["*"]}])
+    iam.attach_policy(f"own-{group}", group=group)
+    acl = f"/auth/groups/{group}/acl"
+    sent(http, "GET", acl, status=404)
+    for permission in POLICIES:
+        sent(http, "POST", acl, {"permission": permission}, 201)
+        assert sent(http, "GET", acl) == {"permission": permission}
+        assert {str(each.id) for each in iam.policies_of(group=group)} == {*POLICIES[permission], f"own-{group}"}
+    sent(http, "POST", acl, {"permission": "Owner"}, 400)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status", "said"),
+    [
+        ("GET", "/repositories/{repo}/commits/none", None, 404, "commit not found"),
+        ("DELETE", "/auth/users/none", None, 404, "user not found"),
+        ("POST", "/auth/users", {"id": "ada"}, 409, "Already exists"),
+        ("DELETE", "/repositories/{repo}/branches/main/objects?path=a", None, 403, "cannot write to protected branch"),
+        (
+            "POST",
+            "/repositories/{repo}/branches/main/commits",
+            {"message": "m"},
+            403,
+            "cannot commit to protected branch",
+        ),
+    ],
+)
+def test_messages_that_clients_compare(  # noqa: PLR0917 - a table
+    place: Place, http: Http, method: str, path: str, body: object, status: int, said: str
+) -> None:
+    name = place.repository()
+    repo = place.server.graveler.repository(name)
+    repo.branch("main").put("a", b"1")
+    repo.set_protection({"main": ("write", "commit")})
+    assert sent(http, method, path.format(repo=name), body, status)["message"] == said
