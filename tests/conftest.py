@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 from collections.abc import Generator, Iterator
+from pathlib import Path
 from uuid import uuid4
 
 import pytest
@@ -54,6 +55,23 @@ COSTLY_PARAMETERS = {"postgresql", "mysql", "redis", "etcd", "dynamodb", "mongod
 """Parameters of fixtures that then use a server."""
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Take programs that no package registry has. Their tests are left out without them, and the run says so."""
+    parser.addoption("--lakectl", type=Path, help="Command line of lakeFS.")
+
+
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    """Name the programs that are missing."""
+    return [] if config.getoption("lakectl") else ["lakectl: not given (--lakectl PATH), so its tests are left out"]
+
+
+@pytest.fixture(scope="session")
+def lakectl(request: pytest.FixtureRequest) -> Path:
+    """Command line of lakeFS."""
+    found: Path = request.config.getoption("lakectl")
+    return found.resolve()
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
     """Collect without the garbage collector, and exempt from it what was collected.
@@ -69,12 +87,16 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave tests with costly fixtures or on PostgreSQL to CI, but for those that are marked as `everyday`.
 
     Tests that read the whole project run in one worker, so that each file is parsed once a run. The tests of CI are
     the long ones: they begin, so that no worker waits at the end for one of them.
     """
+    if not config.getoption("lakectl"):
+        left_out = [item for item in items if "lakectl" in getattr(item, "fixturenames", ())]
+        items[:] = [item for item in items if item not in left_out]
+        config.hook.pytest_deselected(items=left_out)
     for item in items:
         if "project" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.xdist_group("project"))

@@ -13,6 +13,7 @@ from typing import Final
 
 from starlette.responses import Response, StreamingResponse
 
+from graveler.server.kept_md5 import shown_checksum
 from graveler_core.facade.content_file import ContentFile
 from graveler_core.model.entry import Entry
 
@@ -58,8 +59,8 @@ def content_response(content: ContentFile, headers: Mapping[str, str], *, withou
 
 
 def etag(entry: Entry) -> str:
-    """Return the ETag of an entry: its checksum without the name of the algorithm, in quotes."""
-    return f'"{(entry.checksum or "").rpartition(":")[2]}"'
+    """Return the ETag of an entry: the checksum that clients see, in quotes."""
+    return f'"{shown_checksum(entry)}"'
 
 
 def _headers(entry: Entry) -> dict[str, str]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from graveler.server.api.call import Query
-from graveler.server.api.objects import checksum_of, content_type_of, seconds_of
+from graveler.server.api.objects import content_type_of, seconds_of
 from graveler.server.api.records import DiffRecord, RightStats
+from graveler.server.kept_md5 import shown_checksum, shown_metadata
 from graveler_core.facade.branch import Branch
 from graveler_core.facade.repository import Repository
 from graveler_core.model.changes import Change
@@ -102,10 +103,10 @@ def _record(change: Change, *, with_right: bool = False) -> DiffRecord:
     right = None
     if with_right and change.after is not None:
         right = RightStats(
-            checksum=checksum_of(change.after),
+            checksum=shown_checksum(change.after),
             mtime=seconds_of(change.after.mtime),
             content_type=content_type_of(change.after),
-            metadata=dict(change.after.metadata) or None,
+            metadata=shown_metadata(change.after) or None,
         )
     return DiffRecord(
         type=change.kind.value,

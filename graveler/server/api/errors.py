@@ -30,6 +30,7 @@ from graveler_core.model.protection import BranchAction
 
 UNAUTHENTICATED: Final = "error authenticating request"
 COMMIT_NOT_FOUND: Final = "commit not found"
+PATH_EXISTS: Final = "path already exists"
 RETRY_AFTER_SECONDS: Final = 1
 _BY_KIND: Final[dict[Kind, int]] = {
     Kind.RepositoryDeleting: 410,
@@ -68,7 +69,7 @@ _FIXED: Final[dict[Kind, str]] = {
     Kind.RepositoryExists: "error creating repository: not unique",
     Kind.BranchExists: "branch already exists: not unique",
     Kind.TagExists: "tag already exists: not unique",
-    Kind.PathExists: "path already exists",
+    Kind.PathExists: PATH_EXISTS,
     Kind.UserNotFound: "user not found",
     Kind.GroupNotFound: "group not found",
     Kind.PolicyNotFound: "policy not found",

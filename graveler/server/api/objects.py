@@ -11,7 +11,7 @@ from starlette.responses import RedirectResponse
 from starlette.responses import Response as HttpResponse
 
 from graveler.server.api.call import Call, answer, no_content
-from graveler.server.api.errors import message_of, refusal, status_of
+from graveler.server.api.errors import PATH_EXISTS, message_of, refusal, status_of
 from graveler.server.api.records import (
     ApiObject,
     ObjectCopy,
@@ -21,7 +21,9 @@ from graveler.server.api.records import (
     StorageClass,
 )
 from graveler.server.content_response import content_response
-from graveler_core.errors import GravelerError, Kind
+from graveler.server.kept_md5 import shown_checksum, shown_metadata, with_etag
+from graveler.server.overlapped_md5 import OverlappedMd5
+from graveler_core.errors import GravelerError, Kind, NotFound, PredicateFailed
 from graveler_core.facade.branch import Branch
 from graveler_core.facade.repository import Repository
 from graveler_core.facade.snapshot import Snapshot
@@ -57,7 +59,7 @@ def stat_object(call: Call) -> HttpResponse:
     shown = object_record(repo, found, with_metadata=call.query.flag("user_metadata", default=True))
     if call.query.flag("presign"):
         shown = _presigned(ref, shown)
-    return answer(200, shown.model_copy(update={"metadata": dict(found.metadata)}))
+    return answer(200, shown.model_copy(update={"metadata": shown_metadata(found)}))
 
 
 def get_object(call: Call) -> HttpResponse:
@@ -82,18 +84,26 @@ def upload_object(call: Call) -> HttpResponse:
     """
     path = call.query.required("path")
     repo = call.graveler.repository(call.repository)
-    condition = call.headers.get("if-none-match")
+    condition = call.headers.get("if-none-match") or None
     if condition not in (None, "*"):
         return refusal(501, f"If-None-Match {condition!r}: an upload can only have the condition *")
+    branch = repo.branch(call.branch)
+    if condition is not None and _exists(branch, path):
+        return refusal(412, PATH_EXISTS)
     content_type, content = call.upload()
-    made = repo.branch(call.branch).put(
+    md5 = OverlappedMd5()
+    uploaded = branch.upload(
         path,
-        content,
+        md5.passing(content),
         content_type=content_type or DEFAULT_CONTENT_TYPE,
         metadata=_metadata(call.headers),
-        if_absent=condition is not None,
     )
-    return answer(201, object_record(repo, made))
+    made = with_etag(uploaded, md5.digest().hex())
+    try:
+        staged = branch.stage(path, made) if condition is None else branch.stage_if(path, made, None)
+    except PredicateFailed:
+        return refusal(412, PATH_EXISTS)
+    return answer(201, object_record(repo, staged))
 
 
 def delete_object(call: Call) -> HttpResponse:
@@ -141,10 +151,10 @@ def object_record(repo: Repository, item: Entry | CommonPrefix, *, with_metadata
         path=item.path,
         path_type="object",
         physical_address=_uri(repo, item),
-        checksum=checksum_of(item),
+        checksum=shown_checksum(item),
         mtime=seconds_of(item.mtime),
         size_bytes=item.size,
-        metadata=(dict(item.metadata) or None) if with_metadata else None,
+        metadata=(shown_metadata(item) or None) if with_metadata else None,
         content_type=content_type_of(item),
     )
 
@@ -154,11 +164,6 @@ def _presigned(ref: Snapshot, shown: ApiObject) -> ApiObject:
     end = int(time()) + PRESIGNED_SECONDS
     url = ref.presign(shown.path, PRESIGNED_SECONDS)
     return shown.model_copy(update={"physical_address": url, "physical_address_expiry": end})
-
-
-def checksum_of(entry: Entry) -> str:
-    """Return the checksum of an entry without the name of its algorithm."""
-    return (entry.checksum or "").rpartition(":")[2]
 
 
 def content_type_of(entry: Entry) -> str:
@@ -189,6 +194,16 @@ def _metadata(headers: Mapping[str, str]) -> dict[str, str]:
         elif name.startswith(_INTERNAL_METADATA):
             found[_RESERVED + name.removeprefix(_INTERNAL_METADATA)] = value
     return found
+
+
+def _exists(branch: Branch, path: str) -> bool:
+    try:
+        branch.get(path)
+    except NotFound as error:
+        if error.kind is not Kind.PathNotFound:
+            raise
+        return False
+    return True
 
 
 def _removed(branch: Branch, path: str) -> ObjectErrorRecord | None:

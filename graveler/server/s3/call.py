@@ -15,13 +15,15 @@ from graveler.server.s3.refusals import S3Refusal, malformed
 from graveler.server.s3.request import S3Request
 from graveler.server.s3.upload_body import UploadBody
 from graveler.server.s3.xml import Content, XmlElement, document, parse
-from graveler_core.errors import InvalidInput
+from graveler_core.errors import InvalidInput, Kind, NotFound
 from graveler_core.facade.branch import Branch
 from graveler_core.facade.graveler import Graveler
 from graveler_core.facade.repository import Repository
 
 MAX_XML_BYTES: Final = 4 << 20
 """Maximum size of a body that is a document."""
+_API_ROOT: Final = "api"
+"""Bucket of a client that was given the address of the API as its endpoint."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +91,14 @@ def repository_of(graveler: Graveler, bucket: str) -> Repository:
     """Return the repository that is a bucket."""
     try:
         return graveler.repository(bucket)
+    except NotFound as e:
+        if bucket != _API_ROOT or e.kind is not Kind.RepositoryNotFound:
+            raise
+        raise S3Refusal(
+            404,
+            "ErrNoSuchBucketPossibleAPIEndpoint",
+            f"bucket {bucket!r}: there is no repository with this name; an endpoint of S3 has no path such as /api/v1",
+        ) from e
     except InvalidInput as e:
         raise S3Refusal(404, "NoSuchBucket", f"bucket {bucket[:100]!r}: there is no repository with this name") from e
 

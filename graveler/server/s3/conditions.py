@@ -37,7 +37,7 @@ def is_conditional_write(request: S3Request) -> bool:
     Raises:
         S3Refusal: The condition is not one that writes can have.
     """
-    none_match = request.header("if-none-match")
+    none_match = request.header("if-none-match") or None  # some clients send an empty header
     if none_match not in (None, "*"):
         raise not_implemented(f"If-None-Match {none_match[:80]!r} of a write")
     if none_match and request.header("if-match"):

@@ -11,6 +11,7 @@ from typing import Final
 from starlette.responses import Response
 
 from graveler.server.content_response import UnsatisfiableRange, content_range, range_chunks
+from graveler.server.kept_md5 import with_etag
 from graveler.server.s3.call import S3Call, empty_response, xml_response
 from graveler.server.s3.conditions import failed_read, is_conditional_write, precondition_failed, require_write
 from graveler.server.s3.object_metadata import (
@@ -18,7 +19,6 @@ from graveler.server.s3.object_metadata import (
     etag_of,
     metadata_of,
     time_of_document,
-    with_etag,
 )
 from graveler.server.s3.objects import entry_at, source_of, stage
 from graveler.server.s3.refusals import S3Refusal, invalid_argument, malformed

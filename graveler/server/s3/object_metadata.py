@@ -1,9 +1,7 @@
 """Metadata that the gateway keeps with an entry: its ETag, headers, and the metadata of the user.
 
-The ETag of an upload is the MD5 of its content, which clients expect. It is kept in the metadata of the entry with the
-beginning of the checksum that it belongs to. If somebody stages other content with the same metadata, they no longer
-belong together, and the ETag is not used. Without a kept ETag, the entry's checksum or identity serves, in a form that
-no client takes for an MD5.
+The ETag of an upload is the MD5 of its content, which clients expect: see `kept_md5`. Without a kept MD5, the entry's
+checksum or identity serves, in a form that no client takes for an MD5.
 """
 
 from __future__ import annotations
@@ -17,13 +15,13 @@ from email.header import Header, decode_header, make_header
 from email.utils import format_datetime
 from typing import Final
 
+from graveler.server.kept_md5 import kept_etag, with_etag
 from graveler.server.s3.refusals import S3Refusal
 from graveler.server.s3.request import S3Request
 from graveler_core.model.entry import Entry
 
 DEFAULT_CONTENT_TYPE: Final = "application/octet-stream"
 MAX_METADATA_BYTES: Final = 2_048
-ETAG_KEY: Final = "graveler-s3-etag"
 _USER_HEADER: Final = "x-amz-meta-"
 _USER_KEY: Final = "X-Amz-Meta-"
 """Beginning of the keys of a user's metadata, as lakeFS stores them."""
@@ -35,17 +33,11 @@ _PLAIN: Final = re.compile(r"[\x20-\x7e]*")
 
 def etag_of(entry: Entry) -> str:
     """Return the ETag of an entry, without quotes."""
-    kept, _, checksum = entry.metadata.get(ETAG_KEY, "").partition(" ")
-    if kept and checksum and (entry.checksum or "").startswith(checksum):
+    kept = kept_etag(entry)
+    if kept is not None:
         return kept
     found = (entry.checksum or "").rpartition(":")[2] or entry.identity.hex()
     return f"{re.sub('[^0-9A-Za-z]', '', found)[:32]}-1"
-
-
-def with_etag(entry: Entry, etag: str) -> Entry:
-    """Return an entry that keeps an ETag for its content."""
-    kept = f"{etag} {(entry.checksum or '')[:39]}"  # the name of the algorithm and 128 bits
-    return replace(entry, metadata={**entry.metadata, ETAG_KEY: kept})
 
 
 def metadata_of(request: S3Request) -> dict[str, str]:

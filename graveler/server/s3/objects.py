@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 from urllib.parse import unquote_to_bytes
@@ -10,6 +11,7 @@ from urllib.parse import unquote_to_bytes
 from starlette.responses import Response, StreamingResponse
 
 from graveler.server.content_response import UnsatisfiableRange, content_range, range_chunks, verified_chunks
+from graveler.server.kept_md5 import with_etag
 from graveler.server.s3.call import S3Call, empty_response, repository_of, xml_response
 from graveler.server.s3.conditions import failed_read, is_conditional_write, precondition_failed, require_write
 from graveler.server.s3.object_metadata import (
@@ -19,7 +21,6 @@ from graveler.server.s3.object_metadata import (
     headers_of,
     metadata_of,
     time_of_document,
-    with_etag,
 )
 from graveler.server.s3.object_metadata import modified as modification_time
 from graveler.server.s3.refusals import S3Refusal, invalid_argument, not_implemented
@@ -29,6 +30,10 @@ from graveler_core.facade.branch import Branch
 from graveler_core.facade.content_file import ContentFile
 from graveler_core.model.entry import Entry
 
+PRESIGNED_SECONDS: Final = 900
+"""Seconds for which a signed URL of the object store is valid."""
+_REDIRECTED: Final = "s3RedirectionSupport"
+"""Word in the user agent of a client that follows redirections, as lakeFS defines it."""
 _OVERRIDES: Final = (
     "content-type",
     "content-language",
@@ -172,7 +177,11 @@ def _read(call: S3Call, *, with_body: bool) -> Response:
         raise not_implemented("partNumber of a read")
     if not call.path:
         raise S3Refusal(404, "NoSuchKey", f"key {call.key!r}: must be <ref>/<path>")
-    content = call.repository.at(call.ref).open(call.path)
+    ref = call.repository.at(call.ref)
+    if with_body and _REDIRECTED in (request.header("user-agent") or ""):
+        with suppress(InvalidInput):  # the store does not sign URLs
+            return Response(status_code=307, headers={"location": ref.presign(call.path, PRESIGNED_SECONDS)})
+    content = ref.open(call.path)
     failed = failed_read(request, content.entry)
     headers = headers_of(content.entry)
     if failed == 412:

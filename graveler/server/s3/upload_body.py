@@ -2,9 +2,6 @@
 
 Content is passed on before all of it was verified. The last step of the iteration raises an error if something does not
 match, and the engine stores no entry for content whose iteration has failed.
-
-The MD5, which clients of S3 expect as ETag, is the slowest part of an upload. It is computed in a thread of its own,
-while the next block is received and the last one is sent to the object store.
 """
 
 from __future__ import annotations
@@ -13,9 +10,9 @@ import base64
 import hashlib
 import hmac
 from collections.abc import Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Final
 
+from graveler.server.overlapped_md5 import OverlappedMd5, blocks
 from graveler.server.s3 import checksums
 from graveler.server.s3.checksums import RunningChecksum
 from graveler.server.s3.chunked_body import ChunkedBody, ChunkSignatures
@@ -23,13 +20,10 @@ from graveler.server.s3.refusals import S3Refusal, invalid_argument
 from graveler.server.s3.request import S3Request
 from graveler.server.s3.signature import UNSIGNED_PAYLOAD
 
-BLOCK_BYTES: Final = 1 << 20
-"""Bytes that are hashed at once."""
 MAX_UPLOAD_BYTES: Final = 5 << 30
 """Maximum size of the content of one request, as of S3. Larger objects are uploaded in parts."""
 _CHUNKED_SIGNED: Final = ("STREAMING-AWS4-HMAC-SHA256-PAYLOAD", "STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER")
 _CHUNKED: Final = (*_CHUNKED_SIGNED, "STREAMING-UNSIGNED-PAYLOAD-TRAILER")
-_HASHING: Final = ThreadPoolExecutor(thread_name_prefix="graveler-md5")
 
 
 class UploadBody:
@@ -51,7 +45,7 @@ class UploadBody:
         self._request = request
         self._pieces: Iterable[bytes] = request.stream
         self._length = _number(request, "content-length")
-        self._md5 = _OverlappedMd5()
+        self._md5 = OverlappedMd5()
         self._expected: list[tuple[str, str, RunningChecksum]] = []
         self._in_trailer: list[tuple[str, RunningChecksum]] = []
         self._chunked: ChunkedBody | None = None
@@ -78,7 +72,7 @@ class UploadBody:
             S3Refusal: The content is not what the client says about it.
         """
         size = 0
-        for block in _blocks(self._chunked or self._pieces):
+        for block in blocks(self._chunked or self._pieces):
             size += len(block)
             if size > MAX_UPLOAD_BYTES:
                 raise _too_large()
@@ -139,42 +133,6 @@ class UploadBody:
         for name, value, _ in self._expected:
             if name.startswith(checksums.PREFIX):
                 self.checked[name] = value
-
-
-class _OverlappedMd5:
-    """MD5 that is computed in another thread. At most one block waits."""
-
-    def __init__(self) -> None:
-        self._digest = hashlib.md5(usedforsecurity=False)
-        self._pending: Future[None] | None = None
-
-    def update(self, block: bytes) -> None:
-        self._wait()
-        if len(block) < BLOCK_BYTES:  # the end, or a small object
-            self._digest.update(block)
-        else:
-            self._pending = _HASHING.submit(self._digest.update, block)
-
-    def digest(self) -> bytes:
-        self._wait()
-        return self._digest.digest()
-
-    def _wait(self) -> None:
-        if self._pending is not None:
-            self._pending.result()
-            self._pending = None
-
-
-def _blocks(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield blocks of `BLOCK_BYTES` made from pieces of any size; the last one may be shorter."""
-    waiting = bytearray()
-    for piece in pieces:
-        waiting += piece
-        while len(waiting) >= BLOCK_BYTES:
-            yield bytes(waiting[:BLOCK_BYTES])
-            del waiting[:BLOCK_BYTES]
-    if waiting:
-        yield bytes(waiting)
 
 
 def _too_large() -> S3Refusal:

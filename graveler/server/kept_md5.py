@@ -1,0 +1,37 @@
+"""MD5 of an entry's content, which the server keeps in the metadata of entries that it uploads.
+
+Clients expect it as checksum and ETag. The metadata hold the beginning of the checksum that it belongs to. If somebody
+stages other content with the same metadata, they no longer belong together, and the MD5 is not used.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from graveler_core.model.entry import Entry
+
+ETAG_KEY: Final = "graveler-s3-etag"
+
+
+def kept_etag(entry: Entry) -> str | None:
+    """Return the kept MD5 of an entry, or `<MD5 of the MD5s>-<number>` of an upload in parts; `None` without one."""
+    kept, _, checksum = entry.metadata.get(ETAG_KEY, "").partition(" ")
+    return kept if kept and checksum and (entry.checksum or "").startswith(checksum) else None
+
+
+def with_etag(entry: Entry, etag: str) -> Entry:
+    """Return an entry that keeps an MD5 of its content."""
+    kept = f"{etag} {(entry.checksum or '')[:39]}"  # the name of the algorithm and 128 bits
+    return replace(entry, metadata={**entry.metadata, ETAG_KEY: kept})
+
+
+def shown_checksum(entry: Entry) -> str:
+    """Return the checksum that clients of the API see: the kept MD5, or what the entry has without its algorithm."""
+    kept = kept_etag(entry)
+    return (entry.checksum or "").rpartition(":")[2] if kept is None else kept.partition("-")[0]
+
+
+def shown_metadata(entry: Entry) -> dict[str, str]:
+    """Return the metadata of an entry without the kept MD5."""
+    return {key: value for key, value in entry.metadata.items() if key != ETAG_KEY}
