@@ -11,7 +11,7 @@ from typing import Final
 from uuid import uuid4
 
 from tests.postgresql_server import own_server
-from tests.servers import bigtable, dynamodb, s3
+from tests.servers import bigtable, cassandra, dynamodb, s3
 from tests.servers.etcd import etcd_server
 from tests.servers.mariadb import fresh_database, mariadb_server
 from tests.servers.mongodb import fresh_collection, mongodb_server
@@ -55,6 +55,12 @@ def _mongodb() -> Iterator[str]:
 
 
 @contextmanager
+def _cassandra() -> Iterator[str]:
+    with cassandra.cassandra_server() as server:
+        yield cassandra.fresh_table(server.port)
+
+
+@contextmanager
 def _bigtable() -> Iterator[str]:
     with bigtable.bigtable_server() as server:
         yield bigtable.fresh_table(server.port)
@@ -74,6 +80,7 @@ SERVERS: Final[dict[str, Callable[[], AbstractContextManager[str]]]] = {
     "etcd": _etcd,
     "mongodb": _mongodb,
     "bigtable": _bigtable,
+    "cassandra": _cassandra,
     "s3": _s3,
 }
 """Functions that run a server until their context ends and yield the URL of an empty store, by name of the store."""

@@ -45,13 +45,14 @@ COSTLY_FIXTURES = {
     "dynamodb",
     "mongodb",
     "bigtable",
+    "cassandra",
     "s3",
     "s3_process",
     "installation",
     "server",
 }
 """Fixtures that start a Spark session, a server, or work on a Dagster instance on disk."""
-COSTLY_PARAMETERS = {"postgresql", "mysql", "redis", "etcd", "dynamodb", "mongodb", "bigtable", "s3"}
+COSTLY_PARAMETERS = {"postgresql", "mysql", "redis", "etcd", "dynamodb", "mongodb", "bigtable", "cassandra", "s3"}
 """Parameters of fixtures that then use a server."""
 
 
@@ -216,6 +217,23 @@ def bigtable_url(bigtable: ServerProcess) -> str:
     from tests.servers.bigtable import fresh_table
 
     return fresh_table(bigtable.port)
+
+
+@pytest.fixture(scope="session")
+def cassandra() -> Iterator[ServerProcess]:
+    """A running Cassandra: one for each worker."""
+    from tests.servers.cassandra import cassandra_server
+
+    with cassandra_server() as server:
+        yield server
+
+
+@pytest.fixture
+def cassandra_url(cassandra: ServerProcess) -> str:
+    """The URL of a table that does not exist yet."""
+    from tests.servers.cassandra import fresh_table
+
+    return fresh_table(cassandra.port)
 
 
 @pytest.fixture(scope="session")

@@ -20,6 +20,7 @@ from graveler_core.telemetry.secrets import without_password
 GROUP: Final = "graveler.kv_stores"
 _EXTRAS: Final = {
     "bigtable": "bigtable",
+    "cassandra": "cassandra",
     "dynamodb": "dynamodb",
     "etcd": "etcd",
     "mongodb": "mongodb",

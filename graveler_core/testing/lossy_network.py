@@ -56,7 +56,7 @@ class _Plan:
 class LossyNetwork:
     """A proxy at a port of its own. Use `lossy_network` to start it."""
 
-    server_port: int
+    server_port: int | str
     listener: socket.socket
     _plan: _Plan = field(default_factory=_Plan)
     _open: dict[int, _Link] = field(default_factory=dict)
@@ -103,17 +103,25 @@ class LossyNetwork:
             except OSError:
                 return
             try:
-                server = socket.create_connection(("127.0.0.1", self.server_port))
+                server = self._connected()
             except OSError:
                 client.close()
                 continue
-            for end in (client, server):
-                end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             link = _Link(client, server)
             with self._lock:
                 self._open[id(link)] = link
             Thread(target=self._pass_requests, args=(link,), daemon=True).start()
             Thread(target=self._pass_answers, args=(link,), daemon=True).start()
+
+    def _connected(self) -> socket.socket:
+        if isinstance(self.server_port, int):
+            server = socket.create_connection(("127.0.0.1", self.server_port))
+            server.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        else:
+            server = socket.socket(socket.AF_UNIX)
+            server.connect(self.server_port)
+        return server
 
     def _pass_requests(self, link: _Link) -> None:
         with suppress(OSError):
@@ -153,11 +161,11 @@ class LossyNetwork:
 
 
 @contextmanager
-def lossy_network(server_port: int) -> Iterator[LossyNetwork]:
+def lossy_network(server_port: int | str) -> Iterator[LossyNetwork]:
     """Run a proxy for the server at a port of the loopback interface.
 
     Args:
-        server_port: Port of the server.
+        server_port: Port of the server, or path of its socket. Clients connect to a port in any case.
     """
     with socket.create_server(("127.0.0.1", 0), backlog=128) as listener:
         network = LossyNetwork(server_port, listener)

@@ -59,7 +59,19 @@ def test_paths_of_users_data_are_no_machine_paths(text: str) -> None:
     assert not offences(text, MACHINE)
 
 
-LIBRARY = {"bigtable", "cli", "dynamodb", "etcd", "iam", "metrics", "migration", "mongodb", "otel", "postgres"}
+LIBRARY = {
+    "bigtable",
+    "cassandra",
+    "cli",
+    "dynamodb",
+    "etcd",
+    "iam",
+    "metrics",
+    "migration",
+    "mongodb",
+    "otel",
+    "postgres",
+}
 
 
 @pytest.mark.parametrize(("name", "group"), [("requirements.lock", "dev"), ("requirements-lowest.lock", "test")])

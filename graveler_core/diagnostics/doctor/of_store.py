@@ -42,6 +42,8 @@ def judge(of: Examination, told: Description) -> None:
         _mongodb(of, told)
     elif told["backend"] == "bigtable":
         _bigtable(of, told)
+    elif told["backend"] == "cassandra":
+        _cassandra(of, told)
     elif told["backend"] == "redis":
         _redis(of, told)
 
@@ -139,6 +141,19 @@ def _bigtable(of: Examination, told: Description) -> None:
         remedy = "copy the store to a table of Google Cloud Bigtable with `graveler kv copy`"
         what = "the service is the emulator of Bigtable, which keeps all data in memory and is for tests"
         of.tell(Ailment.STORE_NOT_DURABLE, where, what, remedy=remedy)
+
+
+def _cassandra(of: Examination, told: Description) -> None:
+    where = f"cassandra, table {told['keyspace']}.{told['table']}"
+    if not told["durable_writes"]:
+        statement = f"ALTER KEYSPACE {told['keyspace']} WITH durable_writes = true"
+        what = "the keyspace has durable_writes = false"
+        of.tell(Ailment.STORE_NOT_DURABLE, where, what, "cqlsh", "--execute", statement)
+    elif told["durability"] == "none":
+        what = f"the nodes have commitlog_sync = {told['commitlog_sync']}, and a row has {told['replicas']} replicas"
+        remedy = "set commitlog_sync to batch or group on each node, or let the keyspace have 3 replicas or more"
+        of.tell(Ailment.STORE_NOT_DURABLE, where, what, remedy=remedy)
+    _clock(of, told, "Cassandra")
 
 
 def _clock(of: Examination, told: Description, server: str) -> None:

@@ -17,3 +17,14 @@ def clock_ahead(date: str | None, before: float, after: float) -> float | None:
         return None
     clock = parsedate_to_datetime(date).timestamp()
     return 0.0 if int(before) <= clock <= after else round(clock - (before + after) / 2, 3)
+
+
+def instant_ahead(clock: float, before: float, after: float) -> float:
+    """Return how much the clock of a server, which has a resolution of a millisecond, is ahead, in seconds.
+
+    Args:
+        clock: Time of the server, in seconds since 1970.
+        before: Time before the request, in seconds since 1970 by the clock of this machine.
+        after: Time after the request, by the same clock.
+    """
+    return 0.0 if before - 0.001 <= clock <= after else round(clock - (before + after) / 2, 3)

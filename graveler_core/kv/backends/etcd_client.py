@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import json
 import os
-import ssl
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any, Final
-from urllib.parse import unquote
 
 from urllib3 import BaseHTTPResponse, HTTPConnectionPool, HTTPSConnectionPool, Timeout
 from urllib3.exceptions import HTTPError
 
 from graveler_core.errors import Unavailable
 from graveler_core.kv.backends.backing_off import backing_off
+from graveler_core.kv.backends.cluster_url import TLS_OPTIONS, Encryption, parse_encryption, parse_place
 from graveler_core.kv.backends.etcd_errors import NOT_SENT, failed, needs_new_token, refused
 from graveler_core.kv.backends.key_space import KeySpace
 from graveler_core.kv.backends.url_options import ANSWER_SECONDS, CONNECT_SECONDS, invalid_url, query_options, seconds
@@ -26,8 +25,7 @@ from graveler_core.telemetry.secrets import without_password
 
 _PORT: Final = 2379
 _PREFIX: Final = "graveler"
-_FILES: Final = ("ca", "cert", "key")
-_OPTIONS: Final = frozenset(("tls", "timeout", *_FILES))
+_OPTIONS: Final = TLS_OPTIONS | {"timeout"}
 _KEPT: Final = 20
 """Number of idle connections that stay open for each endpoint."""
 
@@ -43,13 +41,7 @@ class ClusterTarget:
     """URL without secrets, for messages."""
     user: str | None = None
     password: str | None = field(default=None, repr=False)
-    tls: bool = False
-    ca: str | None = None
-    """File with the certificates of trusted authorities. Default: those of the system."""
-    cert: str | None = None
-    """File with the certificate of this client."""
-    key: str | None = None
-    """File with the private key of this client."""
+    encryption: Encryption = field(default_factory=Encryption)
     timeout: float = ANSWER_SECONDS
     """Maximum time in seconds until an answer arrives."""
 
@@ -65,14 +57,9 @@ class ClusterTarget:
             Unavailable: A file with a certificate or key cannot be read.
         """
         wait = Timeout(connect=CONNECT_SECONDS, read=self.timeout)
-        if not self.tls:
+        context = self.encryption.context(self.shown)
+        if context is None:
             return tuple(HTTPConnectionPool(*each, maxsize=_KEPT, timeout=wait) for each in self.endpoints)
-        try:
-            context = ssl.create_default_context(cafile=self.ca)
-            if self.cert is not None:
-                context.load_cert_chain(self.cert, self.key)
-        except OSError as error:
-            raise Unavailable(f"the certificates of {self.shown} cannot be read: {error}", store=self.shown) from error
         return tuple(
             HTTPSConnectionPool(*each, maxsize=_KEPT, timeout=wait, ssl_context=context) for each in self.endpoints
         )
@@ -87,41 +74,20 @@ def parse_url(url: str) -> ClusterTarget:
     Raises:
         InvalidInput: Kind InvalidUrl.
     """
-    place, slash, path = url.partition("://")[2].partition("?")[0].partition("/")
-    login, at, hosts = place.rpartition("@")
-    user, colon, password = login.partition(":")
-    if at and not (user and colon and password):
-        raise invalid_url(url, "write user:password@host, or no user")
-    prefix = unquote(path) if slash and path else _PREFIX
+    place = parse_place(url, _PORT)
+    prefix = place.path or _PREFIX
     if prefix.strip("/") != prefix or "//" in prefix or not prefix.isprintable():
         raise invalid_url(url, "the prefix consists of printable characters, without a slash at its end")
     options = query_options(url, _OPTIONS)
-    tls = options.pop("tls", "false")
-    files = {name: options[name] for name in _FILES if name in options}
-    if tls not in ("true", "false") or (files and tls == "false"):
-        raise invalid_url(url, "tls is true or false; ca, cert and key require tls=true")
-    if ("cert" in files) != ("key" in files):
-        raise invalid_url(url, "cert and key are given together")
     return ClusterTarget(
-        tuple(_endpoint(url, host) for host in hosts.split(",")),
+        place.endpoints,
         prefix.encode(),
         without_password(url.partition("?")[0]),
-        unquote(user) or None,
-        unquote(password) or None,
-        tls == "true",
-        timeout=seconds(url, options.get("timeout"), ANSWER_SECONDS),
-        **files,
+        place.user,
+        place.password,
+        parse_encryption(url, options),
+        seconds(url, options.get("timeout"), ANSWER_SECONDS),
     )
-
-
-def _endpoint(url: str, host: str) -> tuple[str, int]:
-    """Return host and port. The address of a host with version 6 of the protocol is in brackets."""
-    name, colon, port = host.rpartition(":") if not host.endswith("]") else (host, "", "")
-    if not colon:
-        name, port = host, str(_PORT)
-    if not name or not port.isdecimal() or not 0 < int(port) < 65_536:
-        raise invalid_url(url, "write host or host:port for each endpoint, separated by commas")
-    return name, int(port)
 
 
 class EtcdClient:

@@ -7,6 +7,7 @@ from datetime import UTC
 from typing import Any
 
 from graveler_core.errors import GravelerError
+from graveler_core.kv.backends.clocks import instant_ahead
 from graveler_core.kv.backends.mongodb_client import MongoDBClient
 from graveler_core.kv.backends.mongodb_mark import deployment
 from graveler_core.kv.store import Description
@@ -41,7 +42,7 @@ def described(client: MongoDBClient) -> Description:
         "storage_engine": engine.get("name"),
         "engine_persists": engine.get("persistent"),
         "size": size.get("size"),
-        "clock_ahead": None if clock is None else _ahead(clock, before, after),
+        "clock_ahead": None if clock is None else instant_ahead(clock, before, after),
     }
 
 
@@ -50,11 +51,6 @@ def _durability(persists: bool | None, journaled: bool | None) -> str:
     if persists is False or journaled is False:
         return "none"
     return "power" if persists else "unknown"
-
-
-def _ahead(clock: float, before: float, after: float) -> float:
-    """Return how much the clock of the server, which has a resolution of a millisecond, is ahead."""
-    return 0.0 if before - 0.001 <= clock <= after else round(clock - (before + after) / 2, 3)
 
 
 def _asked(client: MongoDBClient, command: dict[str, Any], database: str | None = None) -> dict[str, Any]:

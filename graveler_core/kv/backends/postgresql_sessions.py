@@ -16,10 +16,14 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from graveler_core.errors import InvalidInput, Kind, Unavailable
+from graveler_core.kv.backends.postgresql_connection import PatientConnection
 from graveler_core.kv.backends.sessions import ROOM, Room, SessionPool
+from graveler_core.kv.backends.url_options import seconds
 from graveler_core.telemetry.secrets import without_password
 
 _CONNECT_SECONDS: Final = 10
+_READ_SECONDS: Final = 60
+_READ_TIMEOUT: Final = "read_timeout="
 
 _SET_UP: Final = (
     "SELECT pg_is_in_recovery(), current_setting('synchronous_commit'),"
@@ -35,6 +39,8 @@ class ConnectionTarget:
     """Connection string of libpq, which may contain a secret."""
     shown: str
     """URL without secrets, for messages."""
+    read_timeout: float = _READ_SECONDS
+    """Maximum time until an answer arrives, in seconds."""
 
     def connect(self, *, autocommit: bool = False) -> psycopg.Connection[Any]:
         """Open a connection that is not pooled.
@@ -42,22 +48,30 @@ class ConnectionTarget:
         Raises:
             psycopg.Error: The connection failed. The caller converts the error.
         """
-        return psycopg.connect(self.conninfo, autocommit=autocommit, prepare_threshold=0)
+        connection = PatientConnection.connect(self.conninfo, autocommit=autocommit, prepare_threshold=0)
+        connection.read_timeout = self.read_timeout
+        return connection
 
 
 def parse_url(url: str) -> ConnectionTarget:
     """Parse `postgresql://user:password@host:port/database?options` like libpq. `postgresql+psycopg` is a synonym.
 
+    The option `read_timeout` is not one of libpq. It is the maximum time in seconds until an answer arrives.
+
     Raises:
         InvalidInput: Kind InvalidUrl.
     """
-    rest = url.partition("://")[2]
+    place, _, query = url.partition("://")[2].partition("?")
+    options = query.split("&") if query else []
+    timeouts = [option for option in options if option.startswith(_READ_TIMEOUT)]
+    rest = "&".join(option for option in options if option not in timeouts)
     shown = without_password(url)
-    given = _read_by_libpq(f"postgresql://{rest}")
+    given = _read_by_libpq(f"postgresql://{place}?{rest}")
     if given is None or not all(port.isdecimal() for port in str(given.get("port", "5432")).split(",")):
         raise InvalidInput(f"{shown!r} is not a valid URL of a PostgreSQL database", kind=Kind.InvalidUrl, url=shown)
     defaults: dict[str, Any] = {"connect_timeout": _CONNECT_SECONDS, "application_name": "graveler"}
-    return ConnectionTarget(make_conninfo(**{**defaults, **given}), shown)
+    given_seconds = timeouts[-1].removeprefix(_READ_TIMEOUT) if timeouts else None
+    return ConnectionTarget(make_conninfo(**{**defaults, **given}), shown, seconds(url, given_seconds, _READ_SECONDS))
 
 
 def _read_by_libpq(url: str) -> dict[str, Any] | None:

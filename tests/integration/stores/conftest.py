@@ -19,12 +19,17 @@ SERVERS = {
     "dynamodb": "dynamodb",
     "mongodb": "mongodb",
     "bigtable": "bigtable",
+    "cassandra": "cassandra",
     "s3": "s3_process",
 }
 """Fixture of the server, by the scheme of its store."""
 
 
-@pytest.fixture(params=list(SERVERS))
+SLOW = ("cassandra",)
+"""Schemes of the stores whose servers are slow to start: `./run test --all` tests them."""
+
+
+@pytest.fixture(params=[pytest.param(scheme, marks=pytest.mark.slow if scheme in SLOW else ()) for scheme in SERVERS])
 def scheme(request: pytest.FixtureRequest) -> str:
     """The scheme of the store."""
     chosen: str = request.param

@@ -16,7 +16,7 @@ from graveler_core.blobs.port import BlobInfo
 from graveler_core.cli import uri
 from graveler_core.codec.staged_records import decode_records
 from graveler_core.errors import GravelerError
-from graveler_core.kv.backends import bigtable_url, bucket_url, mongodb_url, url_options
+from graveler_core.kv.backends import bigtable_url, bucket_url, cassandra_url, mongodb_url, url_options
 from graveler_core.model.address import full_address, namespace, parted, relative_address
 from graveler_core.model.policy_document import parse_policy, parse_statements
 from graveler_core.refs import expression, log_token
@@ -52,6 +52,7 @@ STORES = [
     "mongodb://user:pw@host:27017/db?tls=true&timeout=5",
     "mongodb+srv://host/db",
     "s3://bucket/prefix?timeout=3",
+    "cassandra://u:p@one,two:9042/lakes?table=t&tls=true&timeout=3",
     "bigtable://project/instance/table?emulator=localhost:1",
     "postgresql://u:p@[::1]:5432/db?schema=x",
 ]
@@ -187,6 +188,7 @@ DECODERS: dict[str, Decoder] = STORED | {
     "mongodb_url": texts(mongodb_url.parse_url, *STORES),
     "bucket_url": texts(bucket_url.parse_url, *STORES),
     "bigtable_url": texts(bigtable_url.parse_url, *STORES),
+    "cassandra_url": texts(cassandra_url.parse_url, *STORES),
     "url_options": texts(url_options.query_options, *STORES),
 }
 

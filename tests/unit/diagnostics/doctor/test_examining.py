@@ -163,6 +163,16 @@ def test_settings_of_mysql(world: World) -> None:
 DYNAMODB = {"backend": "dynamodb", "table": "lake", "durability": "power", "replicas": 0, "clock_ahead": 0.0}
 ETCD = {"backend": "etcd", "prefix": "lake", "alarms": "", "revision": 100_000, "compacted": False, "clock_ahead": None}
 
+CASSANDRA = {
+    "backend": "cassandra",
+    "keyspace": "lakes",
+    "table": "graveler",
+    "durability": "power",
+    "durable_writes": True,
+    "commitlog_sync": "batch",
+    "replicas": 1,
+    "clock_ahead": 0.0,
+}
 BIGTABLE = {"backend": "bigtable", "project": "p", "instance": "i", "table": "t", "emulator": None}
 MONGODB = {
     "backend": "mongodb",
@@ -194,6 +204,11 @@ MONGODB = {
         ({**MONGODB, "majority_is_journaled": False}, [Ailment.STORE_NOT_DURABLE]),
         ({**MONGODB, "storage_engine": "inMemory", "engine_persists": False}, [Ailment.STORE_NOT_DURABLE]),
         ({**MONGODB, "clock_ahead": 90.0}, [Ailment.CLOCKS_DIFFER]),
+        (CASSANDRA, []),
+        ({**CASSANDRA, "durability": "replicas", "commitlog_sync": "periodic", "replicas": 3}, []),
+        ({**CASSANDRA, "durability": "none", "commitlog_sync": "periodic"}, [Ailment.STORE_NOT_DURABLE]),
+        ({**CASSANDRA, "durability": "none", "durable_writes": False}, [Ailment.STORE_NOT_DURABLE]),
+        ({**CASSANDRA, "clock_ahead": 90.0}, [Ailment.CLOCKS_DIFFER]),
         (BIGTABLE, []),
         ({**BIGTABLE, "emulator": "127.0.0.1:8086"}, [Ailment.STORE_NOT_DURABLE]),
     ],

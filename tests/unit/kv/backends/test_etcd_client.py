@@ -14,6 +14,7 @@ import pytest
 from graveler_core.errors import CorruptData, InvalidInput, Kind, PermissionDenied, SlowDown, Unavailable
 from graveler_core.kv import bulk
 from graveler_core.kv.backends import backing_off
+from graveler_core.kv.backends.cluster_url import Encryption
 from graveler_core.kv.backends.etcd import open_etcd
 from graveler_core.kv.backends.etcd_client import EtcdClient, parse_url
 from tests.servers.certificates import make_certificates
@@ -25,13 +26,14 @@ SECRET = "hunter22"
 
 def test_urls() -> None:
     plain = parse_url("etcd://one")
-    assert (plain.endpoints, plain.prefix, plain.user, plain.tls) == ((("one", 2379),), b"graveler", None, False)
+    assert (plain.endpoints, plain.prefix, plain.user) == ((("one", 2379),), b"graveler", None)
+    assert plain.encryption == Encryption()
     full = parse_url(
         f"etcd://ann%40x:{SECRET}%2F@one:1,two,[::1]:3/team/lake?tls=true&ca=ca.pem&cert=c.pem&key=k.pem&timeout=2.5"
     )
     assert full.endpoints == (("one", 1), ("two", 2379), ("[::1]", 3))
     assert (full.prefix, full.user, full.password) == (b"team/lake", "ann@x", f"{SECRET}/")
-    assert (full.tls, full.ca, full.cert, full.key, full.timeout) == (True, "ca.pem", "c.pem", "k.pem", 2.5)
+    assert (full.encryption, full.timeout) == (Encryption(True, "ca.pem", "c.pem", "k.pem"), 2.5)
     assert SECRET not in repr(full)
     assert full.shown == "etcd://ann%40x:***@one:1,two,[::1]:3/team/lake"
     assert parse_url("etcd://one/gr%C3%B6%C3%9Fe").prefix == "größe".encode()

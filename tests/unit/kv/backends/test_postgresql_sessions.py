@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,7 @@ import pytest
 
 from graveler_core.errors import InvalidInput, Kind, Unavailable
 from graveler_core.kv.backends.postgresql import open_postgresql
+from graveler_core.kv.backends.postgresql_errors import is_lost, mapped
 from graveler_core.kv.backends.postgresql_sessions import Sessions, parse_url
 from tests.postgresql_server import standby_server
 
@@ -63,6 +65,32 @@ def end_session(server: str, pid: int) -> None:
     """Ends a session of another client, and waits until it is gone."""
     with psycopg.connect(server, autocommit=True) as connection:
         assert connection.execute("SELECT pg_terminate_backend(%s, 10000)", (pid,)).fetchone() == (True,)
+
+
+@pytest.mark.parametrize("sessions", ["&read_timeout=0.2"], indirect=True)
+def test_an_answer_that_does_not_come_in_time(sessions: Sessions) -> None:
+    """The session is closed, because its answer would be taken for that of the next statement."""
+    first = ask(sessions, "SELECT pg_backend_pid()")
+    started = time.monotonic()
+    session = sessions.take()
+    with pytest.raises(psycopg.OperationalError, match=r"no answer arrived within 0\.2 seconds") as caught:
+        session.cursor().execute("SELECT pg_sleep(30)")
+    assert time.monotonic() - started < 10
+    assert is_lost(caught.value)
+    assert mapped(caught.value, "here", writing=True).kind is Kind.OutcomeUnknown
+    assert mapped(caught.value, "here", writing=False).kind is Kind.StoreUnreachable
+    session.invalidate()
+    session.close()
+    assert ask(sessions, "SELECT pg_backend_pid()") != first
+
+
+def test_the_time_out_is_no_option_of_the_driver() -> None:
+    assert parse_url("postgresql://host/db").read_timeout == 60
+    target = parse_url("postgresql://host/db?read_timeout=2.5&sslmode=require&connect_timeout=3")
+    assert target.read_timeout == 2.5
+    assert (target.conninfo.count("sslmode=require"), "read_timeout" in target.conninfo) == (1, False)
+    with pytest.raises(InvalidInput, match="timeout"):
+        parse_url("postgresql://host/db?read_timeout=soon")
 
 
 def test_closed_sessions_refuse(sessions: Sessions) -> None:
