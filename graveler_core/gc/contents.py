@@ -51,7 +51,7 @@ class Contents:
 
     def check_rest(self) -> Iterator[Finding]:
         """Check the layouts that were written behind the position of the scan, or that are missing. Yield problems."""
-        for id in self.commits.reachable - self.looked_at:
+        for id in sorted(self.commits.reachable - self.looked_at):
             data = self._read(id)
             if data is not None:
                 yield from self._check(id, data)
@@ -81,7 +81,7 @@ class Contents:
     def check_operations(self) -> Iterator[Finding]:
         """Compare the operations digest of each commit with its content and that of its first parent. Yield
         problems."""
-        for id in self.commits.reachable:
+        for id in sorted(self.commits.reachable):
             header, layout = self.commits.headers.get(id), self._decoded(id)
             if header is None or layout is None:
                 continue  # already reported

@@ -73,4 +73,5 @@ def read_item(blobs: Blobs, id: str) -> bytes:
 def with_address(table: pa.Table, columns: pa.Schema, *, inline: bool) -> pa.Table:
     """Return columns of the rows that have an address, or of all entries."""
     told = "address_type" if inline else "address"  # null in removals
-    return table.select(columns.names).filter(pc.is_valid(table.column(told)))
+    column, wanted = table.column(told), table.select(columns.names)
+    return wanted.filter(pc.is_valid(column)) if column.null_count else wanted

@@ -19,10 +19,12 @@ def relative_addresses(objects: pa.Table, uri: str) -> pa.ChunkedArray:
     """
     start = uri.rstrip("/") + "/"
     addresses, kinds = objects.column("address"), objects.column("address_type")
-    inside = pc.and_(pc.equal(kinds, AddressType.FULL), pc.starts_with(addresses, start))
-    if pc.any(inside, min_count=0).as_py():
+    own, full = pc.equal(kinds, AddressType.RELATIVE), pc.equal(kinds, AddressType.FULL)
+    if pc.any(full, min_count=0).as_py():
+        inside = pc.and_(full, pc.starts_with(addresses, start))
         addresses = pc.if_else(inside, unquoted(pc.utf8_slice_codeunits(addresses, len(start))), addresses)
-    return pc.if_else(pc.or_(inside, pc.equal(kinds, AddressType.RELATIVE)), addresses, None)
+        own = pc.or_(inside, own)
+    return pc.if_else(own, addresses, None)
 
 
 def unquoted(texts: pa.ChunkedArray) -> pa.ChunkedArray:

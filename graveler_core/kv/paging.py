@@ -55,9 +55,10 @@ class RowPage:
 
 def interval(prefix: bytes, start: bytes, end: bytes | None) -> KeyBounds:
     """Return the range of keys that start with `prefix` and are in [start, end)."""
-    above = successor(prefix)
-    uppers = [bound for bound in (above, end) if bound is not None]
-    return KeyBounds(max(prefix, start), min(uppers, default=None))
+    upper = successor(prefix)
+    if upper is None or (end is not None and end < upper):
+        upper = end
+    return KeyBounds(max(prefix, start), upper)
 
 
 def successor(prefix: bytes) -> bytes | None:

@@ -16,7 +16,7 @@ from graveler_core.kv.bulk import delete_together, get_many
 from graveler_core.kv.store import KeyValue, Predicate, Store
 from graveler_core.model.bounds import Bounds
 from graveler_core.model.entities import Record
-from graveler_core.records.location import Folder, Location
+from graveler_core.records.location import Folder, Location, record_name
 
 R = TypeVar("R", bound=Record)
 LOST_ANSWERS = 3
@@ -218,7 +218,7 @@ def _records(
     for row in rows:
         name = row.key[len(folder.prefix) :].decode()
         try:
-            record = decode(folder.model, row.value, folder.at(name).name)
+            record = decode(folder.model, row.value, record_name(folder.partition, row.key))
         except CorruptData as e:
             if damaged is None:
                 raise

@@ -21,7 +21,7 @@ class Location(Generic[R]):
     @property
     def name(self) -> str:
         """Name of the record in error messages."""
-        return f"{self.partition.decode(errors='replace')}/{self.key.decode(errors='replace')}"
+        return record_name(self.partition, self.key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,3 +35,8 @@ class Folder(Generic[R]):
     def at(self, name: str) -> Location[R]:
         """Return the location of the record with this name."""
         return Location(self.partition, self.prefix + name.encode(), self.model)
+
+
+def record_name(partition: bytes, key: bytes) -> str:
+    """Return the name of a record in error messages."""
+    return f"{partition.decode(errors='replace')}/{key.decode(errors='replace')}"

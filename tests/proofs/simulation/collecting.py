@@ -115,9 +115,8 @@ class Lake:
     def may_pass(self) -> bool:
         """Whether half of a grace period may pass."""
         step, history, scheduler = self.cast.scheduler.step, self.cast.history, self.cast.scheduler
-        running = [one for one in history.operations if over(one, scheduler) > step]
-        flows = [one for one in running if one.kind not in SLOW and one.start <= self.passed]
-        return not flows
+        flows = (one for one in history.operations if one.start <= self.passed and one.kind not in SLOW)
+        return all(over(one, scheduler) <= step for one in flows)
 
     def _active(self) -> Repository | None:
         repo = self.cast.observer.repo()
@@ -131,8 +130,8 @@ class Lake:
         """Whether content exists, or the active repository that stored it, which remembers what was deleted. A cleaner
         makes a deleted one forget, and then nobody can know that the content is gone.
         """
-        active = {held.value.uid for _, held in access.scan(self.world.kv, keys.REPOSITORIES)}
-        return one.uri in self.world.held or one.owner in active
+        owners = self.cast.observer.records.scan(keys.REPOSITORIES)
+        return one.uri in self.world.held or any(repo.uid == one.owner for _, repo in owners)
 
 
 @dataclass

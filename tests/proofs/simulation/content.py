@@ -8,12 +8,11 @@ first. The names are read from the records directly, and entries are decoded in 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from graveler_core.codec.entry import entries
-from graveler_core.codec.records import decode
 from graveler_core.codec.staged_record import decode_record
 from graveler_core.committed.index.scan import scan as scan_index
 from graveler_core.committed.scan import scan
@@ -65,6 +64,7 @@ class ContentJudge:
     _trees: dict[str, frozenset[Name]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self.records = self.observer.records
         self.world.held.removing = self._removed
 
     def look(self) -> None:
@@ -74,14 +74,14 @@ class ContentJudge:
             for row in self.world.kv.scan(keys.branches(repo).partition, prefix=keys.branches(repo).prefix):
                 if row.value not in self._looked:
                     self._looked.add(row.value)
-                    self._reach(repo, decode(Branch, row.value, "branch").commit_id)
+                    self._reach(repo, self.records.decoded(Branch, row.value).commit_id)
 
     def all_have_ended(self, theme: str) -> None:
         """Look at the branch when all actors have ended."""
 
-    def forgets(self, repo: Repository, name: Name) -> bool:
-        """Whether an entry need not have content any more, because it was erased."""
-        return False
+    def forgotten(self) -> Callable[[Repository, Name], bool]:
+        """Return the function that says whether an entry need not have content any more, because it was erased."""
+        return lambda _repo, _name: False
 
     def names(self, *, seen: bool = False, expired: bool = False) -> dict[str, str]:
         """Return the URIs of all objects that something names, with what names each.
@@ -91,30 +91,28 @@ class ContentJudge:
                 objects of its upload if its commit has failed.
             expired: Include the names in expired commits. A rule may keep such a commit again, with what is left.
         """
-        return {
-            name.uri: where
-            for repo, name, where in self.named(seen=seen, expired=expired)
-            if not self.forgets(repo, name)
-        }
+        forgets = self.forgotten()
+        found = self.named(seen=seen, expired=expired)
+        return {name.uri: where for repo, name, where in found if not forgets(repo, name)}
 
     def named(self, *, seen: bool = False, expired: bool = False) -> Iterator[tuple[Repository, Name, str]]:
         """Yield all entries that name an object, with their repositories and what contains them. Arguments as for
         `names`.
         """
         for repo in self._repositories():
-            for _, held in access.scan(self.world.kv, keys.branches(repo)):
-                for name in self._of_branch(repo, held.value):
-                    yield repo, name, f"branch {held.value.id} of {repo.id}"
+            for _, branch in self.records.scan(keys.branches(repo)):
+                for name in self._of_branch(repo, branch):
+                    yield repo, name, f"branch {branch.id} of {repo.id}"
             gone = frozenset[str]() if expired else self._expired(repo)
-            for id, _ in access.scan(self.world.kv, keys.commit_layouts(repo)):
+            for id, _ in self.records.scan(keys.commit_layouts(repo)):
                 if id not in gone and (not seen or id in self._seen):
                     for name in self._of_commit(repo, CommitId(id)):
                         yield repo, name, f"commit {id[:8]} of {repo.id}"
 
     def staged(self, repo: Repository) -> Iterator[Name]:
         """Yield the names in the layers of all branches of a repository."""
-        for _, held in access.scan(self.world.kv, keys.branches(repo)):
-            yield from self._of_layers(repo, held.value)
+        for _, branch in self.records.scan(keys.branches(repo)):
+            yield from self._of_layers(repo, branch)
 
     def violations(self) -> Iterator[str]:
         """What content is gone, wrong, or left although nothing names it.
@@ -149,10 +147,10 @@ class ContentJudge:
 
     def _repositories(self) -> Iterator[Repository]:
         """All that exist, and all that can be restored."""
-        entries = dict(access.scan(self.world.kv, keys.DELETED_REPOSITORIES))
-        lost = {held.value.repository.uid for held in entries.values() if held.value.emptying}
-        found = [held.value for _, held in access.scan(self.world.kv, keys.REPOSITORIES)]
-        found += [held.value.repository for held in entries.values()]
+        entries = [entry for _, entry in self.records.scan(keys.DELETED_REPOSITORIES)]
+        lost = {entry.repository.uid for entry in entries if entry.emptying}
+        found = [repo for _, repo in self.records.scan(keys.REPOSITORIES)]
+        found += [entry.repository for entry in entries]
         return (repo for repo in {repo.uid: repo for repo in found}.values() if repo.uid not in lost)
 
     def _expired(self, repo: Repository) -> frozenset[str]:
@@ -171,8 +169,8 @@ class ContentJudge:
         expired = self._expired(repo)
         if expired:
             for folder in (keys.branches(repo), keys.tags(repo)):
-                for name, held in access.scan(self.world.kv, folder):  # type: ignore[var-annotated]
-                    if held.value.commit_id in expired and name not in self._told:
+                for name, one in self.records.scan(folder):  # type: ignore[var-annotated]
+                    if one.commit_id in expired and name not in self._told:
                         self._told.add(name)
                         self.broken.append(f"at step {self.world.scheduler.step}, {name} names an expired commit")
 
@@ -190,7 +188,7 @@ class ContentJudge:
         """Whether a commit is missing because a cleaner has emptied a repository that was about to be created."""
         now = self.observer.read(keys.repository(repo.id))
         gone = now is None or now.uid != repo.uid
-        return gone and access.read(self.world.kv, keys.commit(repo, commit)) is None
+        return gone and self.observer.read(keys.commit(repo, commit)) is None
 
     def _of_layers(self, repo: Repository, branch: Branch) -> Iterator[Name]:
         for layer in layers(branch):

@@ -116,10 +116,10 @@ class ErasureJudge(ContentJudge):
         """Note also what an erasure that has just begun must delete."""
         super().look()
         for repo in self._repository():
-            held = access.read(self.world.kv, keys.erasing(repo.id, repo.uid))
-            if held is not None and held.value.id not in self.before:
+            erasing = self.observer.read(keys.erasing(repo.id, repo.uid))
+            if erasing is not None and erasing.id not in self.before:
                 found = (name for one, name, where in self.named(seen=True) if _is_commit(where, one, repo))
-                self.before[held.value.id] = frozenset(n for n in found if _matches(held.value, n.path))
+                self.before[erasing.id] = frozenset(n for n in found if _matches(erasing, n.path))
 
     def all_have_ended(self, theme: str) -> None:
         """Note what the branch shows of erased content, although nothing has moved its head back.
@@ -136,11 +136,16 @@ class ErasureJudge(ContentJudge):
             if not any(one.outcome in OPEN for one in self.history.operations if one.sets.get(path) == entry.size):
                 self.broken.append(f"{path} shows {uri}, which was erased by {erasures_of[0].rule}")
 
-    def forgets(self, repo: Repository, name: Name) -> bool:
-        """Whether an entry need not have content: it is erased, or was never acknowledged."""
-        erasures = self._erased().get(name.uri, [])
-        own = repo.id == REPO
-        return any(one.shared or (own and _matches(one, name.path)) or self._open(repo, name) for one in erasures)
+    def forgotten(self) -> Callable[[Repository, Name], bool]:
+        """An entry need not have content that is erased, or if it was never acknowledged."""
+        erased = self._erased()
+
+        def forgets(repo: Repository, name: Name) -> bool:
+            own = repo.id == REPO
+            of = erased.get(name.uri, [])
+            return any(one.shared or (own and _matches(one, name.path)) or self._open(repo, name) for one in of)
+
+        return forgets
 
     def violations(self) -> Iterator[str]:
         """What is wrong at the end, also with erasures."""
@@ -162,8 +167,9 @@ class ErasureJudge(ContentJudge):
                     yield f"{name.path} is staged, and {name.uri} was erased"
 
     def _repository(self) -> Iterator[Repository]:
-        if access.read(self.world.kv, keys.repository(REPO)) is not None:
-            yield the_repository(self.world.kv)
+        repo = self.observer.read(keys.repository(REPO))
+        if repo is not None:
+            yield repo
 
     def _erased(self) -> dict[str, list[Erasure]]:
         """Return the erasures of each object that is deleted, or about to be, by marks that count."""

@@ -16,7 +16,6 @@ import pyarrow as pa
 
 from graveler_core.codec.elements import Element, decode_elements
 from graveler_core.codec.entry import entries
-from graveler_core.codec.records import decode
 from graveler_core.codec.staged_record import decode_record
 from graveler_core.committed.cache import TreeCache
 from graveler_core.committed.index.indexes import Indexes
@@ -32,6 +31,7 @@ from graveler_core.objects.objects import Objects, decode_object
 from graveler_core.records import layout as keys
 from graveler_core.records.location import Location
 from graveler_core.staging import segment_layer
+from tests.proofs.simulation.beside import Records
 from tests.proofs.simulation.history import AGAIN, Value
 from tests.proofs.simulation.schedule import Fate
 from tests.proofs.simulation.world import TINY, TINY_SIZES, Held, SimBlobs
@@ -97,7 +97,11 @@ class Observer:
     _contents: dict[str, Tree] = field(default_factory=dict)
     _segments: dict[str, Tree] = field(default_factory=dict)
     _headers: dict[CommitId, Commit] = field(default_factory=dict)
-    _decoded: dict[bytes, Branch] = field(default_factory=dict)
+    _sizes: dict[bytes, Value] = field(default_factory=dict)
+    """Of staged entries."""
+
+    def __post_init__(self) -> None:
+        self.records = Records(self.kv)
 
     def look(self, step: int, actor: str) -> None:
         """Note what stands now, if it differs from what stood."""
@@ -181,8 +185,7 @@ class Observer:
 
     def read(self, where: Location[R]) -> R | None:
         """A record, or None."""
-        stored = self.kv.get(where.partition, where.key)
-        return None if stored is None else decode(where.model, stored.value, where.name)
+        return self.records.read(where)
 
     def _stored(self, where: Location[R]) -> R:
         found = self.read(where)
@@ -193,13 +196,9 @@ class Observer:
         repo = self.repo()
         if repo is None or repo.state != "active":
             return State(step, actor, None, None, None, None)
-        at = keys.branch(repo, self.branch)
-        stored = self.kv.get(at.partition, at.key)
-        if stored is None:
+        record = self.read(keys.branch(repo, self.branch))
+        if record is None:
             return State(step, actor, repo, None, None, None)
-        if stored.value not in self._decoded:
-            self._decoded[stored.value] = decode(Branch, stored.value, at.name)
-        record = self._decoded[stored.value]
         if record.commit_id not in self.heads:
             self.heads[record.commit_id] = (repo, self.header(repo, record.commit_id))
         head = self.content(repo, record.commit_id)
@@ -213,7 +212,9 @@ class Observer:
                 case SealedToken():
                     found = self.kv.get(keys.staging(layer.token), keys.staged(path.encode()))
                     if found is not None:
-                        return _size(found.value)
+                        if found.value not in self._sizes:
+                            self._sizes[found.value] = _size(found.value)
+                        return self._sizes[found.value]
                 case SegmentLayer():
                     segment = self._segment(repo, layer)
                     if path in segment:

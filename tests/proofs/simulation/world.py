@@ -374,7 +374,7 @@ class World:
 
     def filled(self, partitions: Callable[[Repository], list[bytes]], repo: Repository) -> list[bytes]:
         """Those of a repository's partitions in which there is something: the others would be looked at in vain."""
-        return [p for p in partitions(repo) if next(self.kv.scan(p, limit=1), None) is not None]
+        return [p for p in partitions(repo) if self.kv.about_rows(p)]
 
     def _wall(self) -> float:
         return self._clock.now().timestamp()

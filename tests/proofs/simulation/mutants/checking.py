@@ -39,7 +39,7 @@ def hard_reset_without_the_dirty_check() -> Iterator[None]:
         yield
 
 
-@mutant(seed=9, breaks="4")
+@mutant(seed=84, breaks="4")
 def replay_without_the_dirty_check() -> Iterator[None]:
     """A cherry-pick or revert does not check for staged changes."""
     with instead((transplant, "require_clean", _nothing)):
@@ -54,7 +54,7 @@ def dirty_is_judged_by_effect() -> Iterator[None]:
         yield
 
 
-@mutant(seed=69, breaks="4")
+@mutant(seed=77, breaks="4")
 def transact_ignores_staged_paths() -> Iterator[None]:
     """A transaction does not check whether its paths are staged."""
     with instead((transact, "_require_unstaged", _nothing)):
@@ -73,7 +73,7 @@ def transact_ignores_what_the_paths_hold() -> Iterator[None]:
         yield
 
 
-@mutant(seed=3, breaks="4", theme="overwrites")
+@mutant(seed=13, breaks="4", theme="overwrites")
 def overwrite_does_not_look_who_was_there() -> Iterator[None]:
     """A transaction with a basis assumes that the content under the prefix has not changed."""
     with instead((basis, "diff", lambda *_: iter(()))):
@@ -87,7 +87,7 @@ def overwrite_ignores_what_is_staged() -> Iterator[None]:
         yield
 
 
-@mutant(seed=257, breaks="1", theme="overwrites")
+@mutant(seed=268, breaks="1", theme="overwrites")
 def overwrite_ignores_what_was_compacted() -> Iterator[None]:
     """A transaction with a basis checks the layers for staged changes, but not the compacted tree."""
     with instead((basis.KeptDifferences, "between", lambda *_, **__: iter(()))):

@@ -49,7 +49,7 @@ def cleaner_does_not_look_for_the_repository() -> Iterator[None]:
         yield
 
 
-@mutant(seed=406, breaks="7", theme=AMONG_OTHERS)
+@mutant(seed=422, breaks="7", theme=AMONG_OTHERS)
 def cleaner_releases_any_claim() -> Iterator[None]:
     """A cleaner releases the namespace of an emptied repository, even if another repository owns it by now."""
 
@@ -188,14 +188,14 @@ def restoration_takes_a_changed_entry_for_a_removed_one() -> Iterator[None]:
         yield
 
 
-@mutant(seed=1, breaks="3", theme=LAYERS)
+@mutant(seed=2, breaks="3", theme=LAYERS)
 def layer_is_dropped_whoever_lists_it() -> Iterator[None]:
     """A cleaner drops the layer of a cleanup record without checking whether the branch lists it."""
     with instead((live, "lists", lambda *_: False)):
         yield
 
 
-@mutant(seed=1, breaks="3", theme=LAYERS)
+@mutant(seed=8, breaks="3", theme=LAYERS)
 def branch_is_read_before_the_cleanup_record() -> Iterator[None]:
     """A cleaner uses branch records that it read before the cleanup record."""
     real = live._folders
@@ -218,7 +218,7 @@ def branch_is_read_before_the_cleanup_record() -> Iterator[None]:
         yield
 
 
-@mutant(seed=3, breaks="3", theme=LAYERS)
+@mutant(seed=40, breaks="3", theme=LAYERS)
 def layer_is_dropped_without_a_claim() -> Iterator[None]:
     """A cleaner drops a layer that was never added to its branch, without claiming it."""
 
@@ -248,7 +248,7 @@ def cleanup_record_goes_before_the_layer() -> Iterator[None]:
         yield
 
 
-@mutant(seed=28, breaks=GARBAGE, theme=AT_THE_END)
+@mutant(seed=39, breaks=GARBAGE, theme=AT_THE_END)
 def restoration_that_died_is_left_alone() -> Iterator[None]:
     """A cleaner never takes over an interrupted restoration."""
     real = deleted._taken

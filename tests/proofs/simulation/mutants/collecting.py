@@ -22,7 +22,7 @@ def sweep_ignores_superseded() -> Iterator[None]:
         yield
 
 
-@mutant(seed=35, breaks="8", theme="sweeps")
+@mutant(seed=37, breaks="8", theme="sweeps")
 def sweep_without_grace() -> Iterator[None]:
     """A sweep deletes unreferenced files of any age."""
     with instead((sweep._Sweep, "cutoff", property(lambda work: work.began))):
@@ -48,7 +48,7 @@ def what_is_found_stored_is_not_renewed() -> Iterator[None]:
         yield
 
 
-@mutant(seed=3, breaks="8", theme="uploads")
+@mutant(seed=4, breaks="8", theme="uploads")
 def uploads_are_purged_without_a_claim() -> Iterator[None]:
     """A sweep deletes the objects of a running upload without a swap of the upload record."""
     with instead((Uploads, "purging", lambda self, id, held: held)):

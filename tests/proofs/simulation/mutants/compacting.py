@@ -36,7 +36,7 @@ def _at_the_seal(other: Swap) -> Swap:
     return swapped
 
 
-@mutant(seed=1, breaks="1", theme="compactions")
+@mutant(seed=2, breaks="1", theme="compactions")
 def compaction_seals_without_a_swap() -> Iterator[None]:
     """A compaction seals and records its start with a plain write of the branch record."""
     with instead((compaction, "swap", _at_the_seal(written))):
@@ -71,7 +71,7 @@ def compaction_takes_the_open_token() -> Iterator[None]:
         yield
 
 
-@mutant(seed=90, breaks="8", theme="compactions")
+@mutant(seed=130, breaks="8", theme="compactions")
 def compaction_ignores_the_compacted_tree() -> Iterator[None]:
     """A compaction is built on the head although there is a compacted tree."""
     real = compaction.view_under

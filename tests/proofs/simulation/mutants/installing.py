@@ -59,7 +59,7 @@ def commit_ignores_that_the_base_moved() -> Iterator[None]:
         yield
 
 
-@mutant(seed=355, breaks="3")
+@mutant(seed=464, breaks="3")
 def commit_reads_the_rule_oldest_first() -> Iterator[None]:
     """The install rule treats the list of layers, which is newest first, as oldest first."""
 
@@ -77,7 +77,7 @@ def commit_reads_the_rule_oldest_first() -> Iterator[None]:
         yield
 
 
-@mutant(seed=73, breaks="3", theme="prefixes")
+@mutant(seed=75, breaks="3", theme="prefixes")
 def restorations_do_not_block_commits() -> Iterator[None]:
     """A commit is installed below a prefix restoration that was added after its seal."""
     with instead((install, "PrefixRestoration", type("Never", (), {}))):
@@ -117,7 +117,7 @@ def commit_takes_compacted_changes_for_committed() -> Iterator[None]:
         yield
 
 
-@mutant(seed=355, breaks="3")
+@mutant(seed=400, breaks="3")
 def commit_takes_discarded_changes_for_committed() -> Iterator[None]:
     """A commit whose layers were discarded by a reset reports that another commit contains them."""
 

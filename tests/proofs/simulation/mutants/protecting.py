@@ -86,7 +86,7 @@ def merge_asks_for_its_checks_once() -> Iterator[None]:
         yield
 
 
-@mutant(seed=49, breaks=PROTECTION, theme="protection")
+@mutant(seed=134, breaks=PROTECTION, theme="protection")
 def an_older_report_on_the_tree_counts() -> Iterator[None]:
     """A report on a tree replaces a newer report on the commit."""
     real = checks.reports_on_commit

@@ -104,7 +104,7 @@ def branch_is_created_over_another() -> Iterator[None]:
         yield
 
 
-@mutant(seed=57, breaks=GARBAGE)
+@mutant(seed=72, breaks=GARBAGE)
 def branch_is_deleted_whatever_it_has_become() -> Iterator[None]:
     """A branch record is deleted even if it has changed."""
 
@@ -196,7 +196,7 @@ def merge_drops_what_is_staged_meanwhile() -> Iterator[None]:
         yield
 
 
-@mutant(seed=29, breaks="4", theme="merges")
+@mutant(seed=111, breaks="4", theme="merges")
 def merge_moves_the_head_commit_by_commit() -> Iterator[None]:
     """A merge that repeats commits moves the head to each of them in turn."""
     real = head.advance
