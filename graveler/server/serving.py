@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import signal
 import socket
 from collections.abc import Callable, Iterator, Mapping
@@ -18,6 +17,7 @@ from starlette.types import ASGIApp
 from graveler.server.api.call import ApiSettings
 from graveler.server.application import create_application
 from graveler.server.authentication import Authentication, SignedIn
+from graveler.server.known_hosts import KnownHosts, is_loopback
 from graveler.server.limits import RequestLimits
 from graveler.server.observing import ObservedApplication, ServerMetrics
 from graveler.server.parts import ServerParts, ServerUsers
@@ -142,7 +142,8 @@ def application_of(
     limits = limits or RequestLimits(options.rate, options.max_uploads)
     app = create_application(ServerParts(users, settings, tasks, limits))
     gateway = S3Gateway(app, S3Users(signing, users.everyone), limits, options.s3_domains)
-    return ObservedApplication(gateway, ServerMetrics())
+    served = gateway if users.everyone is None else KnownHosts(gateway, options.s3_domains)
+    return ObservedApplication(served, ServerMetrics())
 
 
 class _StoppableServer(uvicorn.Server):
@@ -185,7 +186,7 @@ def users_of(stores: Stores, options: ServerOptions) -> ServerUsers:
             "the store has no access control, so a server would let everyone do everything: run `graveler iam setup`, "
             "or serve it on this machine only, with --open"
         )
-    if not _is_loopback(options.host):
+    if not is_loopback(options.host):
         raise InvalidInput(f"--open: the host {options.host!r} must be a loopback address such as 127.0.0.1")
     return ServerUsers(None, None, partial(_reach, stores), SignedIn("", everyone))
 
@@ -224,10 +225,3 @@ def listening(options: ServerOptions) -> socket.socket:
         return socket.create_server((options.host, options.port), family=family, backlog=2_048)
     except OSError as error:
         raise Unavailable(f"cannot listen on {options.url}: {error.strerror or error}") from error
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

@@ -19,6 +19,8 @@ from graveler_core.facade.repository import Repository
 
 _COMMIT_ID: Final = re.compile(r"[0-9a-f]{64}")
 _STRATEGIES: Final = {"": None, "source-wins": "source", "dest-wins": "destination"}
+_CREATION: Final = "Repository created"
+"""Message of the commit that creates a repository."""
 _STRATEGY_KEY: Final = ".lakefs.merge.strategy"
 """Key of commit metadata under which clients look for the strategy of a merge."""
 
@@ -111,9 +113,7 @@ def merge(call: Call) -> HttpResponse:
 
 
 def _merged(repo: Repository, source: str, branch: str, wanted: MergeCreation) -> CommitRecord:
-    metadata = dict(wanted.metadata)
-    if wanted.strategy:
-        metadata[_STRATEGY_KEY] = wanted.strategy
+    metadata = {**wanted.metadata, _STRATEGY_KEY: wanted.strategy or "default"}
     return repo.merge(
         source,
         into=branch,
@@ -138,11 +138,16 @@ def find_merge_base(call: Call) -> HttpResponse:
 
 
 def commit_record(commit: CommitRecord) -> ApiCommit:
-    """Return a commit as a record of the API. graveler has no metaranges that clients can read, so no id is given."""
+    """Return a commit as a record of the API.
+
+    graveler has no metaranges that clients can read, so no id is given. The commit that creates a repository has no
+    committer, as clients expect.
+    """
+    created = not commit.parents and commit.message == _CREATION
     return ApiCommit(
         id=commit.id,
         parents=list(commit.parents),
-        committer=commit.committer,
+        committer="" if created else commit.committer,
         message=commit.message,
         creation_date=int(commit.creation_date.timestamp()),
         meta_range_id="",

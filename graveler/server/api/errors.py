@@ -70,6 +70,7 @@ _FIXED: Final[dict[Kind, str]] = {
     Kind.BranchExists: "branch already exists: not unique",
     Kind.TagExists: "tag already exists: not unique",
     Kind.PathExists: PATH_EXISTS,
+    Kind.MergeConflict: "update branch: conflict found",
     Kind.UserNotFound: "user not found",
     Kind.GroupNotFound: "group not found",
     Kind.PolicyNotFound: "policy not found",

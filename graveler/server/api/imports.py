@@ -40,15 +40,17 @@ def start_import(call: Call) -> HttpResponse:
 
 
 def get_import(call: Call) -> HttpResponse:
-    """Show the state of an import."""
+    """Show the state of an import. That of a running one is of this moment: clients give up one that gets no news."""
+    now = datetime.now(UTC)
     repo = call.graveler.repository(call.repository)
     task = _found(call, repo)
-    if task.user == call.user and task.is_free(datetime.now(UTC)):
+    if task.user == call.user and task.is_free(now):
         call.tasks.start(repo, task.id)
     commit = None if task.commit_id is None else commit_record(repo.commit(task.commit_id))
+    running = task.state is TaskState.RUNNING
     record = ImportStatus(
-        completed=task.state is not TaskState.RUNNING,
-        update_time=(task.renewed or task.begun).isoformat(),
+        completed=not running,
+        update_time=(now if running else task.renewed or task.begun).isoformat(),
         ingested_objects=task.objects,
         metarange_id="" if commit is None else commit.meta_range_id,
         commit=commit,
@@ -58,9 +60,11 @@ def get_import(call: Call) -> HttpResponse:
 
 
 def cancel_import(call: Call) -> HttpResponse:
-    """Cancel an import."""
+    """Cancel an import. One that was cancelled before is no error."""
     repo = call.graveler.repository(call.repository)
     task = _found(call, repo)
+    if task.state is TaskState.CANCELLED:
+        return no_content()
     if task.state is not TaskState.RUNNING:
         return refusal(409, "the import has completed already")
     repo.cancel_task(task.id)

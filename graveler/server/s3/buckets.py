@@ -52,7 +52,7 @@ def create_bucket(call: S3Call) -> Response:
         raise not_implemented(
             "CreateBucket (a bucket is a repository: use `graveler repo create` or lakeFS's API)"
         ) from None
-    raise S3Refusal(409, "BucketAlreadyOwnedByYou", f"bucket {call.bucket!r}: the repository exists")
+    raise S3Refusal(409, "BucketAlreadyExists", f"bucket {call.bucket!r}: the repository exists")
 
 
 def get_location(call: S3Call) -> Response:

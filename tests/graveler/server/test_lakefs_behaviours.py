@@ -133,3 +133,23 @@ def test_messages_that_clients_compare(  # noqa: PLR0917 - a table
     repo.branch("main").put("a", b"1")
     repo.set_protection({"main": ("write", "commit")})
     assert sent(http, method, path.format(repo=name), body, status)["message"] == said
+
+
+def test_a_conflict_of_a_cherry_pick_and_the_first_commit(place: Place, http: Http) -> None:
+    name = place.repository()
+    repo = place.server.graveler.repository(name)
+    first = repo.branch("main").record().commit_id
+    assert repo.commit(first).committer == "ada"
+    assert sent(http, "GET", f"/repositories/{name}/commits/{first}")["committer"] == ""
+    repo.create_branch("dev", "main")
+    for branch in ("main", "dev"):
+        repo.branch(branch).put("a", branch.encode())
+        repo.branch(branch).commit("write")
+    path = f"/repositories/{name}/branches/main/cherry-pick"
+    assert sent(http, "POST", path, {"ref": "dev"}, 409) == {"message": "update branch: conflict found"}
+    made = sent(http, "POST", f"/repositories/{name}/refs/dev/merge/main", {"strategy": "source-wins"})
+    assert repo.commit(str(made["reference"])).metadata == {".lakefs.merge.strategy": "source-wins"}
+    repo.branch("dev").put("b", b"1")
+    repo.branch("dev").commit("write")
+    made = sent(http, "POST", f"/repositories/{name}/refs/dev/merge/main")
+    assert repo.commit(str(made["reference"])).metadata == {".lakefs.merge.strategy": "default"}

@@ -1,0 +1,57 @@
+"""Refusal of requests that name another host than the server, for a server without access control.
+
+Such a server listens on a loopback address, so that only programs of the machine reach it. A page of another site can
+make its own host name lead to this address (DNS rebinding), and its scripts would then count as pages of the server.
+They still send the name in the header `Host`.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterable
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from graveler.server.api.errors import refusal
+
+
+class KnownHosts:
+    """Application that serves requests for loopback addresses and the configured names only."""
+
+    def __init__(self, app: ASGIApp, names: Iterable[str]) -> None:
+        """Create the application.
+
+        Args:
+            app: The application that serves the requests.
+            names: Names of hosts that the server has besides loopback addresses. Their subdomains count too.
+        """
+        self._app = app
+        self._names = ("localhost", *names)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        if scope["type"] == "http":
+            host = host_name(dict(scope["headers"]).get(b"host", b"").decode("latin-1"))
+            if not self._knows(host):
+                message = f"host {host[:100]!r}: is no name of this server, which serves its own machine only"
+                await refusal(421, message)(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+    def _knows(self, host: str) -> bool:
+        return is_loopback(host) or any(host == name or host.endswith(f".{name}") for name in self._names)
+
+
+def host_name(header: str) -> str:
+    """Return the host of a header `Host` in lower case, without the port and the brackets of an IPv6 address."""
+    name, _, port = header.rpartition(":")
+    host = name if name and port.isdigit() else header
+    return host.strip("[]").lower().rstrip(".")
+
+
+def is_loopback(host: str) -> bool:
+    """Return true for an address of the loopback interface."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
