@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from graveler_core.cli.output import Column, View
+from graveler_core.cli.pairs import pairs
 from graveler_core.cli.progress import Progress, ProgressWork
 from graveler_core.cli.session import Session, verb
 from graveler_core.cli.terminal import bytes_for_people
@@ -22,14 +23,29 @@ DIFFERENT = 1
 app = typer.Typer(name="kv", help="Copy whole key-value stores between backends, and compare them.")
 From = Annotated[str, typer.Argument(metavar="FROM", help="URL of a key-value store, in the format of --store.")]
 To = Annotated[str, typer.Argument(metavar="TO", help="URL of another key-value store.")]
+FromOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--from-option",
+        metavar="KEY=VALUE",
+        help="Option of object stores for FROM, if it is a bucket, such as endpoint=URL. May be repeated."
+        " Other users of the machine may see it, so set secrets in the environment.",
+    ),
+]
+ToOption = Annotated[
+    list[str] | None, typer.Option("--to-option", metavar="KEY=VALUE", help="The same for TO. May be repeated.")
+]
 
 
 @verb(app, "copy")
-def copy(
+def copy(  # noqa: PLR0913 - the command line's own options
     session: Session,
     source: From,
     target: To,
+    *,
     dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Only report what would be copied.")] = False,
+    from_option: FromOption = None,
+    to_option: ToOption = None,
 ) -> None:
     """Copy a whole store into an empty one, and compare both. Running it again continues an interrupted copy.
 
@@ -43,7 +59,14 @@ def copy(
 
     session.log()
     with Progress(ProgressWork("counting" if dry_run else "copying", unit="rows")) as progress:
-        copied = graveler_core.copy_store(source, target, dry_run=dry_run, progress=progress.advance)
+        copied = graveler_core.copy_store(
+            source,
+            target,
+            source_options=_options(from_option),
+            target_options=_options(to_option),
+            dry_run=dry_run,
+            progress=progress.advance,
+        )
     said = "would copy" if dry_run else "copied and compared"
     what = f"{copied.repositories:,} repositories, {_amount(copied.amount)}"
     urls = {"from": without_password(source), "to": without_password(target)}
@@ -51,7 +74,9 @@ def copy(
 
 
 @verb(app, "verify")
-def verify(session: Session, source: From, target: To) -> None:
+def verify(
+    session: Session, source: From, target: To, from_option: FromOption = None, to_option: ToOption = None
+) -> None:
     """Compare all data of two stores. Does not change them. Do not write to the stores during the comparison.
 
     Exit code 1 if they differ.
@@ -64,11 +89,21 @@ def verify(session: Session, source: From, target: To) -> None:
 
     session.log()
     with Progress(ProgressWork("comparing", unit="rows")) as progress:
-        found = graveler_core.compare_stores(source, target, progress=progress.advance)
+        found = graveler_core.compare_stores(
+            source,
+            target,
+            source_options=_options(from_option),
+            target_options=_options(to_option),
+            progress=progress.advance,
+        )
     if found.differences:
         session.out.rows(found.differences, DIFFERENCES)
         raise typer.Exit(DIFFERENT)
     session.out.result({"type": "equal", **amount_document(found.equal)}, f"equal: {_amount(found.equal)}")
+
+
+def _options(given: list[str] | None) -> dict[str, str] | None:
+    return pairs("storage option", given) if given else None
 
 
 def amount_document(amount: Amount) -> Document:

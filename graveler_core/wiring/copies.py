@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,19 @@ if TYPE_CHECKING:
     from graveler_core.transfer.kv_copy_compare import Progress, StoreComparison
 
 
-def copy_store(source: str, target: str, *, dry_run: bool = False, progress: Progress = lambda more: None) -> Copied:
+_Place = tuple[str, "Mapping[str, str] | None"]
+"""URL of a store, and options of object stores."""
+
+
+def copy_store(  # noqa: PLR0913 - one call, all of it optional
+    source: str,
+    target: str,
+    *,
+    source_options: Mapping[str, str] | None = None,
+    target_options: Mapping[str, str] | None = None,
+    dry_run: bool = False,
+    progress: Progress = lambda more: None,
+) -> Copied:
     """Copy a whole key-value store into an empty one, and compare both: see `graveler_core.transfer.kv_copy`.
 
     Neither store may be in use. An interrupted copy is continued by the next call. Files in storage namespaces are
@@ -21,6 +33,9 @@ def copy_store(source: str, target: str, *, dry_run: bool = False, progress: Pro
     Args:
         source: URL of a store, as for `connect`.
         target: URL of a store that is empty, or contains a part of this copy.
+        source_options: Options of object stores (credentials, region, …) for a source in a bucket, as `storage_options`
+            of `connect`. By default, they come from the environment.
+        target_options: The same for the target.
         dry_run: Only count what would be copied.
         progress: Called with the number of rows copied or compared since the last call.
 
@@ -35,16 +50,26 @@ def copy_store(source: str, target: str, *, dry_run: bool = False, progress: Pro
     """
     from graveler_core.transfer import kv_copy
 
-    with _opened(source, target) as (here, there):
+    with _opened((source, source_options), (target, target_options)) as (here, there):
         return kv_copy.measure(here, there) if dry_run else kv_copy.copy_store(here, there, progress=progress)
 
 
-def compare_stores(source: str, target: str, *, progress: Progress = lambda more: None) -> StoreComparison:
+def compare_stores(
+    source: str,
+    target: str,
+    *,
+    source_options: Mapping[str, str] | None = None,
+    target_options: Mapping[str, str] | None = None,
+    progress: Progress = lambda more: None,
+) -> StoreComparison:
     """Compare all data of two key-value stores, row by row. Change nothing. Neither store may be in use.
 
     Args:
         source: URL of a store, as for `connect`.
         target: URL of the other store.
+        source_options: Options of object stores (credentials, region, …) for a source in a bucket, as `storage_options`
+            of `connect`. By default, they come from the environment.
+        target_options: The same for the target.
         progress: Called with the number of rows compared since the last call.
 
     Returns:
@@ -59,13 +84,13 @@ def compare_stores(source: str, target: str, *, progress: Progress = lambda more
 
     for url in (source, target):
         require_file(url)
-    with _opened(source, target) as (here, there):
+    with _opened((source, source_options), (target, target_options)) as (here, there):
         return kv_copy_compare.compare_stores(here, there, progress)
 
 
 @contextmanager
-def _opened(source: str, target: str) -> Iterator[tuple[Store, Store]]:
+def _opened(source: _Place, target: _Place) -> Iterator[tuple[Store, Store]]:
     from graveler_core.kv.registry import open_store
 
-    with closing(open_store(source)) as here, closing(open_store(target)) as there:
+    with closing(open_store(*source)) as here, closing(open_store(*target)) as there:
         yield here, there

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from urllib.parse import parse_qsl
 
 from tests.integration.command_line import Cli, paths, put, refused
 
@@ -52,3 +53,17 @@ def test_dumps_there_and_back(flights: Cli, store_url: str, here: Path) -> None:
         assert (here / f"{number}.dump").read_bytes() == (here / "first.dump").read_bytes()
     logs = [flights("log", "graveler://flights/main", "--json", "--store", store).documents for store in (HERE, BACK)]
     assert [commit["id"] for commit in logs[0]] == [commit["id"] for commit in logs[1]]
+
+
+def test_each_end_has_options_of_its_own(flights: Cli, s3_url: str) -> None:
+    """So two buckets may have different services, regions and credentials."""
+    bucket, _, query = s3_url.partition("?")
+    into, out_of = (
+        [word for name, value in parse_qsl(query) for word in (option, f"{name}={value}")]
+        for option in ("--to-option", "--from-option")
+    )
+    refused(flights("kv", "copy", HERE, bucket, "--to-option", "endpoint"), "KEY=VALUE")
+    assert flights("kv", "copy", HERE, bucket, *into).code == 0
+    assert flights("kv", "verify", HERE, bucket, *into).code == 0
+    assert flights("kv", "copy", bucket, BACK, *out_of).code == 0
+    assert flights("kv", "verify", bucket, BACK, *out_of).code == 0
