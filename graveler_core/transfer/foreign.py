@@ -8,6 +8,7 @@ nonce is a hash of the foreign commit, so a repetition gives the same id.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from graveler_core.codec.content_hash import HASH
@@ -39,16 +40,9 @@ class ForeignCommits:
         foreign = decode(ForeignCommit, data, "a foreign commit")
         index = Index(metarange_id=foreign.metarange_id)
         parents = [self.known[parent] for parent in foreign.parents]
-        header = Commit(
-            committer=foreign.committer,
-            message=foreign.message,
-            creation_date=foreign.creation_date,
-            parents=tuple(parent.id for parent in parents),
-            metadata=foreign.metadata,
-            generation=1 + max((parent.header.generation for parent in parents), default=0),
-            nonce=Nonce(HASH(data).hexdigest()[:32]),
-            operations=operations_between(self.indexes, parents[0].layout.index if parents else None, index),
-        )
+        operations = operations_between(self.indexes, parents[0].layout.index if parents else None, index)
+        named = [(parent.id, parent.header.generation) for parent in parents]
+        header = foreign_header(foreign, data, named, operations)
         self.known[foreign.id], writes = prepare(self.indexes.objects.repository, header, Layout(index=index))
         return writes
 
@@ -56,3 +50,26 @@ class ForeignCommits:
         """Return the new id of the commit to which a branch or tag of the dump refers."""
         known = self.known.get(id)
         return CommitId(id) if known is None else known.id
+
+
+def foreign_header(
+    foreign: ForeignCommit, data: bytes, parents: Sequence[tuple[CommitId, int]], operations: str
+) -> Commit:
+    """Return the header of a new commit. It depends only on the arguments.
+
+    Args:
+        foreign: The foreign commit.
+        data: Its encoding, of which the nonce is a hash.
+        parents: Id and generation of each parent.
+        operations: Hex digest of the changes against the first parent.
+    """
+    return Commit(
+        committer=foreign.committer,
+        message=foreign.message,
+        creation_date=foreign.creation_date,
+        parents=tuple(id for id, _ in parents),
+        metadata=foreign.metadata,
+        generation=1 + max((generation for _, generation in parents), default=0),
+        nonce=Nonce(HASH(data).hexdigest()[:32]),
+        operations=operations,
+    )

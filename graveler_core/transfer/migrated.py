@@ -1,14 +1,75 @@
-"""Commits that a migration has written, by their ids in the source."""
+"""Commits that a migration writes, and those that it has written, by their ids in the source."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import partial
+
+from graveler_core.codec.records import encode
+from graveler_core.kv.bulk import set_many
 from graveler_core.model.entities import Repository
 from graveler_core.model.ids import CommitId
+from graveler_core.model.migration import MigratedCommit
+from graveler_core.objects.objects import Write
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.stores import Stores
+from graveler_core.transfer.kv_copy_loading import resent
+
+BATCH_COMMITS = 250
+BATCH_BYTES = 1 << 20
+"""Limits of a batch. It ends with the commit that reaches one of them."""
 
 
 def migrated_commits(stores: Stores, repo: Repository) -> dict[str, CommitId]:
     """Return the migrated commits of a repository by their ids in the source."""
     return {id: held.value.commit_id for id, held in access.scan(stores.kv, keys.migrated_commits(repo))}
+
+
+@dataclass(slots=True)
+class CommitBatches:
+    """Migrated commits that are written in batches, each followed by the records of their ids in the source.
+
+    A commit with such a record is therefore complete.
+    """
+
+    stores: Stores
+    repository: Repository
+    require: Callable[[], object]
+    """Called before each batch. It raises an error if this run must stop."""
+    written: Callable[[int], object] = lambda more: None
+    """Called with the number of commits in each batch, after it was written."""
+    _batch: list[Write] = field(default_factory=list)
+    _named: list[Write] = field(default_factory=list)
+    _size: int = 0
+
+    def add(self, origin: str, commit: CommitId, writes: Iterable[Write]) -> None:
+        """Add a commit. Write the batch if it has reached a limit.
+
+        Args:
+            origin: Id of the commit in the source.
+            commit: New id of the commit.
+            writes: Writes that store the commit.
+        """
+        where = keys.migrated_commits(self.repository).at(origin)
+        self._named.append((where.partition, where.key, encode(MigratedCommit(commit_id=commit))))
+        for write in writes:
+            self._batch.append(write)
+            self._size += len(write[2])
+        if len(self._named) >= BATCH_COMMITS or self._size >= BATCH_BYTES:
+            self.flush()
+
+    @property
+    def empty(self) -> bool:
+        """True if all commits are written."""
+        return not self._named
+
+    def flush(self) -> None:
+        """Write what is left."""
+        self.require()
+        for writes in (self._batch, self._named):
+            if writes:
+                resent(partial(set_many, self.stores.kv, writes))
+        self.written(len(self._named))
+        self._batch, self._named, self._size = [], [], 0

@@ -13,12 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from itertools import chain, islice
 
 import pyarrow as pa
 
-from graveler_core.codec.content_hash import HASH
 from graveler_core.codec.records import encode
 from graveler_core.committed.index.indexes import Indexes
 from graveler_core.committed.index.operations import operations_between
@@ -26,27 +24,22 @@ from graveler_core.committed.index.successor import Successor, on_metarange, suc
 from graveler_core.committed.node import EMPTY
 from graveler_core.committed.trees import count_entries, encoded
 from graveler_core.errors import CorruptData, Kind
-from graveler_core.kv.bulk import set_many
 from graveler_core.model.commit_texts import require_texts
 from graveler_core.model.dump import ForeignCommit
 from graveler_core.model.entities import Commit, Layout
-from graveler_core.model.ids import CommitId, MetarangeId, Nonce
+from graveler_core.model.ids import CommitId, MetarangeId
 from graveler_core.model.index import Index
-from graveler_core.model.migration import ORIGIN, MigratedCommit
+from graveler_core.model.migration import ORIGIN
 from graveler_core.objects.commits import StoredCommit, prepare, read_commit
-from graveler_core.objects.objects import Write
-from graveler_core.records import layout as keys
 from graveler_core.stores import Stores
 from graveler_core.transfer.broken_values import BrokenValueError
-from graveler_core.transfer.kv_copy_loading import resent
+from graveler_core.transfer.foreign import foreign_header
 from graveler_core.transfer.lakefs.entries import Addressing, EntryRow, entry_row, records, tombstone
 from graveler_core.transfer.lakefs.messages import EntryMessage
 from graveler_core.transfer.lakefs.metaranges import Change, LakefsMetaranges
 from graveler_core.transfer.lakefs.references import LakefsCommit
+from graveler_core.transfer.migrated import CommitBatches
 
-BATCH_COMMITS = 250
-BATCH_BYTES = 1 << 20
-"""Limits of a batch. It ends with the commit that reaches one of them."""
 PAGE_ENTRIES = 5_000
 """Number of entries that are converted at once."""
 EMPTY_INDEX = Index(metarange_id=MetarangeId(encoded(EMPTY)[0]))
@@ -64,11 +57,8 @@ class CommitWriter:
     """All commits of lakeFS by their ids."""
     made: dict[str, CommitId]
     """New ids by the ids in lakeFS, also of the commits of earlier runs."""
-    require: Callable[[], object]
-    """Called before each batch. It raises an error if this run must stop."""
+    batches: CommitBatches
     _waiting: dict[CommitId, StoredCommit] = field(default_factory=dict)
-    _batch: list[Write] = field(default_factory=list)
-    _named: list[Write] = field(default_factory=list)
 
     def write(self, commits: Iterable[LakefsCommit]) -> Iterator[CommitId]:
         """Write commits whose parents exist or precede them. Yield the new id of each.
@@ -79,7 +69,7 @@ class CommitWriter:
         """
         for commit in commits:
             yield self._one(commit)
-        self._flush()
+        self.batches.flush()
 
     def _one(self, commit: LakefsCommit) -> CommitId:
         require_texts(commit.message, commit.committer, commit.metadata)
@@ -87,15 +77,14 @@ class CommitWriter:
         parents = [self._stored(self.made[parent]) for parent in commit.parents]
         made = self._content(commit, parents[0] if parents else None)
         stored, writes = prepare(repo, _header(commit, parents, made.operations), Layout(index=made.index))
-        where = keys.migrated_commits(repo).at(commit.id)
-        self._batch += [*made.writes, *writes]
-        self._named.append((where.partition, where.key, encode(MigratedCommit(commit_id=stored.id))))
         self.made[commit.id] = stored.id
         self._waiting[stored.id] = stored
-        size = sum(len(value) for _, _, value in self._batch)
+        self.batches.add(commit.id, stored.id, [*made.writes, *writes])
         # The next commit may read the runs of this one, so they are not left waiting.
-        if made.writes or len(self._named) >= BATCH_COMMITS or size >= BATCH_BYTES:
-            self._flush()
+        if made.writes:
+            self.batches.flush()
+        if self.batches.empty:
+            self._waiting.clear()
         return stored.id
 
     def _stored(self, id: CommitId) -> StoredCommit:
@@ -138,14 +127,6 @@ class CommitWriter:
                 broken(key, str(e))
         return rows
 
-    def _flush(self) -> None:
-        self.require()
-        for writes in (self._batch, self._named):
-            if writes:
-                resent(partial(set_many, self.stores.kv, writes))
-        self._batch, self._named = [], []
-        self._waiting.clear()
-
 
 def _header(commit: LakefsCommit, parents: Sequence[StoredCommit], operations: str) -> Commit:
     """Return the header of a new commit. It depends only on its arguments."""
@@ -158,16 +139,8 @@ def _header(commit: LakefsCommit, parents: Sequence[StoredCommit], operations: s
         creation_date=commit.creation_date,
         metadata={**commit.metadata, ORIGIN: commit.id},
     )
-    return Commit(
-        committer=made.committer,
-        message=made.message,
-        creation_date=made.creation_date,
-        parents=tuple(parent.id for parent in parents),
-        metadata=made.metadata,
-        generation=1 + max((parent.header.generation for parent in parents), default=0),
-        nonce=Nonce(HASH(encode(made)).hexdigest()[:32]),
-        operations=operations,
-    )
+    named = [(parent.id, parent.header.generation) for parent in parents]
+    return foreign_header(made, encode(made), named, operations)
 
 
 def _compares_as_equal(change: Change) -> bool:

@@ -6,77 +6,50 @@ Only the fields that a migration needs are described; others are skipped when a 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
-from google.protobuf import descriptor_pb2, descriptor_pool, message_factory, timestamp_pb2
+from graveler_core.transfer.protobuf import (
+    BOOLEAN,
+    BYTES,
+    INT32,
+    INT64,
+    MAP,
+    TEXT,
+    TEXTS,
+    TIME,
+    Fields,
+    message_classes,
+)
 
-_Field = descriptor_pb2.FieldDescriptorProto
-_TEXT, _BYTES, _INT32, _INT64 = _Field.TYPE_STRING, _Field.TYPE_BYTES, _Field.TYPE_INT32, _Field.TYPE_INT64
-_TIME: Final = ".google.protobuf.Timestamp"
-_MAP: Final = "map<string, string>"
-_TEXTS: Final = "repeated string"
-_MESSAGES: Final[Mapping[str, Mapping[int, tuple[str, Any]]]] = {
+_MESSAGES: Final[Mapping[str, Fields]] = {
     "Entry": {
-        1: ("address", _TEXT),
-        2: ("last_modified", _TIME),
-        3: ("size", _INT64),
-        4: ("e_tag", _TEXT),
-        5: ("metadata", _MAP),
-        6: ("address_type", _INT32),
-        7: ("content_type", _TEXT),
+        1: ("address", TEXT),
+        2: ("last_modified", TIME),
+        3: ("size", INT64),
+        4: ("e_tag", TEXT),
+        5: ("metadata", MAP),
+        6: ("address_type", INT32),
+        7: ("content_type", TEXT),
     },
-    "Range": {1: ("min_key", _BYTES), 2: ("max_key", _BYTES), 4: ("count", _INT64)},
-    "Branch": {1: ("id", _TEXT), 2: ("commit_id", _TEXT), 5: ("hidden", _Field.TYPE_BOOL)},
-    "Tag": {1: ("id", _TEXT), 2: ("commit_id", _TEXT)},
+    "Range": {1: ("min_key", BYTES), 2: ("max_key", BYTES), 4: ("count", INT64)},
+    "Branch": {1: ("id", TEXT), 2: ("commit_id", TEXT), 5: ("hidden", BOOLEAN)},
+    "Tag": {1: ("id", TEXT), 2: ("commit_id", TEXT)},
     "Commit": {
-        1: ("id", _TEXT),
-        2: ("committer", _TEXT),
-        3: ("message", _TEXT),
-        4: ("creation_date", _TIME),
-        5: ("meta_range_id", _TEXT),
-        6: ("metadata", _MAP),
-        7: ("parents", _TEXTS),
-        8: ("version", _INT32),
-        9: ("generation", _INT32),
+        1: ("id", TEXT),
+        2: ("committer", TEXT),
+        3: ("message", TEXT),
+        4: ("creation_date", TIME),
+        5: ("meta_range_id", TEXT),
+        6: ("metadata", MAP),
+        7: ("parents", TEXTS),
+        8: ("version", INT32),
+        9: ("generation", INT32),
     },
 }
 """Fields by message and number: name and type. An enumeration is read as a number, which has the same encoding."""
 
 
-def _classes() -> dict[str, Any]:
-    pool = descriptor_pool.DescriptorPool()
-    stamps = descriptor_pb2.FileDescriptorProto()
-    timestamp_pb2.DESCRIPTOR.CopyToProto(stamps)
-    pool.Add(stamps)
-    file = descriptor_pb2.FileDescriptorProto(
-        name="graveler/lakefs.proto", package="lakefs", syntax="proto3", dependency=[stamps.name]
-    )
-    for name, fields in _MESSAGES.items():
-        message = file.message_type.add(name=name)
-        for number, (field, kind) in fields.items():
-            _add(message, number, field, kind)
-    pool.Add(file)
-    return {name: message_factory.GetMessageClass(pool.FindMessageTypeByName(f"lakefs.{name}")) for name in _MESSAGES}
-
-
-def _add(message: descriptor_pb2.DescriptorProto, number: int, name: str, kind: Any) -> None:
-    one, many = _Field.LABEL_OPTIONAL, _Field.LABEL_REPEATED
-    if kind == _TIME:
-        message.field.add(name=name, number=number, label=one, type=_Field.TYPE_MESSAGE, type_name=_TIME)
-    elif kind == _TEXTS:
-        message.field.add(name=name, number=number, label=many, type=_TEXT)
-    elif kind == _MAP:
-        pair = f"{name.capitalize()}Entry"
-        pairs = message.nested_type.add(name=pair, options=descriptor_pb2.MessageOptions(map_entry=True))
-        for at, part in enumerate(("key", "value"), 1):
-            pairs.field.add(name=part, number=at, label=one, type=_TEXT)
-        of = f".lakefs.{message.name}.{pair}"
-        message.field.add(name=name, number=number, label=many, type=_Field.TYPE_MESSAGE, type_name=of)
-    else:
-        message.field.add(name=name, number=number, label=one, type=kind)
-
-
-_found: Final = _classes()
+_found: Final = message_classes("lakefs", _MESSAGES)
 EntryMessage: Final = _found["Entry"]
 """Entry of a path, in ranges and in staged rows."""
 RangeMessage: Final = _found["Range"]

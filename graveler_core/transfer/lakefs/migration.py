@@ -45,7 +45,7 @@ from graveler_core.transfer.lakefs.plan import BegunRepository, LakefsFlows, Lak
 from graveler_core.transfer.lakefs.references import LakefsReferences
 from graveler_core.transfer.lakefs.report import LakefsMigrated, MigratedReferences
 from graveler_core.transfer.lakefs.source import LakefsSource, identity
-from graveler_core.transfer.migrated import migrated_commits
+from graveler_core.transfer.migrated import CommitBatches, migrated_commits
 from graveler_core.transfer.migration.holding import Holding
 from graveler_core.transfer.migration.lineage import ordered
 from graveler_core.transfer.migration.report import Progress
@@ -187,7 +187,7 @@ class _Migration:
             LakefsAddresses(self.source.place),
             references.commits,
             made,
-            require,
+            CommitBatches(self.stores, repo, require),
         )
         for _ in writer.write(references.commits[id] for id in new):
             self.progress(1)

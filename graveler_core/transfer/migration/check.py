@@ -14,17 +14,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from graveler_core.codec.content_hash import HASH
 from graveler_core.codec.records import encode, identify
 from graveler_core.committed.index.indexes import Indexes
 from graveler_core.committed.index.operations import operations_between
 from graveler_core.errors import CorruptData
 from graveler_core.model.dump import ForeignCommit
 from graveler_core.model.entities import Commit
-from graveler_core.model.ids import CommitId, MetarangeId, Nonce
+from graveler_core.model.ids import CommitId, MetarangeId
 from graveler_core.model.index import Index
 from graveler_core.model.migration import ORIGIN
 from graveler_core.transfer.broken_values import BrokenValueError
+from graveler_core.transfer.foreign import foreign_header
 from graveler_core.transfer.migration import entries, lineage
 from graveler_core.transfer.migration.metaranges import Metaranges, metarange_of
 from graveler_core.transfer.migration.report import Amounts, BrokenRows, Progress
@@ -116,16 +116,7 @@ def foreign(commit: SourceCommit) -> ForeignCommit:
 def header(commit: SourceCommit, parents: Sequence[Known], operations: str) -> Commit:
     """Return the header of a new commit. It depends only on the source."""
     made = foreign(commit)
-    return Commit(
-        committer=made.committer,
-        message=made.message,
-        creation_date=made.creation_date,
-        parents=tuple(parent.id for parent in parents),
-        metadata=made.metadata,
-        generation=1 + max((parent.generation for parent in parents), default=0),
-        nonce=Nonce(HASH(encode(made)).hexdigest()[:32]),
-        operations=operations,
-    )
+    return foreign_header(made, encode(made), [(parent.id, parent.generation) for parent in parents], operations)
 
 
 def in_order(

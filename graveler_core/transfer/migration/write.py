@@ -18,28 +18,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 
 import pyarrow as pa
 
-from graveler_core.codec.records import encode
 from graveler_core.errors import CorruptData, PredicateFailed
-from graveler_core.kv.bulk import set_many
 from graveler_core.model import past
 from graveler_core.model.entities import Branch, Cleanup, Layout, Tag
 from graveler_core.model.ids import LayerId
 from graveler_core.model.index import Index
 from graveler_core.model.layers import SealedToken, SegmentLayer
-from graveler_core.model.migration import MigratedCommit
 from graveler_core.objects.commits import prepare
-from graveler_core.objects.objects import Write
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.refs.branches import new_branch
 from graveler_core.staging import area, segment_layer
 from graveler_core.stores import Stores
 from graveler_core.transfer.kv_copy_loading import resent
+from graveler_core.transfer.migrated import CommitBatches
 from graveler_core.transfer.migration import entries
 from graveler_core.transfer.migration.check import Checked, header, in_order
 from graveler_core.transfer.migration.holding import Holding
@@ -47,9 +44,6 @@ from graveler_core.transfer.migration.report import BrokenRows, Progress
 from graveler_core.transfer.migration.rows import SourceBranch
 from graveler_core.transfer.migration.source import SourceSnapshot
 
-BATCH_COMMITS = 250
-BATCH_BYTES = 1 << 20
-"""Limits of a batch. It ends with the commit that reaches one of them."""
 SEGMENT_ROWS = 1_000
 """Minimum number of staged records that are written as files instead of key-value rows."""
 
@@ -62,9 +56,6 @@ class Writing:
     found: Checked
     holding: Holding
     progress: Progress
-    _batch: list[Write] = field(default_factory=list)
-    _named: list[Write] = field(default_factory=list)
-    _size: int = 0
 
     @property
     def stores(self) -> Stores:
@@ -74,34 +65,19 @@ class Writing:
     def commits(self) -> None:
         """Write the commits that no earlier run has written."""
         repo, known, changed = self.holding.repository, self.found.commits, BrokenRows()
+        batches = CommitBatches(self.stores, repo, self.holding.require, self.progress)
         for commit in in_order(self.snapshot, repo.id, self._missing(), changed):
             made = known[commit.id]
             head = header(commit, [known[parent] for parent in commit.parents], made.operations)
             stored, writes = prepare(repo, head, Layout(index=Index(metarange_id=made.metarange_id)))
             if stored.id != made.id:
                 raise CorruptData(f"commit {commit.id} of the source has changed since it was checked")
-            where = keys.migrated_commits(repo).at(commit.id)
-            self._add(writes, (where.partition, where.key, encode(MigratedCommit(commit_id=stored.id))))
-        self._flush()
+            batches.add(commit.id, stored.id, writes)
+        batches.flush()
 
     def _missing(self) -> list[str]:
         """Return the ids of the commits to write: those whose headers this run has computed."""
         return [id for id in self.found.order if self.found.commits[id].operations]
-
-    def _add(self, writes: list[Write], named: Write) -> None:
-        self._batch += writes
-        self._named.append(named)
-        self._size += sum(len(value) for _, _, value in writes)
-        if len(self._named) >= BATCH_COMMITS or self._size >= BATCH_BYTES:
-            self._flush()
-
-    def _flush(self) -> None:
-        self.holding.require()
-        for writes in (self._batch, self._named):
-            if writes:
-                resent(partial(set_many, self.stores.kv, writes))
-        self.progress(len(self._named))
-        self._batch, self._named, self._size = [], [], 0
 
     def branches(self) -> None:
         """Create the branches that do not exist, with their staged changes."""

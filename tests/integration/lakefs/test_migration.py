@@ -10,6 +10,7 @@ import pytest
 from graveler_core.errors import CorruptData, InvalidInput, Kind, NotFound, NotUnique
 from graveler_core.facade.graveler import Graveler
 from graveler_core.gc.findings import Trouble
+from graveler_core.transfer import migrated
 from graveler_core.transfer.lakefs import commits, metaranges, migration, verification
 from tests.foreign import fixtures
 from tests.foreign.lakefs_history import REPOSITORY
@@ -78,11 +79,11 @@ def test_a_second_run_brings_only_what_is_new(world: World, graveler: Graveler) 
 def test_small_limits_give_the_same(world: World, graveler: Graveler, monkeypatch: pytest.MonkeyPatch) -> None:
     migrate(graveler, "second", world)
     expected, other = ids(graveler), World()
-    for name in ("BATCH_COMMITS", "BATCH_BYTES", "PAGE_ENTRIES"):
-        monkeypatch.setattr(commits, name, 1)
+    for name in ("BATCH_COMMITS", "BATCH_BYTES"):
+        monkeypatch.setattr(migrated, name, 1)
     for name in ("HELD_ENTRIES", "HELD_METARANGES"):
         monkeypatch.setattr(metaranges, name, 1)
-    for module in (migration, verification):
+    for module in (commits, migration, verification):
         monkeypatch.setattr(module, "PAGE_ENTRIES", 1)
     migrate(other.graveler(), "second", other)
     assert ids(other.graveler()) == expected
@@ -134,7 +135,7 @@ def test_the_index_is_sound(world: World, graveler: Graveler) -> None:
 
 @pytest.mark.ci
 def test_each_run_that_dies_is_completed_by_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(commits, "BATCH_COMMITS", 2)
+    monkeypatch.setattr(migrated, "BATCH_COMMITS", 2)
     whole = World()
     counted = Interposed(whole.kv)
     migrate(whole.graveler(counted), "first", whole)

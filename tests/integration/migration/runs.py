@@ -13,6 +13,7 @@ from graveler_core.facade.graveler import Graveler
 from graveler_core.kv.backends.memory import MemoryStore, open_memory
 from graveler_core.model.address import Namespace
 from graveler_core.testing.counting_blobs import CountingBlobs
+from graveler_core.transfer import migrated
 from graveler_core.transfer.migration import source, write
 from graveler_core.transfer.migration.report import Migrated
 from tests.integration.migration.histories import Lake
@@ -24,7 +25,7 @@ from tests.unit.engine.world import FakeClock, World
 def small_pages() -> Iterator[None]:
     """So that a small source makes several batches, pages and files."""
     with (
-        patch.object(write, "BATCH_COMMITS", 2),
+        patch.object(migrated, "BATCH_COMMITS", 2),
         patch.object(write, "SEGMENT_ROWS", 3),
         patch.object(source, "PAGE_ROWS", 3),
         patch.object(source, "IDS_AT_ONCE", 2),

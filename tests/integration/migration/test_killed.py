@@ -20,11 +20,11 @@ import os, signal, sys
 from dataclasses import replace
 from graveler_core.facade.graveler import Graveler
 from graveler_core.testing.faulty_store import Faulty
-from graveler_core.transfer.migration import write
+from graveler_core.transfer import migrated
 from graveler_core.wiring.opening import open_stores
 
 source, target, writes = sys.argv[1], sys.argv[2], int(sys.argv[3])
-write.BATCH_COMMITS = 3
+migrated.BATCH_COMMITS = 3
 done = []
 
 def plan(call, number):

@@ -33,15 +33,13 @@ ELSEWHERE = frozenset(
         "objects.condemned.FILE_ROWS",
         "stores.executor._AHEAD",
         "transfer.kv_copy_loading.FEW_ROWS",
-        "transfer.lakefs.commits.BATCH_BYTES",
-        "transfer.lakefs.commits.BATCH_COMMITS",
+        "transfer.migrated.BATCH_BYTES",
+        "transfer.migrated.BATCH_COMMITS",
         "transfer.lakefs.commits.PAGE_ENTRIES",
         "transfer.lakefs.metaranges.HELD_ENTRIES",
         "transfer.lakefs.metaranges.HELD_METARANGES",
         "transfer.migration.source.IDS_AT_ONCE",
         "transfer.migration.source.PAGE_ROWS",
-        "transfer.migration.write.BATCH_BYTES",
-        "transfer.migration.write.BATCH_COMMITS",
         "transfer.migration.write.SEGMENT_ROWS",
     )
 )
