@@ -10,20 +10,18 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from graveler_core.engine.references import branching, reset, tagging
-from graveler_core.engine.repositories.beginning import NewRepository
-from graveler_core.engine.repositories.migration import begin_migration, leave_to_cleaner
 from graveler_core.engine.staging.bulk import stage_records
 from graveler_core.extras import requires
+from graveler_core.facade.migration_flows import migration_flows
 from graveler_core.guard import needs
 from graveler_core.guard.operation import operation
-from graveler_core.model.entities import Repository, Tag
+from graveler_core.model.entities import Tag
 from graveler_core.model.ids import BranchId, CommitId, RepositoryId, TagId
 from graveler_core.model.names import repository_id
 from graveler_core.model.permission import Action
-from graveler_core.records.access import Held
 from graveler_core.stores import Stores
 from graveler_core.telemetry import FlowTarget
-from graveler_core.transfer.lakefs.plan import BegunRepository, LakefsFlows, LakefsPlan, ReferenceFlows
+from graveler_core.transfer.lakefs.plan import LakefsFlows, LakefsPlan, ReferenceFlows
 
 if TYPE_CHECKING:
     from graveler_core.transfer.lakefs.report import LakefsMigrated
@@ -166,16 +164,4 @@ def _flows(stores: Stores) -> LakefsFlows:
         move_tag=move_tag,
         stage=partial(stage_records, stores),
     )
-    return LakefsFlows(partial(_begun, stores), partial(leave_to_cleaner, stores), references)
-
-
-def _begun(stores: Stores, wanted: BegunRepository) -> Held[Repository]:
-    new = NewRepository(
-        wanted.plan.repository,
-        wanted.plan.storage_namespace,
-        wanted.default_branch,
-        creation_date=wanted.creation_date,
-        boundary_seed=wanted.boundary_seed,
-        migrating=wanted.digest,
-    )
-    return begin_migration(stores, new)
+    return LakefsFlows(migration_flows(stores), references)

@@ -7,13 +7,16 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from graveler_core.codec.records import encode
+from graveler_core.errors import Kind, NotUnique
 from graveler_core.kv.bulk import set_many
-from graveler_core.model.entities import Repository
-from graveler_core.model.ids import CommitId
+from graveler_core.model.entities import Repository, RepositoryState
+from graveler_core.model.ids import CommitId, RepositoryId
 from graveler_core.model.migration import MigratedCommit
 from graveler_core.objects.objects import Write
 from graveler_core.records import access
 from graveler_core.records import layout as keys
+from graveler_core.records.access import Held
+from graveler_core.refs import repositories
 from graveler_core.stores import Stores
 from graveler_core.transfer.kv_copy_loading import resent
 
@@ -25,6 +28,32 @@ BATCH_BYTES = 1 << 20
 def migrated_commits(stores: Stores, repo: Repository) -> dict[str, CommitId]:
     """Return the migrated commits of a repository by their ids in the source."""
     return {id: held.value.commit_id for id, held in access.scan(stores.kv, keys.migrated_commits(repo))}
+
+
+def migrated_repository(stores: Stores, name: RepositoryId, digest: str, source: str) -> Held[Repository] | None:
+    """Return a repository that was, or is being, migrated from a source. `None` if there is no such name.
+
+    Args:
+        stores: The stores.
+        name: Name of the repository.
+        digest: Digest of the source.
+        source: Its name in the error message.
+
+    Raises:
+        NotFound: The repository is being deleted (`RepositoryDeleting`).
+        NotUnique: It was not migrated from this source (`RepositoryExists`).
+    """
+    standing = repositories.find(stores.kv, name)
+    if standing is None:
+        return None
+    found = standing.value
+    if found.state is RepositoryState.DELETING:
+        repositories.usable(name, standing)
+    said = access.read(stores.kv, keys.migration(found))
+    if (said.value.digest if said is not None else found.migrating) != digest:
+        why = f"already exists, and was not migrated from {source}"
+        raise NotUnique(f"repository {name!r} {why}", kind=Kind.RepositoryExists, repository=name)
+    return standing
 
 
 @dataclass(slots=True)

@@ -22,7 +22,7 @@ from graveler_core.blobs.port import Blobs
 from graveler_core.errors import CorruptData, Kind, NotFound
 from graveler_core.transfer.lakefs.messages import RangeMessage
 from graveler_core.transfer.lakefs.sstable import SortedTable
-from graveler_core.transfer.lakefs.varints import signed
+from graveler_core.transfer.varints import signed
 
 FOLDER = "_lakefs/"
 """Folder of the storage namespace in which lakeFS keeps its own files."""

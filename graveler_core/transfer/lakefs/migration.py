@@ -26,26 +26,25 @@ from itertools import islice
 
 import pyarrow as pa
 
-from graveler_core.errors import Conflict, CorruptData, GravelerError, InvalidInput, Kind, NotUnique
+from graveler_core.errors import Conflict, CorruptData, GravelerError, InvalidInput, Kind
 from graveler_core.model.address import namespace
 from graveler_core.model.entities import Repository, RepositoryState
-from graveler_core.model.ids import BranchId, CommitId, RepositoryId
-from graveler_core.records import access
-from graveler_core.records import layout as keys
-from graveler_core.records.access import Held
+from graveler_core.model.ids import BranchId, CommitId
 from graveler_core.refs import repositories
 from graveler_core.refs.branches import get_branch
 from graveler_core.staging.stack import is_dirty, layers_of
 from graveler_core.stores import Stores
+from graveler_core.transfer.begun import BegunRepository
+from graveler_core.transfer.created_references import WantedReferences, create_all
 from graveler_core.transfer.lakefs.addresses import LakefsAddresses
 from graveler_core.transfer.lakefs.commits import PAGE_ENTRIES, CommitWriter
 from graveler_core.transfer.lakefs.entries import records
-from graveler_core.transfer.lakefs.following import Following, WantedReferences, create_all
-from graveler_core.transfer.lakefs.plan import BegunRepository, LakefsFlows, LakefsPlan
+from graveler_core.transfer.lakefs.following import Following
+from graveler_core.transfer.lakefs.plan import LakefsFlows, LakefsPlan
 from graveler_core.transfer.lakefs.references import LakefsReferences
 from graveler_core.transfer.lakefs.report import LakefsMigrated, MigratedReferences
 from graveler_core.transfer.lakefs.source import LakefsSource, identity
-from graveler_core.transfer.migrated import CommitBatches, migrated_commits
+from graveler_core.transfer.migrated import CommitBatches, migrated_commits, migrated_repository
 from graveler_core.transfer.migration.holding import Holding
 from graveler_core.transfer.migration.lineage import ordered
 from graveler_core.transfer.migration.report import Progress
@@ -82,26 +81,6 @@ def migrate_lakefs(
     return _Migration(stores, source, plan, flows, progress).run()
 
 
-def migrated_repository(stores: Stores, name: RepositoryId, source: LakefsSource) -> Held[Repository] | None:
-    """Return a repository that was, or is being, migrated from a source. `None` if there is no such name.
-
-    Raises:
-        NotFound: The repository is being deleted (`RepositoryDeleting`).
-        NotUnique: It was not migrated from this source (`RepositoryExists`).
-    """
-    standing = repositories.find(stores.kv, name)
-    if standing is None:
-        return None
-    found = standing.value
-    if found.state is RepositoryState.DELETING:
-        repositories.usable(name, standing)
-    said = access.read(stores.kv, keys.migration(found))
-    if (said.value.digest if said is not None else found.migrating) != identity(source.place):
-        why = f"already exists, and was not migrated from {source.place.uri}"
-        raise NotUnique(f"repository {name!r} {why}", kind=Kind.RepositoryExists, repository=name)
-    return standing
-
-
 @dataclass(frozen=True, slots=True)
 class _Migration:
     stores: Stores
@@ -114,7 +93,8 @@ class _Migration:
         self._require_apart()
         if self.plan.uncommitted:
             self.source.require_uncommitted()
-        standing = migrated_repository(self.stores, self.plan.repository, self.source)
+        place = self.source.place
+        standing = migrated_repository(self.stores, self.plan.repository, identity(place), place.uri)
         references = self.source.references()
         order = commit_order(references)
         made = {} if standing is None else migrated_commits(self.stores, standing.value)
@@ -143,15 +123,17 @@ class _Migration:
         self, references: LakefsReferences, new: list[str], made: dict[str, CommitId]
     ) -> tuple[MigratedReferences, MigratedReferences]:
         default, created = self.source.properties(references, self.plan.default_branch)
-        begun = BegunRepository(self.plan, default, created, identity(self.source.place))
-        holding = Holding(self.stores, self.flows.begin(begun))
+        plan = self.plan
+        digest = identity(self.source.place)
+        begun = BegunRepository(plan.repository, plan.storage_namespace, default, created, digest)
+        holding = Holding(self.stores, self.flows.repositories.begin(begun))
         try:
             self._commits(holding.repository, references, new, made, holding.require)
             wanted = _wanted(references, made)
             create_all(holding, wanted)
             holding.activate()
         except GravelerError:
-            self.flows.leave(holding.repository)
+            self.flows.repositories.leave(holding.repository)
             raise
         return MigratedReferences(created=(*sorted(wanted.branches),)), MigratedReferences(
             created=(*sorted(wanted.tags),)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
 
 import pyarrow as pa
 
-from graveler_core.model.entities import Repository
 from graveler_core.model.ids import BranchId, CommitId, RepositoryId, TagId
-from graveler_core.records.access import Held
+from graveler_core.transfer.begun import RepositoryFlows
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,21 +23,6 @@ class LakefsPlan:
     uncommitted: bool = False
     """True to stage uncommitted changes, too."""
     dry_run: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class BegunRepository:
-    """Properties of a repository whose migration is to be started or continued."""
-
-    plan: LakefsPlan
-    default_branch: BranchId
-    creation_date: datetime
-    digest: str
-
-    @property
-    def boundary_seed(self) -> int:
-        """Seed of its trees. It depends only on the source, so that a repetition gives the same ids."""
-        return int(self.digest[:16], 16)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +41,5 @@ class ReferenceFlows:
 class LakefsFlows:
     """Functions of the engine that a migration needs."""
 
-    begin: Callable[[BegunRepository], Held[Repository]]
-    leave: Callable[[Repository], None]
-    """Called with a repository that may have been deleted during its migration."""
+    repositories: RepositoryFlows
     references: ReferenceFlows

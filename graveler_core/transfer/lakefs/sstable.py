@@ -29,7 +29,7 @@ import google_crc32c
 import pyarrow as pa
 
 from graveler_core.errors import CorruptData, Kind
-from graveler_core.transfer.lakefs.varints import unsigned
+from graveler_core.transfer.varints import unsigned
 
 ROCKSDB_MAGIC = 0x88E241B785F4CFF7
 LEVELDB_MAGIC = 0xDB4775248B80FB57

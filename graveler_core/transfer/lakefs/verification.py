@@ -41,10 +41,10 @@ from graveler_core.transfer.lakefs.addresses import LakefsAddresses
 from graveler_core.transfer.lakefs.commits import PAGE_ENTRIES
 from graveler_core.transfer.lakefs.entries import entry_row, records
 from graveler_core.transfer.lakefs.metaranges import Datum, LakefsRange
-from graveler_core.transfer.lakefs.migration import commit_order, migrated_repository
+from graveler_core.transfer.lakefs.migration import commit_order
 from graveler_core.transfer.lakefs.references import LakefsCommit, LakefsReferences
-from graveler_core.transfer.lakefs.source import LakefsSource
-from graveler_core.transfer.migrated import migrated_commits
+from graveler_core.transfer.lakefs.source import LakefsSource, identity
+from graveler_core.transfer.migrated import migrated_commits, migrated_repository
 from graveler_core.transfer.migration.report import MigratedEntity, MigrationDifference, Progress
 
 _FIELDS = ("committer", "message", "creation_date")
@@ -88,7 +88,7 @@ def verify_lakefs(
         CorruptData: A file of lakeFS is missing or damaged.
         Unavailable: The source or the store cannot be reached.
     """
-    held = migrated_repository(stores, name, source)
+    held = migrated_repository(stores, name, identity(source.place), source.place.uri)
     if held is None:
         raise NotFound(f"repository {name!r} does not exist", kind=Kind.RepositoryNotFound, repository=name)
     made = migrated_commits(stores, held.value)

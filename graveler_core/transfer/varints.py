@@ -1,4 +1,4 @@
-"""Variable-length numbers as Go and RocksDB write them. Unlike `codec.varint`, they may have ten bytes."""
+"""Variable-length numbers as Go, protobuf and RocksDB write them. Unlike `codec.varint`, they may have ten bytes."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graveler_core.transfer.lakefs.varints import signed, unsigned
+from graveler_core.transfer.varints import signed, unsigned
 from tests.unit.transfer.lakefs.tables import varint
 
 
