@@ -165,6 +165,9 @@ SMALLEST = {
     "graveler_core.transfer.migration.source.PAGE_ROWS": 1,
     "graveler_core.transfer.migration.write.SEGMENT_ROWS": 1,
     "graveler_core.transfer.named_files.FEW": 0,
+    "graveler_core.transfer.nessie.contents.INLINE_BYTES": 0,
+    "graveler_core.transfer.nessie.writing.COMMITS_AT_ONCE": 1,
+    "graveler_core.transfer.nessie.writing.FILE_BYTES": 1,
     "graveler_core.transfer.restore.BATCH_BYTES": 1,
     "graveler_core.transfer.restore.BATCH_ROWS": 1,
 }

@@ -39,6 +39,7 @@ from graveler_core.cli import (
     metrics,
     migrate,
     migrate_lakefs,
+    migrate_nessie,
     moving,
     objects,
     put,
@@ -70,6 +71,7 @@ app = typer.Typer(
 )
 repo.app.add_typer(repo_settings.app)
 migrate.app.add_typer(migrate_lakefs.app)
+migrate.app.add_typer(migrate_nessie.app)
 for _verbs in (
     init,
     objects,

@@ -1,6 +1,6 @@
 """`graveler migrate …`: migrate repositories from a SQL database into the store, compare and verify them.
 
-`migrate_lakefs` adds the commands for lakeFS.
+`migrate_lakefs` and `migrate_nessie` add the commands for lakeFS and Nessie.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 DIFFERENT = 1
 """Exit code when source and store differ, or when a repository could not be migrated."""
-app = typer.Typer(name="migrate", help="Migrate repositories from lakeFS, or from a SQL database.")
+app = typer.Typer(name="migrate", help="Migrate repositories from lakeFS, from Nessie, or from a SQL database.")
 From = Annotated[
     str, typer.Argument(metavar="SOURCE", help="postgresql://user:password@host/database or sqlite:///path.")
 ]

@@ -18,6 +18,7 @@ from graveler_core.facade.health import Health
 from graveler_core.facade.lakefs import MigrationFromLakefs
 from graveler_core.facade.listing import Listing, between
 from graveler_core.facade.migration import MigrationFromSql
+from graveler_core.facade.nessie import MigrationFromNessie
 from graveler_core.facade.repository import Repository
 from graveler_core.guard import needs
 from graveler_core.guard.operation import operation
@@ -32,7 +33,7 @@ from graveler_core.telemetry import FlowTarget
 from graveler_core.transfer.restorable import require_restorable
 
 
-class Graveler(Deletion, MigrationFromLakefs, MigrationFromSql, Health):
+class Graveler(Deletion, MigrationFromLakefs, MigrationFromNessie, MigrationFromSql, Health):
     """An open store. Thread-safe. Close it after use, or use it in a `with` statement.
 
     A pickle of a handle contains the arguments of `connect`, but no secrets: these come from the environment of the

@@ -21,6 +21,7 @@ from graveler_core.facade.listing import Listing
 from graveler_core.facade.maintenance import Maintenance
 from graveler_core.facade.merging import Merging
 from graveler_core.facade.multipart import RepositoryUploads
+from graveler_core.facade.nessie import NessieExports
 from graveler_core.facade.protection import Protection
 from graveler_core.facade.references import References
 from graveler_core.facade.reflog import Reflog
@@ -55,6 +56,7 @@ class Repository(
     Maintenance,
     Erasing,
     Dumping,
+    NessieExports,
     Scanning,
     RepositoryUploads,
 ):

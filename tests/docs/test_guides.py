@@ -20,10 +20,11 @@ import pytest
 
 from graveler_core.cli.app import run as command_line
 from tests.foreign import fixtures
+from tests.foreign.nessie_exports import HISTORY, write_archive
 from tests.integration.lakefs.replay import Replay, replaying
 
 GUIDES = sorted((Path(__file__).parents[2] / "docs" / "guides").glob("*.md"))
-ALONE = [page for page in GUIDES if page.stem not in ("spark-cluster", "migrate-lakefs")]
+ALONE = [page for page in GUIDES if page.stem not in ("spark-cluster", "migrate-lakefs", "migrate-nessie")]
 """Those that need nothing beside them: `test_spark_cluster_guide` follows one of the others."""
 _BLOCK = re.compile(r"^```(python|text|sh)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
@@ -81,6 +82,16 @@ def test_the_guide_for_lakefs_prints_what_it_shows(
         page = next(page for page in GUIDES if page.stem == "migrate-lakefs")
         named = {"lakefs+https://key:secret@lakefs.example.com/flights": server.url, "$PWD": str(tmp_path)}
         follow(page, tmp_path, capfd, named)
+
+
+@pytest.mark.ci
+def test_the_guide_for_nessie_prints_what_it_shows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    write_archive(HISTORY.files(2), tmp_path / "nessie.zip")
+    monkeypatch.chdir(tmp_path)
+    page = next(page for page in GUIDES if page.stem == "migrate-nessie")
+    follow(page, tmp_path, capfd, {"$PWD": str(tmp_path)})
 
 
 def follow(

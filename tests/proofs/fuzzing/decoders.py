@@ -5,7 +5,9 @@ A decoder returns a value or raises an error of graveler, whatever it is given.
 
 from __future__ import annotations
 
+import io
 import json
+import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +17,7 @@ import pyarrow as pa
 from graveler_core.blobs.port import BlobInfo
 from graveler_core.cli import uri
 from graveler_core.codec.staged_records import decode_records
-from graveler_core.errors import GravelerError
+from graveler_core.errors import GravelerError, NotFound
 from graveler_core.kv.backends import bigtable_url, bucket_url, cassandra_url, mongodb_url, url_options
 from graveler_core.model.address import full_address, namespace, parted, relative_address
 from graveler_core.model.policy_document import parse_policy, parse_statements
@@ -24,8 +26,11 @@ from graveler_core.refs.log import LogPosition
 from graveler_core.transfer.files import DumpFile
 from graveler_core.transfer.files import dump_file as resolved
 from graveler_core.transfer.format import RowKind
+from graveler_core.transfer.nessie.export import open_export
+from graveler_core.transfer.nessie.migration import require_convertible
 from graveler_core.transfer.reading import rows
 from graveler_core.transfer.verify import verify
+from tests.foreign.nessie_exports import HISTORY
 from tests.golden.formats import FORMATS, golden, write_dump
 from tests.unit.engine.world import World, entry
 from tests.unit.records.samples import SINCE
@@ -101,6 +106,53 @@ def real_dump() -> bytes:
     return file.blobs.read(file.address)
 
 
+class ExportedFiles:
+    """A place with an export of Nessie in a directory, one file of which is fuzzed."""
+
+    def __init__(self, version: int, name: str, data: bytes) -> None:
+        self.files = HISTORY.files(version, per_file=9) | {name: data}
+
+    def at(self, uri: str) -> ExportedFiles:
+        return self
+
+    def head(self, address: str) -> BlobInfo | None:
+        found = self.files.get(address)
+        return None if found is None else BlobInfo(address, len(found), None, SINCE)
+
+    def chunks(self, address: str) -> Iterator[bytes]:
+        if address not in self.files:
+            raise NotFound(f"{address} does not exist")
+        yield self.files[address]
+
+
+class ExportedArchive(ExportedFiles):
+    """A place with an archive."""
+
+    def __init__(self, data: bytes) -> None:
+        self.files = {"x": data}
+
+
+def imported(files: ExportedFiles, uri: str = "memory://fuzzed/x/y") -> object:
+    with open_export(files, uri) as export:  # type: ignore[arg-type]
+        require_convertible(export)
+        return export.order
+
+
+def exported(version: int, name: str) -> Decoder:
+    """A decoder of one file of an export of Nessie."""
+    sample = HISTORY.files(version, per_file=9)[name]
+    return Decoder(lambda data: imported(ExportedFiles(version, name, data)), (sample,))
+
+
+def archive_of_nessie() -> bytes:
+    """Return an export of Nessie as an archive, without compression, so that changes reach what is in it."""
+    with io.BytesIO() as target:
+        with zipfile.ZipFile(target, "w") as archive:
+            for name, data in HISTORY.files(2).items():
+                archive.writestr(zipfile.ZipInfo(name), data)
+        return target.getvalue()
+
+
 def verified(data: bytes) -> object:
     place = WORLD.namespace("repo")
     return verify(dump_file(data), WORLD.blobs.at(place), place, _nothing)
@@ -174,6 +226,12 @@ DECODERS: dict[str, Decoder] = STORED | {
     "staged_columns": Decoder(
         staged_rows, (row_bytes([(RowKind.LOG, golden("entry")), (RowKind.LOG, golden("tombstone"))]),)
     ),
+    "nessie_archive": Decoder(
+        lambda data: imported(ExportedArchive(data), "memory://fuzzed/x"), (archive_of_nessie(),), compressed=True
+    ),
+    **{f"nessie_commits_{n}": exported(n, "commits-00000001") for n in (1, 2)},
+    "nessie_metadata": exported(2, "export-metadata"),
+    "nessie_references": exported(2, "named-references-00000001"),
     "log_token": texts(lambda text: log_token.decode(text, QUESTION), *TOKENS),
     "ref": texts(expression.parse, "main~2^1", "v1.0", "dev$", "0123abcd@"),
     "uri": texts(uri.parse, *URIS),

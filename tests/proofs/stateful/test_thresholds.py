@@ -41,6 +41,9 @@ ELSEWHERE = frozenset(
         "transfer.migration.source.IDS_AT_ONCE",
         "transfer.migration.source.PAGE_ROWS",
         "transfer.migration.write.SEGMENT_ROWS",
+        "transfer.nessie.contents.INLINE_BYTES",
+        "transfer.nessie.writing.COMMITS_AT_ONCE",
+        "transfer.nessie.writing.FILE_BYTES",
     )
 )
 """Thresholds of parts that the history does not use. The page names their own tests."""

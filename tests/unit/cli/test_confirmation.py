@@ -44,7 +44,7 @@ READS = """
     doctor, du, erasures, fsck, hook list, hook runs, iam credential list, iam group list,
     iam member list, iam policy list, iam policy show,
     iam secrets-key new, iam simulate, iam user list, kv verify, local status, log, ls, metrics, migrate compare,
-    migrate ids, migrate lakefs-verify, migrate verify,
+    migrate ids, migrate lakefs-verify, migrate nessie-export, migrate nessie-verify, migrate verify,
     reflog, repo list, retention show, serve, show, stat, status, tag list, tag show,
     tag verify
 """
@@ -52,7 +52,8 @@ ADDS = """
     branch create, branch undelete, check report, cherry-pick, commit, compact, dump, iam credential create,
     hook deliver, hook repeat, iam group create, iam policy create, iam setup, iam user create, import, init, kv copy,
     local clone, local commit,
-    local init, merge, migrate lakefs, migrate run, repo create, repo undelete, restore, revert, tag create, transplant
+    local init, merge, migrate lakefs, migrate nessie, migrate run, repo create, repo undelete, restore, revert,
+    tag create, transplant
 """
 UNDONE_BY_ANOTHER_COMMAND = "iam attach, iam detach, iam member add, iam member remove, mv, repo read-only"
 REPLACES_BY_A_GIVEN_VALUE = """

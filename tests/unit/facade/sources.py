@@ -1,4 +1,4 @@
-"""Sources to migrate from: a SQL database in which there is nothing, and a repository of lakeFS."""
+"""Sources to migrate from: a SQL database in which there is nothing, a repository of lakeFS, an export of Nessie."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from benchmarks.lifecycle.sources import make_tables, opened
 from graveler_core.errors import NotFound
 from graveler_core.facade.graveler import Graveler
 from graveler_core.transfer.lakefs.report import LakefsMigrated
+from graveler_core.transfer.nessie.report import NessieMigrated
 from tests.foreign import fixtures
+from tests.foreign.nessie_exports import HISTORY, write_archive
 
 
 @cache
@@ -38,3 +40,20 @@ def not_from_lakefs(graveler: Graveler) -> None:
     """A verification of a repository that does not exist."""
     with suppress(NotFound):
         next(graveler.verify_lakefs("flights", fixtures.NAMESPACE.as_uri(), manifest=fixtures.manifest("first")), None)
+
+
+@cache
+def nessie_export() -> str:
+    """The URI of an export of Nessie."""
+    return write_archive(HISTORY.files(2), new_file())
+
+
+def nessie_again(graveler: Graveler, place: str) -> NessieMigrated:
+    """What an import of an export would do."""
+    return graveler.migrate_nessie("flights", nessie_export(), place, dry_run=True)
+
+
+def not_from_nessie(graveler: Graveler) -> None:
+    """A verification of a repository that does not exist."""
+    with suppress(NotFound):
+        next(graveler.verify_nessie("flights", nessie_export()), None)

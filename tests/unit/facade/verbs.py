@@ -28,7 +28,14 @@ from tests.unit.engine.flows import table
 from tests.unit.engine.importing.sources import lake
 from tests.unit.engine.sorted_rows import PartedRows
 from tests.unit.engine.world import entry
-from tests.unit.facade.sources import lakefs_again, new_file, not_from_lakefs, nothing
+from tests.unit.facade.sources import (
+    lakefs_again,
+    nessie_again,
+    new_file,
+    not_from_lakefs,
+    not_from_nessie,
+    nothing,
+)
 
 NEW = entry(9)
 
@@ -233,6 +240,7 @@ REPOSITORY: dict[str, Verb] = {
     "check_references": _read(lambda r: _all(r.check_references())),
     "verify_tag": _read(_verified),
     "dump_refs": _read(lambda r: r.dump_refs(f"memory://dumps-of-verbs/{uuid4()}")),
+    "export_nessie": _read(lambda r: r.export_nessie(f"memory://exports-of-verbs/{uuid4()}")),
     "diff": _read(lambda r: _all(r.diff("main", "work"))),
     "diff_summary": _read(lambda r: r.diff_summary("main", "work")),
     "merge_base": _read(lambda r: r.merge_base("main", "work")),
@@ -256,6 +264,8 @@ STORE: dict[str, Verb] = {
     "migrate_from": _read(lambda g: g.migrate_from(nothing())),
     "migrate_lakefs": _read(lambda g: lakefs_again(g, "memory://lakefs-of-verbs/data")),
     "verify_lakefs": _read(not_from_lakefs),
+    "migrate_nessie": _read(lambda g: nessie_again(g, "memory://nessie-of-verbs/data")),
+    "verify_nessie": _read(not_from_nessie),
     "compare_with": _read(lambda g: [*g.compare_with(nothing())]),
     "verify_against": _read(lambda g: [*g.verify_against(nothing())]),
     "migrated_ids": _read(lambda g: _all(g.migrated_ids("repo"))),

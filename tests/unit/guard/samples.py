@@ -34,7 +34,14 @@ from tests.unit.engine.flows import table
 from tests.unit.engine.importing.sources import lake
 from tests.unit.engine.sorted_rows import PartedRows
 from tests.unit.engine.world import World, entry
-from tests.unit.facade.sources import lakefs_again, new_file, not_from_lakefs, nothing
+from tests.unit.facade.sources import (
+    lakefs_again,
+    nessie_again,
+    new_file,
+    not_from_lakefs,
+    not_from_nessie,
+    nothing,
+)
 from tests.unit.guard.principals import branch, guarded, repository
 
 Sample = Callable[[Any], object]
@@ -245,6 +252,7 @@ REPOSITORY: dict[str, Sample] = {
     "check_references": lambda r: r.check_references(),
     "verify_tag": lambda r: r.verify_tag("v1"),
     "dump_refs": lambda r: r.dump_refs(_fresh(r, "dumps")),
+    "export_nessie": lambda r: r.export_nessie(_fresh(r, "exports")),
     "diff": lambda r: r.diff("main", "dev", "d"),
     "scan_diff": lambda r: r.scan_diff("main", "dev", "d"),
     "open_scan": lambda r: r.open_scan(_past_the_guard(r).at("work").scan("p/").plan),
@@ -272,6 +280,8 @@ STORE: dict[str, Sample] = {
     "migrate_from": lambda g: g.migrate_from(nothing()),
     "migrate_lakefs": lambda g: lakefs_again(g, _fresh(g, "flights")),
     "verify_lakefs": not_from_lakefs,
+    "migrate_nessie": lambda g: nessie_again(g, _fresh(g, "flights")),
+    "verify_nessie": not_from_nessie,
     "compare_with": lambda g: g.compare_with(nothing()),
     "verify_against": lambda g: g.verify_against(nothing()),
     "migrated_ids": lambda g: g.migrated_ids("repo"),

@@ -85,13 +85,17 @@ STEPS: dict[Step, float] = {
 
 SQL = "reads a SQL database: tests/unit/transfer/migration"
 LAKEFS = "reads files of lakeFS: tests/integration/lakefs"
+NESSIE = "reads and writes exports of Nessie: tests/integration/nessie"
 LEFT_OUT = {
     "Graveler.compare_with": SQL,
     "Graveler.migrate_from": SQL,
     "Graveler.migrate_lakefs": LAKEFS,
+    "Graveler.migrate_nessie": NESSIE,
     "Graveler.migrated_ids": SQL,
     "Graveler.verify_against": SQL,
     "Graveler.verify_lakefs": LAKEFS,
+    "Graveler.verify_nessie": NESSIE,
+    "Repository.export_nessie": NESSIE,
     "Graveler.diagnostics": "writes an archive that depends on the machine: tests/unit/diagnostics",
     "Graveler.iam": "users and policies are another subject: tests/unit/iam, tests/unit/facade",
     "Repository.tag": "shows one of the tags that are listed: tests/integration/test_cli_history.py",

@@ -1,0 +1,209 @@
+"""Import of an export of Nessie into a new repository. Nobody sees it before it is complete.
+
+1. Read and check the export (`export`), and convert all of its commits. 2. Begin the repository, in the state
+`initial`, with the digest of the export, or continue with the one that an interrupted run has begun from the same
+export. 3. Write the commits that no earlier run has written, each with a record of its id in Nessie. 4. Write the
+metadata of the repository. 5. Create branches and tags, and make the repository active ✓.
+
+A commit is built on the index of its first parent from its operations. Operations that change nothing leave no trace.
+The id of a commit covers values that only graveler computes, so it is new; the id in Nessie is in its metadata. A
+repetition gives the same ids.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from graveler_core.committed.index.successor import successor
+from graveler_core.committed.node import EMPTY
+from graveler_core.committed.trees import encoded
+from graveler_core.errors import GravelerError
+from graveler_core.model.entities import Layout, Repository, RepositoryState
+from graveler_core.model.ids import BranchId, CommitId, MetarangeId, Nonce, TagId
+from graveler_core.model.index import Index
+from graveler_core.model.repository_metadata import RepositoryMetadata, repository_metadata
+from graveler_core.objects.commits import StoredCommit, prepare, read_commit
+from graveler_core.records import access
+from graveler_core.records import layout as keys
+from graveler_core.stores import Stores
+from graveler_core.transfer.begun import BegunRepository, RepositoryFlows
+from graveler_core.transfer.broken_values import BrokenValueError
+from graveler_core.transfer.created_references import WantedReferences, create_all
+from graveler_core.transfer.foreign import foreign_header
+from graveler_core.transfer.migrated import CommitBatches, migrated_commits, migrated_repository
+from graveler_core.transfer.migration.holding import Holding
+from graveler_core.transfer.migration.report import Progress
+from graveler_core.transfer.nessie.commits import NessieCommit
+from graveler_core.transfer.nessie.contents import NessieContents
+from graveler_core.transfer.nessie.export import NessieExport, open_export
+from graveler_core.transfer.nessie.names import kept_names
+from graveler_core.transfer.nessie.report import NessieMigrated, NessiePlan
+
+EMPTY_INDEX = Index(metarange_id=MetarangeId(encoded(EMPTY)[0]))
+
+
+def migrate_nessie(
+    stores: Stores,
+    uri: str,
+    plan: NessiePlan,
+    flows: RepositoryFlows,
+    progress: Progress = lambda more: None,
+) -> NessieMigrated:
+    """Import an export into a new repository.
+
+    Memory holds about 1,000 bytes for each commit, and the operations of one commit.
+
+    Args:
+        stores: The stores.
+        uri: URI of a ZIP archive, or of a directory.
+        plan: Options of the import.
+        flows: Functions of the engine.
+        progress: Called with the number of commits written since the last call.
+
+    Returns:
+        What was done.
+
+    Raises:
+        InvalidInput: The URI or a name is invalid, or the default branch is unknown.
+        NotFound: There is no export.
+        NotUnique: The repository exists, and was not imported from this export (`RepositoryExists`).
+        CorruptData: The export is damaged, or has something that graveler cannot keep.
+        Unavailable: A store or the local disk cannot be used.
+    """
+    with open_export(stores.blobs, uri) as export:
+        return _Import(stores, export, plan, flows, progress).run()
+
+
+@dataclass(frozen=True, slots=True)
+class _Import:
+    stores: Stores
+    export: NessieExport
+    plan: NessiePlan
+    flows: RepositoryFlows
+    progress: Progress
+
+    def run(self) -> NessieMigrated:
+        export, name = self.export, self.plan.repository
+        default = export.default(self.plan.default_branch)
+        standing = migrated_repository(self.stores, name, export.digest, export.uri)
+        made = {} if standing is None else migrated_commits(self.stores, standing.value)
+        new = sum(id not in made for id in export.order)
+        if standing is None:
+            repository_metadata(self._values())
+            require_convertible(export)
+        if not self.plan.dry_run and (standing is None or standing.value.state is RepositoryState.INITIAL):
+            self._created(default, made)
+        renamed = {**export.branch_names, **export.tag_names}
+        return NessieMigrated(
+            name,
+            export.version,
+            new,
+            len(export.order) - new,
+            tuple(sorted(export.branch_names.values())),
+            tuple(sorted(export.tag_names.values())),
+            {name: now for name, now in sorted(renamed.items()) if name != now},
+            export.objects,
+            self.plan.dry_run,
+        )
+
+    def _created(self, default: BranchId, made: dict[str, CommitId]) -> None:
+        export, plan = self.export, self.plan
+        begun = BegunRepository(plan.repository, plan.storage_namespace, default, export.created, export.digest)
+        holding = Holding(self.stores, self.flows.begin(begun))
+        try:
+            self._commits(holding, made)
+            self._metadata(holding.repository)
+            create_all(
+                holding,
+                WantedReferences(
+                    {BranchId(export.branch_names[name]): made[id] for name, id in export.branches.items()},
+                    {TagId(export.tag_names[name]): made[id] for name, id in export.tags.items()},
+                ),
+            )
+            holding.activate()
+        except BrokenValueError as e:
+            raise export.broken(e) from e
+        except GravelerError:
+            self.flows.leave(holding.repository)
+            raise
+
+    def _commits(self, holding: Holding, made: dict[str, CommitId]) -> None:
+        batches = CommitBatches(self.stores, holding.repository, holding.require, self.progress)
+        writer = _Writer(self.stores, self.export, holding.repository, made, batches, {})
+        for id in self.export.order:
+            if id not in made:
+                writer.write(self.export.commits.read(id))
+        batches.flush()
+
+    def _metadata(self, repo: Repository) -> None:
+        values = self._values()
+        if values:
+            record = RepositoryMetadata(values=repository_metadata(values), nonce=Nonce(self.stores.ids.fresh()))
+            access.write_if_absent(self.stores.kv, keys.repository_metadata(repo), record)
+
+    def _values(self) -> dict[str, str]:
+        export = self.export
+        return {**export.properties, **kept_names(export.branch_names, export.tag_names)}
+
+
+@dataclass(frozen=True, slots=True)
+class _Writer:
+    stores: Stores
+    export: NessieExport
+    repository: Repository
+    made: dict[str, CommitId]
+    batches: CommitBatches
+    waiting: dict[CommitId, StoredCommit]
+    """Commits that are not written yet."""
+
+    def write(self, commit: NessieCommit) -> None:
+        """Write a commit whose parents exist or precede it."""
+        parents = [self._stored(self.made[parent]) for parent in commit.foreign.parents]
+        indexes, contents = self.stores.indexes(self.repository), contents_of(self.stores, self.repository, self.export)
+        changes = changes_of(commit, contents)
+        base = parents[0].layout.index if parents else EMPTY_INDEX
+        built = successor(indexes, base, changes, mapper=self.stores.executor.map)
+        named = [(parent.id, parent.header.generation) for parent in parents]
+        header = foreign_header(commit.foreign, commit.data, named, built.operations)
+        stored, writes = prepare(self.repository, header, Layout(index=built.index))
+        self.made[commit.id] = stored.id
+        self.waiting[stored.id] = stored
+        self.batches.add(commit.id, stored.id, [*built.writes, *writes])
+        # The next commit may read the runs of this one, so they are not left waiting.
+        if built.writes and not self.batches.empty:
+            self.batches.flush()
+        if self.batches.empty:
+            self.waiting.clear()
+
+    def _stored(self, id: CommitId) -> StoredCommit:
+        waiting = self.waiting.get(id)
+        return waiting or read_commit(self.stores.kv, self.stores.commits, self.repository, id)
+
+
+def require_convertible(export: NessieExport) -> None:
+    """Convert all commits of an export, so that nothing is written if one of them is broken.
+
+    Raises:
+        CorruptData: A commit has something that graveler cannot keep (`CorruptDump`).
+    """
+    contents = NessieContents(export.version, export.own)
+    try:
+        for id in export.order:
+            changes_of(export.commits.read(id), contents)
+    except BrokenValueError as e:
+        raise export.broken(e) from e
+
+
+def changes_of(commit: NessieCommit, contents: NessieContents) -> pa.Table:
+    """Return the operations of a commit as records, sorted by key. Raises `BrokenValueError` if one is broken."""
+    try:
+        return contents.changes(commit.operations)
+    except BrokenValueError as e:
+        raise BrokenValueError(f"commit {commit.id}: {e}") from e
+
+
+def contents_of(stores: Stores, repo: Repository, export: NessieExport) -> NessieContents:
+    """Return the conversion of the contents of an export to entries of a repository."""
+    return NessieContents(export.version, export.own, stores.blobs.at(repo.storage_namespace))

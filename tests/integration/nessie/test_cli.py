@@ -1,0 +1,43 @@
+"""`graveler migrate nessie`, `nessie-verify` and `nessie-export`: what they print, and their exit codes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.foreign.nessie_exports import HISTORY, write_directory
+from tests.integration.command_line import Cli
+
+URI = "graveler://tables"
+
+
+def test_import_verify_and_export(cli: Cli, tmp_path: Path) -> None:
+    source, back = write_directory(HISTORY.files(3), tmp_path / "export"), (tmp_path / "back.zip").as_uri()
+    ran = cli("migrate", "nessie", source, URI, "-n")
+    assert (ran.code, ran.err, ran.out) == (0, "", "tables: would import 6 commits (0 are there)\n")
+    ran = cli("migrate", "nessie", source, URI)
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.split("; ") == [
+        "tables: imported 6 commits",
+        "branches: feature-x, main, new",
+        "tags: release-1, v1",
+        "renamed: feature/x to feature-x, release/1 to release-1",
+        "left out: 1 other objects\n",
+    ]
+    assert cli("migrate", "nessie-verify", source, URI).out == f"equal: 6 commits of {source}\n"
+    ran = cli("migrate", "nessie-export", URI, back)
+    assert (ran.code, ran.out) == (0, f"{back}: exported 3 branches, 2 tags, 5 commits, 9 operations\n")
+    (document,) = cli("migrate", "nessie", back, "graveler://again", "--json").documents
+    assert document == {
+        "repository": "again",
+        "version": 2,
+        "commits": 6,
+        "earlier_commits": 0,
+        "branches": ["feature-x", "main", "new"],
+        "tags": ["release-1", "v1"],
+        "renamed": {"feature/x": "feature-x", "release/1": "release-1"},
+        "skipped_objects": 0,
+        "dry_run": False,
+    }
+    cli("branch", "delete", f"{URI}/new", "--yes")
+    ran = cli("migrate", "nessie-verify", source, URI)
+    assert (ran.code, [line[1:4] for line in ran.lines]) == (1, [["branch", "new", "missing"]])
