@@ -239,6 +239,7 @@ def test_a_repetition_changes_nothing(world: World, graveler: Graveler, tmp_path
         graveler.migrate_nessie("tables", other, world.namespace("tables"))
 
 
+@pytest.mark.ci
 def test_each_run_that_dies_is_completed_by_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(migrated, "BATCH_COMMITS", 2)
     uri, whole = archive(tmp_path), World()
