@@ -61,6 +61,7 @@ if TYPE_CHECKING:
         copy_store,
         operations_of,
         ssh_signature,
+        sweep_tombstones,
     )
 
 __all__ = [
@@ -118,6 +119,7 @@ __all__ = [
     "copy_store",
     "operations_of",
     "ssh_signature",
+    "sweep_tombstones",
 ]
 
 if not TYPE_CHECKING:

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from graveler_core.version import __version__
     from graveler_core.wiring.copies import compare_stores, copy_store
     from graveler_core.wiring.handles import connect
+    from graveler_core.wiring.sweeps import sweep_tombstones
 
 __all__ = [
     "AddressType",
@@ -109,6 +110,7 @@ __all__ = [
     "copy_store",
     "operations_of",
     "ssh_signature",
+    "sweep_tombstones",
 ]
 
 if not TYPE_CHECKING:

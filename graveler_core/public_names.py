@@ -60,6 +60,7 @@ PUBLIC_NAMES = {
     "copy_store": "wiring.copies",
     "operations_of": "model.operations",
     "ssh_signature": "stores.ssh_signatures",
+    "sweep_tombstones": "wiring.sweeps",
 }
 
 

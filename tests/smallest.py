@@ -112,6 +112,7 @@ SMALLEST = {
     "graveler_core.kv.backends.bucket._BATCH": 1,
     "graveler_core.kv.backends.bucket_requests._PAGE": 1,
     "graveler_core.kv.backends.bucket_scans.PAGE_ROWS": 1,
+    "graveler_core.kv.backends.bucket_sweep._BATCH": 1,
     "graveler_core.kv.backends.cassandra._BYTES": 1,
     "graveler_core.kv.backends.cassandra._PLACES": 1,
     "graveler_core.kv.backends.cassandra._ROWS": 1,

@@ -1,4 +1,4 @@
-"""`graveler kv …`: copy whole key-value stores between backends, and compare them."""
+"""`graveler kv …`: copy whole key-value stores between backends, compare them, and sweep those in a bucket."""
 
 from __future__ import annotations
 
@@ -104,6 +104,31 @@ def verify(
 
 def _options(given: list[str] | None) -> dict[str, str] | None:
     return pairs("storage option", given) if given else None
+
+
+@verb(app, "sweep")
+def sweep(
+    session: Session,
+    bucket: Annotated[str, typer.Argument(metavar="STORE", help="URL of a store in a bucket, as for --store.")],
+    option: Annotated[
+        list[str] | None,
+        typer.Option("--option", metavar="KEY=VALUE", help="Option of object stores. May be repeated."),
+    ] = None,
+) -> None:
+    """Delete the empty objects that deleted records have left in a bucket. The store may be in use.
+
+    They make listings slower, by one request for each 1,000 of them. The service needs conditional deletions, as Amazon
+    S3 and Azure have.
+
+    JSON: one document with store (URL without password), removed (number of objects).
+    """
+    import graveler_core
+
+    session.log()
+    with session.working("sweeping"):
+        removed = graveler_core.sweep_tombstones(bucket, _options(option))
+    shown = without_password(bucket)
+    session.out.result({"store": shown, "removed": removed}, f"removed {removed:,} tombstones from {shown}")
 
 
 def amount_document(amount: Amount) -> Document:

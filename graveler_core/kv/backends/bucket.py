@@ -11,6 +11,7 @@ deletion. A tombstone means the same as no object:
   others may have created and deleted the row in between. Then the key is absent again, as the caller requires.
 * `delete` and `drop_partition` delete objects and tombstones. A conditional write at the same time finds the object as
   it was, or does not find it. If it needs a tombstone, it begins again.
+* A sweep (`graveler_core.kv.backends.bucket_sweep`) deletes tombstones that are no longer wanted.
 
 `set_many` is not atomic, and `delete_together` is refused.
 """
@@ -29,6 +30,7 @@ from graveler_core.kv.backends.bucket_mark import prepare
 from graveler_core.kv.backends.bucket_names import TOMBSTONE, content_of, row_of, wrong_row
 from graveler_core.kv.backends.bucket_requests import BucketRequests
 from graveler_core.kv.backends.bucket_scans import FIRST_ROWS, PAGE_ROWS, BucketScans
+from graveler_core.kv.backends.bucket_sweep import TombstoneSweep
 from graveler_core.kv.backends.bucket_url import BucketTarget, parse_url
 from graveler_core.kv.columns import batch_of_columns
 from graveler_core.kv.limits import check_key, check_partition, check_value
@@ -151,6 +153,15 @@ class BucketStore(Store):
 
     def about_rows(self, partition: bytes) -> int:
         return sum(1 for _ in self._scans.listed(partition, _ALL))
+
+    def sweep(self) -> int:
+        """Delete the tombstones. Return their number. Others may use the store at the same time.
+
+        Raises:
+            Unavailable: The service has no conditional deletions, or cannot be reached.
+            PermissionDenied: The service denies a deletion.
+        """
+        return TombstoneSweep(self._requests, self._names).run()
 
     def describe(self) -> Description:
         return described(self._target, self._requests)

@@ -29,7 +29,7 @@ from graveler_core.kv.backends.backing_off import ATTEMPTS, backing_off, pause
 from graveler_core.kv.backends.bucket_errors import ABSENT, FAILURES, exists, has_changed, mapped
 
 if TYPE_CHECKING:
-    from obstore import ObjectMeta, PutMode, PutResult
+    from obstore import HTTP_METHOD, ObjectMeta, PutMode, PutResult
 
 _T = TypeVar("_T")
 _R = TypeVar("_R")
@@ -88,11 +88,22 @@ class BucketRequests:
 
         The configuration of obstore does not tell what comes from the environment. A signed URL does.
         """
+        url = self.signed("GET", name, timedelta(minutes=1))
+        return None if url is None else urlsplit(url).hostname
+
+    def signed(self, method: HTTP_METHOD, name: str, valid: timedelta) -> str | None:
+        """Return a signed URL for a request, or `None` if obstore cannot sign it.
+
+        Args:
+            method: Method of the request.
+            name: Name of the object.
+            valid: Time in which the service accepts the request.
+        """
         self._check()
         if isinstance(self._reading, MemoryStore):
             return None
         try:
-            return urlsplit(obstore.sign(self._reading, "GET", name, timedelta(minutes=1))).hostname
+            return obstore.sign(self._reading, method, name, valid)
         except FAILURES:
             return None
 

@@ -67,3 +67,10 @@ def test_each_end_has_options_of_its_own(flights: Cli, s3_url: str) -> None:
     assert flights("kv", "verify", HERE, bucket, *into).code == 0
     assert flights("kv", "copy", bucket, BACK, *out_of).code == 0
     assert flights("kv", "verify", bucket, BACK, *out_of).code == 0
+
+    flights("branch", "create", "graveler://flights/dev", "--source", "main", "--store", s3_url)
+    flights("branch", "delete", "graveler://flights/dev", "--yes", "--store", s3_url)
+    swept = [flights("kv", "sweep", s3_url, "--json").documents[0]["removed"] for _ in range(2)]
+    assert swept[0] > 0
+    assert swept[1] == 0
+    refused(flights("kv", "sweep", HERE), "not a store in a bucket")
