@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -14,7 +15,7 @@ from cassandra import Unavailable as TooFewReplicas
 from cassandra.cluster import Session
 from cassandra.protocol import BatchMessage
 
-from graveler_core.errors import Kind, OutcomeUnknown, PredicateFailed, SlowDown, Unavailable
+from graveler_core.errors import Kind, OutcomeUnknown, PermissionDenied, PredicateFailed, SlowDown, Unavailable
 from graveler_core.kv import bulk
 from graveler_core.kv.backends import backing_off
 from graveler_core.kv.backends.cassandra import CassandraStore, open_cassandra
@@ -24,10 +25,12 @@ from graveler_core.kv.backends.cassandra_url import parse_url
 from graveler_core.kv.backends.partition_queues import QUEUES
 from graveler_core.kv.store import EXISTS
 from tests.servers.appenders import append_during
-from tests.servers.cassandra import KEYSPACE, cassandra_server, fresh_table
+from tests.servers.cassandra import KEYSPACE, administer, cassandra_server, fresh_table
+from tests.servers.certificates import make_certificates
 from tests.servers.process import ServerProcess
 
 pytestmark = pytest.mark.slow
+SECRET = "hunter22"
 Sent = list[Any]
 
 
@@ -321,3 +324,31 @@ def test_the_older_paxos_and_a_server_that_is_killed() -> None:
                 store.set(b"p", b"list", b"")
             with pytest.raises(Unavailable):
                 open_cassandra(url)
+
+
+def test_users_and_encryption(tmp_path: Path) -> None:
+    """A user needs what the documentation says, and no more. Settings that it may not see are unknown."""
+    make_certificates(tmp_path)
+    (tmp_path / "chain.pem").write_bytes((tmp_path / "key.pem").read_bytes() + (tmp_path / "cert.pem").read_bytes())
+    with cassandra_server(certificates=tmp_path) as server:
+        for statement in (
+            f"CREATE ROLE ann WITH PASSWORD = '{SECRET}' AND LOGIN = true",
+            f"GRANT CREATE ON KEYSPACE {KEYSPACE} TO ann",
+            "CREATE ROLE bob WITH PASSWORD = 'bob' AND LOGIN = true",
+        ):
+            administer(server.port, statement, with_password=True)
+        place = f"127.0.0.1:{server.port}/{KEYSPACE}"
+        trusted = f"tls=true&ca={tmp_path}/ca.pem&cert={tmp_path}/cert.pem&key={tmp_path}/key.pem"
+        with closing(open_cassandra(f"cassandra://ann:{SECRET}@{place}?{trusted}")) as store:
+            store.set_if(b"p", b"k", b"v", None)
+            assert [row.key for row in store.scan(b"p")] == [b"k"]
+            told = store.describe()
+            assert SECRET not in str(told)
+            assert told["durability"] in ("power", "unknown")
+        for login in ("", "ann:wrong@", "bob:bob@"):
+            url = f"cassandra://{login}{place}?{trusted}"
+            with pytest.raises(PermissionDenied) as caught, closing(open_cassandra(url)) as denied:
+                denied.set(b"p", b"k", b"v")
+            assert SECRET not in repr(caught.value)
+        with pytest.raises(Unavailable):
+            open_cassandra(f"cassandra://ann:{SECRET}@{place}?tls=true")
