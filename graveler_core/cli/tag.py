@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from graveler_core.cli.bounds import AfterName, EndName, Limit, Prefix, StartName
 from graveler_core.cli.branch import ExpectedOption
 from graveler_core.cli.confirmation import YesOption, confirm
+from graveler_core.cli.pairs import pairs
 from graveler_core.cli.repo import RepositoryUri
 from graveler_core.cli.session import Session, verb
 from graveler_core.cli.terminal import SHORT_ID
@@ -26,6 +27,11 @@ MessageOption = Annotated[str, typer.Option("--message", "-m", metavar="TEXT", h
 SignatureOption = Annotated[str, typer.Option("--signature", metavar="TEXT", help="Signature to store with the tag.")]
 
 
+TaggerOption = Annotated[str, typer.Option("--tagger", metavar="NAME", help="Person who makes the tag.")]
+TagMetaOption = Annotated[
+    list[str] | None,
+    typer.Option("--meta", metavar="KEY=VALUE", help="Metadata of the tag. May be repeated.", show_default=False),
+]
 SignOption = Annotated[
     str | None, typer.Option("--sign", metavar="KEY", help="Sign the tag with this SSH key: the path of its file.")
 ]
@@ -40,18 +46,21 @@ def create(  # noqa: PLR0913 - the command line's own options
     message: MessageOption = "",
     signature: SignatureOption = "",
     sign: SignOption = None,
+    tagger: TaggerOption = "",
+    meta: TagMetaOption = None,
 ) -> None:
     """Create a tag: a name for a commit. Only `tag assign` moves it.
 
-    JSON: one document with id, commit_id, message, signature.
+    JSON: one document with id, commit_id, message, signature, tagger, metadata, creation_date.
     """
     target = new_ref_uri(uri)
     start = ref_in(target.repository, ref)
+    texts: dict[str, Any] = {"message": message, "tagger": tagger, "metadata": pairs("metadata", meta or [])}
     with session.working("creating the tag"):
         repository = session.repository(target)
         if sign is not None:
-            start, signature = _signed(repository, target.ref, start, message, signature, sign)
-        tag = repository.create_tag(target.ref, start, message=message, signature=signature)
+            start, signature = _signed(repository, target.ref, start, signature, sign, texts)
+        tag = repository.create_tag(target.ref, start, signature=signature, **texts)
     session.out.result(tag_document(tag), f"tagged {tag.commit_id[:SHORT_ID]} as {tag.id}")
 
 
@@ -65,20 +74,23 @@ def assign(  # noqa: PLR0913 - the command line's own options
     message: MessageOption = "",
     signature: SignatureOption = "",
     sign: SignOption = None,
+    tagger: TaggerOption = "",
+    meta: TagMetaOption = None,
 ) -> None:
     """Assign a tag to another commit, if it is still at the expected one. `reset --hard` does the same for a branch.
 
-    Message and signature are replaced, because a signature holds for one commit only.
+    Message, signature, tagger and metadata are replaced, because a signature holds for one commit only.
 
-    JSON: one document with id, commit_id, message, signature.
+    JSON: one document with id, commit_id, message, signature, tagger, metadata, creation_date.
     """
     target = ref_uri(uri)
     start = ref_in(target.repository, ref)
+    texts: dict[str, Any] = {"message": message, "tagger": tagger, "metadata": pairs("metadata", meta or [])}
     with session.working("assigning the tag"):
         repository = session.repository(target)
         if sign is not None:
-            start, signature = _signed(repository, target.ref, start, message, signature, sign)
-        tag = repository.assign_tag(target.ref, start, expected=expected, message=message, signature=signature)
+            start, signature = _signed(repository, target.ref, start, signature, sign, texts)
+        tag = repository.assign_tag(target.ref, start, expected=expected, signature=signature, **texts)
     session.out.result(tag_document(tag), f"assigned tag {tag.id} to {tag.commit_id[:SHORT_ID]}")
 
 
@@ -95,7 +107,7 @@ def list_(  # noqa: PLR0913 - the command line's own options
 ) -> None:
     """List the tags of a repository, sorted by name.
 
-    JSON: a line for each with id, commit_id, message, signature.
+    JSON: a line for each with id, commit_id, message, signature, tagger, metadata, creation_date.
     """
     repository = session.repository(repository_uri(uri))
     session.out.rows(repository.tags(prefix, after, limit, start=start, end=end), TAGS)
@@ -105,7 +117,7 @@ def list_(  # noqa: PLR0913 - the command line's own options
 def show(session: Session, uri: TagUri) -> None:
     """Show a tag: its commit and message; with --json also its signature.
 
-    JSON: one document with id, commit_id, message, signature.
+    JSON: one document with id, commit_id, message, signature, tagger, metadata, creation_date.
     """
     target = ref_uri(uri)
     session.out.rows([session.repository(target).tag(target.ref)], TAGS)
@@ -125,7 +137,8 @@ def verify(
     The file of allowed signers has the format of ssh-keygen: a principal and a public key in each line. The setting has
     the form module:function. The function rejects a tag by raising an exception.
 
-    JSON: one document with id, commit_id, message, signature; with --allowed-signers also signer.
+    JSON: one document with id, commit_id, message, signature, tagger, metadata, creation_date; with --allowed-signers
+    also signer.
     """
     target = ref_uri(uri)
     if allowed_signers is not None:
@@ -155,7 +168,7 @@ def delete(session: Session, uri: TagUri, expected: ExpectedOption = None, yes: 
 
 
 def _signed(  # noqa: PLR0913, PLR0917 - what a signature covers
-    repository: Repository, name: str, ref: str, message: str, signature: str, key: str
+    repository: Repository, name: str, ref: str, signature: str, key: str, texts: dict[str, Any]
 ) -> tuple[str, str]:
     """Return the commit of a ref and the SSH signature of a tag of it. The signature covers the id of the commit."""
     from graveler_core.stores.ssh_signatures import ssh_signature
@@ -163,4 +176,4 @@ def _signed(  # noqa: PLR0913, PLR0917 - what a signature covers
     if signature:
         raise InvalidInput("--sign and --signature exclude each other: give one of them")
     commit = repository.commit(ref).id
-    return commit, ssh_signature(key, name, commit, message)
+    return commit, ssh_signature(key, name, commit, **texts)

@@ -142,8 +142,13 @@ BRANCHES: View[Branch] = View(
     empty="no branches",
 )
 TAGS: View[Tag] = View(
-    columns=(_ID, Column("tag", style="bold", folds=True), Column("message", people=first_line, folds=True)),
-    cells=lambda t: (t.commit_id, t.id, t.message),
+    columns=(
+        _ID,
+        Column("tag", style="bold", folds=True),
+        Column("message", people=first_line, folds=True),
+        Column("tagger", folds=True),
+    ),
+    cells=lambda t: (t.commit_id, t.id, t.message, t.tagger),
     document=tag_document,
     empty="no tags",
 )

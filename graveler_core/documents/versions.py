@@ -144,8 +144,19 @@ def check_document(report: CheckReport) -> Document:
 
 
 def tag_document(tag: Tag) -> Document:
-    """Return the document of a tag: `id`, `commit_id`, `message`, `signature`."""
-    return {"id": tag.id, "commit_id": tag.commit_id, "message": tag.message, "signature": tag.signature}
+    """Return the document of a tag: `id`, `commit_id`, `message`, `signature`, `tagger`, `metadata`, `creation_date`
+    (null for tags whose records do not contain it).
+    """
+    created = tag.creation_date
+    return {
+        "id": tag.id,
+        "commit_id": tag.commit_id,
+        "message": tag.message,
+        "signature": tag.signature,
+        "tagger": tag.tagger,
+        "metadata": dict(tag.metadata),
+        "creation_date": None if created is None else time_for_machines(created),
+    }
 
 
 def repository_settings_document(settings: RepositorySettings) -> Document:

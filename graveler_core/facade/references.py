@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Literal
 
@@ -183,8 +183,17 @@ class References(Handle):
         found = branches.list_tags(self._stores.kv, self._active(), Bounds(prefix, after, start, end))
         return Listing(found, lambda tag: tag.id, limit)
 
-    @operation("create tag", needs.tag(Action.CREATE_TAG), new_name("ref", tag="name"))
-    def create_tag(self, name: str, ref: str, *, message: str = "", signature: str = "") -> Tag:
+    @operation("create tag", needs.tag(Action.CREATE_TAG), new_name("ref", tag="name"), needs.tagger)
+    def create_tag(  # noqa: PLR0913 - one call, most of it optional
+        self,
+        name: str,
+        ref: str,
+        *,
+        message: str = "",
+        signature: str = "",
+        tagger: str = "",
+        metadata: Mapping[str, str] | None = None,
+    ) -> Tag:
         """Create a tag at the commit that a ref names; if the ref names a tag, at the tag's commit.
 
         The hook for the verification of tags that was given to `connect` may refuse the tag by raising any
@@ -195,6 +204,9 @@ class References(Handle):
             ref: Ref expression of the commit.
             message: Message of the tag.
             signature: Signature to store with the tag.
+            tagger: Name of the person who makes the tag. With access control, it can only be the caller's user name,
+            unless the caller may set another committer.
+            metadata: Metadata of the tag, as text by key.
 
         Returns:
             The tag.
@@ -202,17 +214,27 @@ class References(Handle):
         Raises:
             NotUnique: (`BranchExists`, `TagExists`) a branch or tag has this name.
             NotFound: the ref does not name a commit.
-            LimitExceeded: (`TextTooLong`) message and signature are too long.
+            LimitExceeded: (`TextTooLong`) the texts of the tag are too long.
         """
-        tag = Tag(id=tag_id(name), commit_id=CommitId(""), **tag_texts(message, signature))
+        tag = Tag(id=tag_id(name), commit_id=CommitId(""), **tag_texts(message, signature, tagger, metadata))
         return tagging.create_tag(self._stores, self.id, tag, ref)
 
-    @operation("assign tag", needs.tag(Action.CREATE_TAG, Action.DELETE_TAG), new_name("ref", tag="name"))
-    def assign_tag(self, name: str, ref: str, *, expected: str, message: str = "", signature: str = "") -> Tag:
+    @operation("assign tag", needs.tag(Action.CREATE_TAG, Action.DELETE_TAG), new_name("ref", tag="name"), needs.tagger)
+    def assign_tag(  # noqa: PLR0913 - one call, most of it optional
+        self,
+        name: str,
+        ref: str,
+        *,
+        expected: str,
+        message: str = "",
+        signature: str = "",
+        tagger: str = "",
+        metadata: Mapping[str, str] | None = None,
+    ) -> Tag:
         """Assign an existing tag to another commit. `Branch.hard_reset` does the same for a branch.
 
-        Message and signature are replaced, because a signature holds for one commit only. The hook for the
-        verification of tags may refuse the tag, as for `create_tag`.
+        Message, signature, tagger and metadata are replaced, because a signature holds for one commit only. The hook
+        for the verification of tags may refuse the tag, as for `create_tag`.
 
         Args:
             name: Name of the tag.
@@ -220,6 +242,9 @@ class References(Handle):
             expected: Id of the commit that the tag must name now.
             message: Message of the tag.
             signature: Signature to store with the tag.
+            tagger: Name of the person who makes the tag. With access control, it can only be the caller's user name,
+            unless the caller may set another committer.
+            metadata: Metadata of the tag, as text by key.
 
         Returns:
             The tag.
@@ -228,9 +253,9 @@ class References(Handle):
             NotFound: (`TagNotFound`) the tag does not exist, or the ref does not name a commit.
             Conflict: (`LostRace`) the tag does not name the expected commit. `details` has `expected` and `actual`.
             InvalidInput: `expected` is not a commit id.
-            LimitExceeded: (`TextTooLong`) message and signature are too long.
+            LimitExceeded: (`TextTooLong`) the texts of the tag are too long.
         """
-        tag = Tag(id=tag_id(name), commit_id=CommitId(""), **tag_texts(message, signature))
+        tag = Tag(id=tag_id(name), commit_id=CommitId(""), **tag_texts(message, signature, tagger, metadata))
         return tagging.assign_tag(self._stores, self.id, tag, ref, commit_id("expected", expected))
 
     @operation("verify tag", needs.tag(Action.READ_TAG))

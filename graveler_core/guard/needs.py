@@ -229,6 +229,16 @@ def committer(
     return ()
 
 
+def tagger(call: GuardedCall) -> Iterable[Request]:
+    """Replace the tagger by the caller's user name, unless it is empty or the caller may set another committer.
+
+    An empty one stays empty, because a signature covers the tagger.
+    """
+    if call.arguments["tagger"] and not call.allows(call.scope.on_repository(Action.SET_COMMITTER)):
+        call.arguments["tagger"] = str(call.principal.user)
+    return ()
+
+
 def _on_repositories(names: Sequence[str], actions: Sequence[Action], whole: bool = False) -> Iterator[Request]:
     scopes = [Scope(repository_id(name)) for name in names]
     for action in actions:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from graveler_core.errors import InvalidInput, Kind
 from graveler_core.model.limit import require_limit
@@ -43,12 +44,16 @@ def require_texts(message: str, committer: str, metadata: Mapping[str, str], ide
     require_limit("message and metadata", of_message + of_rest, MAX_TEXT_BYTES, "bytes", Kind.MetadataTooLarge)
 
 
-def tag_texts(message: str, signature: str) -> dict[str, str]:
+def tag_texts(
+    message: str, signature: str, tagger: str = "", metadata: Mapping[str, str] | None = None
+) -> dict[str, Any]:
     """Check the texts of a tag.
 
     Args:
         message: Message of the tag.
         signature: Signature of the tag.
+        tagger: Name of the person who makes the tag.
+        metadata: Metadata of the tag, as text by key.
 
     Returns:
         The texts, by the names of the fields of a tag.
@@ -57,9 +62,16 @@ def tag_texts(message: str, signature: str) -> dict[str, str]:
         InvalidInput: A value is not text in valid Unicode.
         LimitExceeded: (`TextTooLong`) The texts are too long.
     """
-    given = {"message": text("message", message), "signature": text("signature", signature)}
-    require_limit("message and signature of a tag", _size(given.values()), MAX_TEXT_BYTES, "bytes", Kind.TextTooLong)
-    return given
+    kept = {} if metadata is None else metadata
+    if not isinstance(kept, Mapping):
+        raise InvalidInput(f"tag: metadata {metadata!r} must map text to text")
+    given = {"message": message, "signature": signature, "tagger": tagger}
+    given = {name: text(name, value) for name, value in given.items()}
+    pairs = {text("metadata", key): text("metadata", value) for key, value in kept.items()}
+    named = [tagger] if tagger else []
+    size = _size([message, signature, *named, *pairs, *pairs.values()])
+    require_limit("texts of a tag", size, MAX_TEXT_BYTES, "bytes", Kind.TextTooLong)
+    return {**given, "metadata": pairs}
 
 
 def _size(texts: Iterable[str]) -> int:

@@ -26,6 +26,7 @@ from graveler_core.model.ids import (
 )
 from graveler_core.model.index import Index
 from graveler_core.model.layers import Layer
+from graveler_core.model.past import CREATED, steps
 from graveler_core.model.protection import ProtectionRule, RequiredChecks
 from graveler_core.model.repository_settings import DEFAULT_SIZES, IndexSizes
 from graveler_core.model.webhooks import Webhook
@@ -120,10 +121,26 @@ class Tag(Record):
     signature: str = ""
     past: str = Field(default="", exclude_if=operator.not_)
     """Creation and newest assignments of the tag: see `model.past`."""
+    tagger: str = Field(default="", exclude_if=operator.not_)
+    """Name of the person who made the tag."""
+    metadata: dict[str, str] = Field(default_factory=dict, exclude_if=operator.not_)
+    """Texts by key, which users choose. In order of the keys."""
+
+    @field_validator("metadata")
+    @classmethod
+    def _in_order(cls, metadata: dict[str, str]) -> dict[str, str]:
+        return dict(sorted(metadata.items()))
+
+    @property
+    def creation_date(self) -> datetime | None:
+        """Time of the creation of the tag. `None` for tags whose records do not contain it."""
+        first = [step for step in steps(self.past, f"tag {self.id}") if step.mark == CREATED]
+        return first[0].time if first else None
 
     def _html_row(self) -> dict[str, object]:
         """Return what a listing in a notebook shows of the tag, by name."""
-        return {"tag": self.id, "commit": self.commit_id, "message": self.message}
+        shown = {"tag": self.id, "commit": self.commit_id, "tagger": self.tagger, "message": self.message}
+        return {name: value for name, value in shown.items() if value or name != "tagger"}
 
 
 class Commit(Record):

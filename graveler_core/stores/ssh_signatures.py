@@ -1,28 +1,37 @@
 """SSH signatures of tags, made and checked by the command `ssh-keygen -Y` of OpenSSH 8.2 or later, as Git uses it.
 
-A signature covers the name, the commit and the message of a tag. The commit id covers content and history. The file of
-allowed signers has the format of `ssh-keygen`: in each line a principal and its public key.
+A signature covers the name, the commit, the tagger, the metadata and the message of a tag. The commit id covers content
+and history. The file of allowed signers has the format of `ssh-keygen`: in each line a principal and its public key.
 """
 
 from __future__ import annotations
 
+import json
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from graveler_core.errors import InvalidInput, PermissionDenied, Unavailable
+from graveler_core.model.commit_texts import tag_texts
 from graveler_core.model.entities import Commit, Tag
-from graveler_core.model.ids import CommitId, TagId
-from graveler_core.model.names import commit_id, tag_id, text
+from graveler_core.model.names import commit_id, tag_id
 
 NAMESPACE: Final = "graveler-tag"
 """Namespace of the signatures. A signature that was made for something else is not valid for a tag."""
 
 
-def ssh_signature(key: str | Path, name: str, commit: str, message: str = "") -> str:
+def ssh_signature(  # noqa: PLR0913 - what a signature covers
+    key: str | Path,
+    name: str,
+    commit: str,
+    message: str = "",
+    *,
+    tagger: str = "",
+    metadata: Mapping[str, str] | None = None,
+) -> str:
     """Sign a tag with an SSH key, for `Repository.create_tag(…, signature=…)`.
 
     Args:
@@ -30,6 +39,8 @@ def ssh_signature(key: str | Path, name: str, commit: str, message: str = "") ->
         name: Name of the tag.
         commit: Id of its commit.
         message: Its message.
+        tagger: Its tagger.
+        metadata: Its metadata.
 
     Returns:
         The signature, as text.
@@ -38,7 +49,8 @@ def ssh_signature(key: str | Path, name: str, commit: str, message: str = "") ->
         InvalidInput: The name, the commit id or the message is not valid; or there is no such key, or it cannot sign.
         Unavailable: OpenSSH is not installed.
     """
-    signed = _payload(tag_id(name), commit_id("commit", commit), text("message", message))
+    texts = tag_texts(message, "", tagger, metadata)
+    signed = _payload(Tag(id=tag_id(name), commit_id=commit_id("commit", commit), **texts))
     if not Path(key).is_file():
         raise InvalidInput(f"SSH key {str(key)!r}: there is no such file")
     done = _ssh_keygen(["sign", "-n", NAMESPACE, "-f", str(key)], signed)
@@ -76,15 +88,19 @@ class SshVerifier:
             signer = found.stdout.decode().partition("\n")[0]
             if found.returncode or not signer:
                 raise PermissionDenied(f"tag {tag.id!r} is not signed by an allowed signer", tag=tag.id)
-            signed = _payload(tag.id, tag.commit_id, tag.message)
+            signed = _payload(tag)
             done = _ssh_keygen(["verify", "-n", NAMESPACE, "-I", signer, *given], signed)
         if done.returncode:
             raise PermissionDenied(f"tag {tag.id!r}: its signature is not valid for it: {_reason(done)}", tag=tag.id)
         return signer
 
 
-def _payload(name: TagId, commit: CommitId, message: str) -> bytes:
-    return f"graveler tag 1\ntag {name}\ncommit {commit}\n\n{message}".encode()
+def _payload(tag: Tag) -> bytes:
+    """Return the signed bytes. Tagger and metadata are one line each, and are left out if they are empty."""
+    lines = ["graveler tag 1", f"tag {tag.id}", f"commit {tag.commit_id}"]
+    lines += [f"tagger {json.dumps(tag.tagger)}"] if tag.tagger else []
+    lines += [f"metadata {json.dumps(tag.metadata, sort_keys=True)}"] if tag.metadata else []
+    return "\n".join([*lines, "", tag.message]).encode()
 
 
 def _ssh_keygen(arguments: Sequence[str], given: bytes) -> subprocess.CompletedProcess[bytes]:

@@ -262,7 +262,7 @@ def test_references_are_changed_only_where_they_are_expected(flights: Cli) -> No
     refused(flights("branch", "delete", "graveler://flights/dev", "--expected", first[:8], "--yes"), "64 characters")
     right = ("--expected", first, "--yes")
     made = flights("tag", "assign", "graveler://flights/v1", "main", "--expected", second, "-m", "new", "--json")
-    assert made.documents == [{"id": "v1", "commit_id": first, "message": "new", "signature": ""}]
+    assert {"id": "v1", "commit_id": first, "message": "new", "signature": ""}.items() <= made.documents[0].items()
     assert flights("reset", "graveler://flights/dev", "--hard", "main~1", *right).code == 0
     assert flights("branch", "delete", "graveler://flights/dev", "--expected", second, "--yes").code == 0
     assert flights("tag", "delete", "graveler://flights/v1", *right).code == 0

@@ -190,7 +190,8 @@ def test_branch_tag_and_repository() -> None:
     )
     assert views.BRANCHES.document(branch) == {"id": "main", "commit_id": "c"}
     tag = Tag(id=TagId("v1"), commit_id=CommitId("c"), message="why")
-    assert views.TAGS.document(tag) == {"id": "v1", "commit_id": "c", "message": "why", "signature": ""}
+    said = {"id": "v1", "commit_id": "c", "message": "why", "signature": ""}
+    assert views.TAGS.document(tag) == {**said, "tagger": "", "metadata": {}, "creation_date": None}
     repository = {"id": "flights", "storage_namespace": "s3://b/f", "default_branch": "main"}
     assert views.REPOSITORIES.document(SimpleNamespace(creation_date=MOMENT, **repository)) == {
         **repository,

@@ -111,7 +111,7 @@ LIMITS = [
         lambda g, r, n: r.branch("main").commit("m", metadata={"k": "x" * (n - 12)}, allow_empty=True),
     ),
     Limit(
-        "message and signature of a tag together",
+        "message, signature, tagger and metadata of a tag together",
         32_768,
         "bytes",
         TEXTS,

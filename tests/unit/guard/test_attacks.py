@@ -545,6 +545,9 @@ def test_a_commit_bears_the_name_of_who_made_it(world: World) -> None:
     assert repo.cherry_pick("open", onto="dev", committer="eve").committer == "ada"
     repo.delete_branch("open", by="eve")
     assert next(repo.reflog("open")).by == "ada"
+    for tagger, named in (("eve", "ada"), ("ada", "ada"), ("", "")):
+        assert repo.create_tag(f"by-{tagger}", "main", tagger=tagger).tagger == named
+    assert repository(world, everything()).create_tag("of-eve", "main", tagger="eve").tagger == "eve"
     made = guarded(world, modest).create_repository("signed", world.namespace("signed"), committer="eve")
     assert next(made.log("main")).committer == "ada"
 

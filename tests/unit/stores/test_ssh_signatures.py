@@ -58,6 +58,18 @@ def test_a_signed_tag_is_verified_and_every_other_one_refused(tmp_path: Path, al
     assert list(repo.tags()) == [tag]
 
 
+def test_a_signature_covers_tagger_and_metadata(tmp_path: Path, allowed: Path) -> None:
+    world = World()
+    repo, verifier = world.repository(), SshVerifier(allowed)
+    head, said = repo.commit("main").id, {"tagger": 'ada "x"\nmessage', "metadata": {"k": "v", "a": "\u20ac"}}
+    signature = ssh_signature(tmp_path / "ada", "v1", head, "reviewed", **said)
+    tag = repo.create_tag("v1", "main", message="reviewed", signature=signature, **said)
+    assert verifier(tag) == "ada@example.com"
+    for other in ({"tagger": ""}, {"tagger": "eve"}, {"metadata": {}}, {"metadata": {"k": "v"}}):
+        with pytest.raises(PermissionDenied, match="not valid for it"):
+            verifier(tag.model_copy(update=other))
+
+
 def test_a_signature_for_another_purpose_is_none_for_a_tag(tmp_path: Path, allowed: Path) -> None:
     repo = World().repository()
     head = repo.commit("main").id
