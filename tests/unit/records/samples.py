@@ -105,6 +105,9 @@ RECORDS: dict[str, Record] = {
         nonce=Nonce("n4"),
     ),
     "tag": Tag(id=TagId("v1"), commit_id=CommitId("c1"), message="m", signature="s"),
+    "annotated tag": Tag(
+        id=TagId("v1"), commit_id=CommitId("c1"), tagger="ada", metadata={"é": "v", "b": ""}, past="0+64:c1"
+    ),
     "commit": Commit(
         version=1,
         committer="me",

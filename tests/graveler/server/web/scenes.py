@@ -36,7 +36,7 @@ def hostile_repository(place: Place) -> Repository:
     main.put("dot.png", PNG, content_type="text/html")
     main.put("name\u2028with\u202eodd characters", b"\0\1\2")
     main.commit(HOSTILE, metadata={HOSTILE: HOSTILE}, committer=HOSTILE)
-    repo.create_tag("v1", "main", message=HOSTILE)
+    repo.create_tag("v1", "main", message=HOSTILE, tagger=HOSTILE, metadata={HOSTILE: HOSTILE})
     repo.create_branch("dev", "main")
     dev = repo.branch("dev")
     dev.put(f"new/{directory}", b"new")

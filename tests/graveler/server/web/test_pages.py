@@ -44,6 +44,13 @@ def test_every_page_escapes_everything_and_needs_no_script(place: Place, person:
     assert "49" not in re.sub(r"[0-9a-f]{12,64}|\d+:\d+:\d+", "", text)  # no template inside of the data was run
 
 
+def test_tags_show_who_made_them(place: Place, person: Visitor) -> None:
+    repo = hostile_repository(place)
+    repo.create_tag("audited", "main", message="Second quarter", tagger="ada", metadata={"ticket": "DQ-7"})
+    text = person.see(f"/ui/repositories/{repo.id}/tags?prefix=audited").text
+    assert all(shown in text for shown in ("audited", "ada", "Second quarter", "ticket", "DQ-7"))
+
+
 def test_contents_are_shown_only_if_they_are_images(place: Place, person: Visitor) -> None:
     repo = hostile_repository(place)
     for path, kind, shown in (
