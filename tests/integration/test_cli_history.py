@@ -200,7 +200,7 @@ def test_one_tag_and_one_branch(flights: Cli) -> None:
     made = flights("tag", "create", "graveler://flights/v1", "main", "-m", "First", "--json").documents
     assert flights("tag", "show", "graveler://flights/v1", "--json").documents == made
     commit = made[0]["commit_id"]
-    assert flights("tag", "show", "graveler://flights/v1").out == f"{commit}\tv1\tFirst\n"
+    assert flights("tag", "show", "graveler://flights/v1").out == f"{commit}\tv1\tFirst\t\n"
     assert flights("branch", "show", "graveler://flights/main").out == f"{commit}\tmain\n"
     assert flights("branch", "show", "graveler://flights/main", "--json").documents == [
         {"id": "main", "commit_id": commit}
