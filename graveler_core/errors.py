@@ -93,6 +93,7 @@ class Kind(StrEnum):
     AccessDenied = "AccessDenied"
     InvalidCredentials = "InvalidCredentials"
     IamSetUp = "IamSetUp"
+    LastAdministrator = "LastAdministrator"
     CredentialsRequired = "CredentialsRequired"
     ChecksRequired = "ChecksRequired"
     PrefixChanged = "PrefixChanged"

@@ -9,7 +9,7 @@ from graveler_core.facade.access_handle import AccessHandle
 from graveler_core.facade.listing import Listing, between
 from graveler_core.guard import identities
 from graveler_core.guard.operation import operation
-from graveler_core.iam import creation, deletion, entities, relations
+from graveler_core.iam import creation, deletion, entities, last_administrator, relations
 from graveler_core.iam.entities import GROUPS, POLICIES, USERS
 from graveler_core.iam.relations import EntityRelation
 from graveler_core.model.iam import Attachment, Policy
@@ -85,8 +85,11 @@ class Policies(AccessHandle):
         Raises:
             InvalidInput: a statement is not valid.
             NotFound: (`PolicyNotFound`) the policy does not exist.
+            Conflict: (`LastAdministrator`) no administrator would be left.
         """
-        return creation.update_policy(self._stores.kv, self._stores.ids, policy_id(name), statements)
+        policy = policy_id(name)
+        last_administrator.require_left_with(self._stores.kv, self._stores.clock, policy, statements)
+        return creation.update_policy(self._stores.kv, self._stores.ids, policy, statements)
 
     @operation("delete policy", identities.policy(Action.DELETE_POLICY))
     def delete_policy(self, name: str) -> None:
@@ -97,8 +100,11 @@ class Policies(AccessHandle):
 
         Raises:
             NotFound: (`PolicyNotFound`) the policy does not exist.
+            Conflict: (`LastAdministrator`) no administrator would be left.
         """
-        deletion.delete_policy(self._stores.kv, policy_id(name))
+        policy = policy_id(name)
+        last_administrator.require_left(self._stores.kv, self._stores.clock, POLICIES.at(policy))
+        deletion.delete_policy(self._stores.kv, policy)
 
     @operation(
         "attach policy",
@@ -136,8 +142,12 @@ class Policies(AccessHandle):
             NotFound: the policy, the user or the group does not exist, or the policy is not attached
             (`AttachmentNotFound`).
             InvalidInput: both or none of `user` and `group` are given.
+            Conflict: (`LastAdministrator`) no administrator would be left.
         """
-        relations.remove(self._stores.kv, _attachment(policy, user, group))
+        relation = _attachment(policy, user, group)
+        holder = None if user is None else user_id(user)
+        last_administrator.require_left(self._stores.kv, self._stores.clock, relation.where, holder)
+        relations.remove(self._stores.kv, relation)
 
     @operation("list policies of user or group", identities.holder(Action.READ_USER, Action.READ_GROUP))
     def policies_of(

@@ -6,7 +6,7 @@ from graveler_core.facade.access_handle import AccessHandle
 from graveler_core.facade.listing import Listing, between
 from graveler_core.guard import identities
 from graveler_core.guard.operation import operation
-from graveler_core.iam import creation, deletion, entities, relations
+from graveler_core.iam import creation, deletion, entities, last_administrator, relations
 from graveler_core.iam.entities import GROUPS, USERS
 from graveler_core.model.iam import Group, User
 from graveler_core.model.names import group_id, user_id
@@ -73,8 +73,11 @@ class Users(AccessHandle):
 
         Raises:
             NotFound: (`UserNotFound`) the user does not exist.
+            Conflict: (`LastAdministrator`) no administrator would be left.
         """
-        deletion.delete_user(self._stores.kv, user_id(name))
+        user = user_id(name)
+        last_administrator.require_left(self._stores.kv, self._stores.clock, USERS.at(user), user)
+        deletion.delete_user(self._stores.kv, user)
 
     @operation("list groups", identities.listed(Action.LIST_GROUPS, group_resource))
     def groups(self, prefix: str = "", after: str = "", limit: int | None = None) -> Listing[Group]:
@@ -133,8 +136,11 @@ class Users(AccessHandle):
 
         Raises:
             NotFound: (`GroupNotFound`) the group does not exist.
+            Conflict: (`LastAdministrator`) no administrator would be left.
         """
-        deletion.delete_group(self._stores.kv, group_id(name))
+        group = group_id(name)
+        last_administrator.require_left(self._stores.kv, self._stores.clock, GROUPS.at(group))
+        deletion.delete_group(self._stores.kv, group)
 
     @operation("list members", identities.group(Action.READ_GROUP, named="group"))
     def members(self, group: str, prefix: str = "", after: str = "", limit: int | None = None) -> Listing[User]:
@@ -197,5 +203,8 @@ class Users(AccessHandle):
 
         Raises:
             NotFound: the user or the group does not exist, or the user is not a member (`MembershipNotFound`).
+            Conflict: (`LastAdministrator`) no administrator would be left.
         """
-        relations.remove(self._stores.kv, relations.membership(user_id(user), group_id(group)))
+        member, relation = user_id(user), relations.membership(user_id(user), group_id(group))
+        last_administrator.require_left(self._stores.kv, self._stores.clock, relation.where, member)
+        relations.remove(self._stores.kv, relation)

@@ -41,6 +41,7 @@ def test_setup(cli: Cli, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     groups = [row["id"] for row in cli("iam", "group", "list", "--json").documents]
     assert groups == ["Admins", "Developers", "SuperUsers", "Viewers"]
     assert cli("iam", "member", "list", "Admins").lines[0][0] == "ada"
+    refused(cli("iam", "member", "remove", "Admins", "ada"), "would leave no administrator")
     assert not any(made["secret"].encode() in path.read_bytes() for path in here.rglob("*") if path.is_file())
 
 

@@ -71,7 +71,7 @@ def test_bad_names_change_nothing(world: World, iam: Access, name: Any, sort: So
 def test_a_creation_ends_a_deletion_that_died(world: World, iam: Access, sort: Sort) -> None:
     first = sort.create(iam, "it")
     kv = Interposed(world.kv)
-    kv.fail[2] = Crash()
+    kv.fail[3] = Crash()
     with pytest.raises(Crash):
         getattr(world.graveler(kv).iam, f"delete_{sort.word}")("it")
     with pytest.raises(NotFound, match="is being deleted"):

@@ -84,7 +84,7 @@ def test_a_creation_that_dies_leaves_nothing_that_is_shown() -> None:
 
 
 def test_a_deletion_that_dies_can_be_ended(world: World, iam: Access, ada: NewCredential, kv: Interposed) -> None:
-    kv.fail[3] = Crash()
+    kv.fail[4] = Crash()
     with pytest.raises(Crash):
         world.graveler(kv).iam.delete_credential("ada", ada.access_key_id)
     assert not works(world, ada)

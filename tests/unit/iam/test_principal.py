@@ -68,7 +68,7 @@ class TestAuthenticate:
 
     def test_a_user_that_is_half_deleted_is_refused(self, world: World, ada: NewCredential) -> None:
         kv = Interposed(world.kv)
-        kv.fail[2] = unavailable()
+        kv.fail[3] = unavailable()
         with pytest.raises(Unavailable):
             world.graveler(kv).iam.delete_user("ada")
         refused(world, ada.access_key_id, ada.secret)
