@@ -27,6 +27,7 @@ SUITES = (
     "spark",
     "simulation",
     "stores",
+    "server",
     "content_generator",
 )
 DURABILITIES = ("process", "power")
@@ -58,7 +59,8 @@ def _stores(asked: argparse.Namespace) -> Sequence[str]:
     """Return the store that the user names, or the default of the suite."""
     if asked.store:
         return [asked.store]
-    return {"simulation": ["memory"], "stores": ["sqlite", *SERVERS]}.get(asked.suite, ["sqlite"])
+    defaults = {"simulation": ["memory"], "stores": ["sqlite", *SERVERS], "server": ["postgresql"]}
+    return defaults.get(asked.suite, ["sqlite"])
 
 
 def _request(asked: argparse.Namespace, store: str, scenarios: Sequence[Scenario]) -> BenchmarkRequest:

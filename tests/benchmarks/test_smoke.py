@@ -29,6 +29,7 @@ SIZES = {
     "simulation": 20,
     "stores": 20,
     "content_generator": 20,
+    "server": 20,
 }
 SIZE = SIZES["core"]
 ON_SPARK = ("commit_among", "commit_rows", "compact", "diff", "merge", "read_content", "read_entries", "start")

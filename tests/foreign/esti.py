@@ -36,6 +36,8 @@ _ENDS_THE_RUN: Final = "^(TestDownloadMetadataObject|TestPreSign)$"
 """Tests that read a file of lakeFS's own format, and end the whole program if there is none."""
 _THEIR_ADDRESS: Final = "/data/[0-9a-v]{20}/(?:[0-9a-v]{20}(?:,.+)?)?"
 _OUR_ADDRESS: Final = "/data/[0-9a-f]{32}"
+_IMPORTING: Final = "TestImport"
+"""One of the tests that import."""
 _IMPORTED: Final = "esti-system-testing-data"
 _PROGRAMS: Final = ("lakectl", "lakefs")
 
@@ -64,7 +66,7 @@ def run(source: Path, binaries: Path, pattern: str, log: Path, *, any_address: b
         Names of test functions by result: `PASS`, `FAIL`, `SKIP`.
     """
     tests = _built(source, binaries, any_address=any_address)
-    with _serving() as lake, log.open("w") as output:
+    with _serving(imports=bool(re.search(pattern, _IMPORTING))) as lake, log.open("w") as output:
         environment = {
             **os.environ,
             "ESTI_ENDPOINT_URL": f"http://127.0.0.1:{lake.port}",
@@ -132,12 +134,17 @@ def _fill(port: int) -> None:
 
 
 @contextmanager
-def _serving() -> Iterator[_Lake]:
-    """Run `graveler serve` on PostgreSQL and an S3 server, with the administrator `esti`."""
+def _serving(*, imports: bool) -> Iterator[_Lake]:
+    """Run `graveler serve` on PostgreSQL and an S3 server, with the administrator `esti`.
+
+    Args:
+        imports: Make the bucket of the tests that import.
+    """
     keys = SecretsKeys.new().get_secret_value()
     with own_server() as postgresql, s3.s3_server() as objects, TemporaryDirectory() as directory:
         bucket = s3.made_bucket(objects.port, "esti")
-        _fill(objects.port)
+        if imports:
+            _fill(objects.port)
         with graveler.connect(postgresql.url) as g:
             admin = g.iam.set_up("esti", secrets_keys=SecretsKeys(keys))
         environment = {

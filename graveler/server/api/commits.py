@@ -28,16 +28,16 @@ _STRATEGY_KEY: Final = ".lakefs.merge.strategy"
 def commit(call: Call) -> HttpResponse:
     """Commit the staged changes of a branch."""
     wanted: CommitCreation = call.body
-    made = (
-        call.graveler.repository(call.repository)
-        .branch(call.branch)
-        .commit(
+    branch = call.graveler.repository(call.repository).branch(call.branch)
+    try:
+        made = branch.commit(
             wanted.message,
             metadata=wanted.metadata,
             allow_empty=wanted.allow_empty,
             date=None if wanted.date is None else _moment(wanted.date),
         )
-    )
+    except NoChanges:
+        return refusal(400, "commit: no changes")
     return answer(201, commit_record(made))
 
 
@@ -140,8 +140,8 @@ def find_merge_base(call: Call) -> HttpResponse:
 def commit_record(commit: CommitRecord) -> ApiCommit:
     """Return a commit as a record of the API.
 
-    graveler has no metaranges that clients can read, so no id is given. The commit that creates a repository has no
-    committer, as clients expect.
+    graveler has no metaranges that clients can read, so the id of the commit stands for that of its content. The commit
+    that creates a repository has no committer, as clients expect.
     """
     created = not commit.parents and commit.message == _CREATION
     return ApiCommit(
@@ -150,7 +150,7 @@ def commit_record(commit: CommitRecord) -> ApiCommit:
         committer="" if created else commit.committer,
         message=commit.message,
         creation_date=int(commit.creation_date.timestamp()),
-        meta_range_id="",
+        meta_range_id=commit.id,
         metadata=dict(commit.metadata),
         generation=commit.generation,
     )

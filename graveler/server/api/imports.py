@@ -26,7 +26,7 @@ def start_import(call: Call) -> HttpResponse:
     directories = [each for each in wanted.paths if each.type == "common_prefix"]
     if len(wanted.paths) != 1 and directories:
         raise InvalidInput("paths: must be one common_prefix, or any number of objects; import others one by one")
-    message, metadata = wanted.commit.message, wanted.commit.metadata
+    message, metadata = wanted.commit.message or "Import objects", wanted.commit.metadata
     if directories:
         uri, destination = directories[0].path.rstrip("/"), directories[0].destination.rstrip("/")
         task = repo.begin_import(call.branch, destination, uri=uri, message=message, metadata=metadata)

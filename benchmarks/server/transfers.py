@@ -1,0 +1,65 @@
+"""Large objects through the S3 gateway: throughput of an upload and of a download."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import boto3
+from botocore.config import Config
+
+from benchmarks.scenario import Measured, Place, scenario
+from benchmarks.server.requests import nothing
+from benchmarks.server.servers import REPOSITORY, Served, serving
+
+_ROUNDS: Final = 7
+_PIECE: Final = 1 << 20
+
+
+@scenario("server", nothing, sizes=(100_000_000,), counts="bytes")
+def large_objects(place: Place) -> Iterator[Measured]:
+    """Upload and download one object with boto3, in one request each."""
+    content = os.urandom(place.size)
+    with serving(place) as servers:
+        clients = {served: _client(served) for served in servers}
+
+        def upload(client: Any) -> None:
+            client.put_object(Bucket=REPOSITORY, Key="main/large", Body=content)
+
+        def download(client: Any) -> None:
+            body = client.get_object(Bucket=REPOSITORY, Key="main/large")["Body"]
+            received = sum(map(len, body.iter_chunks(_PIECE)))
+            if received != len(content):
+                raise RuntimeError(f"received {received} bytes")
+
+        for name, work in (("upload", upload), ("download", download)):
+            found = {served: list[float]() for served in servers}
+            for _ in range(_ROUNDS):
+                for served, client in clients.items():
+                    found[served].append(place.size / 1e6 / _seconds(work, client))
+            for served, rates in found.items():
+                yield Measured(served.row(name), "MB/s", tuple(rates))
+        for client in clients.values():
+            client.close()
+
+
+def _client(served: Served) -> Any:
+    config = Config(
+        signature_version="s3v4", s3={"addressing_style": "path"}, request_checksum_calculation="when_required"
+    )
+    return boto3.client(
+        "s3",
+        endpoint_url=f"http://127.0.0.1:{served.port}",
+        region_name="us-east-1",
+        aws_access_key_id=served.access_key_id,
+        aws_secret_access_key=served.secret,
+        config=config,
+    )
+
+
+def _seconds(work: Callable[[Any], None], client: Any) -> float:
+    begun = time.perf_counter()
+    work(client)
+    return time.perf_counter() - begun
