@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import subprocess
+import sys
 from concurrent.futures import ProcessPoolExecutor
 
 import pytest
@@ -103,6 +105,17 @@ def test_a_seed_replays_its_history() -> None:
     once, again = (simulate(7, trace=True) for _ in range(2))
     assert once.trace
     assert str(once) == str(again)
+
+
+@pytest.mark.ci
+def test_a_seed_replays_its_history_whatever_the_hashes_of_strings_are() -> None:
+    command = [sys.executable, "-m", "tests.proofs.simulation.run", "700001", "--theme", "folds", "--trace"]
+    once, again = (
+        subprocess.run(command, env={**os.environ, "PYTHONHASHSEED": seed}, check=True, capture_output=True).stdout
+        for seed in ("0", "1")
+    )
+    assert len(once.splitlines()) > 100
+    assert once.rpartition(b"histories")[0] == again.rpartition(b"histories")[0]
 
 
 @pytest.mark.slow
