@@ -53,7 +53,7 @@ def migrate_nessie(
 ) -> NessieMigrated:
     """Import an export into a new repository.
 
-    Memory holds about 1,000 bytes for each commit, and the operations of one commit.
+    Memory holds about 1,000 bytes for each commit, the operations of one commit, and the caches of the handle.
 
     Args:
         stores: The stores.
