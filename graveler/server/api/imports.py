@@ -7,6 +7,7 @@ the server that its user asks for the state.
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Final
 
 from starlette.responses import Response as HttpResponse
 
@@ -17,6 +18,9 @@ from graveler.server.api.records import ErrorMessage, ImportCreation, ImportStat
 from graveler_core.errors import InvalidInput, Kind, NotFound
 from graveler_core.facade.repository import Repository
 from graveler_core.model.tasks import ImportTask, Task, TaskState
+
+_CANCELLED: Final = "Canceled: "
+"""Beginning of the error of a cancelled import, which clients look for."""
 
 
 def start_import(call: Call) -> HttpResponse:
@@ -47,14 +51,14 @@ def get_import(call: Call) -> HttpResponse:
     if task.user == call.user and task.is_free(now):
         call.tasks.start(repo, task.id)
     commit = None if task.commit_id is None else commit_record(repo.commit(task.commit_id))
-    running = task.state is TaskState.RUNNING
+    running, cancelled = task.state is TaskState.RUNNING, task.state is TaskState.CANCELLED
     record = ImportStatus(
         completed=not running,
         update_time=(now if running else task.renewed or task.begun).isoformat(),
         ingested_objects=task.objects,
         metarange_id="" if commit is None else commit.meta_range_id,
         commit=commit,
-        error=ErrorMessage(message=task.error) if task.error else None,
+        error=ErrorMessage(message=f"{_CANCELLED}{task.error}" if cancelled else task.error) if task.error else None,
     )
     return answer(200, record)
 

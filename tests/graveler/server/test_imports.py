@@ -80,4 +80,4 @@ def test_an_import_whose_server_died_goes_on_when_its_state_is_asked_for(place: 
     waiting = repo.begin_import("main", uri=f"{source}/raw")
     assert http.send("DELETE", path.replace(task.id, waiting.id))[0] == 204
     found = json.loads(http.send("GET", path.replace(task.id, waiting.id))[1])
-    assert (found["completed"], found["error"]["message"]) == (True, "the task was cancelled")
+    assert (found["completed"], found["error"]["message"]) == (True, "Canceled: the task was cancelled")
