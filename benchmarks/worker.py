@@ -6,6 +6,7 @@ import gc
 import json
 import resource
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,16 @@ from benchmarks.scenario import Place, suite
 
 def main() -> None:
     """Run the steps that standard input requests. Print the measurements and the peak memory as JSON."""
-    json.dump(performed(json.load(sys.stdin)), sys.stdout)
+    json.dump(performed(json.load(sys.stdin), gc.collect), sys.stdout)
 
 
-def performed(task: dict[str, Any]) -> dict[str, Any]:
-    """Run the requested steps. Return the measurements and the peak memory of the process."""
+def performed(task: dict[str, Any], before: Callable[[], object] | None = None) -> dict[str, Any]:
+    """Run the requested steps. Return the measurements and the peak memory of the process.
+
+    Args:
+        task: Suite, scenario, place, and the steps to run.
+        before: Called before anything is measured.
+    """
     scenario = suite(task["suite"])[task["scenario"]]
     place = Place(**task["place"])
     measured = []
@@ -29,7 +35,8 @@ def performed(task: dict[str, Any]) -> dict[str, Any]:
         scenario.prepare(place)
     if "measure" in task["steps"]:
         pa.array(np.zeros(1))  # Arrow imports pandas, if installed, when it first converts a NumPy array
-        gc.collect()
+        if before is not None:
+            before()
         measured = [found.fields() for found in scenario.measure(place)]
     return {"measured": measured, "peak_mib": _peak_mib()}
 

@@ -63,8 +63,12 @@ class MeteredRecords(Passing):
         return self.inner.set_if(partition, key, value, predicate)
 
     def set_many(self, items: Sequence[Item]) -> None:
-        self._count(sum(len(partition) + len(key) + len(value) for partition, key, value in items))
+        self._count(sum(len(part) for row in items for part in row))
         self.inner.set_many(items)
+
+    def write_and_swap(self, items: Sequence[Item], swapped: Item, predicate: Predicate | None) -> Predicate:
+        self._count(sum(len(part) for row in (*items, swapped) for part in row))
+        return self.inner.write_and_swap(items, swapped, predicate)
 
     def load(self, partition: bytes, keys: pa.BinaryArray, values: pa.BinaryArray) -> None:
         self._count(len(partition) * len(keys) + _length(keys) + _length(values))

@@ -13,7 +13,7 @@ import pyarrow as pa
 from graveler_core.errors import InvalidInput
 from graveler_core.kv.limits import check_columns, check_key, check_partition, check_value
 from graveler_core.kv.paging import interval
-from graveler_core.kv.store import Expected, Item, Store, Stored
+from graveler_core.kv.store import Expected, Item, Predicate, Store, Stored
 
 
 def get_many(store: Store, keys: Sequence[tuple[bytes, bytes]]) -> list[Stored | None]:
@@ -55,6 +55,32 @@ def set_many(store: Store, items: Sequence[Item]) -> None:
         check_value(key, value)
     if items:
         store.set_many(items)
+
+
+def write_and_swap(store: Store, items: Sequence[Item], swapped: Item, predicate: Predicate | None) -> Predicate:
+    """Write several keys and then, if its predicate holds, one more key: in one round trip if the store supports it.
+
+    Args:
+        store: The store.
+        items: (partition, key, value) triples with distinct keys. After an error they may be written or not.
+        swapped: Partition, key and new value of the last key. It is not one of the items.
+        predicate: Predicate of the last key, as in `Store.set_if`.
+
+    Returns:
+        The predicate of the last key's new value.
+
+    Raises:
+        PredicateFailed: The predicate does not hold. The last key was not written.
+        InvalidInput: A partition or key is empty.
+        LimitExceeded: A partition, key or value is too long. Checked before anything is written.
+    """
+    for partition, key, value in (*items, swapped):
+        check_key(partition, key)
+        check_value(key, value)
+    if items:
+        return store.write_and_swap(items, swapped, predicate)
+    partition, key, value = swapped
+    return store.set_if(partition, key, value, predicate)
 
 
 def delete_together(store: Store, rows: Sequence[Expected], unchanged: Sequence[Expected]) -> None:

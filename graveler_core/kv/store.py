@@ -171,6 +171,28 @@ class Store(ABC):
         """Return true if `set_many` is atomic. If it is not, a failed call may have written some of the items."""
         return False
 
+    def write_and_swap(self, items: Sequence[Item], swapped: Item, predicate: Predicate | None) -> Predicate:
+        """Write several keys and then, if its predicate holds, one more key.
+
+        A reader that sees the new value of the last key also sees the others. A store that supports it does all in one
+        atomic step and one round trip. The default is `set_many` and then `set_if`.
+
+        Args:
+            items: (partition, key, value) triples with distinct keys, at least one. After an error they may be written
+                or not, so they must have no effect until the last key names them.
+            swapped: Partition, key and new value of the last key. It is not one of the items.
+            predicate: Predicate of the last key, as in `set_if`.
+
+        Returns:
+            The predicate of the last key's new value.
+
+        Raises:
+            PredicateFailed: The predicate does not hold. The last key was not written.
+        """
+        self.set_many(items)
+        partition, key, value = swapped
+        return self.set_if(partition, key, value, predicate)
+
     def delete_together(self, rows: Sequence[Expected], unchanged: Sequence[Expected]) -> None:
         """Delete keys in one atomic step, if their predicates and those of other keys hold.
 

@@ -12,8 +12,8 @@ from typing import Any, Generic, TypeVar
 
 from graveler_core.codec.records import decode, encode
 from graveler_core.errors import CorruptData, OutcomeUnknown, PredicateFailed, SlowDown, Unavailable
-from graveler_core.kv.bulk import delete_together, get_many
-from graveler_core.kv.store import KeyValue, Predicate, Store
+from graveler_core.kv.bulk import delete_together, get_many, write_and_swap
+from graveler_core.kv.store import Item, KeyValue, Predicate, Store
 from graveler_core.model.bounds import Bounds
 from graveler_core.model.entities import Record
 from graveler_core.records.location import Folder, Location, record_name
@@ -88,8 +88,14 @@ def write_if_absent(kv: Store, location: Location[R], record: R) -> bool:
     return True
 
 
-def replace(
-    kv: Store, location: Location[R], held: Held[R] | None, record: R, *, mine: Callable[[R], bool] | None = None
+def replace(  # noqa: PLR0913 - the parts of one swap
+    kv: Store,
+    location: Location[R],
+    held: Held[R] | None,
+    record: R,
+    *,
+    mine: Callable[[R], bool] | None = None,
+    before: Sequence[Item] = (),
 ) -> Held[R]:
     """Replace a record by compare-and-swap.
 
@@ -100,16 +106,18 @@ def replace(
         record: The new record.
         mine: Recognises this swap in a later record after a lost response, by the fresh id, token, nonce or metarange
             that the swap wrote. Default: equality with `record`.
+        before: Rows that the new record makes visible. They are written before the swap or together with it. No other
+            call writes them, and without the swap they have no effect.
 
     Returns:
         The new record and its predicate.
 
     Raises:
-        PredicateFailed: The record has changed, was deleted or was created. This call has written nothing.
+        PredicateFailed: The record has changed, was deleted or was created. This call has not written it.
         OutcomeUnknown: The response was lost, and the current record does not show if the request succeeded.
     """
     expected = None if held is None else held.predicate
-    return _swap(kv, location, record, expected, mine=mine or (lambda current: current == record))
+    return _swap(kv, location, record, expected, mine=mine or (lambda current: current == record), before=before)
 
 
 def remove(kv: Store, location: Location[R], held: Held[R], *, lives_on: Callable[[R], bool] | None = None) -> bool:
@@ -235,12 +243,14 @@ def _swap(  # noqa: PLR0913 - one call in two forms
     *,
     mine: Callable[[R], bool],
     sendings: int = LOST_ANSWERS,
+    before: Sequence[Item] = (),
 ) -> Held[R]:
     """Swap a record. Repeat the request while its responses are lost and the expected record is still current."""
+    row = (location.partition, location.key, encode(record))
     lost: OutcomeUnknown | None = None
     for _ in range(sendings):
         try:
-            return Held(record, kv.set_if(location.partition, location.key, encode(record), predicate))
+            return Held(record, write_and_swap(kv, before, row, predicate))
         except PredicateFailed:
             if lost is None:
                 raise

@@ -57,6 +57,12 @@ WRITES: Final[dict[str, tuple[Callable[[Store, Predicate], object], Rows]]] = {
         lambda store, _: bulk.set_many(store, [(b"p", b"a", b"new"), (b"p", b"c", b"new")]),
         {**BEFORE, b"a": b"new", b"c": b"new"},
     ),
+    "write_and_swap": (
+        lambda store, a: bulk.write_and_swap(
+            store, [(b"p", b"c", b"new"), (b"p", b"d", b"new")], (b"p", b"a", b"new"), a
+        ),
+        {**BEFORE, b"a": b"new", b"c": b"new", b"d": b"new"},
+    ),
     "load": (
         lambda store, _: bulk.load(store, b"p", pa.array(_KEYS, pa.binary()), pa.array(_KEYS, pa.binary())),
         {**BEFORE, **{key: key for key in _KEYS}},
@@ -186,7 +192,11 @@ def _rows(store: Store) -> Rows:
 
 def _may_be_partly_done(store: Store, verb: str, left: Rows, after: Rows) -> bool:
     """Return true if the write is not atomic, and each row is as it was or as it was to be."""
-    if verb not in ("load", "drop_partition") and not (verb == "set_many" and not store.sets_atomically()):
+    if verb == "write_and_swap" and left.get(b"a") != BEFORE[b"a"]:
+        return False
+    if verb not in ("load", "drop_partition", "write_and_swap") and not (
+        verb == "set_many" and not store.sets_atomically()
+    ):
         return False
     return all(left.get(key) in (BEFORE.get(key), after.get(key)) for key in BEFORE.keys() | after.keys() | left.keys())
 

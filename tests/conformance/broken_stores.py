@@ -176,6 +176,25 @@ class ChecksThenDeletes(PlainStore):
         return True
 
 
+class SwapsBeforeItWrites(PlainStore):
+    """Swaps the last key first, and then writes the others."""
+
+    def write_and_swap(self, items: Sequence[Item], swapped: Item, predicate: Predicate | None) -> Predicate:
+        partition, key, value = swapped
+        after = self.inner.set_if(partition, key, value, predicate)
+        time.sleep(0.002)
+        self.inner.set_many(items)
+        return after
+
+
+class WritesWhateverWasSwapped(PlainStore):
+    """Writes everything, even if the predicate of the last key does not hold."""
+
+    def write_and_swap(self, items: Sequence[Item], swapped: Item, predicate: Predicate | None) -> Predicate:
+        self.inner.set_many([*items, swapped])
+        return Predicate(swapped[2])
+
+
 class DeletesWhateverElseChanged(PlainStore):
     """Looks at what it deletes, not at the other conditions."""
 

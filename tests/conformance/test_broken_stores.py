@@ -46,6 +46,11 @@ FOUND_BY = {
     broken_stores.ForgetsTheRestOfABulkWrite: {"test_many_large_values_at_once"},
     broken_stores.ChecksThenDeletes: {"test_nothing_is_deleted_once_a_condition_is_gone"},
     broken_stores.DeletesWhateverElseChanged: {"test_delete_together_removes_nothing_where_one_has_changed"},
+    broken_stores.SwapsBeforeItWrites: {"test_who_sees_a_swap_sees_what_was_written_with_it"},
+    broken_stores.WritesWhateverWasSwapped: {
+        "test_write_and_swap",
+        "test_write_and_swap_of_an_absent_or_present_key",
+    },
     broken_stores.StaleWhileScanning: {
         "test_get_during_an_open_scan_sees_new_writes",
         "test_another_handle_writes_during_an_open_scan",

@@ -48,7 +48,7 @@ def written(monkeypatch: pytest.MonkeyPatch) -> list[Row]:
     def note(partition: bytes, key: bytes, value: bytes) -> None:
         rows.append((partition.decode(), key.decode(), value.decode(errors="replace")))
 
-    set_if, set_many = SQLiteStore.set_if, SQLiteStore.set_many
+    set_if, set_many, write_and_swap = SQLiteStore.set_if, SQLiteStore.set_many, SQLiteStore.write_and_swap
 
     def noting_set_if(self: SQLiteStore, partition: bytes, key: bytes, value: bytes, predicate: object) -> object:
         note(partition, key, value)
@@ -59,6 +59,14 @@ def written(monkeypatch: pytest.MonkeyPatch) -> list[Row]:
             note(*write)
         return set_many(self, writes)
 
+    def noting_write_and_swap(
+        self: SQLiteStore, writes: list[tuple[bytes, bytes, bytes]], swapped: tuple[bytes, bytes, bytes], *rest: object
+    ) -> object:
+        for write in (*writes, swapped):
+            note(*write)
+        return write_and_swap(self, writes, swapped, *rest)
+
+    monkeypatch.setattr(SQLiteStore, "write_and_swap", noting_write_and_swap)
     monkeypatch.setattr(SQLiteStore, "set_if", noting_set_if)
     monkeypatch.setattr(SQLiteStore, "set_many", noting_set_many)
     return rows

@@ -4,10 +4,11 @@
    `NoChanges`. A closing re-read confirms this, and nothing is sealed.
 2. Seal ✓: the staging token is put on top of `sealed_tokens`, and a new token replaces it. This step is skipped if
    the token is empty. A crash after it leaves a sealed token, which readers see and the next commit includes.
-3. Build: apply all sealed layers, as one sorted stream, to the compacted tree or the head. Blobs are written first,
-   then the header, the layout and the cleanup records of the layers. Nothing refers to them. A crash leaves
-   unreferenced blobs and records.
-4. Advance ✓: the head becomes the commit, the compacted tree becomes none, and exactly the layers that were used are
+3. Build: apply all sealed layers, as one sorted stream, to the compacted tree or the head, and write blobs. Nothing
+   refers to them. A crash leaves unreferenced blobs.
+4. Advance ✓: the header, the layout and the cleanup records of the layers are written before the swap of the branch
+   record, or in one step with it if the store supports it. A crash between them leaves unreferenced
+   records. The head becomes the commit, the compacted tree becomes none, and exactly the layers that were used are
    removed, according to the install rule. This swap makes the commit visible, and no other step does.
 5. Drop the data of the layers. A crash leaves this to the cleaner, which finds the cleanup records.
 
@@ -25,13 +26,13 @@ from graveler_core.committed.index.successor import Successor, small_successor, 
 from graveler_core.engine.building.changes import StagedChanges
 from graveler_core.engine.building.trees import build_index, compact_view, settle_on_head
 from graveler_core.engine.committing.draft import CommitContent, Draft, new_commit
-from graveler_core.engine.committing.head import TriedCommits, advance, find_by_key, find_tried
+from graveler_core.engine.committing.head import NewHead, TriedCommits, advance, find_by_key, find_tried
 from graveler_core.engine.committing.seal import seal
 from graveler_core.engine.protocol.install import InstallDecision, InstallVerdict, decide, without_tail
 from graveler_core.engine.protocol.registers import fresh
 from graveler_core.engine.protocol.restrictions import require_permitted
 from graveler_core.engine.protocol.retry import retry
-from graveler_core.engine.protocol.swap import cleanups, record_writes, retire, swap, without_layer
+from graveler_core.engine.protocol.swap import Write, cleanups, retire, swap, without_layer
 from graveler_core.engine.reading.view import BranchView, changes, commit_of, view_under
 from graveler_core.errors import Conflict, CorruptData, InvalidInput, Kind, NoChanges, OutcomeUnknown
 from graveler_core.model.entities import Branch
@@ -46,12 +47,14 @@ from graveler_core.stores import Registers, Stores
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """Commit that is stored but not visible yet: a function of a branch record and of some of its layers."""
+    """Commit that is not visible yet: a function of a branch record and of some of its layers."""
 
     base: Branch
     layers: tuple[Layer, ...]
     commit: StoredCommit | None
     """`None` if the layers change nothing. Then they leave the branch record, and the head stays."""
+    writes: list[Write]
+    """Records of the commit, and the cleanup records that are required before the layers leave."""
     records: int
     """Number of records in the layers. Only the newest record of each path counts."""
 
@@ -132,20 +135,18 @@ def _commit(stores: Stores, where: tuple[RepositoryId, BranchId], draft: Draft, 
 
 
 def _prepare(stores: Stores, registers: Registers, layers: tuple[Layer, ...], draft: Draft, nonce: Nonce) -> _Candidate:
-    """Store the commit of some layers, and the cleanup records that are required before the layers leave."""
+    """Build the commit of some layers."""
     branch = registers.branch
     parent = commit_of(stores, registers.repository, branch.commit_id)
     view = view_under(stores, registers, layers)
     change = _successor(stores, branch.id, view)
     writes = cleanups(stores, registers, layers)
     if change.effective == 0 and not draft.allow_empty:
-        record_writes(stores, writes)
-        return _Candidate(branch, layers, None, change.given)
+        return _Candidate(branch, layers, None, writes, change.given)
     consumed = tuple(layer.id for layer in layers)
     content = CommitContent(change.index, change.operations, (parent,), nonce, consumed)
     commit, stored = new_commit(stores, registers, draft, content)
-    record_writes(stores, [*change.writes, *stored, *writes])
-    return _Candidate(branch, layers, commit, change.given)
+    return _Candidate(branch, layers, commit, [*change.writes, *stored, *writes], change.given)
 
 
 def _successor(stores: Stores, branch: BranchId, view: BranchView) -> Successor:
@@ -188,11 +189,12 @@ def _swapped(stores: Stores, registers: Registers, candidate: _Candidate, tried:
     update: dict[str, object] = {"sealed_tokens": staying, "compacted_metarange": None}
     if candidate.commit is not None:
         record = registers.branch.model_copy(update=update | {"commit_id": candidate.commit.id})
-        return advance(stores, registers, record, candidate.commit.id, tried)
+        return advance(stores, registers, record, NewHead(candidate.commit, candidate.writes), tried)
     # After a lost response, only this exact record proves the swap. Another commit may contain the layers, with
     # changes that this attempt did not see. Otherwise the rule decides from the current record.
     with suppress(OutcomeUnknown):
-        return swap(stores, registers, registers.branch.model_copy(update=update)) is not None
+        record = registers.branch.model_copy(update=update)
+        return swap(stores, registers, record, before=candidate.writes) is not None
     return False
 
 

@@ -5,9 +5,11 @@
 1. Read repository and branch, bypassing every cache.
 2. Look for a commit of an earlier attempt: under the idempotency key, or one that this call tried. It is the result.
 3. Check in the repository record that the change is allowed.
-4. Prepare the commit. This step differs between flows. Everything is written here and nothing refers to it.
-5. ✓ Swap the branch record that was read in step 1. This makes the commit visible. If another swap came first, begin
-   again.
+4. Prepare the commit. This step differs between flows. Everything is written here except the records of the commit
+   itself, and nothing refers to it.
+5. ✓ Write the records of the commit, and swap the branch record that was read in step 1. This makes the commit visible.
+   It is one step if the store supports it, unless there are hooks, which read the commit before the swap. If another
+   swap came first, begin again.
 
 Two rules handle a swap whose response was lost.
 
@@ -23,18 +25,19 @@ Two rules handle a swap whose response was lost.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 
 from graveler_core.engine.committing.draft import Draft, begin_operation, begun_operation
 from graveler_core.engine.compacting.index_maintenance import tend
-from graveler_core.engine.protocol.hooks import HookedChange, announced
+from graveler_core.engine.protocol import hooks
+from graveler_core.engine.protocol.hooks import HookedChange
 from graveler_core.engine.protocol.registers import fresh, same_content
 from graveler_core.engine.protocol.restrictions import require_permitted
 from graveler_core.engine.protocol.retry import retry
-from graveler_core.engine.protocol.swap import following, without_layer
+from graveler_core.engine.protocol.swap import Write, following, record_writes, without_layer
 from graveler_core.engine.reading.view import commit_of
 from graveler_core.errors import (
     Conflict,
@@ -62,9 +65,11 @@ Refusals = tuple[type[GravelerError], ...]
 
 @dataclass(frozen=True, slots=True)
 class NewHead:
-    """A commit that is stored, and the compacted tree that the branch has once the commit is its head."""
+    """A prepared commit, and the compacted tree that the branch has once the commit is its head."""
 
     commit: StoredCommit
+    writes: Sequence[Write] = ()
+    """Records of the commit that are not stored yet."""
     compacted: MetarangeId | None = None
 
 
@@ -78,7 +83,7 @@ class HeadMove:
     branch: BranchId
     draft: Draft
     prepare: Callable[[Registers], NewHead]
-    """Function that stores the new head for the registers of one attempt."""
+    """Function that prepares the new head for the registers of one attempt."""
     action: BranchAction = BranchAction.COMMIT
     """Action that the protection of the branch must allow."""
     check: Callable[[Registers], None] | None = None
@@ -147,14 +152,14 @@ def move_head(stores: Stores, move: HeadMove) -> StoredCommit:
         if head is None:
             return None
         record = now.branch.model_copy(update={"commit_id": head.commit.id, "compacted_metarange": head.compacted})
-        return head.commit if advance(stores, now, record, head.commit.id, tried) else None
+        return head.commit if advance(stores, now, record, head, tried) else None
 
     with stores.turns.turn(repo, branch), tried.reported():
         return retry(stores, f"{move.name} {repo}/{branch}", attempt, move.budget)
 
 
-def advance(stores: Stores, registers: Registers, record: Branch, commit: CommitId, tried: TriedCommits) -> bool:
-    """Swap the branch record for one whose head is `commit`. Return `False` if another swap came first.
+def advance(stores: Stores, registers: Registers, record: Branch, head: NewHead, tried: TriedCommits) -> bool:
+    """Swap the branch record for one with the new head. Return `False` if another swap came first.
 
     Hooks are called before and after the swap.
 
@@ -163,17 +168,21 @@ def advance(stores: Stores, registers: Registers, record: Branch, commit: Commit
         OutcomeUnknown: The response was lost, and the history does not show the outcome. `details["commit"]` names
             the commit.
     """
-    base = registers.branch
+    base, commit, writes = registers.branch, head.commit.id, head.writes
     where = keys.branch(registers.repository, base.id)
     tried.ids.add(commit)
+    if hooks.are_set(stores, registers.repository):
+        record_writes(stores, writes)
+        writes = ()
 
     def happened(current: Branch) -> bool:
         return current.uid == base.uid and commit in _chain(stores, registers, current.commit_id)
 
     change = HookedChange(tried.event, partial(_told, stores, registers, commit), base.id, base.uid, base.epoch)
     try:
-        with announced(stores, registers.repository, change, asked=tried.asked):
-            held = access.replace(stores.kv, where, registers.held, following(stores, base, record), mine=happened)
+        with hooks.announced(stores, registers.repository, change, asked=tried.asked):
+            new = following(stores, base, record)
+            held = access.replace(stores.kv, where, registers.held, new, mine=happened, before=writes)
     except PredicateFailed:
         return False
     except OutcomeUnknown as lost:

@@ -7,11 +7,10 @@
    the content of an entry may have been erased (`engine.staging.kept_content`).
 2. Look up the paths in the index of the head. If there are conflicts, the call fails and reports all of them.
 3. Apply the operations to the head and, if there is one, to the compacted tree. Otherwise the next commit would
-   revert them. Blobs are written first, then header and layout. Nothing refers to them until the swap. A crash
-   leaves only garbage.
-4. ✓ Swap from the same record that was checked: the head becomes the commit, the compacted tree becomes its new
-   version, and the layers stay. This makes the transaction visible. A failed swap means that another flow changed the
-   branch record: the paths are looked up again on the new head.
+   revert them. Blobs are written. Nothing refers to them until the swap. A crash leaves only garbage.
+4. ✓ Write header and layout, and swap from the same record that was checked: the head becomes the commit, the
+   compacted tree becomes its new version, and the layers stay. This makes the transaction visible. A failed swap means
+   that another flow changed the branch record: the paths are looked up again on the new head.
 
 A write to one of the paths that is acknowledged after the check is ordered after the transaction, and stays staged
 on top. A refusal ends with a closing re-read: staged changes of the paths may have been committed and dropped
@@ -37,7 +36,6 @@ from graveler_core.engine.committing.basis import require_basis
 from graveler_core.engine.committing.draft import CommitContent, Draft, new_commit
 from graveler_core.engine.committing.head import HeadMove, NewHead, move_head
 from graveler_core.engine.committing.validation import Arbiter, fail, normalised, validate, with_content_ids
-from graveler_core.engine.protocol.swap import record_writes
 from graveler_core.engine.reading.view import BranchView, commit_of, view_of
 from graveler_core.engine.staging.kept_content import require_kept
 from graveler_core.errors import DirtyBranch, InvalidInput, NoChanges
@@ -118,7 +116,7 @@ def _call(stores: Stores, transaction: Transaction) -> _Call:
 
 
 def _prepare(stores: Stores, call: _Call, draft: Draft, registers: Registers) -> NewHead:
-    """Check the operations against one branch record, and write everything that the swap makes visible."""
+    """Check the operations against one branch record, and prepare everything that the swap makes visible."""
     view = view_of(stores, registers)
     trees = view.indexes.trees
     created = call.created.setdefault(registers.repository.uid, CreatedOnce(trees.blobs))
@@ -138,8 +136,7 @@ def _prepare(stores: Stores, call: _Call, draft: Draft, registers: Registers) ->
     commit, writes = new_commit(
         stores, registers, draft, CommitContent(made.index, made.operations, (head,), call.nonce)
     )
-    record_writes(stores, [*made.writes, *writes])
-    return NewHead(commit, compacted)
+    return NewHead(commit, [*made.writes, *writes], compacted)
 
 
 def _held(view: BranchView, index: Index, paths: Sequence[str]) -> dict[str, Entry]:

@@ -5,12 +5,13 @@
 2. Seal ✓: the staging token is put on top of `sealed_tokens` if it contains a record. The same swap sets the start
    time. A crash after this step leaves sealed layers, which readers see and the next commit or compaction includes.
 3. Build: apply all sealed layers to the compacted tree or the head, with the exact times and addresses that they
-   show, also for entries whose identity did not change. Blobs and cleanup records are written, and nothing refers to
-   them. A crash leaves unreferenced blobs, and cleanup records of layers that are still listed; the cleaner keeps
-   these layers.
-4. Install ✓: the compacted tree becomes the new one, and no layers remain. This is stricter than a commit: if the
-   layers are not exactly those that were sealed, or the base has moved, another flow is working on the branch, and
-   this compaction ends (`CompactionLost`).
+   show, also for entries whose identity did not change. Blobs are written, and nothing refers to them. A crash leaves
+   unreferenced blobs.
+4. Install ✓: the cleanup records of the layers are written before the swap of the branch record, or in one step with
+   it if the store supports it. A crash between them leaves cleanup records of layers that are still listed; the
+   cleaner keeps these layers. The compacted tree becomes the new one, and no layers remain. This is stricter than
+   a commit: if the layers are not exactly those that were sealed, or the base has moved, another flow is working on the
+   branch, and this compaction ends (`CompactionLost`).
 5. Drop the data of the layers.
 
 Readers see no change: the new tree is what the layers showed over the old one. Concurrent compactions are harmless,
@@ -28,7 +29,7 @@ from graveler_core.engine.building.trees import compact_view
 from graveler_core.engine.protocol.install import InstallVerdict, decide
 from graveler_core.engine.protocol.registers import fresh, same_content
 from graveler_core.engine.protocol.retry import retry
-from graveler_core.engine.protocol.swap import cleanups, lists, record_writes, retire, swap, without_layer
+from graveler_core.engine.protocol.swap import cleanups, lists, retire, swap, without_layer
 from graveler_core.engine.reading.view import view_under
 from graveler_core.errors import Conflict, CorruptData, Kind, NoChanges, OutcomeUnknown, SlowDown
 from graveler_core.model.entities import Branch
@@ -80,7 +81,6 @@ def compact(stores: Stores, repo: RepositoryId, branch: BranchId, every: timedel
     except CorruptData as missing:
         without_layer(stores, sealed, missing)
         raise _lost(branch) from missing
-    record_writes(stores, cleanups(stores, sealed, layers))
     metarange = applied.index.metarange_id
     _install(stores, sealed, metarange)
     retire(stores, sealed, layers)
@@ -127,6 +127,7 @@ def _sealed(stores: Stores, now: Registers, start: datetime, *, filled: bool) ->
 
 def _install(stores: Stores, sealed: Registers, metarange: MetarangeId) -> None:
     layers = sealed.branch.sealed_tokens
+    before = cleanups(stores, sealed, layers)
 
     def attempt() -> Registers | None:
         now = fresh(stores, sealed.repository.id, sealed.branch.id)
@@ -144,7 +145,7 @@ def _install(stores: Stores, sealed: Registers, metarange: MetarangeId) -> None:
             mine = current.uid == sealed.branch.uid and current.compacted_metarange == metarange
             return mine and not any(lists(current, layer.id) for layer in layers)
 
-        return swap(stores, now, record, mine=happened)
+        return swap(stores, now, record, mine=happened, before=before)
 
     retry(stores, f"compaction of {sealed.repository.id}/{sealed.branch.id}", attempt)
 

@@ -59,7 +59,6 @@ from graveler_core.engine.importing.rows import records
 from graveler_core.engine.importing.sources import SHOWN
 from graveler_core.engine.protocol.registers import fresh
 from graveler_core.engine.protocol.restrictions import require_permitted
-from graveler_core.engine.protocol.swap import record_writes
 from graveler_core.engine.reading.view import BranchView, commit_of, view_of
 from graveler_core.errors import DirtyBranch, Kind, NoChanges, NotFound
 from graveler_core.model.changes import ChangeSummary
@@ -151,7 +150,7 @@ def _imported(
 
 
 def _prepare(stores: Stores, call: _Call, registers: Registers) -> NewHead:
-    """Check against one branch record, and write what the swap makes visible: the commit and the compacted tree."""
+    """Check against one branch record, and prepare what the swap makes visible: the commit and the compacted tree."""
     require_apart(stores, call.request.source)
     repository, branch = registers.repository, registers.branch
     require_unstaged(view_of(stores, registers), call.gathered, branch.id)
@@ -167,8 +166,7 @@ def _prepare(stores: Stores, call: _Call, registers: Registers) -> NewHead:
     head = commit_of(stores, repository, branch.commit_id)
     content = CommitContent(made.index, made.operations, (head,), call.nonce)
     commit, writes = new_commit(stores, registers, call.draft, content)
-    record_writes(stores, [*made.writes, *writes])
-    return NewHead(commit, compacted)
+    return NewHead(commit, [*made.writes, *writes], compacted)
 
 
 def _require_same(began_in: Repository, registers: Registers) -> None:

@@ -22,6 +22,7 @@ from graveler_core.committed.index.replay import replayed, rest
 from graveler_core.committed.index.resolutions import MergeRules
 from graveler_core.committed.index.successor import Successor, successor
 from graveler_core.engine.committing.draft import CommitContent, Draft, new_commit
+from graveler_core.engine.committing.head import NewHead
 from graveler_core.engine.merging.combine import Combination
 from graveler_core.engine.merging.sides import MergeRequest, Sides, nothing
 from graveler_core.engine.protocol.swap import Write, record_writes
@@ -60,8 +61,8 @@ class _Link:
 
 def chain(
     stores: Stores, registers: Registers, sides: Sides, combination: Combination, call: MergeCall
-) -> StoredCommit | None:
-    """Write the repeated commits. Return the last of them, or `None` if none of them changes the destination."""
+) -> NewHead | None:
+    """Prepare the repeated commits. Return the last of them, or `None` if none of them changes the destination."""
     at, waiting = sides.ours, None
     for link in _links(stores, registers, sides, combination, call):
         writes: list[Write] = list(link.made.writes)
@@ -73,9 +74,7 @@ def chain(
     if waiting is None:
         return None
     last = replace(waiting, draft=_last_words(waiting.draft, call.draft))
-    at, writes = _built(stores, registers, last, (at, sides.theirs))
-    record_writes(stores, writes)
-    return at
+    return NewHead(*_built(stores, registers, last, (at, sides.theirs)))
 
 
 def repeated_commits(stores: Stores, registers: Registers, sides: Sides) -> list[CommitId]:

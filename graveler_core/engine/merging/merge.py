@@ -35,7 +35,6 @@ from graveler_core.engine.merging.sides import MergeRequest, Sides, sides_of
 from graveler_core.engine.merging.unchanged import require_unchanged
 from graveler_core.engine.protocol.registers import same_content, settled
 from graveler_core.engine.protocol.restrictions import require_permitted
-from graveler_core.engine.protocol.swap import record_writes
 from graveler_core.engine.reading.checks import require_passed
 from graveler_core.engine.reading.expired import require_content
 from graveler_core.engine.reading.uncommitted import require_clean
@@ -115,10 +114,10 @@ def _call(request: MergeRequest, draft: Draft) -> MergeCall:
 
 def _prepare(stores: Stores, call: MergeCall, registers: Registers) -> NewHead:
     require_clean(stores, registers, "merging into it")
-    commit = _build(stores, registers, call)
-    if commit is None:
+    head = _build(stores, registers, call)
+    if head is None:
         raise _nothing_to_merge(registers, call)
-    return NewHead(commit)
+    return head
 
 
 def _nothing_to_merge(registers: Registers, call: MergeCall) -> NoChanges:
@@ -143,8 +142,8 @@ def _decided(
     return sides, decide(stores, registers.repository, sides.inputs, call.rules)
 
 
-def _build(stores: Stores, registers: Registers, call: MergeCall) -> StoredCommit | None:
-    """Write everything that the swap makes visible. Return the new head, or `None` if there is nothing to merge."""
+def _build(stores: Stores, registers: Registers, call: MergeCall) -> NewHead | None:
+    """Prepare everything that the swap makes visible. Return the new head, or `None` if there is nothing to merge."""
     decided = _decided(stores, registers, call, revive=True)
     if decided is None:
         return None
@@ -160,5 +159,4 @@ def _build(stores: Stores, registers: Registers, call: MergeCall) -> StoredCommi
     parents = (sides.ours,) if form is MergeForm.SQUASH else (sides.ours, sides.theirs)
     content = CommitContent(applied.index, applied.operations, parents, call.nonce(stores))
     commit, writes = new_commit(stores, registers, call.request.titled(call.draft), content)
-    record_writes(stores, [*applied.writes, *writes])
-    return commit
+    return NewHead(commit, [*applied.writes, *writes])

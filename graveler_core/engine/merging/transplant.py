@@ -112,11 +112,11 @@ def _prepare(stores: Stores, call: _Call, registers: Registers) -> NewHead:
     call.steps = call.steps or _steps(stores, registers.repository, call.replay, call.draft)
     require_content(stores, registers.repository, [step.content for step in call.steps])
     steps = list(zip(call.steps, call.nonces, strict=True))
-    commit = _build(stores, registers, steps, call.replay, call.draft)
-    if commit is None:
+    head = _build(stores, registers, steps, call.replay, call.draft)
+    if head is None:
         branch = registers.branch
         raise NoChanges(f"branch {branch.id!r}: the commits change nothing here", commit=branch.commit_id)
-    return NewHead(commit)
+    return head
 
 
 def _steps(stores: Stores, repo: Repository, replay: Replay, draft: Draft) -> list[_Step]:
@@ -132,16 +132,15 @@ def _steps(stores: Stores, repo: Repository, replay: Replay, draft: Draft) -> li
 
 def _build(
     stores: Stores, registers: Registers, steps: Sequence[tuple[_Step, Nonce]], replay: Replay, draft: Draft
-) -> StoredCommit | None:
-    """Write everything that the swap makes visible. Return the new head, or `None` if nothing changes."""
+) -> NewHead | None:
+    """Prepare everything that the swap makes visible. Return the new head, or `None` if nothing changes."""
     head = commit_of(stores, registers.repository, registers.branch.commit_id)
     if _is_fast_forward([step.commit for step, _ in steps], head, replay, draft):
-        return steps[-1][0].commit
+        return NewHead(steps[-1][0].commit)
     made, writes = _replayed(stores, registers, head, steps, replay.strategy)
     if made.id == head.id:
         return None
-    record_writes(stores, writes)
-    return made
+    return NewHead(made, writes)
 
 
 def _is_fast_forward(commits: Sequence[StoredCommit], head: StoredCommit, replay: Replay, draft: Draft) -> bool:

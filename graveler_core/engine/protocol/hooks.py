@@ -74,6 +74,11 @@ class Announcement:
     """False if the flow found that the change did not happen."""
 
 
+def are_set(stores: Stores, repo: Repository) -> bool:
+    """Return true if there are hooks that changes of the repository may have to call."""
+    return bool(repo.webhooks or stores.hooks.all_functions())
+
+
 @contextmanager
 def announced(
     stores: Stores, repo: Repository, change: HookedChange, *, asked: set[tuple[str, Nonce]] | None = None
@@ -93,7 +98,7 @@ def announced(
     Raises:
         PermissionDenied: A hook refused the change, or could not be called (`HookRefused`). Nothing was changed.
     """
-    if not repo.webhooks and not stores.hooks.all_functions():
+    if not are_set(stores, repo):
         yield Announcement()
         return
     fields = change.request()

@@ -27,7 +27,12 @@ FEW_RECORDS = 5_000
 
 
 def swap(
-    stores: Stores, now: Registers, record: Branch, *, mine: Callable[[Branch], bool] | None = None
+    stores: Stores,
+    now: Registers,
+    record: Branch,
+    *,
+    mine: Callable[[Branch], bool] | None = None,
+    before: Sequence[Write] = (),
 ) -> Registers | None:
     """Replace the branch record that was read. Return the new registers, or `None` if another swap came first.
 
@@ -37,10 +42,13 @@ def swap(
         record: Branch record to write.
         mine: Function that recognizes this swap in a later record after a lost response, by the fresh id that the
             record contains. By default, the record must equal the one that was sent, including its nonce.
+        before: Records that are required before the swap. They are written with it in one step if the store supports
+            it.
     """
     where = keys.branch(now.repository, now.branch.id)
     try:
-        held = access.replace(stores.kv, where, now.held, following(stores, now.branch, record), mine=mine)
+        new = following(stores, now.branch, record)
+        held = access.replace(stores.kv, where, now.held, new, mine=mine, before=before)
     except PredicateFailed:
         return None
     stores.registers.replace(now.repository.id, now.branch.id, held)

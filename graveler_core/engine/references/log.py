@@ -19,7 +19,7 @@ from graveler_core.codec.records import encode
 from graveler_core.committed.apply import apply
 from graveler_core.committed.index.lookup import lookup_few
 from graveler_core.committed.index.successor import small_successor
-from graveler_core.engine.protocol.swap import record_writes
+from graveler_core.engine.protocol.swap import Write
 from graveler_core.errors import CorruptData, Kind, NotFound, PredicateFailed
 from graveler_core.model.entities import Commit, Layout, Repository
 from graveler_core.model.entry import RECORD_SCHEMA, Entry
@@ -108,16 +108,21 @@ def put(log: ReferenceLog, events: Sequence[ReferenceEvent]) -> bool:
         operations=made.operations,
     )
     commit, writes = prepare(repo, header, Layout(index=made.index), keys.internal_history(repo))
-    record_writes(stores, [*made.writes, *writes])
-    return point(log, commit.id)
+    return point(log, commit.id, [*made.writes, *writes])
 
 
-def point(log: ReferenceLog, commit: CommitId) -> bool:
-    """Swap the log's reference to another commit ✓. Return `False` if another swap came first."""
+def point(log: ReferenceLog, commit: CommitId, writes: Sequence[Write] = ()) -> bool:
+    """Swap the log's reference to another commit ✓. Return `False` if another swap came first.
+
+    Args:
+        log: The log as it was read.
+        commit: The commit.
+        writes: Records of the commit that are not stored yet.
+    """
     stores, where = log.stores, keys.reference_log(log.repository)
     record = InternalReference(commit_id=commit, nonce=Nonce(stores.ids.fresh()))
     try:
-        access.replace(stores.kv, where, log.held, record)
+        access.replace(stores.kv, where, log.held, record, before=writes)
     except PredicateFailed:
         return False
     return True

@@ -20,7 +20,7 @@ from functools import partial
 from graveler_core.engine.protocol.registers import fresh
 from graveler_core.engine.protocol.restrictions import require_permitted
 from graveler_core.engine.protocol.retry import retry
-from graveler_core.engine.protocol.swap import cleanups, lists, record_writes, retire, swap
+from graveler_core.engine.protocol.swap import cleanups, lists, retire, swap
 from graveler_core.engine.reading.expired import require_content
 from graveler_core.engine.reading.resolve import resolve_commit
 from graveler_core.engine.reading.uncommitted import require_clean
@@ -48,7 +48,6 @@ def reset(stores: Stores, repo: RepositoryId, branch: BranchId) -> None:
         now = fresh(stores, repo, branch)
         require_permitted(now, BranchAction.WRITE)
         layers = layers_of(now.branch)
-        record_writes(stores, cleanups(stores, now, layers))
         token = keys.staging_token(now.repository, branch, stores.ids.fresh())
         record = now.branch.model_copy(
             update={
@@ -58,7 +57,8 @@ def reset(stores: Stores, repo: RepositoryId, branch: BranchId) -> None:
                 "epoch": now.branch.epoch + 1,
             }
         )
-        if swap(stores, now, record, mine=partial(lists, layer_id=token)) is None:
+        before = cleanups(stores, now, layers)
+        if swap(stores, now, record, mine=partial(lists, layer_id=token), before=before) is None:
             return None
         retire(stores, now, layers)
         return True

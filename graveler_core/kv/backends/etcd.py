@@ -103,6 +103,18 @@ class EtcdStore(PagedStore):
         for puts in self._puts((partition, key, value) for (partition, key), value in last.items()):
             self._transact([], puts)
 
+    def write_and_swap(self, items: Sequence[Item], swapped: Item, predicate: Predicate | None) -> Predicate:
+        partition, key, value = swapped
+        rows = [*items, swapped]
+        expected = (predicate.token or b"") if predicate else b""
+        size = len(expected) + sum(len(part) for row in rows for part in row)
+        if len(rows) > _OPERATIONS or size > _BYTES:
+            return super().write_and_swap(items, swapped, predicate)
+        [puts] = self._puts(rows)
+        if not self._transact([self._condition(partition, key, predicate)], puts):
+            raise predicate_failed(partition, key, predicate)
+        return Predicate(value)
+
     def sets_atomically(self) -> bool:
         return False
 

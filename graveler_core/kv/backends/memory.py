@@ -145,6 +145,14 @@ class MemoryStore(PagedStore):
             for partition, key, value in items:
                 self._created(partition).put(key, value)
 
+    def write_and_swap(self, items: Sequence[Item], swapped: Item, predicate: Predicate | None) -> Predicate:
+        partition, key, new = swapped
+        with self._memory.lock:
+            _require(self._partition(partition).values.get(key), predicate, partition, key)
+            for row_partition, row_key, value in (*items, swapped):
+                self._created(row_partition).put(row_key, value)
+        return Predicate(new)
+
     def delete_together(self, rows: Sequence[Expected], unchanged: Sequence[Expected]) -> None:
         with self._memory.lock:
             for partition, key, predicate in (*rows, *unchanged):

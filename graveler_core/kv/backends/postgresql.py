@@ -35,6 +35,7 @@ from graveler_core.kv.paging import (
     RowPage,
 )
 from graveler_core.kv.store import (
+    EXISTS,
     Description,
     Expected,
     Item,
@@ -91,10 +92,15 @@ class PostgreSQLStore(SqlStore):
         return answers
 
     def set_many(self, items: Sequence[Item]) -> None:
-        # A statement can write each row only once. All calls sort their rows, so that they cannot deadlock.
-        last = sorted({(partition, key): value for partition, key, value in items}.items())
-        partitions, keys = zip(*(place for place, _ in last), strict=True)
-        self._write(sql.SET_MANY, (list(partitions), list(keys), [value for _, value in last]))
+        self._write(sql.SET_MANY, _sorted_columns(items))
+
+    def write_and_swap(self, items: Sequence[Item], swapped: Item, predicate: Predicate | None) -> Predicate:
+        if predicate is None or predicate == EXISTS:
+            return super().write_and_swap(items, swapped, predicate)
+        partition, key, value = swapped
+        if not self._write(sql.WRITE_AND_SWAP, (value, partition, key, predicate.token, *_sorted_columns(items))):
+            raise predicate_failed(partition, key, predicate)
+        return Predicate(value)
 
     def delete_together(self, rows: Sequence[Expected], unchanged: Sequence[Expected]) -> None:
         if not self._write(sql.DELETE_TOGETHER, (*_columns(rows), *_columns(unchanged))):
@@ -176,6 +182,13 @@ class PostgreSQLStore(SqlStore):
             raise
         finally:
             session.close()
+
+
+def _sorted_columns(items: Sequence[Item]) -> tuple[list[bytes], list[bytes], list[bytes]]:
+    """Return items as columns. A statement can write each row only once, and sorted rows cannot cause a deadlock."""
+    last = sorted({(partition, key): value for partition, key, value in items}.items())
+    partitions, keys = zip(*(place for place, _ in last), strict=True)
+    return list(partitions), list(keys), [value for _, value in last]
 
 
 def _columns(rows: Sequence[Expected]) -> tuple[list[bytes], list[bytes], list[bytes | None]]:

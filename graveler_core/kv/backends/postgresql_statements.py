@@ -30,6 +30,17 @@ SET_MANY: Final = (
     "INSERT INTO graveler_kv(partition, key, value) SELECT * FROM unnest(%b::bytea[], %b::bytea[], %b::bytea[])"
     " ON CONFLICT(partition, key) DO UPDATE SET value=excluded.value"
 )
+WRITE_AND_SWAP: Final = (
+    "WITH swapped AS (UPDATE graveler_kv SET value=%b WHERE partition=%b AND key=%b AND value=%b RETURNING 1)"
+    " INSERT INTO graveler_kv(partition, key, value)"
+    " SELECT row.* FROM unnest(%b::bytea[], %b::bytea[], %b::bytea[]) AS row WHERE EXISTS (SELECT 1 FROM swapped)"
+    " ON CONFLICT(partition, key) DO UPDATE SET value=excluded.value"
+)
+"""Swap a row and write others, or nothing.
+
+The UPDATE waits for a concurrent writer of the row and then checks the newest committed value. The INSERT reads its
+result, so it runs after it.
+"""
 DELETE_TOGETHER: Final = (
     "WITH wanted AS (SELECT * FROM unnest(%b::bytea[], %b::bytea[], %b::bytea[]) AS row(partition, key, value)),"
     " expected AS (SELECT * FROM unnest(%b::bytea[], %b::bytea[], %b::bytea[]) AS row(partition, key, value)),"

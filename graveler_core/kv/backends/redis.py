@@ -117,9 +117,14 @@ class RedisStore(PagedStore):
         return found
 
     def set_many(self, items: Sequence[Item]) -> None:
-        numbers = _numbered(partition for partition, _, _ in items)
-        arguments = [word for partition, key, value in items for word in (numbers[partition], key, value)]
-        self._run(scripts.SET, list(numbers), arguments)
+        self._run(scripts.SET, *_words(items))
+
+    def write_and_swap(self, items: Sequence[Item], swapped: Item, predicate: Predicate | None) -> Predicate:
+        partition, key, value = swapped
+        partitions, words = _words([swapped, *items])
+        if not self._run(scripts.WRITE_AND_SWAP, partitions, [*_condition(predicate), *words]):
+            raise predicate_failed(partition, key, predicate)
+        return Predicate(value)
 
     def delete_together(self, rows: Sequence[Expected], unchanged: Sequence[Expected]) -> None:
         if not self._delete(rows, unchanged):
@@ -199,6 +204,12 @@ def _condition(predicate: Predicate | None) -> tuple[bytes, bytes]:
     if predicate.token is None:
         return scripts.PRESENT, b""
     return scripts.UNCHANGED, predicate.token
+
+
+def _words(items: Sequence[Item]) -> tuple[list[bytes], list[Any]]:
+    """Return the distinct partitions of rows, and the arguments of a script that writes the rows."""
+    numbers = _numbered(partition for partition, _, _ in items)
+    return list(numbers), [word for partition, key, value in items for word in (numbers[partition], key, value)]
 
 
 def _numbered(partitions: Any) -> dict[bytes, int]:

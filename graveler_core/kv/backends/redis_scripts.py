@@ -58,6 +58,21 @@ return 1
 """
 )
 """Write a row if a condition holds. Arguments: key, value, condition, expected value. The result is 1 if it did."""
+WRITE_AND_SWAP: Final = Script(
+    _HOLDS
+    + """
+if not holds(KEYS[2 * tonumber(ARGV[3]) + 1], ARGV[4], ARGV[1], ARGV[2]) then return 0 end
+for i = 3, #ARGV, 3 do
+  local partition = 2 * tonumber(ARGV[i])
+  redis.call('HSET', KEYS[partition + 1], ARGV[i + 1], ARGV[i + 2])
+  redis.call('ZADD', KEYS[partition + 2], 0, ARGV[i + 1])
+end
+return 1
+"""
+)
+"""Write rows if a condition on the first of them holds. Arguments: condition, expected value, then number of the
+partition from 0, key, value, for each row. The result is 1 if it did.
+"""
 DELETE: Final = Script(
     _HOLDS
     + """

@@ -14,7 +14,7 @@ from graveler_core.errors import SlowDown
 from graveler_core.kv.backends.paged import PagedStore
 from graveler_core.kv.limits import check_key, check_value
 from graveler_core.kv.paging import split_rows
-from graveler_core.kv.store import EXISTS, Predicate, Stored, predicate_failed
+from graveler_core.kv.store import EXISTS, Item, Predicate, Stored, predicate_failed
 
 _T = TypeVar("_T")
 
@@ -67,13 +67,7 @@ class SqlStore(PagedStore):
     def set_if(self, partition: bytes, key: bytes, value: bytes, predicate: Predicate | None) -> Predicate:
         check_key(partition, key)
         check_value(key, value)
-        if predicate is None:
-            written = self._write(self.statements.create, (partition, key, value))
-        elif predicate == EXISTS:
-            written = self._write(self.statements.replace, (value, partition, key))
-        else:
-            written = self._write(self.statements.swap, (value, partition, key, predicate.token))
-        if not written:
+        if not self._write(*swap_statement(self.statements, (partition, key, value), predicate)):
             raise predicate_failed(partition, key, predicate)
         return Predicate(value)
 
@@ -104,6 +98,18 @@ class SqlStore(PagedStore):
     @abstractmethod
     def _write(self, statement: LiteralString, parameters: Sequence[Any]) -> int:
         """Run a statement that writes, and return the number of written rows."""
+
+
+def swap_statement(
+    statements: RowStatements, row: Item, predicate: Predicate | None
+) -> tuple[LiteralString, Sequence[Any]]:
+    """Return the statement that writes a row if a predicate holds, and its parameters."""
+    partition, key, value = row
+    if predicate is None:
+        return statements.create, row
+    if predicate == EXISTS:
+        return statements.replace, (value, partition, key)
+    return statements.swap, (value, partition, key, predicate.token)
 
 
 def stored(rows: list[Any]) -> Stored | None:

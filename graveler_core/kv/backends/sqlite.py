@@ -21,7 +21,7 @@ from typing import Any, Final, TypeVar
 
 import pyarrow as pa
 
-from graveler_core.kv.backends.sql import RowStatements, SqlStore, split_points_by_steps, stored
+from graveler_core.kv.backends.sql import RowStatements, SqlStore, split_points_by_steps, stored, swap_statement
 from graveler_core.kv.backends.sqlite_columns import read_columns
 from graveler_core.kv.backends.sqlite_connections import Connections
 from graveler_core.kv.backends.sqlite_description import describe
@@ -40,6 +40,7 @@ from graveler_core.kv.store import (
     Description,
     Expected,
     Item,
+    Predicate,
     Store,
     Stored,
     predicate_failed,
@@ -105,6 +106,21 @@ class SQLiteStore(SqlStore):
 
     def set_many(self, items: Sequence[Item]) -> None:
         self._transact(_ROWS.set, items)
+
+    def write_and_swap(self, items: Sequence[Item], swapped: Item, predicate: Predicate | None) -> Predicate:
+        statement, parameters = swap_statement(_ROWS, swapped, predicate)
+
+        def work(connection: sqlite3.Connection) -> None:
+            with self._writer:
+                connection.execute("BEGIN IMMEDIATE")
+                if not connection.execute(statement, parameters).rowcount:
+                    connection.rollback()
+                    raise predicate_failed(swapped[0], swapped[1], predicate)
+                connection.executemany(_ROWS.set, items)
+                connection.execute("COMMIT")
+
+        self._run(work, writing=True)
+        return Predicate(swapped[2])
 
     def delete_together(self, rows: Sequence[Expected], unchanged: Sequence[Expected]) -> None:
         def work(connection: sqlite3.Connection) -> None:

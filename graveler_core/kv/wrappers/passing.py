@@ -22,7 +22,17 @@ from graveler_core.kv.store import Description, Expected, Item, KeyValue, Predic
 T = TypeVar("T")
 
 _WRITES: Final = frozenset(
-    ("set", "set_if", "delete", "delete_if", "set_many", "delete_together", "load", "drop_partition")
+    (
+        "set",
+        "set_if",
+        "delete",
+        "delete_if",
+        "set_many",
+        "write_and_swap",
+        "delete_together",
+        "load",
+        "drop_partition",
+    )
 )
 
 
@@ -101,6 +111,11 @@ class Passing(Store):
     def set_many(self, items: Sequence[Item]) -> None:
         partition, key, _ = items[0]
         self.step(StoreCall("set_many", partition, key, len(items)), lambda: self.inner.set_many(items))
+
+    def write_and_swap(self, items: Sequence[Item], swapped: Item, predicate: Predicate | None) -> Predicate:
+        partition, key, _ = swapped
+        call = StoreCall("write_and_swap", partition, key, len(items) + 1)
+        return self.step(call, lambda: self.inner.write_and_swap(items, swapped, predicate))
 
     def sets_atomically(self) -> bool:
         return self.inner.sets_atomically()

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
-from graveler_core.errors import Kind, PredicateFailed
+from graveler_core.errors import InvalidInput, Kind, PredicateFailed
 from graveler_core.kv import bulk
 from graveler_core.kv.store import EXISTS, Store
+from graveler_core.testing.plain_store import PlainStore
 from graveler_core.testing.store_cases.values import predicate_of, refused, value_of
 
 
 class SwapCases:
-    """Tests of `set_if` and `delete_if`."""
+    """Tests of `set_if`, `write_and_swap` and `delete_if`."""
 
     def test_create_if_absent(self, store: Store) -> None:
         store.set_if(b"p", b"k", b"first", None)
@@ -60,6 +63,40 @@ class SwapCases:
         bulk.set_many(store, [(b"p", b"k", b"four")])
         assert refused(lambda: store.set_if(b"p", b"k", b"five", predicate))
         assert value_of(store, b"k") == b"four"
+
+    def test_write_and_swap(self, store: Store) -> None:
+        for target in (store, PlainStore(store)):
+            store.set(b"p", b"k", b"one")
+            items = [(b"q", b"b", b"2"), (b"q", b"a", b""), (b"r", b"a", b"3")]
+            predicate = bulk.write_and_swap(target, items, (b"p", b"k", b"two"), predicate_of(store, b"k"))
+            assert [(row.key, row.value) for row in store.scan(b"q")] == [(b"a", b""), (b"b", b"2")]
+            assert [(row.key, row.value) for row in store.scan(b"r")] == [(b"a", b"3")]
+            bulk.write_and_swap(target, [(b"q", b"b", b"4")], (b"p", b"k", b"three"), predicate)
+            assert (value_of(store, b"b", b"q"), value_of(store, b"k")) == (b"4", b"three")
+            assert refused(partial(bulk.write_and_swap, target, items, (b"p", b"k", b"four"), predicate))
+            assert value_of(store, b"k") == b"three"
+
+    def test_write_and_swap_of_an_absent_or_present_key(self, store: Store) -> None:
+        items = [(b"q", b"a", b"1")]
+        assert refused(lambda: bulk.write_and_swap(store, items, (b"p", b"k", b"v"), EXISTS))
+        assert store.get(b"p", b"k") is None
+        predicate = bulk.write_and_swap(store, items, (b"p", b"k", b"v"), None)
+        assert (value_of(store, b"a", b"q"), value_of(store, b"k")) == (b"1", b"v")
+        assert refused(lambda: bulk.write_and_swap(store, items, (b"p", b"k", b"w"), None))
+        assert value_of(store, b"k") == b"v"
+        store.set_if(b"p", b"k", b"w", predicate)
+        bulk.write_and_swap(store, [(b"q", b"a", b"2")], (b"p", b"k", b"x"), EXISTS)
+        assert (value_of(store, b"a", b"q"), value_of(store, b"k")) == (b"2", b"x")
+
+    def test_write_and_swap_checks_before_it_writes(self, store: Store) -> None:
+        predicate = store.set_if(b"p", b"k", b"one", None)
+        with pytest.raises(InvalidInput):
+            bulk.write_and_swap(store, [(b"q", b"a", b"1"), (b"q", b"", b"2")], (b"p", b"k", b"two"), predicate)
+        with pytest.raises(InvalidInput):
+            bulk.write_and_swap(store, [(b"q", b"a", b"1")], (b"p", b"k", b"x" * 98_305), predicate)
+        assert store.get(b"q", b"a") is None
+        bulk.write_and_swap(store, [], (b"p", b"k", b"two"), predicate)
+        assert value_of(store, b"k") == b"two"
 
     def test_values_that_look_alike_are_apart(self, store: Store) -> None:
         for value, other in ((b"a", b"A"), (b"a", b"a\x00"), (b"a", b"a "), (b"\xff", b"\xfe"), (b"", b"\x00")):

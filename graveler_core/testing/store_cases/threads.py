@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from threading import Barrier
 from typing import TypeVar
@@ -100,6 +101,43 @@ class ThreadCases:
             return whole
 
         assert all(together(work)) or not store.sets_atomically()
+
+    def test_who_sees_a_swap_sees_what_was_written_with_it(self, store: Store) -> None:
+        """Four of the threads swap one key, each with a key of its own. The others read."""
+        store.set(b"p", b"k", b"")
+        swapping = THREADS // 2
+
+        def swap(number: int) -> None:
+            mine = b"%d" % number
+            for _ in range(15):
+                found = store.get(b"p", b"k")
+                assert found is not None
+                done = found.value.split()
+                items = [(b"q", mine, b"%d" % (done.count(mine) + 1))]
+                swapped = (b"p", b"k", b" ".join([*done, mine]))
+                with suppress(PredicateFailed):
+                    bulk.write_and_swap(store, items, swapped, found.predicate)
+                    succeeded[number] += 1
+
+        def work(number: int) -> bool:
+            whole = True
+            if number < swapping:
+                swap(number)
+                return whole
+            for step in range(30):
+                mine = b"%d" % (step % swapping)
+                done = _words(store).count(mine)
+                whole = whole and int(value_of(store, mine, b"q") or 0) >= done
+            return whole
+
+        succeeded = [0] * swapping
+        assert all(together(work))
+        done = _words(store)
+        assert [done.count(b"%d" % number) for number in range(swapping)] == succeeded
+
+
+def _words(store: Store) -> list[bytes]:
+    return (value_of(store, b"k") or b"").split()
 
 
 def together(work: Callable[[int], _T]) -> list[_T]:

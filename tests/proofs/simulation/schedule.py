@@ -19,7 +19,7 @@ from graveler_core.errors import GravelerError
 
 MAX_STEPS = 20_000
 START = datetime(2026, 1, 1, tzinfo=UTC)
-SWAPS = ("set_if", "delete_if", "delete_together", "create")
+SWAPS = ("set_if", "write_and_swap", "delete_if", "delete_together", "create")
 NOBODY = -1
 """The process of a late call."""
 

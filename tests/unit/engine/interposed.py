@@ -13,8 +13,18 @@ from graveler_core.kv.paging import KeyBounds
 from graveler_core.kv.store import Expected, Item, KeyValue, Predicate, Store, Stored
 
 T = TypeVar("T")
-WRITES = ("set", "set_if", "delete", "delete_if", "set_many", "delete_together", "load", "drop_partition")
-SWAPS = ("set_if", "delete_if", "delete_together")
+WRITES = (
+    "set",
+    "set_if",
+    "delete",
+    "delete_if",
+    "set_many",
+    "write_and_swap",
+    "delete_together",
+    "load",
+    "drop_partition",
+)
+SWAPS = ("set_if", "write_and_swap", "delete_if", "delete_together")
 
 
 class Crash(BaseException):
@@ -79,6 +89,9 @@ class Interposed(Store):
 
     def set_many(self, items: Sequence[Item]) -> None:
         self._step("set_many", lambda: bulk.set_many(self.inner, items))
+
+    def write_and_swap(self, items: Sequence[Item], swapped: Item, predicate: Predicate | None) -> Predicate:
+        return self._step("write_and_swap", lambda: bulk.write_and_swap(self.inner, items, swapped, predicate))
 
     def sets_atomically(self) -> bool:
         return self.inner.sets_atomically()

@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 def swaps_branch(call: StoreCall) -> bool:
     """Whether a call is the swap of a branch record."""
-    return call.verb == "set_if" and call.key.startswith(b"branches/")
+    return call.verb in ("set_if", "write_and_swap") and call.key.startswith(b"branches/")
 
 
 class Interrupted(Passing):

@@ -152,7 +152,7 @@ def test_a_rule_that_is_set_while_a_merge_retries_is_obeyed(world: World, repo: 
     handle = world.graveler(rehearsal).repository("repo")
     rehearsal.reset()
     handle.merge("dev", into="main")
-    swap = [number for number, verb in enumerate(rehearsal.verbs) if verb == "set_if"][-1]
+    swap = rehearsal.verbs.index("write_and_swap")
     kv.reset()
     kv.before[swap] = others
     refused(lambda: late.merge("dev", into="main"))

@@ -67,7 +67,7 @@ class Dying(Passing):
         self._moment, self._handed = orders.dies, Path(orders.marks) / "handed.applying.0"
 
     def step(self, call: StoreCall, work: Callable[[], T]) -> T:
-        branch = call.verb == "set_if" and call.key.endswith(f"branches/{BRANCH}".encode())
+        branch = call.verb in ("set_if", "write_and_swap") and call.key.endswith(f"branches/{BRANCH}".encode())
         if not branch or not self._handed.exists():
             return work()
         if self._moment == "before swap":

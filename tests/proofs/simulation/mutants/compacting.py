@@ -9,7 +9,7 @@ from typing import Any
 
 from graveler_core.engine.compacting import compaction
 from graveler_core.engine.protocol.registers import fresh
-from graveler_core.engine.protocol.swap import swap
+from graveler_core.engine.protocol.swap import cleanups, record_writes, swap
 from graveler_core.engine.reading.view import BranchView
 from graveler_core.engine.references import reset
 from graveler_core.model.entities import Branch
@@ -57,6 +57,7 @@ def compaction_takes_the_open_token() -> Iterator[None]:
 
     def install(stores: Stores, sealed: Registers, metarange: MetarangeId) -> None:
         base = sealed.branch
+        record_writes(stores, cleanups(stores, sealed, base.sealed_tokens))
         while True:
             now = fresh(stores, sealed.repository.id, base.id)
             moved = (now.branch.commit_id, now.branch.compacted_metarange) != (base.commit_id, base.compacted_metarange)

@@ -14,7 +14,7 @@ from graveler_core.engine.compacting import compaction
 from graveler_core.engine.protocol import install
 from graveler_core.engine.protocol.install import InstallDecision, InstallVerdict
 from graveler_core.engine.protocol.registers import fresh
-from graveler_core.engine.protocol.swap import swap
+from graveler_core.engine.protocol.swap import cleanups, record_writes, swap
 from graveler_core.model.entities import Branch
 from graveler_core.model.ids import MetarangeId
 from graveler_core.model.layers import Layer
@@ -172,6 +172,7 @@ def compaction_clears_later_layers() -> Iterator[None]:
 def _installing(decide: Decide, staying: Callable[[Branch, int], tuple[Layer, ...]]) -> Callable[..., None]:
     def installed(stores: Stores, sealed: Registers, metarange: MetarangeId, *_: Any) -> None:
         layers = sealed.branch.sealed_tokens
+        record_writes(stores, cleanups(stores, sealed, layers))
         while True:
             now = fresh(stores, sealed.repository.id, sealed.branch.id)
             if decide(sealed.branch, layers, now.branch).verdict is not InstallVerdict.INSTALL:

@@ -79,7 +79,8 @@ def intent_counts_as_deletion() -> Iterator[None]:
 def log_is_moved_without_a_swap() -> Iterator[None]:
     """A fold moves the reference to the log with a plain write, even if another fold has moved it."""
 
-    def point(log: Any, commit: Any) -> bool:
+    def point(log: Any, commit: Any, writes: Any = ()) -> bool:
+        record_writes(log.stores, writes)
         where = keys.reference_log(log.repository)
         access.write(log.stores.kv, where, InternalReference(commit_id=commit, nonce=log.stores.ids.fresh()))
         return True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import takewhile
 from types import SimpleNamespace
 from typing import Any
@@ -11,8 +11,9 @@ import greenlet
 
 from graveler_core.codec.records import encode
 from graveler_core.engine.committing import commit, head, seal, transact
+from graveler_core.engine.committing.head import NewHead
 from graveler_core.engine.merging import merge, transplant
-from graveler_core.engine.protocol.swap import cleanups, record_writes, swap
+from graveler_core.engine.protocol.swap import Write, cleanups, record_writes, swap
 from graveler_core.engine.reading.view import commit_of
 from graveler_core.engine.references import branching, reset
 from graveler_core.engine.staging import bulk
@@ -29,8 +30,9 @@ from graveler_core.stores import Registers, Stores
 from tests.proofs.simulation.mutants.plant import GARBAGE, instead, mutant
 
 
-def written(stores: Stores, now: Registers, record: Branch, **_: Any) -> Registers:
+def written(stores: Stores, now: Registers, record: Branch, *, before: Sequence[Write] = (), **_: Any) -> Registers:
     """What stands there now is not asked about."""
+    record_writes(stores, before)
     where = keys.branch(now.repository, now.branch.id)
     stores.kv.set(where.partition, where.key, encode(record))
     found = access.read(stores.kv, where)
@@ -84,8 +86,8 @@ def bulk_write_without_a_swap() -> Iterator[None]:
 def advance_without_a_swap() -> Iterator[None]:
     """A commit moves the head with a plain write of the branch record."""
 
-    def advanced(stores: Stores, registers: Registers, record: Branch, commit: CommitId, *_: Any) -> bool:
-        written(stores, registers, record)
+    def advanced(stores: Stores, registers: Registers, record: Branch, made: NewHead, *_: Any) -> bool:
+        written(stores, registers, record, before=made.writes)
         return True
 
     with instead((commit, "advance", advanced)):
@@ -186,11 +188,11 @@ def merge_drops_what_is_staged_meanwhile() -> Iterator[None]:
     """The swap of a merge removes all layers, also those that were added after its check for staged changes."""
     real = head.advance
 
-    def advanced(stores: Stores, registers: Registers, record: Branch, commit: CommitId, *rest: Any) -> bool:
+    def advanced(stores: Stores, registers: Registers, record: Branch, made: NewHead, *rest: Any) -> bool:
         token = keys.staging_token(registers.repository, record.id, stores.ids.fresh())
         update = {"staging_token": token, "sealed_tokens": ()}
         record_writes(stores, cleanups(stores, registers, layers_of(registers.branch)))
-        return real(stores, registers, record.model_copy(update=update), commit, *rest)
+        return real(stores, registers, record.model_copy(update=update), made, *rest)
 
     with instead(*in_calls(merge, advanced)):
         yield
@@ -201,12 +203,12 @@ def merge_moves_the_head_commit_by_commit() -> Iterator[None]:
     """A merge that repeats commits moves the head to each of them in turn."""
     real = head.advance
 
-    def advanced(stores: Stores, registers: Registers, record: Branch, commit: CommitId, *rest: Any) -> bool:
+    def advanced(stores: Stores, registers: Registers, record: Branch, made: NewHead, *rest: Any) -> bool:
         now: Registers | None = registers
-        chain = takewhile(lambda c: c.id != registers.branch.commit_id, _chain(stores, registers, commit))
+        chain = takewhile(lambda c: c.id != registers.branch.commit_id, _chain(stores, registers, made.commit.id))
         for part in reversed(list(chain)[1:]):
             now = now and swap(stores, now, now.branch.model_copy(update={"commit_id": part.id}))
-        return now is not None and real(stores, now, record, commit, *rest)
+        return now is not None and real(stores, now, record, made, *rest)
 
     with instead(*in_calls(merge, advanced)):
         yield

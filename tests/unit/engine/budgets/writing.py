@@ -74,13 +74,13 @@ def reset_prefix(m: Measured) -> Act:
     return lambda: m.main.reset("k/")
 
 
-@costs("reset, one entry staged", Cost((4, 1), (5, 2)))
+@costs("reset, one entry staged", Cost((3, 1), (5, 2)))
 def reset(m: Measured) -> Act:
     m.main.stage("a", entry(1))
     return m.main.reset
 
 
-@costs("reset, a layer of files", Cost((5, 1), (6, 2), writes="1 layer file listed, 2 layer files removed"))
+@costs("reset, a layer of files", Cost((4, 1), (6, 2), writes="1 layer file listed, 2 layer files removed"))
 def reset_files(m: Measured) -> Act:
     m.unseen.branch("main").stage_many(table({f"m/{number:04}": number for number in range(1_000)}))
     return m.main.reset
@@ -91,7 +91,7 @@ def hard_reset(m: Measured) -> Act:
     return lambda: m.main.hard_reset("main~1")
 
 
-@costs("compact, one change", Cost((8, 3), (10, 4), "1 range, 1 node per level", "1 range, 1 node per level"))
+@costs("compact, one change", Cost((7, 3), (10, 4), "1 range, 1 node per level", "1 range, 1 node per level"))
 def compact(m: Measured) -> Act:
     m.main.stage(path(150), entry(999))
     return m.main.compact

@@ -152,7 +152,7 @@ def test_another_commit_took_it(world: World, main: Branch) -> None:
     mine = world.branch(kv)
     main.stage("a", entry(1))
     recorded(world, kv)
-    advance = before_call(kv, "set_if", 1)
+    advance = before_call(kv, "write_and_swap", 0)
     kv.reset()
     taken = []
 
@@ -172,7 +172,7 @@ def test_another_commit_took_it_and_empty_ones_are_allowed(world: World, main: B
     mine = world.branch(kv)
     main.stage("a", entry(1))
     recorded(world, kv)
-    advance = before_call(kv, "set_if", 1)
+    advance = before_call(kv, "write_and_swap", 0)
     kv.reset()
     kv.before[advance] = lambda: main.commit("other")
     made = mine.commit("mine", allow_empty=True)
@@ -187,7 +187,7 @@ def test_a_reset_took_it(world: World, main: Branch) -> None:
     mine = world.branch(kv)
     main.stage("a", entry(1))
     recorded(world, kv)
-    advance = before_call(kv, "set_if", 1)
+    advance = before_call(kv, "write_and_swap", 0)
     kv.reset()
     kv.before[advance] = main.reset
     with pytest.raises(Conflict) as caught:
@@ -227,7 +227,7 @@ def test_a_reset_of_a_prefix_is_not_undone(world: World, main: Branch) -> None:
     main.stage("p/1", entry(2))
     main.stage("q", entry(3))
     recorded(world, kv)
-    advance = before_call(kv, "set_if", 1)
+    advance = before_call(kv, "write_and_swap", 0)
     kv.reset()
     kv.before[advance] = lambda: main.reset("p/")
     mine.commit("mine")

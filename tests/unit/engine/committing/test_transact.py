@@ -180,8 +180,8 @@ class TestCompactedBranch:
 class TestWork:
     """What a transaction costs: round trips and blobs."""
 
-    def test_four_round_trips(self, world: World) -> None:
-        """Records, staged keys with the repository, header with layout, swap: for a process that knows the branch."""
+    def test_three_round_trips(self, world: World) -> None:
+        """Records, staged keys with the repository, swap with the commit: for a process that knows the branch."""
         kv = Counting(world.kv)
         branch = world.branch(kv)
         branch.transact([Remove("k1")], message="warm")
@@ -190,7 +190,7 @@ class TestWork:
         for operations in (few, many):
             kv.reset()
             branch.transact(operations, message="m")
-            assert (kv.round_trips, dict(kv.counts)) == (4, {"get_many": 2, "set_many": 1, "set_if": 1})
+            assert (kv.round_trips, dict(kv.counts)) == (3, {"get_many": 2, "write_and_swap": 1})
 
     def test_a_refusal_writes_nothing(self, world: World) -> None:
         """Neither records nor blobs."""
@@ -206,7 +206,7 @@ class TestWork:
             operations = [] if operation is None else [operation]
             with pytest.raises((Conflict, NoChanges, InvalidInput)):
                 branch.transact(operations, message="m")
-        assert not {"set", "set_many", "set_if"} & set(kv.counts)
+        assert not {"set", "set_many", "set_if", "write_and_swap"} & set(kv.counts)
         assert blobs.created == []
 
     @pytest.mark.parametrize("count", [1, 40])

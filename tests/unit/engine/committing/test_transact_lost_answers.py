@@ -8,6 +8,7 @@ from graveler_core.errors import OutcomeUnknown, SlowDown
 from graveler_core.kv.wrappers.passing import StoreCall
 from graveler_core.model.operations import Put, Remove
 from graveler_core.testing.faulty_store import Delay, Fault, Faulty, Late, LoseAnswer, LoseRequest, Refuse
+from graveler_core.testing.plain_store import PlainStore
 from tests.unit.engine.races import Interrupted, failing_swap, late_swaps, swaps_branch
 from tests.unit.engine.ten_keys import messages, ten_keys
 from tests.unit.engine.world import World, entry
@@ -97,8 +98,10 @@ class TestLostAnswers:
 
     @pytest.mark.parametrize("fault", [LoseAnswer(), LoseRequest(), Refuse(lambda: SlowDown("planted"))])
     def test_before_the_swap_nothing_is_seen(self, world: World, fault: Fault) -> None:
-        """The commit's record was written or not: nothing leads to it, and the same call may be made again."""
-        kv = Faulty(world.kv, lambda call, _: fault if call.verb == "set_many" else None)
+        """On a store that writes records before the swap: they were written or not, and nothing leads to them. The same
+        call may be made again.
+        """
+        kv = PlainStore(Faulty(world.kv, lambda call, _: fault if call.verb == "set" else None))
         with pytest.raises((OutcomeUnknown, SlowDown)):
             world.branch(kv).transact([Put("new", entry(1))], message="m")
         assert messages(world) == ["begin"]

@@ -183,7 +183,7 @@ def test_a_commit_that_is_made_does_not_fail_for_its_tending() -> None:
     for store in (rehearsed, kv):
         main = Graveler(replace(world.stores(store), commits=CommitCache(capacity=0))).repository("repo").branch("main")
         if store is kv:
-            last_swap = len(rehearsed.verbs) - rehearsed.verbs[::-1].index("set_if") - 1
+            last_swap = len(rehearsed.verbs) - rehearsed.verbs[::-1].index("write_and_swap") - 1
             assert rehearsed.verbs[last_swap + 1] == "get_many"
             kv.fail[last_swap + 1] = unavailable()
         made = main.commit("made")
