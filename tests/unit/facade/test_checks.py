@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
+from graveler_core.engine.merging import merge
 from graveler_core.errors import InvalidInput, Kind, NotFound, PermissionDenied
 from graveler_core.facade.repository import Repository
 from graveler_core.model.protection import MAX_RULES
@@ -157,6 +159,23 @@ def test_a_rule_that_is_set_while_a_merge_retries_is_obeyed(world: World, repo: 
     kv.before[swap] = others
     refused(lambda: late.merge("dev", into="main"))
     assert [found.path for found in repo.at("main").list()] == ["b"]
+
+
+def test_a_merge_that_asks_for_its_checks_once_is_found(
+    world: World, repo: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A planted bug: only a first attempt reads the reports."""
+    real, asked = merge.require_passed, list[object]()
+
+    def once(*arguments: Any) -> None:
+        if not asked:
+            real(*arguments)
+        asked.append(arguments)
+
+    monkeypatch.setattr(merge, "require_passed", once)
+    with pytest.raises(pytest.fail.Exception, match="DID NOT RAISE"):
+        test_a_rule_that_is_set_while_a_merge_retries_is_obeyed(world, repo)
+    assert len(asked) == 4
 
 
 @pytest.mark.parametrize(

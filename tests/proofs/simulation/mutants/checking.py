@@ -39,7 +39,7 @@ def hard_reset_without_the_dirty_check() -> Iterator[None]:
         yield
 
 
-@mutant(seed=84, breaks="4")
+@mutant(seed=52, breaks="4")
 def replay_without_the_dirty_check() -> Iterator[None]:
     """A cherry-pick or revert does not check for staged changes."""
     with instead((transplant, "require_clean", _nothing)):
@@ -61,7 +61,7 @@ def transact_ignores_staged_paths() -> Iterator[None]:
         yield
 
 
-@mutant(seed=49, breaks="4")
+@mutant(seed=36, breaks="4")
 def transact_ignores_what_the_paths_hold() -> Iterator[None]:
     """A transaction does not compare its expectations with the content of its paths."""
     real = transact.validate

@@ -97,7 +97,7 @@ def compaction_drops_its_layers_before_the_swap() -> Iterator[None]:
         yield
 
 
-@mutant(seed=52, breaks="4", theme="moves")
+@mutant(seed=104, breaks="4", theme="moves")
 def hard_reset_forgets_the_compacted_tree() -> Iterator[None]:
     """A hard reset moves the head and keeps a compacted tree that hides the head."""
     real = reset.swap

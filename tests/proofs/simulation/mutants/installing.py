@@ -117,7 +117,7 @@ def commit_takes_compacted_changes_for_committed() -> Iterator[None]:
         yield
 
 
-@mutant(seed=400, breaks="3")
+@mutant(seed=485, breaks="3")
 def commit_takes_discarded_changes_for_committed() -> Iterator[None]:
     """A commit whose layers were discarded by a reset reports that another commit contains them."""
 
@@ -148,21 +148,21 @@ def commit_ignores_the_compacted_tree() -> Iterator[None]:
         yield
 
 
-@mutant(seed=298, breaks="8")
+@mutant(seed=434, breaks="8")
 def compaction_installs_whatever_came_between() -> Iterator[None]:
     """A compaction is installed over any branch record."""
     with instead((compaction, "_install", _installing(lambda base, layers, current: INSTALL, lambda current, n: ()))):
         yield
 
 
-@mutant(seed=41, breaks="8", theme="transactions")
+@mutant(seed=67, breaks="8", theme="transactions")
 def compaction_checks_the_layers_only() -> Iterator[None]:
     """A compaction is installed if its layers are unchanged, although the head has moved."""
     with instead((compaction, "decide", _regardless_of_the_base)):
         yield
 
 
-@mutant(seed=298, breaks="8")
+@mutant(seed=594, breaks="8")
 def compaction_clears_later_layers() -> Iterator[None]:
     """The swap of a compaction removes layers that were added after its seal."""
     with instead((compaction, "_install", _installing(install.decide, lambda current, n: ()))):

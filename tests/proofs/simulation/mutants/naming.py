@@ -96,7 +96,7 @@ def any_intent_tells_the_head() -> Iterator[None]:
         yield
 
 
-@mutant(seed=5, breaks=LOG, theme=THEME)
+@mutant(seed=9, breaks=LOG, theme=THEME)
 def moves_are_forgotten() -> Iterator[None]:
     """A swap that moves the head does not record the former head."""
     real = swap.following

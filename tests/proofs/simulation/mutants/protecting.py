@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import greenlet
-
 from graveler_core.committed.index.fold import fold
-from graveler_core.engine.merging import merge
-from graveler_core.engine.merging.chain import MergeCall
 from graveler_core.engine.protocol import registers
 from graveler_core.engine.reading import checks
 from graveler_core.engine.staging import bulk, remove, write
@@ -65,28 +61,7 @@ def bulk_writes_ask_no_rule() -> Iterator[None]:
         yield
 
 
-@mutant(seed=1050, breaks=PROTECTION, theme="protection")
-def merge_asks_for_its_checks_once() -> Iterator[None]:
-    """A merge reads the reports of checks only in its first attempt, although its source may move."""
-    decide, require, begun, repeated = merge._decided, merge.require_passed, list[MergeCall](), set[object]()
-
-    def decided(stores: Stores, registers: Registers, call: MergeCall, **options: Any) -> Any:
-        actor = greenlet.getcurrent()
-        repeated.discard(actor)
-        if any(call is known for known in begun):
-            repeated.add(actor)
-        begun.append(call)
-        return decide(stores, registers, call, **options)
-
-    def required(*arguments: Any) -> None:
-        if greenlet.getcurrent() not in repeated:
-            require(*arguments)
-
-    with instead((merge, "_decided", decided), (merge, "require_passed", required)):
-        yield
-
-
-@mutant(seed=134, breaks=PROTECTION, theme="protection")
+@mutant(seed=765, breaks=PROTECTION, theme="protection")
 def an_older_report_on_the_tree_counts() -> Iterator[None]:
     """A report on a tree replaces a newer report on the commit."""
     real = checks.reports_on_commit

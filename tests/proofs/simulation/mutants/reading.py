@@ -106,7 +106,7 @@ class _KeptTooSoon:
         self.inner.put(id, value, size)
 
 
-@mutant(seed=1221, breaks="1")
+@mutant(seed=1756, breaks="1")
 def sealed_token_is_kept_from_before_its_seal() -> Iterator[None]:
     """A cached page of a sealed token comes from a scan that started before the token was sealed."""
     real = stack.scan

@@ -16,7 +16,7 @@ from tests.proofs.simulation.mutants.plant import instead, mutant
 DELETION = (remove, "delete_together")
 
 
-@mutant(seed=18, breaks="1", theme="removals")
+@mutant(seed=30, breaks="1", theme="removals")
 def removal_deletes_the_staged_entry() -> Iterator[None]:
     """A staged entry that was never committed is deleted without a condition and without a closing re-read."""
 
@@ -76,7 +76,7 @@ def removal_does_not_look_into_the_tree() -> Iterator[None]:
         yield
 
 
-@mutant(seed=481, breaks="1", theme="removals")
+@mutant(seed=3118, breaks="1", theme="removals")
 def removal_takes_a_refusal_for_its_lost_deletion() -> Iterator[None]:
     """A deletion without a response is sent again, and counts as done if it is refused."""
 
@@ -93,7 +93,7 @@ def removal_takes_a_refusal_for_its_lost_deletion() -> Iterator[None]:
         yield
 
 
-@mutant(seed=2280, breaks="1", theme="removals")
+@mutant(seed=3118, breaks="1", theme="removals")
 def removal_mends_a_lost_deletion_by_a_tombstone() -> Iterator[None]:
     """A removal whose deletion got no response writes a tombstone and reports success."""
 

@@ -75,7 +75,7 @@ def seal_without_a_swap() -> Iterator[None]:
         yield
 
 
-@mutant(seed=29, breaks="4")
+@mutant(seed=9, breaks="4")
 def bulk_write_without_a_swap() -> Iterator[None]:
     """A bulk write adds its layer with a plain write of the branch record."""
     with instead((bulk, "swap", written)):
@@ -155,7 +155,7 @@ def transact_does_not_apply_to_the_compacted_tree() -> Iterator[None]:
         yield
 
 
-@mutant(seed=1463, breaks="1")
+@mutant(seed=1107, breaks="1")
 def transact_clears_the_compacted_tree() -> Iterator[None]:
     """A transaction drops the compacted tree, and with it the staged changes in the tree."""
     with instead((transact, "_compacted", lambda stores, view, outcome: None)):
@@ -183,7 +183,7 @@ def bulk_write_replaces_a_token_that_looked_empty() -> Iterator[None]:
         yield
 
 
-@mutant(seed=21, breaks="1", theme="merges")
+@mutant(seed=117, breaks="1", theme="merges")
 def merge_drops_what_is_staged_meanwhile() -> Iterator[None]:
     """The swap of a merge removes all layers, also those that were added after its check for staged changes."""
     real = head.advance
