@@ -287,7 +287,7 @@ class TestLog:
             repo.create_branch("other", "main")
             fold(world.stores(), repo._record)
 
-        kv.before[rehearsal.verbs.index("set_if")] = another
+        kv.before[rehearsal.verbs.index("write_and_swap")] = another
         assert fold(stores, repo._record) == 0
         assert sorted(told(repo.reflog())) == [("created", "dev"), ("created", "other")]
         assert waiting(world, repo) == []

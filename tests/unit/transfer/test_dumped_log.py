@@ -10,6 +10,7 @@ from graveler_core.facade.repository import Repository
 from graveler_core.kv.store import Store
 from graveler_core.records import access
 from graveler_core.records import layout as keys
+from graveler_core.testing.plain_store import PlainStore
 from graveler_core.transfer.format import RowKind as Rows
 from tests.examples import places
 from tests.golden.history import NAME
@@ -159,12 +160,13 @@ class TestDamagedLog:
         assert list(back.reflog()) == list(repo_of(world).reflog())
 
     def test_a_commit_of_a_fold_that_lost_is_left_out(self, made: Original, world: World) -> None:
+        """On a store that writes the commit before the swap."""
         forked = world.fork()
         kv, probe = Interposed(world.kv), Interposed(forked.kv)
-        fold(forked.stores(probe), repo_of(world)._record)
+        fold(forked.stores(PlainStore(probe)), repo_of(world)._record)
         kv.fail[probe.verbs.index("set_if")] = Crash()
         with pytest.raises(Crash):
-            fold(world.stores(kv), repo_of(world)._record)
+            fold(world.stores(PlainStore(kv)), repo_of(world)._record)
         assert content(world, repo_of(world).dump_refs(fresh_uri()).uri) == made.data
 
 
