@@ -42,6 +42,8 @@ class Cast:
     paths: Sequence[str] = PATHS
     """What single calls are about."""
     numbers: count[int] = field(default_factory=lambda: count(100))
+    asides: count[int] = field(default_factory=count)
+    """Numbers of the commits on the side branch."""
     side_values: set[tuple[str, Value]] = field(default_factory=set)
     """All that anyone may have merged from the side branch."""
 
@@ -62,6 +64,10 @@ class Cast:
         if self.stored is not None:
             return self.stored(number)
         return Entry(address=f"data/{number}", size=number, checksum=str(number))
+
+    def aside(self) -> str:
+        """A message for a commit on the side branch that no other commit has, also if it stores known content."""
+        return f"{ASIDE}{next(self.asides)}"
 
     def mark(self) -> str:
         """A text that no one has written before."""

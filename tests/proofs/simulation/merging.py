@@ -14,7 +14,7 @@ from graveler_core.objects.commits import StoredCommit
 from graveler_core.refs.branches import get_branch
 from graveler_core.refs.repositories import get as get_repository
 from graveler_core.stores import Stores
-from tests.proofs.simulation.cast import ASIDE, PATHS, PREFIXES, SIDE, WORK, Cast
+from tests.proofs.simulation.cast import PATHS, PREFIXES, SIDE, WORK, Cast
 from tests.proofs.simulation.history import REPO, Operation
 from tests.proofs.simulation.observe import Observer
 
@@ -51,7 +51,7 @@ def on_the_side(cast: Cast, stores: Stores, name: str) -> None:
     cast.side_values.add((path, entry.size))
     with cast.history.operation("on the side", name):
         write.stage(stores, REPO, SIDE, path, entry)
-        commit.commit(stores, REPO, SIDE, Draft(f"{ASIDE}{entry.size}", name))
+        commit.commit(stores, REPO, SIDE, Draft(cast.aside(), name))
 
 
 def publish(cast: Cast, stores: Stores, name: str) -> None:
@@ -68,7 +68,7 @@ def publish(cast: Cast, stores: Stores, name: str) -> None:
         base: CommitId = create_branch(stores, REPO, run, WORK).commit_id
         bulk.remove_prefix(stores, REPO, run, prefix)
         write.stage(stores, REPO, run, path, entry)
-        commit.commit(stores, REPO, run, Draft(f"{ASIDE}{entry.size}", name))
+        commit.commit(stores, REPO, run, Draft(cast.aside(), name))
     if prepared.error is not None:
         return
     held = dict(cast.observer.targets()).get(base, {})
