@@ -7,9 +7,9 @@
 3. Build: apply all sealed layers, as one sorted stream, to the compacted tree or the head, and write blobs. Nothing
    refers to them. A crash leaves unreferenced blobs.
 4. Advance ✓: the header, the layout and the cleanup records of the layers are written before the swap of the branch
-   record, or in one step with it if the store supports it. A crash between them leaves unreferenced
-   records. The head becomes the commit, the compacted tree becomes none, and exactly the layers that were used are
-   removed, according to the install rule. This swap makes the commit visible, and no other step does.
+   record, or in one step with it if the store supports it. A crash between them leaves unreferenced records. The head
+   becomes the commit, the compacted tree becomes none, and exactly the layers that were used are removed, according to
+   the install rule. This swap makes the commit visible, and no other step does.
 5. Drop the data of the layers. A crash leaves this to the cleaner, which finds the cleanup records.
 
 The flow is lock-free: an attempt fails only because another swap on the branch succeeded. A write that was
