@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from graveler_core.engine.repositories import retention
+from graveler_core.engine.references import retention_rules as stored_rules
 from graveler_core.facade.handle import Handle
 from graveler_core.guard import needs
 from graveler_core.guard.operation import operation
@@ -25,7 +25,7 @@ class RetentionSettings(Handle):
         Raises:
             NotFound: the repository has been deleted.
         """
-        return retention.versions(self._stores, self._active())[0]
+        return stored_rules.versions(self._stores, self._active())[0]
 
     @operation("list retention", needs.repository(Action.GET_RETENTION))
     def retention_versions(self) -> list[RetentionRules]:
@@ -37,13 +37,13 @@ class RetentionSettings(Handle):
         Raises:
             NotFound: the repository has been deleted.
         """
-        return list(retention.versions(self._stores, self._active()))
+        return list(stored_rules.versions(self._stores, self._active()))
 
     @operation("set retention", needs.repository(Action.SET_RETENTION))
     def set_retention(
         self, days: Days = None, branches: Mapping[str, Days] | None = None, *, if_version: int | None = None
     ) -> RetentionRules:
-        """Replace the retention rules. They count for every collection that begins afterwards.
+        """Replace the retention rules, for every collection that begins afterwards. Each change is in `reflog`.
 
         Args:
             days: Days for which commits are kept on branches that no pattern matches, and commits that no branch
@@ -63,4 +63,4 @@ class RetentionSettings(Handle):
         rules = retention_rules(days, branches or {})
         principal = self._stores.principal
         by = "" if principal is None else str(principal.user)
-        return retention.set_rules(self._stores, self._active(), rules, by, if_version)
+        return stored_rules.set_rules(self._stores, self._active(), rules, by, if_version)

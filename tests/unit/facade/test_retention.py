@@ -8,6 +8,7 @@ import pytest
 
 from graveler_core.errors import Conflict, InvalidInput, Kind
 from graveler_core.facade.repository import Repository
+from graveler_core.model.references import ReferenceType
 from graveler_core.model.retention import REMEMBERED_RULES, RetentionRules
 from tests.unit.engine.interposed import Interposed
 from tests.unit.engine.world import World
@@ -40,6 +41,18 @@ def test_rules_have_versions(world: World, repo: Repository) -> None:
     assert repo.retention_versions() == [second, first, RetentionRules()]
     repo.set_retention()
     assert not repo.retention().expires
+
+
+def test_each_change_is_in_the_reflog(repo: Repository) -> None:
+    repo.set_retention(30)
+    repo.set_retention(10)
+    with pytest.raises(Conflict):
+        repo.set_retention(5, if_version=1)
+    found = [event for event in repo.reflog() if event.type is ReferenceType.SETTING]
+    assert [(event.name, event.message) for event in found] == [
+        ("retention", "version 1 -> version 2"),
+        ("retention", "version 0 -> version 1"),
+    ]
 
 
 def test_former_versions_are_forgotten_in_the_end(repo: Repository) -> None:

@@ -2,7 +2,8 @@
 
 ✓ One swap of the record that was read, with the next version and a fresh nonce. A crash before the swap changes
 nothing, and after it there is nothing left to do. A call that loses the race against another change is evaluated again.
-Former versions stay in the record, so it shows who has set which rules, and when.
+Former versions stay in the record, so it shows who has set which rules, and when. Each change is also an event of the
+reflog, named `retention`. A crash between the swap and the event loses the event, and not the version in the record.
 
 A collection reads the rules when it announces commits and when it lets them expire. A change therefore counts for every
 collection that begins later, and for the end of a grace period that has begun.
@@ -13,9 +14,11 @@ from __future__ import annotations
 from functools import partial
 
 from graveler_core.engine.protocol.retry import retry
+from graveler_core.engine.references.events import note
 from graveler_core.errors import Conflict, PredicateFailed
 from graveler_core.model.entities import Repository
 from graveler_core.model.ids import Nonce
+from graveler_core.model.references import EventKind, ReferenceEvent, ReferenceType
 from graveler_core.model.retention import REMEMBERED_RULES, Retention, RetentionRules
 from graveler_core.records import access
 from graveler_core.records import layout as keys
@@ -65,9 +68,24 @@ def set_rules(
             access.replace(stores.kv, where, held, record, mine=partial(_bears, nonce))
         except PredicateFailed:
             return None
+        note(stores, repo, _event(stores, repo, past[0], record))
         return record.rules
 
     return retry(stores, f"retention of {repo.id}", attempt)
+
+
+def _event(stores: Stores, repo: Repository, before: RetentionRules, record: Retention) -> ReferenceEvent:
+    after = record.rules
+    return ReferenceEvent(
+        time=stores.moment(),
+        kind=EventKind.ASSIGNED,
+        type=ReferenceType.SETTING,
+        name="retention",
+        uid=repo.uid,
+        step=f"retention-{record.nonce}",
+        by=after.by,
+        message=f"version {before.version} -> version {after.version}",
+    )
 
 
 def _bears(nonce: Nonce, current: Retention) -> bool:
