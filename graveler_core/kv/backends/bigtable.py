@@ -12,10 +12,8 @@ allows, because Bigtable has no transactions of several rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
-
-import pyarrow as pa
 
 from graveler_core.errors import CorruptData, GravelerError, Kind
 from graveler_core.kv.backends.bigtable_mark import prepare
@@ -31,11 +29,11 @@ from graveler_core.kv.backends.bigtable_rows import (
 )
 from graveler_core.kv.backends.bigtable_url import parse_url
 from graveler_core.kv.backends.key_space import KeySpace
-from graveler_core.kv.backends.paged import PagedStore
 from graveler_core.kv.backends.parallel import in_parallel
+from graveler_core.kv.backends.single_rows import BatchLimits, SingleRowStore
 from graveler_core.kv.limits import check_key, check_value
-from graveler_core.kv.paging import CHUNK_ROWS, KeyBounds, RowPage, split_rows
-from graveler_core.kv.store import EXISTS, Description, Expected, Item, Predicate, Store, Stored, predicate_failed
+from graveler_core.kv.paging import CHUNK_ROWS, KeyBounds, RowPage
+from graveler_core.kv.store import EXISTS, Description, Item, Predicate, Store, Stored, predicate_failed
 
 _PLACES: Final = 1_000
 """Maximum number of rows that a request names."""
@@ -64,8 +62,8 @@ def open_bigtable(url: str) -> Store:
     return BigtableStore(requests)
 
 
-class BigtableStore(PagedStore):
-    """Store in a Bigtable table. `set_many` is not atomic, and `delete_together` is refused."""
+class BigtableStore(SingleRowStore):
+    """Store in a Bigtable table."""
 
     def __init__(self, requests: BigtableRequests) -> None:
         self._requests = requests
@@ -116,49 +114,16 @@ class BigtableStore(PagedStore):
         values = [found.get(name) for name in names]
         return [None if value is None else Stored(value, Predicate(value)) for value in values]
 
-    def set_many(self, items: Sequence[Item]) -> None:
-        last = {(partition, key): value for partition, key, value in items}
-        for rows in _puts((partition, key, value) for (partition, key), value in last.items()):
-            self._requests.mutate_all(rows)
-
-    def sets_atomically(self) -> bool:
-        return False
-
-    def delete_together(self, rows: Sequence[Expected], unchanged: Sequence[Expected]) -> None:
-        Store.delete_together(self, rows, unchanged)
-
-    def deletes_together(self) -> bool:
-        return False
-
-    def load(self, partition: bytes, keys: pa.BinaryArray, values: pa.BinaryArray) -> None:
-        def items() -> Iterator[Item]:
-            for offset in range(0, len(keys), CHUNK_ROWS):
-                chunk = slice(offset, offset + CHUNK_ROWS)
-                for key, value in zip(keys[chunk].to_pylist(), values[chunk].to_pylist(), strict=True):
-                    yield partition, key, value
-
-        in_parallel(self._requests.mutate_all, _puts(items()), _THREADS)
-
     def drop_partition(self, partition: bytes) -> int:
         dropped = 0
-        while names := self._names(partition, b"", CHUNK_ROWS):
-            rows = [RowMutations(name, row_deleted()) for name in names]
+        while keys := self._keys_from(partition, b"", CHUNK_ROWS):
+            rows = [RowMutations(_KEYS.name(partition, key), row_deleted()) for key in keys]
             in_parallel(self._requests.mutate_all, batches(rows, _PLACES), _THREADS)
-            dropped += len(names)
+            dropped += len(keys)
         return dropped
 
-    def split_points(self, partition: bytes, pieces: int) -> list[bytes]:
-        keys: list[bytes] = []
-        while names := self._names(partition, keys[-1] + b"\x00" if keys else b"", CHUNK_ROWS):
-            keys += [_KEYS.key(partition, name) for name in names]
-        return [keys[row] for row in split_rows(len(keys), pieces)]
-
     def about_rows(self, partition: bytes) -> int:
-        count, lower = 0, b""
-        while names := self._names(partition, lower, CHUNK_ROWS):
-            count += len(names)
-            lower = _KEYS.key(partition, names[-1]) + b"\x00"
-        return count
+        return sum(map(len, self._key_pages(partition)))
 
     def describe(self) -> Description:
         target = self._requests.target
@@ -178,10 +143,16 @@ class BigtableStore(PagedStore):
         values = [self._value(cells) for _, cells in found.rows]
         return RowPage(names, values, last=found.complete and len(names) < rows)
 
-    def _names(self, partition: bytes, lower: bytes, rows: int) -> list[bytes]:
-        """Return names of rows of a partition, without their values."""
+    def _limits(self) -> BatchLimits:
+        return BatchLimits(_PLACES, _BYTES, threads=_THREADS)
+
+    def _put_all(self, rows: Sequence[Item]) -> None:
+        self._requests.mutate_all([_put(*row) for row in rows])
+
+    def _keys_from(self, partition: bytes, lower: bytes, rows: int) -> list[bytes]:
         bounds = _KEYS.bounds(partition, KeyBounds(lower, None))
-        return [name for name, _ in self._requests.read_range(bounds, rows, names_only()).rows]
+        found = self._requests.read_range(bounds, rows, names_only()).rows
+        return [_KEYS.key(partition, name) for name, _ in found]
 
     def _value(self, cells: Cells) -> bytes:
         if VALUE not in cells:
@@ -199,18 +170,3 @@ def _condition(predicate: Predicate | None) -> Any:
     if predicate is None or predicate == EXISTS:
         return column_filter(VALUE)
     return value_is(predicate.token or b"")
-
-
-def _puts(items: Iterable[Item]) -> Iterator[list[RowMutations]]:
-    """Yield the writes of distinct rows for one request after the other."""
-    rows: list[RowMutations] = []
-    size = 0
-    for partition, key, value in items:
-        more = len(partition) + len(key) + len(value)
-        if rows and (len(rows) == _PLACES or size + more > _BYTES):
-            yield rows
-            rows, size = [], 0
-        rows.append(_put(partition, key, value))
-        size += more
-    if rows:
-        yield rows

@@ -11,10 +11,8 @@ Bulk writes are conditional batches, each for rows of one partition and atomic, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
-
-import pyarrow as pa
 
 from graveler_core.errors import GravelerError
 from graveler_core.kv.backends.cassandra_client import CassandraClient, Request
@@ -22,10 +20,10 @@ from graveler_core.kv.backends.cassandra_description import described
 from graveler_core.kv.backends.cassandra_mark import prepare
 from graveler_core.kv.backends.cassandra_url import parse_url
 from graveler_core.kv.backends.growing_pages import growing_page
-from graveler_core.kv.backends.paged import PagedStore
+from graveler_core.kv.backends.single_rows import BatchLimits, SingleRowStore
 from graveler_core.kv.limits import check_key, check_value
-from graveler_core.kv.paging import CHUNK_ROWS, KeyBounds, RowPage, split_rows
-from graveler_core.kv.store import EXISTS, Description, Expected, Item, Predicate, Store, Stored, predicate_failed
+from graveler_core.kv.paging import CHUNK_ROWS, KeyBounds, RowPage
+from graveler_core.kv.store import EXISTS, Description, Item, Predicate, Store, Stored, predicate_failed
 
 _PLACES: Final = 100
 """Number of keys of a read. So many of the largest rows fit into an answer, which has at most 16 MiB."""
@@ -63,8 +61,8 @@ def open_cassandra(url: str) -> Store:
     return CassandraStore(client)
 
 
-class CassandraStore(PagedStore):
-    """Store in a table. `set_many` is not atomic, and `delete_together` is refused."""
+class CassandraStore(SingleRowStore):
+    """Store in a table."""
 
     def __init__(self, client: CassandraClient) -> None:
         self._client = client
@@ -121,26 +119,6 @@ class CassandraStore(PagedStore):
         }
         return [found.get(place) for place in keys]
 
-    def set_many(self, items: Sequence[Item]) -> None:
-        last = {(partition, key): value for partition, key, value in items}
-        rows = sorted((partition, key, value) for (partition, key), value in last.items())
-        self._put_all(rows)
-
-    def sets_atomically(self) -> bool:
-        return False
-
-    def delete_together(self, rows: Sequence[Expected], unchanged: Sequence[Expected]) -> None:
-        Store.delete_together(self, rows, unchanged)
-
-    def deletes_together(self) -> bool:
-        return False
-
-    def load(self, partition: bytes, keys: pa.BinaryArray, values: pa.BinaryArray) -> None:
-        for offset in range(0, len(keys), CHUNK_ROWS):
-            chunk = slice(offset, offset + CHUNK_ROWS)
-            rows = zip(keys[chunk].to_pylist(), values[chunk].to_pylist(), strict=True)
-            self._put_all((partition, key, value) for key, value in rows)
-
     def drop_partition(self, partition: bytes) -> int:
         dropped = 0
         while keys := self._keys_from(partition, b"", CHUNK_ROWS):
@@ -150,12 +128,6 @@ class CassandraStore(PagedStore):
                 self._client.write(partition, *((_DELETE + _ALWAYS, (partition, key)) for key in batch))
                 dropped += len(batch)
         return dropped
-
-    def split_points(self, partition: bytes, pieces: int) -> list[bytes]:
-        keys: list[bytes] = []
-        while page := self._keys_from(partition, keys[-1] + b"\x00" if keys else b"", CHUNK_ROWS):
-            keys += page
-        return [keys[row] for row in split_rows(len(keys), pieces)]
 
     def about_rows(self, partition: bytes) -> int:
         return int(self._client.read(_COUNT, partition)[0][0])
@@ -181,29 +153,15 @@ class CassandraStore(PagedStore):
     def _put(self, partition: bytes, key: bytes, value: bytes) -> Request:
         return _UPDATE + _ALWAYS, (value, partition, key)
 
-    def _put_all(self, rows: Iterable[Item]) -> None:
-        """Write distinct rows, of which those of a partition come one after the other."""
-        for batch in _batches(rows):
-            self._client.write(batch[0][0], *(self._put(*row) for row in batch))
+    def _limits(self) -> BatchLimits:
+        return BatchLimits(_ROWS, _BYTES, one_partition=True)
+
+    def _put_all(self, rows: Sequence[Item]) -> None:
+        self._client.write(rows[0][0], *(self._put(*row) for row in rows))
 
 
 def _condition(predicate: Predicate) -> tuple[str, tuple[Any, ...]]:
     return ("IF EXISTS", ()) if predicate == EXISTS else ("IF v=?", (predicate.token,))
-
-
-def _batches(rows: Iterable[Item]) -> Iterator[list[Item]]:
-    """Yield the rows of one batch after the other."""
-    batch: list[Item] = []
-    size = 0
-    for row in rows:
-        more = sum(map(len, row))
-        if batch and (row[0] != batch[0][0] or len(batch) == _ROWS or size + more > _BYTES):
-            yield batch
-            batch, size = [], 0
-        batch.append(row)
-        size += more
-    if batch:
-        yield batch
 
 
 def _stored(value: bytes) -> Stored:

@@ -12,10 +12,8 @@ allows: a transaction of MongoDB does not see a write to a row that it only read
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
-
-import pyarrow as pa
 
 from graveler_core.errors import GravelerError
 from graveler_core.kv.backends.growing_pages import growing_page
@@ -24,11 +22,10 @@ from graveler_core.kv.backends.mongodb_client import Command, MongoDBClient
 from graveler_core.kv.backends.mongodb_description import described
 from graveler_core.kv.backends.mongodb_mark import prepare
 from graveler_core.kv.backends.mongodb_url import parse_url
-from graveler_core.kv.backends.paged import PagedStore
-from graveler_core.kv.backends.parallel import in_parallel
+from graveler_core.kv.backends.single_rows import BatchLimits, SingleRowStore
 from graveler_core.kv.limits import check_key, check_value
-from graveler_core.kv.paging import CHUNK_ROWS, PAGE_BYTES, KeyBounds, RowPage, split_rows
-from graveler_core.kv.store import EXISTS, Description, Expected, Item, Predicate, Store, Stored, predicate_failed
+from graveler_core.kv.paging import CHUNK_ROWS, PAGE_BYTES, KeyBounds, RowPage
+from graveler_core.kv.store import EXISTS, Description, Item, Predicate, Store, Stored, predicate_failed
 
 _PLACES: Final = 100
 """Number of keys of a read. So many of the largest rows fit into an answer, which has at most 16 MiB."""
@@ -59,8 +56,8 @@ def open_mongodb(url: str) -> Store:
     return MongoDBStore(client)
 
 
-class MongoDBStore(PagedStore):
-    """Store in a collection. `set_many` is not atomic, and `delete_together` is refused."""
+class MongoDBStore(SingleRowStore):
+    """Store in a collection."""
 
     def __init__(self, client: MongoDBClient) -> None:
         self._client = client
@@ -109,41 +106,12 @@ class MongoDBStore(PagedStore):
             found.update((document["_id"], _stored(document)) for document in documents)
         return [found.get(name) for name in names]
 
-    def set_many(self, items: Sequence[Item]) -> None:
-        last = {(partition, key): value for partition, key, value in items}
-        for updates in _batches((partition, key, value) for (partition, key), value in last.items()):
-            self._client.update_all(updates)
-
-    def sets_atomically(self) -> bool:
-        return False
-
-    def delete_together(self, rows: Sequence[Expected], unchanged: Sequence[Expected]) -> None:
-        Store.delete_together(self, rows, unchanged)
-
-    def deletes_together(self) -> bool:
-        return False
-
-    def load(self, partition: bytes, keys: pa.BinaryArray, values: pa.BinaryArray) -> None:
-        def rows() -> Iterator[Item]:
-            for offset in range(0, len(keys), CHUNK_ROWS):
-                chunk = slice(offset, offset + CHUNK_ROWS)
-                for key, value in zip(keys[chunk].to_pylist(), values[chunk].to_pylist(), strict=True):
-                    yield partition, key, value
-
-        in_parallel(self._client.update_all, _batches(rows()), _THREADS)
-
     def drop_partition(self, partition: bytes) -> int:
         dropped = 0
         while keys := self._keys_from(partition, b"", CHUNK_ROWS):
             rows = _between(partition, KeyBounds(b"", keys[-1] + b"\x00"))
             dropped += self._client.write(self._delete(rows, limit=0))
         return dropped
-
-    def split_points(self, partition: bytes, pieces: int) -> list[bytes]:
-        keys: list[bytes] = []
-        while page := self._keys_from(partition, keys[-1] + b"\x00" if keys else b"", CHUNK_ROWS):
-            keys += page
-        return [keys[row] for row in split_rows(len(keys), pieces)]
 
     def about_rows(self, partition: bytes) -> int:
         query = _between(partition, KeyBounds(b"", None))
@@ -162,8 +130,14 @@ class MongoDBStore(PagedStore):
         complete = len(documents) < rows and sum(map(len, values)) < PAGE_BYTES
         return RowPage([_key(partition, document["_id"]) for document in documents], values, last=complete)
 
+    def _limits(self) -> BatchLimits:
+        return BatchLimits(_ROWS, _BYTES, threads=_THREADS)
+
+    def _put_all(self, rows: Sequence[Item]) -> None:
+        self._client.update_all([_put(*row) for row in rows])
+
     def _keys_from(self, partition: bytes, lower: bytes, rows: int) -> list[bytes]:
-        """Return at most `rows` keys of a partition, without their values. 5,000 of the longest fit into an answer."""
+        # 5,000 of the longest keys fit into an answer.
         query = _between(partition, KeyBounds(lower, None))
         documents = self._found(query, sort={"_id": 1}, projection={"_id": 1}, limit=rows)
         return [_key(partition, document["_id"]) for document in documents]
@@ -203,21 +177,6 @@ def _condition(partition: bytes, key: bytes, predicate: Predicate) -> dict[str, 
 def _put(partition: bytes, key: bytes, value: bytes) -> dict[str, Any]:
     name = _id(partition, key)
     return {"q": {"_id": name}, "u": {"_id": name, "v": value}, "upsert": True}
-
-
-def _batches(items: Iterable[Item]) -> Iterator[list[dict[str, Any]]]:
-    """Yield the updates of distinct rows for one command after the other."""
-    batch: list[dict[str, Any]] = []
-    size = 0
-    for partition, key, value in items:
-        more = len(partition) + len(key) + len(value)
-        if batch and (len(batch) == _ROWS or size + more > _BYTES):
-            yield batch
-            batch, size = [], 0
-        batch.append(_put(partition, key, value))
-        size += more
-    if batch:
-        yield batch
 
 
 def _stored(document: dict[str, Any]) -> Stored:
