@@ -91,17 +91,21 @@ def run_job(instance: dg.DagsterInstance, request: JobRequest, console: Console)
             run_config=config,
             tags={**request.tags, **_LOCATION, WATCH_TAG: token},
         )
-        lines, shown = _Lines(console, status.update), 0
+        lines, run_id, cursor = _Lines(console, status.update), "", None
         while True:
             ended = finished.done()
-            runs = instance.get_runs(dg.RunsFilter(tags={WATCH_TAG: token}), limit=1)
-            events = [e.dagster_event for e in instance.all_logs(runs[0].run_id) if e.dagster_event] if runs else []
-            for event in events[shown:]:
-                lines.show(event)
-            shown = len(events)
+            if not run_id:
+                run_id = next((run.run_id for run in instance.get_runs(dg.RunsFilter(tags={WATCH_TAG: token}))), "")
+            if run_id:
+                found = instance.get_records_for_run(run_id, cursor)
+                cursor = found.cursor
+                for record in found.records:
+                    if record.event_log_entry.dagster_event:
+                        lines.show(record.event_log_entry.dagster_event)
             if ended:
                 finished.result()
-                return runs[0]
+                (run,) = instance.get_runs(dg.RunsFilter([run_id]))
+                return run
             time.sleep(_POLL_SECONDS)
 
 

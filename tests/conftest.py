@@ -14,11 +14,14 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.examples import examples
+from tests.servers.maven import SHORT_LIVED_JAVA
 from tests.servers.process import ServerProcess
 
 # Before Spark or matplotlib are imported: workers are this interpreter, and no plot asks for a screen.
 os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
 os.environ["MPLBACKEND"] = "Agg"
+# Sessions of tests are short: what the second compiler and a parallel collector of garbage gain, they cost many times.
+os.environ["SPARK_SUBMIT_OPTS"] = f"{os.environ.get('SPARK_SUBMIT_OPTS', '')} {SHORT_LIVED_JAVA}".strip()
 
 # A shell starts its background jobs with SIGINT ignored, and processes pass that on to the processes they start.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -54,6 +57,8 @@ COSTLY_FIXTURES = {
 """Fixtures that start a Spark session, a server, or work on a Dagster instance on disk."""
 COSTLY_PARAMETERS = {"postgresql", "mysql", "redis", "etcd", "dynamodb", "mongodb", "bigtable", "cassandra", "s3"}
 """Parameters of fixtures that then use a server."""
+SHARED = ("spark", "dynamodb")
+"""What runs on Java. The tests of each run in one worker: it starts once, and compiles its code once."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -87,12 +92,25 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
 
 
+def _exempt_survivors(phase: str, info: dict[str, int]) -> None:
+    """Exempt from the garbage collector what a full collection leaves: modules, sessions, tables that tests share.
+
+    Else each full collection visits all that a worker has gathered in half an hour: two seconds at the end of a run.
+    """
+    if phase == "stop" and info["generation"] == 2:
+        gc.freeze()
+
+
+gc.callbacks.append(_exempt_survivors)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave tests with costly fixtures or on PostgreSQL to CI, but for those that are marked as `everyday`.
 
-    Tests that read the whole project run in one worker, so that each file is parsed once a run. The tests of CI are
-    the long ones: they begin, so that no worker waits at the end for one of them.
+    Tests that read the whole project run in one worker, so that each file is parsed once a run, and so do those that
+    share a program on Java. These are the longest groups and begin, followed by the other tests of CI, which are the
+    long ones: no worker waits at the end for one of them.
     """
     if not config.getoption("lakectl"):
         left_out = [item for item in items if "lakectl" in getattr(item, "fixturenames", ())]
@@ -101,16 +119,25 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if "project" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.xdist_group("project"))
-        if _costly(item) and not item.get_closest_marker("everyday"):
+        for name in SHARED:
+            if name in _used(item):
+                item.add_marker(pytest.mark.xdist_group(name))
+        if _used(item) and not item.get_closest_marker("everyday"):
             item.add_marker(pytest.mark.ci)
-    items.sort(key=lambda item: not any(map(item.get_closest_marker, ("ci", "everyday", "slow"))))
+    items.sort(key=_turn)
 
 
-def _costly(item: pytest.Item) -> bool:
+def _turn(item: pytest.Item) -> int:
+    if any(mark.args[0] in SHARED for mark in item.iter_markers("xdist_group")):
+        return 0
+    return 1 if any(map(item.get_closest_marker, ("ci", "everyday", "slow"))) else 2
+
+
+def _used(item: pytest.Item) -> set[str]:
+    """Return the costly fixtures of a test, and the parameters that stand for one."""
     parameters = item.callspec.params.values() if hasattr(item, "callspec") else ()
-    return bool(COSTLY_FIXTURES & set(getattr(item, "fixturenames", ()))) or any(
-        isinstance(value, str) and value in COSTLY_PARAMETERS for value in parameters
-    )
+    chosen = {value for value in parameters if isinstance(value, str)}
+    return COSTLY_FIXTURES & set(getattr(item, "fixturenames", ())) | COSTLY_PARAMETERS & chosen
 
 
 @pytest.fixture(autouse=True)

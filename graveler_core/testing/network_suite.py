@@ -38,7 +38,7 @@ from graveler_core.testing.store_cases.values import predicate_of
 Rows = dict[bytes, bytes]
 
 BEFORE: Final[Rows] = {b"a": b"1", b"b": b"2"}
-_KEYS: Final = numbered(range(20))
+_KEYS: Final = numbered(range(6))
 _MOST: Final = 50
 """Number of messages of one call that no store needs."""
 

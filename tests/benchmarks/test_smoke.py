@@ -32,7 +32,17 @@ SIZES = {
     "server": 20,
 }
 SIZE = SIZES["core"]
-ON_SPARK = ("commit_among", "commit_rows", "compact", "diff", "merge", "read_content", "read_entries", "start")
+ON_SPARK = (
+    "commit",
+    "commit_among",
+    "commit_rows",
+    "compact",
+    "diff",
+    "merge",
+    "read_content",
+    "read_entries",
+    "start",
+)
 """Scenarios on Spark that only the longest tier runs. Their modules are imported by the tests that use them."""
 IN_FILES = ("collect_by_inventory",)
 """Scenarios that need a local directory."""
@@ -42,7 +52,7 @@ SIZE_ON_SPARK = {"diff": 100_000}
 
 def test_every_suite_has_its_test() -> None:
     assert {*SIZES, "spark"} == set(SUITES)
-    assert {*ON_SPARK, "commit", "plan"} == set(suite("spark"))
+    assert {*ON_SPARK, "plan"} == set(suite("spark"))
 
 
 @pytest.mark.ci
@@ -67,7 +77,7 @@ def test_each_scenario_gives_rows(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.ci
-@pytest.mark.parametrize("name", ["plan", "commit", *(pytest.param(n, marks=pytest.mark.slow) for n in ON_SPARK)])
+@pytest.mark.parametrize("name", ["plan", *(pytest.param(n, marks=pytest.mark.slow) for n in ON_SPARK)])
 def test_each_scenario_on_spark_gives_rows(name: str, tmp_path: Path) -> None:
     """On one master: who takes part is told of one by one, and everybody finds the same, or there are no rows."""
     scenarios = [suite("spark")[name]]

@@ -17,6 +17,11 @@ from tests.servers.process import ServerProcess
 
 class TestBigtable(StoreSuite):
     @pytest.fixture
+    def many(self) -> int:
+        """The first page of a scan has 1,000 rows. At most 5,000 are written or deleted at once."""
+        return 6_003
+
+    @pytest.fixture
     def opener(self, bigtable_url: str) -> Opener:
         return partial(open_store, bigtable_url)
 

@@ -17,6 +17,11 @@ from tests.servers.process import ServerProcess
 
 class TestDynamoDB(StoreSuite):
     @pytest.fixture
+    def many(self) -> int:
+        """The first page of a scan has 1,000 rows. The server reads and deletes far fewer at once than 10,000."""
+        return 2_503
+
+    @pytest.fixture
     def opener(self, dynamodb_url: str) -> Opener:
         return partial(open_store, dynamodb_url)
 

@@ -18,6 +18,11 @@ from tests.servers.process import ServerProcess
 
 class TestMongoDB(StoreSuite):
     @pytest.fixture
+    def many(self) -> int:
+        """The first page of a scan has 1,000 rows. At most 5,000 are written or deleted at once."""
+        return 6_003
+
+    @pytest.fixture
     def opener(self, mongodb: ServerProcess) -> Opener:
         return partial(open_store, f"mongodb://127.0.0.1:{mongodb.port}/?replicaSet=fake&collection=t{uuid4().hex}")
 

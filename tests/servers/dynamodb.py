@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from uuid import uuid4
 
-from tests.servers.maven import jars, java
+from tests.servers.maven import SHORT_LIVED_JAVA, jars, java
 from tests.servers.process import ServerProcess, running, says
 
 VERSION = "3.1.0"
@@ -25,7 +25,7 @@ def dynamodb_server() -> Iterator[ServerProcess]:
 
     def command(port: int, directory: Path) -> list[str]:
         del directory
-        options = ["-Xmx256m", f"-Djava.library.path={library}", "-cp", f"{library}/*"]
+        options = ["-Xmx256m", *SHORT_LIVED_JAVA.split(), f"-Djava.library.path={library}", "-cp", f"{library}/*"]
         return [java(), *options, _MAIN, "-port", str(port), "-inMemory", "-sharedDb", "-disableTelemetry"]
 
     def ready(port: int) -> bool:

@@ -12,6 +12,8 @@ from pathlib import Path
 
 from tests.servers.packages import CACHE, made_once
 
+SHORT_LIVED_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""Options of Java for a few minutes: one compiler, and a garbage collector without threads of its own."""
 _COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
 _DEPENDENCY = (
     "<dependency><groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version>"

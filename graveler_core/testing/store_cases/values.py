@@ -110,7 +110,7 @@ class ValueCases:
     def test_behaves_as_a_dictionary(self, store: Store) -> None:
         draw = random.Random(3)  # noqa: S311 (a repeatable draw, no secret)
         model: dict[tuple[bytes, bytes], bytes] = {}
-        for _ in range(400):
+        for _ in range(150):
             place = (draw.choice(PARTITIONS[:3]), draw.choice((b"\x00", b"a", b"a\x00", b"b", b"\xff", b"\xff\xff")))
             value = draw.choice((b"", b"\x00", b"x", b"y" * 3000))
             self._step(store, model, place, value, draw.randrange(5))

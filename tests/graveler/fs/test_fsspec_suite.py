@@ -1,5 +1,7 @@
 """The tests that fsspec offers to authors of file systems: SQLite and PostgreSQL, each with a directory and with S3.
 
+CI runs them with SQLite and a directory, and with PostgreSQL and S3. The other two pairs are for the longest tier.
+
 What the tests demand and a version store cannot do is in docs/guides/files.md, "What fsspec's tests demand".
 """
 
@@ -106,47 +108,51 @@ class TestPutOnServers(abstract.AbstractPutTests, OnServers):
     pass
 
 
+@pytest.mark.slow
 class TestOpenOnS3(abstract.AbstractOpenTests, OnS3):
     pass
 
 
+@pytest.mark.slow
 class TestPipeOnS3(abstract.AbstractPipeTests, OnS3):
     pass
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 class TestCopyOnS3(abstract.AbstractCopyTests, OnS3):
     pass
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 class TestGetOnS3(abstract.AbstractGetTests, OnS3):
     pass
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 class TestPutOnS3(abstract.AbstractPutTests, OnS3):
     pass
 
 
+@pytest.mark.slow
 class TestOpenOnPostgreSQL(abstract.AbstractOpenTests, OnPostgreSQL):
     pass
 
 
+@pytest.mark.slow
 class TestPipeOnPostgreSQL(abstract.AbstractPipeTests, OnPostgreSQL):
     pass
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 class TestCopyOnPostgreSQL(abstract.AbstractCopyTests, OnPostgreSQL):
     pass
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 class TestGetOnPostgreSQL(abstract.AbstractGetTests, OnPostgreSQL):
     pass
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 class TestPutOnPostgreSQL(abstract.AbstractPutTests, OnPostgreSQL):
     pass

@@ -17,7 +17,7 @@ from graveler_core.transfer import migrated
 from graveler_core.transfer.migration import source, write
 from graveler_core.transfer.migration.report import Migrated
 from tests.integration.migration.histories import Lake
-from tests.unit.engine.interposed import Crash, Interposed
+from tests.unit.engine.interposed import WRITES, Crash, Interposed
 from tests.unit.engine.world import FakeClock, World
 
 
@@ -43,15 +43,19 @@ def run(lake: Lake, kv: Interposed) -> Migrated:
     return lake.graveler_on(kv).migrate_from(lake.url)
 
 
-def each_call(lake: Lake, act: Callable[[Lake, Interposed, int], object]) -> int:
-    """Act at each call of a run; gives how many there are."""
+def each_call(lake: Lake, act: Callable[[Lake, Interposed, int], object], *, writes: bool = False) -> int:
+    """Act at each call of a run, or at each that writes; gives how many there are.
+
+    A death before a read leaves in the store what one before the next write leaves.
+    """
     whole = elsewhere(lake)
     counted = Interposed(whole.world.kv)
     assert run(whole, counted).good
-    for number in range(len(counted.verbs)):
+    numbers = [number for number, verb in enumerate(counted.verbs) if not writes or verb in WRITES]
+    for number in numbers:
         there = elsewhere(lake)
         act(there, Interposed(there.world.kv), number)
-    return len(counted.verbs)
+    return len(numbers)
 
 
 def rows(world: World) -> dict[bytes, dict[bytes, bytes]]:

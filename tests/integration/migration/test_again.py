@@ -87,7 +87,7 @@ def test_a_crash_at_any_call(made: History) -> None:
     whole.migrate()
     clean(whole)
     expected = partitions(whole)
-    assert each_call(made.lake, act) > 30
+    assert each_call(made.lake, act, writes=True) > 10
 
 
 @pytest.mark.ci
@@ -95,7 +95,7 @@ def test_a_crash_at_any_call_to_the_objects(made: History) -> None:
     counting = FailingBlobs(made.lake.world.blobs)
     assert counting.graveler(elsewhere(made.lake)).migrate_from(made.lake.url).good
     assert counting.calls > 30
-    for number in range(0, counting.calls, 3):
+    for number in range(0, counting.calls, 5):
         lake = elsewhere(made.lake)
         with pytest.raises(Crash):
             FailingBlobs(lake.world.blobs, number).graveler(lake).migrate_from(lake.url)
@@ -114,7 +114,7 @@ def test_lost_answers(made: History, done: bool) -> None:
         assert lake.migrate().good
         made.on(lake).assert_migrated(deep=False)
 
-    each_call(made.lake, act)
+    assert each_call(made.lake, act, writes=True) > 10
 
 
 @pytest.mark.ci

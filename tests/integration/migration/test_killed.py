@@ -39,6 +39,10 @@ print([(found.repository, found.result.value, found.resumed) for found in migrat
 """
 """Kills itself before the write that comes after so many."""
 COMMITS, STAGED = 20, 2_500
+SAME = [pytest.param(store, store, marks=pytest.mark.slow) for store in ("sqlite", "postgresql")]
+on_each_side = pytest.mark.parametrize(
+    ("url", "target"), [("sqlite", "postgresql"), ("postgresql", "sqlite"), *SAME], indirect=True
+)
 
 
 def fill(url: str, place: Path) -> None:
@@ -70,6 +74,7 @@ def commit(repository: str, number: int) -> dict[str, object]:
     }
 
 
+@on_each_side
 def test_killed_processes_are_gone_on_with(url: str, target: str, tmp_path: Path) -> None:
     fill(url, tmp_path)
 
@@ -96,6 +101,7 @@ def test_killed_processes_are_gone_on_with(url: str, target: str, tmp_path: Path
             assert not [finding for finding in repo.fsck(deep=True) if finding.damage]
 
 
+@on_each_side
 def test_two_processes_at_once(url: str, target: str, tmp_path: Path) -> None:
     """One of them ends with all there; the other one with that, or with the word that it was not needed."""
     fill(url, tmp_path)

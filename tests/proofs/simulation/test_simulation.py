@@ -18,6 +18,7 @@ BATCH = 50
 BATCHES = 20
 EVERYDAY_BATCHES = 3
 EVERYDAY_OF_A_THEME = range(10)
+CI_OF_A_THEME = range(10, 30)
 MANY = 100_000
 MANY_OF_A_PROFILE = 20_000
 FIRST_OF_A_PROFILE = 5_000
@@ -52,7 +53,13 @@ def test_histories_keep_the_promises(batch: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "seeds", [EVERYDAY_OF_A_THEME, pytest.param(range(EVERYDAY_OF_A_THEME.stop, BATCH), marks=pytest.mark.ci)], ids=len
+    "seeds",
+    [
+        EVERYDAY_OF_A_THEME,
+        pytest.param(CI_OF_A_THEME, marks=pytest.mark.ci),
+        pytest.param(range(CI_OF_A_THEME.stop, 2 * BATCH), marks=pytest.mark.slow),
+    ],
+    ids=len,
 )
 @pytest.mark.parametrize(
     "theme",

@@ -162,7 +162,7 @@ def test_ids_are_those_of_format_version_1() -> None:
     assert applied.operations == full.operations == GOLDEN_OPERATIONS
 
 
-@settings(max_examples=examples(15))
+@settings(max_examples=examples(10))
 @given(base=st.dictionaries(st.integers(0, 900), st.integers(0, 3), min_size=150), data=st.data())
 def test_many_changes_over_many_levels(base: dict[int, int], data: st.DataObject) -> None:
     state = {b"%05d" % k: v for k, v in base.items()}

@@ -100,7 +100,7 @@ def test_parts_give_what_the_whole_gives(case: Case, data: st.DataObject) -> Non
     assert content(uncached(trees), assembled.metarange_id) == after(base, case.changes)
 
 
-@settings(max_examples=examples(40))
+@settings(max_examples=examples(20))
 @given(
     base=st.dictionaries(st.integers(0, 900), st.integers(0, 3), min_size=150),
     added=st.sets(st.integers(0, 900), max_size=150),
