@@ -71,7 +71,18 @@ LOG = _struct(
     }
 )
 BRANCHES = _struct({"name": _TEXT, "commit_id": _TEXT})
-TAGS = _struct({"name": _TEXT, "commit_id": _TEXT, "message": _TEXT, "signature": _TEXT})
+TAGS = _struct(
+    {
+        "name": _TEXT,
+        "commit_id": _TEXT,
+        "message": _TEXT,
+        "signature": _TEXT,
+        "tagger": _TEXT,
+        "metadata": _TEXTS,
+        "creation_date": _TIME,
+    }
+)
+"""`creation_date` is null for tags whose records do not contain it."""
 _KEYS = {"path": "key"}
 _ADDRESS_TYPES = pa.array([kind.name.lower() for kind in AddressType])
 
