@@ -117,6 +117,7 @@ class Kind(StrEnum):
     TextTooLong = "TextTooLong"
     MetadataTooLarge = "MetadataTooLarge"
     TooManyItems = "TooManyItems"
+    NotACommit = "NotACommit"
 
 
 class GravelerError(Exception):

@@ -12,11 +12,11 @@ from graveler_core.cli.confirmation import YesOption, confirm
 from graveler_core.cli.pairs import pairs
 from graveler_core.cli.repo import RepositoryUri
 from graveler_core.cli.session import Session, verb
-from graveler_core.cli.terminal import SHORT_ID
 from graveler_core.cli.uri import HERE, new_ref_uri, ref_in, ref_uri, repository_uri
-from graveler_core.cli.views import TAGS
+from graveler_core.cli.views import TAGS, target_of_tag
 from graveler_core.documents.versions import tag_document
 from graveler_core.errors import InvalidInput
+from graveler_core.model.tag_target import TagTarget
 
 if TYPE_CHECKING:
     from graveler_core.facade.repository import Repository
@@ -32,6 +32,10 @@ TagMetaOption = Annotated[
     list[str] | None,
     typer.Option("--meta", metavar="KEY=VALUE", help="Metadata of the tag. May be repeated.", show_default=False),
 ]
+TargetOption = Annotated[
+    TagTarget,
+    typer.Option(help="What the tag names: the commit, the tag with the name REF, or the tree of the commit."),
+]
 SignOption = Annotated[
     str | None, typer.Option("--sign", metavar="KEY", help="Sign the tag with this SSH key: the path of its file.")
 ]
@@ -41,34 +45,37 @@ SignOption = Annotated[
 def create(  # noqa: PLR0913 - the command line's own options
     session: Session,
     uri: TagUri,
-    ref: Annotated[str, typer.Argument(metavar="REF", help="Commit to tag: a ref such as main~1, or a URI.")],
+    ref: Annotated[str, typer.Argument(metavar="REF", help="What to tag: a ref such as main~1, or a URI.")],
     *,
     message: MessageOption = "",
     signature: SignatureOption = "",
     sign: SignOption = None,
     tagger: TaggerOption = "",
     meta: TagMetaOption = None,
+    target: TargetOption = TagTarget.COMMIT,
 ) -> None:
-    """Create a tag: a name for a commit. Only `tag assign` moves it.
+    """Create a tag: a name for a commit, for another tag, or for a tree. Only `tag assign` moves it.
 
-    JSON: one document with id, commit_id, message, signature, tagger, metadata, creation_date.
+    A tag of a tree names the content of a commit without its history.
+
+    JSON: one document with id, commit_id, message, signature, tagger, metadata, creation_date, target, tree, tagged.
     """
-    target = new_ref_uri(uri)
-    start = ref_in(target.repository, ref)
+    place = new_ref_uri(uri)
+    start = ref_in(place.repository, ref)
     texts: dict[str, Any] = {"message": message, "tagger": tagger, "metadata": pairs("metadata", meta or [])}
     with session.working("creating the tag"):
-        repository = session.repository(target)
+        repository = session.repository(place)
         if sign is not None:
-            start, signature = _signed(repository, target.ref, start, signature, sign, texts)
-        tag = repository.create_tag(target.ref, start, signature=signature, **texts)
-    session.out.result(tag_document(tag), f"tagged {tag.commit_id[:SHORT_ID]} as {tag.id}")
+            start, signature = _signed(repository, place.ref, start, target, signature, sign, texts)
+        tag = repository.create_tag(place.ref, start, signature=signature, target=target.value, **texts)
+    session.out.result(tag_document(tag), f"tagged {target_of_tag(tag)} as {tag.id}")
 
 
 @verb(app, "assign")
 def assign(  # noqa: PLR0913 - the command line's own options
     session: Session,
     uri: TagUri,
-    ref: Annotated[str, typer.Argument(metavar="REF", help="Commit to tag: a ref such as main~1, or a URI.")],
+    ref: Annotated[str, typer.Argument(metavar="REF", help="What to tag: a ref such as main~1, or a URI.")],
     *,
     expected: Annotated[str, typer.Option("--expected", metavar="ID", help="Full id of the commit that it tags now.")],
     message: MessageOption = "",
@@ -76,22 +83,25 @@ def assign(  # noqa: PLR0913 - the command line's own options
     sign: SignOption = None,
     tagger: TaggerOption = "",
     meta: TagMetaOption = None,
+    target: TargetOption = TagTarget.COMMIT,
 ) -> None:
     """Assign a tag to another commit, if it is still at the expected one. `reset --hard` does the same for a branch.
 
     Message, signature, tagger and metadata are replaced, because a signature holds for one commit only.
 
-    JSON: one document with id, commit_id, message, signature, tagger, metadata, creation_date.
+    JSON: one document with id, commit_id, message, signature, tagger, metadata, creation_date, target, tree,
+    tagged.
     """
-    target = ref_uri(uri)
-    start = ref_in(target.repository, ref)
+    place = ref_uri(uri)
+    start = ref_in(place.repository, ref)
     texts: dict[str, Any] = {"message": message, "tagger": tagger, "metadata": pairs("metadata", meta or [])}
+    named: dict[str, Any] = {"expected": expected, "target": target.value}
     with session.working("assigning the tag"):
-        repository = session.repository(target)
+        repository = session.repository(place)
         if sign is not None:
-            start, signature = _signed(repository, target.ref, start, signature, sign, texts)
-        tag = repository.assign_tag(target.ref, start, expected=expected, signature=signature, **texts)
-    session.out.result(tag_document(tag), f"assigned tag {tag.id} to {tag.commit_id[:SHORT_ID]}")
+            start, signature = _signed(repository, place.ref, start, target, signature, sign, texts)
+        tag = repository.assign_tag(place.ref, start, signature=signature, **named, **texts)
+    session.out.result(tag_document(tag), f"assigned tag {tag.id} to {target_of_tag(tag)}")
 
 
 @verb(app, "list")
@@ -107,7 +117,8 @@ def list_(  # noqa: PLR0913 - the command line's own options
 ) -> None:
     """List the tags of a repository, sorted by name.
 
-    JSON: a line for each with id, commit_id, message, signature, tagger, metadata, creation_date.
+    JSON: a line for each with id, commit_id, message, signature, tagger, metadata, creation_date, target, tree,
+    tagged.
     """
     repository = session.repository(repository_uri(uri))
     session.out.rows(repository.tags(prefix, after, limit, start=start, end=end), TAGS)
@@ -117,7 +128,8 @@ def list_(  # noqa: PLR0913 - the command line's own options
 def show(session: Session, uri: TagUri) -> None:
     """Show a tag: its commit and message; with --json also its signature.
 
-    JSON: one document with id, commit_id, message, signature, tagger, metadata, creation_date.
+    JSON: one document with id, commit_id, message, signature, tagger, metadata, creation_date, target, tree,
+    tagged.
     """
     target = ref_uri(uri)
     session.out.rows([session.repository(target).tag(target.ref)], TAGS)
@@ -137,8 +149,8 @@ def verify(
     The file of allowed signers has the format of ssh-keygen: a principal and a public key in each line. The setting has
     the form module:function. The function rejects a tag by raising an exception.
 
-    JSON: one document with id, commit_id, message, signature, tagger, metadata, creation_date; with --allowed-signers
-    also signer.
+    JSON: one document with id, commit_id, message, signature, tagger, metadata, creation_date, target, tree,
+    tagged; with --allowed-signers also signer.
     """
     target = ref_uri(uri)
     if allowed_signers is not None:
@@ -168,12 +180,24 @@ def delete(session: Session, uri: TagUri, expected: ExpectedOption = None, yes: 
 
 
 def _signed(  # noqa: PLR0913, PLR0917 - what a signature covers
-    repository: Repository, name: str, ref: str, signature: str, key: str, texts: dict[str, Any]
+    repository: Repository,
+    name: str,
+    ref: str,
+    target: TagTarget,
+    signature: str,
+    key: str,
+    texts: dict[str, Any],
 ) -> tuple[str, str]:
-    """Return the commit of a ref and the SSH signature of a tag of it. The signature covers the id of the commit."""
+    """Return the ref to tag, and the SSH signature of a tag of it. The signature covers the id of the commit."""
     from graveler_core.stores.ssh_signatures import ssh_signature
 
     if signature:
         raise InvalidInput("--sign and --signature exclude each other: give one of them")
+    if target is TagTarget.TAG:
+        tagged = repository.tag(ref)
+        return ref, ssh_signature(key, name, tagged.commit_id, tagged=tagged, **texts)
+    if target is TagTarget.TREE:
+        commit = repository.at(ref).commit_id
+        return commit, ssh_signature(key, name, commit, tree=repository.at(commit).tree_id(), **texts)
     commit = repository.commit(ref).id
     return commit, ssh_signature(key, name, commit, **texts)

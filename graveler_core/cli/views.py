@@ -141,14 +141,24 @@ BRANCHES: View[Branch] = View(
     document=branch_document,
     empty="no branches",
 )
+
+
+def target_of_tag(tag: Tag) -> str:
+    """Return what a tag names, in a few words."""
+    if tag.tagged is not None:
+        return f"tag {tag.tagged.id}"
+    return f"tree {tag.tree[:SHORT_ID]}" if tag.tree else f"commit {tag.commit_id[:SHORT_ID]}"
+
+
 TAGS: View[Tag] = View(
     columns=(
         _ID,
         Column("tag", style="bold", folds=True),
         Column("message", people=first_line, folds=True),
         Column("tagger", folds=True),
+        Column("names", folds=True),
     ),
-    cells=lambda t: (t.commit_id, t.id, t.message, t.tagger),
+    cells=lambda t: (t.commit_id, t.id, t.message, t.tagger, target_of_tag(t)),
     document=tag_document,
     empty="no tags",
 )

@@ -145,7 +145,8 @@ def check_document(report: CheckReport) -> Document:
 
 def tag_document(tag: Tag) -> Document:
     """Return the document of a tag: `id`, `commit_id`, `message`, `signature`, `tagger`, `metadata`, `creation_date`
-    (null for tags whose records do not contain it).
+    (null for tags whose records do not contain it), `target` (commit, tag or tree), `tree` (its id, or null), `tagged`
+    (document of the tag that it names, or null).
     """
     created = tag.creation_date
     return {
@@ -156,6 +157,9 @@ def tag_document(tag: Tag) -> Document:
         "tagger": tag.tagger,
         "metadata": dict(tag.metadata),
         "creation_date": None if created is None else time_for_machines(created),
+        "target": tag.target.value,
+        "tree": tag.tree or None,
+        "tagged": None if tag.tagged is None else tag_document(tag.tagged),
     }
 
 

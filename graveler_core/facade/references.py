@@ -12,7 +12,7 @@ from graveler_core.facade.branch import Branch
 from graveler_core.facade.handle import Handle
 from graveler_core.facade.listing import Listing
 from graveler_core.guard import needs
-from graveler_core.guard.merges import new_name
+from graveler_core.guard.merges import new_name, new_tag
 from graveler_core.guard.operation import operation
 from graveler_core.guard.staged_names import shown_to
 from graveler_core.model.bounds import Bounds
@@ -22,6 +22,7 @@ from graveler_core.model.entities import Tag
 from graveler_core.model.ids import CommitId
 from graveler_core.model.names import branch_id, commit_id, optional_commit_id, tag_id
 from graveler_core.model.permission import Action
+from graveler_core.model.tag_target import tag_target
 from graveler_core.refs import branches
 
 
@@ -183,7 +184,7 @@ class References(Handle):
         found = branches.list_tags(self._stores.kv, self._active(), Bounds(prefix, after, start, end))
         return Listing(found, lambda tag: tag.id, limit)
 
-    @operation("create tag", needs.tag(Action.CREATE_TAG), new_name("ref", tag="name"), needs.tagger)
+    @operation("create tag", needs.tag(Action.CREATE_TAG), new_tag, needs.tagger)
     def create_tag(  # noqa: PLR0913 - one call, most of it optional
         self,
         name: str,
@@ -193,8 +194,14 @@ class References(Handle):
         signature: str = "",
         tagger: str = "",
         metadata: Mapping[str, str] | None = None,
+        target: Literal["commit", "tag", "tree"] = "commit",
     ) -> Tag:
         """Create a tag at the commit that a ref names; if the ref names a tag, at the tag's commit.
+
+        With the target `"tag"`, the ref is the name of a tag, and the new tag names that tag: it contains a copy of
+        it, with its texts and signature, and leads to its commit. With the target `"tree"`, the new tag names the
+        content of the commit without its history. It can be read and compared like a commit, but it has no log, and no
+        branch can be created from it or be merged with it.
 
         The hook for the verification of tags that was given to `connect` may refuse the tag by raising any
         exception.
@@ -207,19 +214,22 @@ class References(Handle):
             tagger: Name of the person who makes the tag. With access control, it can only be the caller's user name,
             unless the caller may set another committer.
             metadata: Metadata of the tag, as text by key.
+            target: What the tag names: the commit, the tag with the name `ref`, or the tree of the commit.
 
         Returns:
             The tag.
 
         Raises:
             NotUnique: (`BranchExists`, `TagExists`) a branch or tag has this name.
-            NotFound: the ref does not name a commit.
-            LimitExceeded: (`TextTooLong`) the texts of the tag are too long.
+            NotFound: the ref does not name a commit, or (`TagNotFound`) the target is a tag that does not exist.
+            InvalidInput: (`NotACommit`) the ref is a tag of a tree, and the target is a commit.
+            LimitExceeded: (`TextTooLong`) the texts of the tag, and of the tags in it, are too long; (`TooManyItems`)
+                too many tags name each other.
         """
         tag = Tag(id=tag_id(name), commit_id=CommitId(""), **tag_texts(message, signature, tagger, metadata))
-        return tagging.create_tag(self._stores, self.id, tag, ref)
+        return tagging.create_tag(self._stores, self.id, tag, ref, tag_target(target))
 
-    @operation("assign tag", needs.tag(Action.CREATE_TAG, Action.DELETE_TAG), new_name("ref", tag="name"), needs.tagger)
+    @operation("assign tag", needs.tag(Action.CREATE_TAG, Action.DELETE_TAG), new_tag, needs.tagger)
     def assign_tag(  # noqa: PLR0913 - one call, most of it optional
         self,
         name: str,
@@ -230,8 +240,9 @@ class References(Handle):
         signature: str = "",
         tagger: str = "",
         metadata: Mapping[str, str] | None = None,
+        target: Literal["commit", "tag", "tree"] = "commit",
     ) -> Tag:
-        """Assign an existing tag to another commit. `Branch.hard_reset` does the same for a branch.
+        """Assign an existing tag to another commit, tree or tag. `Branch.hard_reset` does the same for a branch.
 
         Message, signature, tagger and metadata are replaced, because a signature holds for one commit only. The hook
         for the verification of tags may refuse the tag, as for `create_tag`.
@@ -245,6 +256,7 @@ class References(Handle):
             tagger: Name of the person who makes the tag. With access control, it can only be the caller's user name,
             unless the caller may set another committer.
             metadata: Metadata of the tag, as text by key.
+            target: What the tag names, as for `create_tag`.
 
         Returns:
             The tag.
@@ -252,11 +264,13 @@ class References(Handle):
         Raises:
             NotFound: (`TagNotFound`) the tag does not exist, or the ref does not name a commit.
             Conflict: (`LostRace`) the tag does not name the expected commit. `details` has `expected` and `actual`.
-            InvalidInput: `expected` is not a commit id.
-            LimitExceeded: (`TextTooLong`) the texts of the tag are too long.
+            InvalidInput: `expected` is not a commit id; (`NotACommit`) the ref is a tag of a tree, and the target is a
+                commit.
+            LimitExceeded: (`TextTooLong`, `TooManyItems`) as for `create_tag`.
         """
         tag = Tag(id=tag_id(name), commit_id=CommitId(""), **tag_texts(message, signature, tagger, metadata))
-        return tagging.assign_tag(self._stores, self.id, tag, ref, commit_id("expected", expected))
+        wanted = commit_id("expected", expected)
+        return tagging.assign_tag(self._stores, self.id, tag, ref, wanted, tag_target(target))
 
     @operation("verify tag", needs.tag(Action.READ_TAG))
     def verify_tag(self, name: str) -> Tag:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from graveler_core.engine.reading import history, scans
 from graveler_core.engine.reading.history import DiffQuery
-from graveler_core.engine.reading.resolve import resolve_commit
+from graveler_core.engine.reading.resolve import resolve_content
 from graveler_core.errors import InvalidInput
 from graveler_core.facade.handle import Handle
 from graveler_core.facade.listing import number
@@ -60,14 +60,14 @@ class Scanning(Handle):
         """
         intervals = scanned_keys(prefix, start, end)
         repository = self._active()
-        after_scopes, right = self._scoped(right)
+        after_scopes, right = self._scoped(right, since_merge_base)
         if left is None:
             if since_merge_base:
                 raise InvalidInput("diff: since_merge_base requires a ref as 'left'")
-            after = resolve_commit(self._stores, repository, right).id
+            after = resolve_content(self._stores, repository, right).id
             plan = ChangeScanPlan(repository.id, repository.uid, None, after, prefix, intervals)
             return Scan(self._stores, plan, after_scopes)
-        before_scopes, left = self._scoped(left)
+        before_scopes, left = self._scoped(left, since_merge_base)
         before, after = history.sides(self._stores, repository, DiffQuery(left, right, since_merge_base))
         plan = ChangeScanPlan(repository.id, repository.uid, before, after, prefix, intervals)
         return Scan(self._stores, plan, before_scopes + after_scopes)
@@ -131,9 +131,9 @@ class Scanning(Handle):
         most = number("max_commits", max_commits, 1)
         return scans.next_offset(self._stores, repository, None if after is None else CommitId(after), end, most)
 
-    def _scoped(self, ref: str) -> tuple[tuple[Scope, ...], str]:
+    def _scoped(self, ref: str, history: bool) -> tuple[tuple[Scope, ...], str]:
         """Return the scope of a ref and its commit id; for a handle without access control, only the ref."""
         if self._stores.principal is None:
             return (), ref
-        scope, commit = pinned_scope(self._stores, self.id, ref)
-        return (scope,), commit
+        pinned = pinned_scope(self._stores, self.id, ref)
+        return (pinned.scope,), pinned.commit() if history else pinned.ref

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol
 
-from graveler_core.guard.scope import Scope, pinned_scope, ref_scope
+from graveler_core.guard.scope import PinnedRef, Scope, pinned_scope, ref_scope
 from graveler_core.model.permission import Request
 from graveler_core.stores import Stores
 from graveler_core.telemetry import FlowTarget
@@ -55,8 +55,8 @@ class GuardedCall:
         """Return the handle's repository, read through a ref."""
         return ref_scope(self.stores, self.scope.repository, ref)
 
-    def pinned(self, ref: str) -> tuple[Scope, str]:
-        """Return the same as `through`, and the commit id that the method must use instead of the ref."""
+    def pinned(self, ref: str) -> PinnedRef:
+        """Return the same as `through`, with the commit id that the method must use instead of the ref."""
         return pinned_scope(self.stores, self.scope.repository, ref)
 
     def allows(self, request: Request) -> bool:

@@ -32,41 +32,54 @@ from graveler_core.model.entry import Entry
 from graveler_core.model.ids import CommitId
 from graveler_core.model.names import branch_id, many_prefixes, path_key, tag_id
 from graveler_core.model.permission import Action, Request
+from graveler_core.model.tag_target import TagTarget
 
 _Sides = tuple[CommitId, CommitId]
 
 
 @rule
-def new_name(call: GuardedCall, source: str, *, branch: str = "", tag: str = "") -> Iterator[Request]:
-    """Require that a ref's commit may be shown through another name: a branch or tag that arguments name, or the
-    handle's branch.
+def new_name(call: GuardedCall, source: str, *, branch: str = "") -> Iterator[Request]:
+    """Require that a ref's commit may be shown through another name: a branch that an argument names, or the handle's
+    branch.
 
     Args:
         source: Name of the argument with the ref.
         branch: Name of the argument that names a branch.
-        tag: Name of the argument that names a tag.
     """
-    repo = call.scope.repository
-    here, call.arguments[source] = call.pinned(call.arguments[source])
-    there = call.scope
-    if branch:
-        there = branch_scope(repo, branch_id(call.arguments[branch]))
-    elif tag:
-        there = Scope(repo, tag_id(call.arguments[tag]))
-    yield here.on_repository(Action.READ_COMMIT)
-    for request in map(here.on_prefix, SHOWN):
-        if not call.principal.alike(request, there.context):
-            yield request
+    pinned = call.pinned(call.arguments[source])
+    there = branch_scope(call.scope.repository, branch_id(call.arguments[branch])) if branch else call.scope
+    yield from _shown_through(call, pinned.scope, there)
+    call.arguments[source] = pinned.commit()
+
+
+def new_tag(call: GuardedCall) -> Iterator[Request]:
+    """Require that what `ref` names may be shown through the tag `name`. If the target is a tag, its texts are shown,
+    too.
+
+    A target that is a tag is not pinned: the requests depend on its name alone, and the flow looks for tags only.
+    """
+    ref, target = call.arguments["ref"], call.arguments["target"]
+    there = Scope(call.scope.repository, tag_id(call.arguments["name"]))
+    if target == TagTarget.TAG:
+        here = Scope(call.scope.repository, tag_id(ref))
+        yield here.on_tag(Action.READ_TAG)
+        yield from _shown_through(call, here, there)
+        return
+    pinned = call.pinned(ref)
+    yield from _shown_through(call, pinned.scope, there)
+    call.arguments["ref"] = pinned.ref if target == TagTarget.TREE else pinned.commit()
 
 
 def merged(call: GuardedCall) -> Iterator[Request]:
     """Require permission for the changes that a merge of `source` brings `into` a branch, for the entries in `resolve`,
     and for listing the destination below the prefixes in `unchanged`.
     """
-    source, commit = call.pinned(call.arguments["source"])
+    pinned = call.pinned(call.arguments["source"])
+    source = pinned.scope
     into = branch_scope(call.scope.repository, branch_id(call.arguments["into"]))
     unchanged = call.arguments["unchanged"] = many_prefixes(call.arguments["unchanged"])
     yield source.on_repository(Action.READ_COMMIT)
+    commit = pinned.commit()
     yield from (into.on_prefix(Action.LIST_OBJECTS, prefix) for prefix in unchanged)
     unproved = _unproved(call, source, into)
     if unproved:
@@ -99,8 +112,10 @@ def replayed(call: GuardedCall, named: str) -> Iterator[Request]:
     refs = [given] if isinstance(given, str) else [*given]
     onto = branch_scope(call.scope.repository, branch_id(call.arguments["onto"]))
     commits = list[str]()
-    for source, id in map(call.pinned, refs):
+    for pinned in map(call.pinned, refs):
+        source = pinned.scope
         yield source.on_repository(Action.READ_COMMIT)
+        id = pinned.commit()
         unproved = _unproved(call, source, onto)
         commits.append(id)
         if unproved:
@@ -119,6 +134,13 @@ def commit_changes(call: GuardedCall, *actions: Action) -> Iterator[Request]:
     for id in (entry.id, *entry.parents[:1]):
         scope = Scope(call.scope.repository, id)
         yield from (scope.on_prefix(action, call.handle._prefix) for action in actions)
+
+
+def _shown_through(call: GuardedCall, here: Scope, there: Scope) -> Iterator[Request]:
+    yield here.on_repository(Action.READ_COMMIT)
+    for request in map(here.on_prefix, SHOWN):
+        if not call.principal.alike(request, there.context):
+            yield request
 
 
 def _unproved(call: GuardedCall, *scopes: Scope) -> list[Scope]:

@@ -24,7 +24,7 @@ from graveler_core.model.permission import (
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.refs import repositories
-from graveler_core.refs.expression import parse
+from graveler_core.refs.expression import names_tree, parse
 from graveler_core.stores import Stores
 
 
@@ -65,6 +65,27 @@ class Scope:
         return Request(action, object_resource(self.repository, prefix), self.context, prefix=True)
 
 
+@dataclass(frozen=True, slots=True)
+class PinnedRef:
+    """A ref as it was resolved for the check of a call, and what the method uses instead of it."""
+
+    scope: Scope
+    ref: str
+    """Id of the commit that the ref named, or the ref itself if it named none."""
+    tree: bool = False
+    """True if the ref named a tag of a tree."""
+
+    def commit(self) -> str:
+        """Return `ref` for a method that needs a commit with its history.
+
+        Raises:
+            InvalidInput: The ref named a tag of a tree (`NotACommit`).
+        """
+        if self.tree:
+            raise names_tree(self.scope.ref)
+        return self.ref
+
+
 def branch_scope(repository: RepositoryId, branch: BranchId) -> Scope:
     """Return the scope of a branch."""
     return Scope(repository, branch, branch)
@@ -85,7 +106,7 @@ def ref_scope(stores: Stores, repository: RepositoryId, ref: str) -> Scope:
     return Scope(repository, ref, expression.name)
 
 
-def pinned_scope(stores: Stores, repository: RepositoryId, ref: str) -> tuple[Scope, str]:
+def pinned_scope(stores: Stores, repository: RepositoryId, ref: str) -> PinnedRef:
     """Return the scope of a ref expression, and the id of the commit that it names now, or the ref itself if it names
     none.
 
@@ -99,5 +120,5 @@ def pinned_scope(stores: Stores, repository: RepositoryId, ref: str) -> tuple[Sc
     except (NotFound, InvalidInput):
         found = None  # the flow reports the error to callers who may know it
     if found is None:
-        return Scope(repository, ref), ref
-    return Scope(repository, ref, found.branch or ""), found.commit_id
+        return PinnedRef(Scope(repository, ref), ref)
+    return PinnedRef(Scope(repository, ref, found.branch or ""), found.commit_id, found.tree)

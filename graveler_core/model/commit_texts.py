@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from graveler_core.errors import InvalidInput, Kind
+from graveler_core.model.entities import Tag
 from graveler_core.model.limit import require_limit
 from graveler_core.model.names import text
 
@@ -16,6 +17,9 @@ MAX_TEXT_BYTES = 32 * 1024
 """Maximum total size in bytes of all texts as they are stored, with control characters escaped. Header and layers must
 fit into one value.
 """
+
+MAX_TAG_CHAIN = 16
+"""Maximum number of tags of which each names the next one. Each is stored in the one before it."""
 
 
 def require_texts(message: str, committer: str, metadata: Mapping[str, str], idempotency_key: str = "") -> None:
@@ -68,10 +72,26 @@ def tag_texts(
     given = {"message": message, "signature": signature, "tagger": tagger}
     given = {name: text(name, value) for name, value in given.items()}
     pairs = {text("metadata", key): text("metadata", value) for key, value in kept.items()}
-    named = [tagger] if tagger else []
-    size = _size([message, signature, *named, *pairs, *pairs.values()])
+    size = _size_of_tag(message, signature, tagger, pairs)
     require_limit("texts of a tag", size, MAX_TEXT_BYTES, "bytes", Kind.TextTooLong)
     return {**given, "metadata": pairs}
+
+
+def require_tag_chain(tag: Tag) -> None:
+    """Check a tag that names another tag, with all tags that it contains.
+
+    Raises:
+        LimitExceeded: There are too many tags (`TooManyItems`), or their texts are too long together (`TextTooLong`).
+    """
+    chain = list(tag.chain())
+    require_limit("tags of which each names the next one", len(chain), MAX_TAG_CHAIN, "tags", Kind.TooManyItems)
+    size = sum(_size_of_tag(each.message, each.signature, each.tagger, each.metadata) for each in chain)
+    require_limit("texts of a tag and of the tags in it", size, MAX_TEXT_BYTES, "bytes", Kind.TextTooLong)
+
+
+def _size_of_tag(message: str, signature: str, tagger: str, metadata: Mapping[str, str]) -> int:
+    named = [tagger] if tagger else []
+    return _size([message, signature, *named, *metadata, *metadata.values()])
 
 
 def _size(texts: Iterable[str]) -> int:

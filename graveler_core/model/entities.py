@@ -7,11 +7,11 @@ The package `codec` converts records to bytes. The package `records` defines the
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from enum import StrEnum
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from graveler_core.model.ids import (
     BranchId,
@@ -29,6 +29,7 @@ from graveler_core.model.layers import Layer
 from graveler_core.model.past import CREATED, steps
 from graveler_core.model.protection import ProtectionRule, RequiredChecks
 from graveler_core.model.repository_settings import DEFAULT_SIZES, IndexSizes
+from graveler_core.model.tag_target import TagTarget
 from graveler_core.model.webhooks import Webhook
 
 FORMAT_VERSION = 1
@@ -113,7 +114,11 @@ class Branch(Record):
 
 
 class Tag(Record):
-    """Name of a commit. It moves only if it is assigned to another commit explicitly."""
+    """Name of a commit, of the tree of a commit, or of another tag. It moves only if it is assigned explicitly.
+
+    A tag of a tag contains a copy of that tag, so it does not change if that tag is assigned or deleted. Every tag
+    contains the commit to which it leads. All that keep or follow commits therefore treat all tags alike.
+    """
 
     id: TagId
     commit_id: CommitId
@@ -125,11 +130,40 @@ class Tag(Record):
     """Name of the person who made the tag."""
     metadata: dict[str, str] = Field(default_factory=dict, exclude_if=operator.not_)
     """Texts by key, which users choose. In order of the keys."""
+    tagged: Tag | None = Field(default=None, exclude_if=operator.not_)
+    """The tag that this tag names, as it was, with its creation but without its assignments."""
+    tree: MetarangeId = Field(default=MetarangeId(""), exclude_if=operator.not_)
+    """Id of the tree that the tag names, directly or through another tag. It is the tree of the commit."""
 
     @field_validator("metadata")
     @classmethod
     def _in_order(cls, metadata: dict[str, str]) -> dict[str, str]:
         return dict(sorted(metadata.items()))
+
+    @model_validator(mode="after")
+    def _leads_on(self) -> Tag:
+        if self.tagged is not None and (self.tagged.commit_id, self.tagged.tree) != (self.commit_id, self.tree):
+            raise ValueError("the tag that it names leads to another commit or tree")
+        return self
+
+    @property
+    def target(self) -> TagTarget:
+        """Kind of object that the tag names."""
+        if self.tagged is not None:
+            return TagTarget.TAG
+        return TagTarget.TREE if self.tree else TagTarget.COMMIT
+
+    def chain(self) -> Iterator[Tag]:
+        """Yield this tag, the tag that it names, the tag that that one names, and so on."""
+        tag: Tag | None = self
+        while tag is not None:
+            yield tag
+            tag = tag.tagged
+
+    def leading_to(self, commit: CommitId) -> Tag:
+        """Return the same tag at another commit, with the same content."""
+        tagged = None if self.tagged is None else self.tagged.leading_to(commit)
+        return self.model_copy(update={"commit_id": commit, "tagged": tagged})
 
     @property
     def creation_date(self) -> datetime | None:

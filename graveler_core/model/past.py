@@ -52,6 +52,12 @@ def moved(past: str, left: CommitId, time: datetime, *, assigned: bool) -> str:
     return ",".join(kept if created is None else [*kept, created])
 
 
+def created(past: str) -> str:
+    """Return the history without its moves: the creation, if it is known."""
+    first = past.rpartition(",")[2]
+    return first if CREATED in first else ""
+
+
 def steps(past: str, name: str) -> list[PastStep]:
     """Parse a history.
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import repeat
 
 from graveler_core.errors import InvalidInput, Kind, NotFound
@@ -49,6 +49,8 @@ class Resolved:
     commit_id: CommitId
     branch: BranchId | None = None
     staged: bool = False
+    tree: bool = False
+    """True for a tag of a tree: the content of the commit can be read, and its history is not named."""
 
 
 def parse(text: str) -> Expression:
@@ -92,8 +94,8 @@ def resolve(kv: Store, parents: ReadParents, repo: Repository, text: str) -> Res
         The commit, and the branch if staged changes are included.
 
     Raises:
-        InvalidInput: The text is no expression, `$` or `@` follows a name that is no branch, or a prefix is
-        ambiguous.
+        InvalidInput: The text is no expression, `$` or `@` follows a name that is no branch, a prefix is
+        ambiguous, or steps follow a tag of a tree (`NotACommit`).
         NotFound: No branch, tag or commit has the name (`RefNotFound`), or the ancestor does not exist.
     """
     expression = parse(text)
@@ -105,11 +107,22 @@ def resolve(kv: Store, parents: ReadParents, repo: Repository, text: str) -> Res
             ref=text,
         )
     if not expression.steps:
-        return Resolved(start.commit_id, start.branch, staged=start.branch is not None and expression.view != "@")
+        return replace(start, staged=start.branch is not None and expression.view != "@")
+    if start.tree:
+        raise names_tree(text)
     at = start.commit_id
     for sign, count in expression.steps:
         at = _step(parents, expression, at, sign, count)
     return Resolved(at)
+
+
+def names_tree(ref: str) -> InvalidInput:
+    """Return the error for a tag of a tree where a commit is needed."""
+    return InvalidInput(
+        f"ref {ref!r}: is a tag of a tree, which has content but no history; use a commit, a branch or a tag of one",
+        kind=Kind.NotACommit,
+        ref=ref,
+    )
 
 
 def _name(kv: Store, repo: Repository, expression: Expression) -> Resolved:
@@ -118,7 +131,7 @@ def _name(kv: Store, repo: Repository, expression: Expression) -> Resolved:
     if branch is not None:
         return Resolved(branch.value.commit_id, BranchId(name))
     if tag is not None:
-        return Resolved(tag.value.commit_id)
+        return Resolved(tag.value.commit_id, tree=bool(tag.value.tree))
     return Resolved(_commit(kv, repo, expression))
 
 

@@ -1,11 +1,13 @@
 """SSH signatures of tags, made and checked by the command `ssh-keygen -Y` of OpenSSH 8.2 or later, as Git uses it.
 
-A signature covers the name, the commit, the tagger, the metadata and the message of a tag. The commit id covers content
-and history. The file of allowed signers has the format of `ssh-keygen`: in each line a principal and its public key.
+A signature covers the name, the commit, the tagger, the metadata and the message of a tag, and the tree or the tag that
+it names, with that tag's signature. The commit id covers content and history. The file of allowed signers has the
+format of `ssh-keygen`: in each line a principal and its public key.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import subprocess
 import tempfile
@@ -14,10 +16,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from graveler_core.codec.records import encode
 from graveler_core.errors import InvalidInput, PermissionDenied, Unavailable
 from graveler_core.model.commit_texts import tag_texts
 from graveler_core.model.entities import Commit, Tag
+from graveler_core.model.ids import CommitId
 from graveler_core.model.names import commit_id, tag_id
+from graveler_core.model.past import created
 
 NAMESPACE: Final = "graveler-tag"
 """Namespace of the signatures. A signature that was made for something else is not valid for a tag."""
@@ -31,6 +36,8 @@ def ssh_signature(  # noqa: PLR0913 - what a signature covers
     *,
     tagger: str = "",
     metadata: Mapping[str, str] | None = None,
+    tree: str = "",
+    tagged: Tag | None = None,
 ) -> str:
     """Sign a tag with an SSH key, for `Repository.create_tag(…, signature=…)`.
 
@@ -41,6 +48,8 @@ def ssh_signature(  # noqa: PLR0913 - what a signature covers
         message: Its message.
         tagger: Its tagger.
         metadata: Its metadata.
+        tree: For a tag of a tree: `Snapshot.tree_id` of the commit.
+        tagged: For a tag of a tag: that tag, as `Repository.tag` returns it.
 
     Returns:
         The signature, as text.
@@ -50,7 +59,8 @@ def ssh_signature(  # noqa: PLR0913 - what a signature covers
         Unavailable: OpenSSH is not installed.
     """
     texts = tag_texts(message, "", tagger, metadata)
-    signed = _payload(Tag(id=tag_id(name), commit_id=commit_id("commit", commit), **texts))
+    named = {"commit_id": commit_id("commit", commit), "tree": tagged.tree if tagged else tree, "tagged": tagged}
+    signed = _payload(Tag(id=tag_id(name), commit_id=CommitId(""), **texts).model_copy(update=named))
     if not Path(key).is_file():
         raise InvalidInput(f"SSH key {str(key)!r}: there is no such file")
     done = _ssh_keygen(["sign", "-n", NAMESPACE, "-f", str(key)], signed)
@@ -96,10 +106,16 @@ class SshVerifier:
 
 
 def _payload(tag: Tag) -> bytes:
-    """Return the signed bytes. Tagger and metadata are one line each, and are left out if they are empty."""
+    """Return the signed bytes. Tagger, metadata, tree, and the digest of the tag that this one names are one line each,
+    and are left out if they are empty.
+    """
     lines = ["graveler tag 1", f"tag {tag.id}", f"commit {tag.commit_id}"]
     lines += [f"tagger {json.dumps(tag.tagger)}"] if tag.tagger else []
     lines += [f"metadata {json.dumps(tag.metadata, sort_keys=True)}"] if tag.metadata else []
+    lines += [f"tree {tag.tree}"] if tag.tree else []
+    if tag.tagged is not None:
+        settled = tag.tagged.model_copy(update={"past": created(tag.tagged.past)})
+        lines.append(f"tag-digest {hashlib.sha256(encode(settled)).hexdigest()}")
     return "\n".join([*lines, "", tag.message]).encode()
 
 

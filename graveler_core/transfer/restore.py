@@ -284,7 +284,7 @@ def _refs(work: _Restore) -> bool:
                 access.create(kv, keys.branch(repo, branch.id), branch, once=True)
             elif row.kind is Rows.TAG:
                 tag = decode(Tag, row.data, "a tag")
-                tag = tag.model_copy(update={"commit_id": work.foreign.named(tag.commit_id)})
+                tag = tag.leading_to(work.foreign.named(tag.commit_id))
                 access.create(kv, keys.tag(repo, tag.id), tag, once=True)
             elif row.kind is Rows.EVENT:
                 event = decode(ReferenceEvent, row.data, "an event")

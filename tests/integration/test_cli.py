@@ -133,14 +133,16 @@ def test_tags(flights: Cli) -> None:
     (made,) = flights("tag", "create", "graveler://flights/v1", "main", "-m", "First", "--json").documents
     created = made.pop("creation_date")
     assert created.startswith("20")
-    attributes = {"tagger": "", "metadata": {}}
+    attributes = {"tagger": "", "metadata": {}, "target": "commit", "tree": None, "tagged": None}
     assert made == {"id": "v1", "commit_id": head, "message": "First", "signature": "", **attributes}
-    assert flights("tag", "list", "graveler://flights").lines == [[head, "v1", "First", ""]]
+    assert flights("tag", "list", "graveler://flights").lines == [[head, "v1", "First", "", f"commit {head[:12]}"]]
     assert paths(flights, "graveler://flights/v1/raw/") == ["raw/feb.csv", "raw/jan.csv"]
     given = ("--expected", head, "-m", "Second", "--tagger", "ada", "--meta", "run=7", "--meta", "b=2")
     (made,) = flights("tag", "assign", "graveler://flights/v1", "main", *given, "--json").documents
     assert (made["tagger"], made["metadata"], made["creation_date"]) == ("ada", {"b": "2", "run": "7"}, created)
-    assert flights("tag", "show", "graveler://flights/v1").lines == [[head, "v1", "Second", "ada"]]
+    assert flights("tag", "show", "graveler://flights/v1").lines == [
+        [head, "v1", "Second", "ada", f"commit {head[:12]}"]
+    ]
     assert flights("tag", "delete", "graveler://flights/v1", "--yes").code == 0
     assert flights("tag", "list", "graveler://flights").out == ""
 

@@ -200,13 +200,31 @@ def test_one_tag_and_one_branch(flights: Cli) -> None:
     made = flights("tag", "create", "graveler://flights/v1", "main", "-m", "First", "--json").documents
     assert flights("tag", "show", "graveler://flights/v1", "--json").documents == made
     commit = made[0]["commit_id"]
-    assert flights("tag", "show", "graveler://flights/v1").out == f"{commit}\tv1\tFirst\t\n"
+    assert flights("tag", "show", "graveler://flights/v1").out == f"{commit}\tv1\tFirst\t\tcommit {commit[:12]}\n"
     assert flights("branch", "show", "graveler://flights/main").out == f"{commit}\tmain\n"
     assert flights("branch", "show", "graveler://flights/main", "--json").documents == [
         {"id": "main", "commit_id": commit}
     ]
     refused(flights("tag", "show", "graveler://flights/v"), "tag 'v' does not exist")
     refused(flights("branch", "show", "graveler://flights/v1"), "v1")
+
+
+def test_tags_of_tags_and_trees(flights: Cli) -> None:
+    uri = "graveler://flights"
+    (first,) = flights("tag", "create", f"{uri}/v1", "main", "-m", "First", "--json").documents
+    named = flights("tag", "create", f"{uri}/approved", "v1", "--target", "tag")
+    assert named.out == "tagged tag v1 as approved\n", named
+    (approved,) = flights("tag", "show", f"{uri}/approved", "--json").documents
+    assert (approved["target"], approved["tagged"], approved["commit_id"]) == ("tag", first, first["commit_id"])
+    (tree,) = flights("tag", "create", f"{uri}/content", "approved", "--target", "tree", "--json").documents
+    assert (tree["target"], tree["tree"] is None, tree["tagged"]) == ("tree", False, None)
+    assert flights("ls", f"{uri}/content").out == flights("ls", f"{uri}/main").out
+    refused(flights("log", f"{uri}/content"), "is a tag of a tree")
+    refused(flights("tag", "create", f"{uri}/v2", "main", "--target", "tag"), "tag 'main' does not exist")
+    assigned = flights(
+        "tag", "assign", f"{uri}/v1", "content", "--expected", first["commit_id"], "--target", "tag", "--json"
+    )
+    assert assigned.documents[0]["tagged"]["tree"] == tree["tree"]
 
 
 def test_listings_have_a_start_and_an_end(flights: Cli) -> None:

@@ -80,9 +80,14 @@ TAGS = _struct(
         "tagger": _TEXT,
         "metadata": _TEXTS,
         "creation_date": _TIME,
+        "target": _TEXT,
+        "tree": _TEXT,
+        "tagged": _TEXT,
     }
 )
-"""`creation_date` is null for tags whose records do not contain it."""
+"""`creation_date` is null for tags whose records do not contain it. `target` is commit, tag or tree; `tree` is the id
+of the tree to which the tag leads, or empty; `tagged` is the name of the tag that it names, or null.
+"""
 _KEYS = {"path": "key"}
 _ADDRESS_TYPES = pa.array([kind.name.lower() for kind in AddressType])
 

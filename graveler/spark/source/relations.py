@@ -19,6 +19,7 @@ from graveler.spark.source.options import Relation, Source
 from graveler_core.facade.graveler import Graveler
 from graveler_core.facade.repository import Repository
 from graveler_core.facade.scan import Scan
+from graveler_core.model.entities import Tag
 from graveler_core.model.ids import CommitId
 from graveler_core.model.key_intervals import KeyInterval
 from graveler_core.model.scan import EntryScanPlan, ScanPartition, ScanPlan
@@ -165,4 +166,6 @@ def _columns_of(page: Sequence[object], known: StructType, id: str) -> dict[str,
 
 def _value(record: object, name: str) -> object:
     value = getattr(record, name)
+    if isinstance(value, Tag):
+        return value.id
     return list(value.items()) if isinstance(value, Mapping) else value

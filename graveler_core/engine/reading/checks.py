@@ -6,7 +6,7 @@ repository has reports on trees.
 
 from __future__ import annotations
 
-from graveler_core.committed.index.fold import fold
+from graveler_core.engine.reading.snapshot import tree_of
 from graveler_core.errors import Kind, PermissionDenied
 from graveler_core.model.checks import CheckReport
 from graveler_core.model.entities import Repository
@@ -26,8 +26,7 @@ def reports_on_commit(stores: Stores, repository: Repository, commit: StoredComm
     """
     found = _reports(stores, keys.commit_checks(repository, commit.id))
     if next(access.scan(stores.kv, keys.tree_checks(repository)), None) is not None:
-        tree = fold(stores.indexes(repository), commit.layout.index, mapper=stores.executor.map)
-        for name, report in reports_on_tree(stores, repository, tree).items():
+        for name, report in reports_on_tree(stores, repository, tree_of(stores, repository, commit)).items():
             if name not in found or found[name].since < report.since:
                 found[name] = report
     return dict(sorted(found.items()))

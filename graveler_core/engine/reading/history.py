@@ -13,7 +13,7 @@ from functools import partial
 from graveler_core.committed.diff import Differences, differences
 from graveler_core.engine.reading import listing, snapshot
 from graveler_core.engine.reading.changed_keys import own_changes_of
-from graveler_core.engine.reading.resolve import resolve_commit
+from graveler_core.engine.reading.resolve import resolve_commit, resolve_content
 from graveler_core.engine.reading.view import commit_of
 from graveler_core.errors import Kind, NotFound
 from graveler_core.iam.log_key import log_key
@@ -109,7 +109,8 @@ def diff(stores: Stores, repo: Repository, query: DiffQuery) -> Iterator[Differe
 
 def sides(stores: Stores, repo: Repository, query: DiffQuery) -> tuple[CommitId, CommitId]:
     """Return the two commits that a query compares. Raises the same errors as `merge_base`."""
-    left, right = (resolve_commit(stores, repo, side) for side in (query.left, query.right))
+    find = resolve_commit if query.since_merge_base else resolve_content
+    left, right = (find(stores, repo, side) for side in (query.left, query.right))
     if query.since_merge_base:
         left = base_of(stores, repo, left, right)
     return left.id, right.id

@@ -18,8 +18,20 @@ def resolve(stores: Stores, repo: Repository, ref: str) -> Resolved:
 
 def resolve_commit(stores: Stores, repo: Repository, ref: str) -> StoredCommit:
     """Return the commit that a ref expression names. An expression with `$` is refused, because staged changes have no
-    commit.
+    commit, and so is a tag of a tree (`NotACommit`), because it names no history.
     """
+    found = _without_staged(stores, repo, ref)
+    if found.tree:
+        raise expression.names_tree(ref)
+    return commit_of(stores, repo, found.commit_id)
+
+
+def resolve_content(stores: Stores, repo: Repository, ref: str) -> StoredCommit:
+    """Return the commit whose content a ref expression names, like `resolve_commit`. A tag of a tree is accepted."""
+    return commit_of(stores, repo, _without_staged(stores, repo, ref).commit_id)
+
+
+def _without_staged(stores: Stores, repo: Repository, ref: str) -> Resolved:
     if isinstance(ref, str) and ref.endswith("$"):
         raise InvalidInput(f"ref {ref!r}: must name a commit, and staged changes have none", kind=Kind.InvalidRef)
-    return commit_of(stores, repo, resolve(stores, repo, ref).commit_id)
+    return resolve(stores, repo, ref)

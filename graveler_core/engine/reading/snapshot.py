@@ -21,6 +21,7 @@ from graveler_core.engine.reading.view import changes, commit_of, view_of
 from graveler_core.model.entities import Repository
 from graveler_core.model.entry import Entry
 from graveler_core.model.ids import BranchId, CommitId, MetarangeId, RepositoryId
+from graveler_core.objects.commits import StoredCommit
 from graveler_core.refs import repositories
 from graveler_core.stores import Registers, Stores
 
@@ -72,8 +73,12 @@ def tree_id(stores: Stores, repo: RepositoryId, commit: CommitId) -> MetarangeId
     Entries that are equal in every field, including modification time and address, give equal ids.
     """
     repository = readable(stores, repo)
-    index = commit_of(stores, repository, commit).layout.index
-    return fold(stores.indexes(repository), index, mapper=stores.executor.map)
+    return tree_of(stores, repository, commit_of(stores, repository, commit))
+
+
+def tree_of(stores: Stores, repo: Repository, commit: StoredCommit) -> MetarangeId:
+    """Return the metarange id of a commit's whole content, like `tree_id`."""
+    return fold(stores.indexes(repo), commit.layout.index, mapper=stores.executor.map)
 
 
 def staged_tree_id(stores: Stores, repo: RepositoryId, branch: BranchId) -> MetarangeId:

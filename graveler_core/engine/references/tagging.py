@@ -1,5 +1,9 @@
 """Creation, assignment, deletion and verification of tags.
 
+A tag names a commit, the tree of a commit, or another tag. Its record always contains the commit to which it leads,
+and a copy of the tag that it names. So what keeps the content of commits (collections, expiry, sweeps, dumps) need not
+tell tags apart, and no tag depends on the record of another one.
+
 A tag is created by one swap ✓ (its record must not exist), assigned to another commit by one swap of the record that
 was read ✓, and deleted by one conditional delete of the record that was read ✓. The creation is sent only once, for the
 reason that `engine.references.branching` gives. An assignment keeps the creation of the tag in its record, so the tag
@@ -14,15 +18,19 @@ from graveler_core.engine.protocol.hooks import announced
 from graveler_core.engine.protocol.retry import retry
 from graveler_core.engine.protocol.swap import record_writes
 from graveler_core.engine.reading.expired import require_content
-from graveler_core.engine.reading.resolve import resolve_commit
+from graveler_core.engine.reading.resolve import resolve_commit, resolve_content
+from graveler_core.engine.reading.snapshot import tree_of
 from graveler_core.engine.reading.view import commit_of
 from graveler_core.engine.references.events import fold_sometimes, intent, note
 from graveler_core.engine.references.naming import changeable, hooked, name_taken, require_expected, require_free
-from graveler_core.errors import InvalidInput, Kind, PredicateFailed
+from graveler_core.errors import CorruptData, InvalidInput, Kind, PredicateFailed
 from graveler_core.model import past
-from graveler_core.model.entities import Tag
+from graveler_core.model.commit_texts import require_tag_chain
+from graveler_core.model.entities import Repository, Tag
 from graveler_core.model.ids import BranchId, CommitId, RepositoryId, TagId
+from graveler_core.model.names import tag_id
 from graveler_core.model.references import deletion, steps_of
+from graveler_core.model.tag_target import TagTarget
 from graveler_core.model.webhooks import HookEvent
 from graveler_core.objects.commits import StoredCommit
 from graveler_core.records import access
@@ -31,21 +39,30 @@ from graveler_core.refs import branches, repositories
 from graveler_core.stores import Stores
 
 
-def create_tag(stores: Stores, repo: RepositoryId, tag: Tag, ref: str) -> Tag:
-    """Create a tag at the commit that a ref names (sets `tag.commit_id`).
+def create_tag(stores: Stores, repo: RepositoryId, tag: Tag, ref: str, target: TagTarget = TagTarget.COMMIT) -> Tag:
+    """Create a tag of what a ref names (sets `tag.commit_id`, `tag.tree` and `tag.tagged`).
+
+    Args:
+        stores: Stores of the flow.
+        repo: Name of the repository.
+        tag: The tag, without what it names.
+        ref: Ref expression of a commit, or for the target `TAG` the name of a tag.
+        target: What the tag names: the commit, its tree, or the tag itself.
 
     Raises:
         NotUnique: A tag (`TagExists`) or a branch (`BranchExists`) has the name.
         NotFound: The repository or the ref does not exist, or the content of the commit has expired
             (`ContentExpired`).
+        InvalidInput: The ref is a tag of a tree, and the target is a commit (`NotACommit`).
+        LimitExceeded: The tags that the tag contains are too many or too long.
         PermissionDenied: The repository is read-only, or a hook refused the change (`HookRefused`).
         Exception: Any error of the function that verifies tags.
     """
     repository = changeable(stores, repo)
-    commit = resolve_commit(stores, repository, ref)
+    tag, commit = _naming(stores, repository, tag, ref, target)
     require_content(stores, repository, [commit.id])
     require_free(stores, repository, branch=BranchId(tag.id))
-    record = tag.model_copy(update={"commit_id": commit.id, "past": past.begun(commit.id, stores.moment())})
+    record = tag.model_copy(update={"past": past.begun(commit.id, stores.moment())})
     verify(stores, record, commit)
     try:
         with announced(stores, repository, hooked(HookEvent.PRE_CREATE_TAG, record)):
@@ -56,8 +73,16 @@ def create_tag(stores: Stores, repo: RepositoryId, tag: Tag, ref: str) -> Tag:
     return made
 
 
-def assign_tag(stores: Stores, repo: RepositoryId, tag: Tag, ref: str, expected: CommitId) -> Tag:
-    """Assign an existing tag to the commit that a ref names (sets `tag.commit_id`).
+def assign_tag(  # noqa: PLR0913, PLR0917 - the arguments of `create_tag`, and what is expected
+    stores: Stores,
+    repo: RepositoryId,
+    tag: Tag,
+    ref: str,
+    expected: CommitId,
+    target: TagTarget = TagTarget.COMMIT,
+) -> Tag:
+    """Assign an existing tag to what a ref names. The arguments are those of `create_tag`, and the commit to which the
+    tag must lead now.
 
     Everything else of the given tag replaces what the tag had: a signature holds for one commit only. If nothing
     differs, nothing is written.
@@ -66,6 +91,8 @@ def assign_tag(stores: Stores, repo: RepositoryId, tag: Tag, ref: str, expected:
         Conflict: The tag does not name the expected commit (`LostRace`).
         NotFound: The repository, the tag or the ref does not exist, or the content of the commit has expired
             (`ContentExpired`).
+        InvalidInput: The ref is a tag of a tree, and the target is a commit (`NotACommit`).
+        LimitExceeded: The tags that the tag contains are too many or too long.
         PermissionDenied: The repository is read-only, or a hook refused the change (`HookRefused`).
         Exception: Any error of the function that verifies tags.
     """
@@ -74,9 +101,9 @@ def assign_tag(stores: Stores, repo: RepositoryId, tag: Tag, ref: str, expected:
         repository = changeable(stores, repo)
         held = branches.get_tag(stores.kv, repository, tag.id)
         require_expected(held.value, expected)
-        commit = resolve_commit(stores, repository, ref)
+        named, commit = _naming(stores, repository, tag, ref, target)
         require_content(stores, repository, [commit.id])
-        record = tag.model_copy(update={"commit_id": commit.id, "past": held.value.past})
+        record = named.model_copy(update={"past": held.value.past})
         verify(stores, record, commit)
         if record == held.value:
             return record
@@ -102,7 +129,7 @@ def delete_tag(  # noqa: PLR0913 - one call, all of it optional
     by: str = "",
     message: str = "",
 ) -> None:
-    """Delete a tag. Its commit stays. The arguments are those of `delete_branch`.
+    """Delete a tag. Its commit stays, and so do tags of this tag. The arguments are those of `delete_branch`.
 
     Raises:
         Conflict: The tag does not name the expected commit (`LostRace`).
@@ -133,12 +160,16 @@ def verify_tag(stores: Stores, repo: RepositoryId, name: TagId) -> Tag:
     Raises:
         NotFound: The repository or the tag does not exist, or the tag's commit is missing.
         InvalidInput: There is no hook that verifies tags.
+        CorruptData: The tree that the tag names is not the tree of its commit.
     """
     repository = repositories.get(stores.kv, stores.clock, stores.ids, repo)
     tag = branches.get_tag(stores.kv, repository, name).value
     if stores.hooks.verify_tag is None:
         raise InvalidInput(f"tag {name!r}: there is no hook to verify it; set one with connect(verify_tag=…)")
-    verify(stores, tag, commit_of(stores, repository, tag.commit_id))
+    commit = commit_of(stores, repository, tag.commit_id)
+    if tag.tree and tag.tree != tree_of(stores, repository, commit):
+        raise CorruptData(f"tag {name!r}: names tree {tag.tree}, which is not the tree of commit {commit.id}", tag=name)
+    verify(stores, tag, commit)
     return tag
 
 
@@ -146,3 +177,18 @@ def verify(stores: Stores, tag: Tag, commit: StoredCommit) -> None:
     """Let the hook verify a tag. The hook refuses the tag by raising an error."""
     if stores.hooks.verify_tag is not None:
         stores.hooks.verify_tag(tag, commit.header)
+
+
+def _naming(stores: Stores, repository: Repository, tag: Tag, ref: str, target: TagTarget) -> tuple[Tag, StoredCommit]:
+    """Return a tag that names what a ref names, and the commit to which it leads."""
+    if target is TagTarget.TAG:
+        tagged = branches.get_tag(stores.kv, repository, tag_id(ref)).value
+        tagged = tagged.model_copy(update={"past": past.created(tagged.past)})
+        tag = tag.model_copy(update={"commit_id": tagged.commit_id, "tree": tagged.tree, "tagged": tagged})
+        require_tag_chain(tag)
+        return tag, commit_of(stores, repository, tagged.commit_id)
+    if target is TagTarget.TREE:
+        commit = resolve_content(stores, repository, ref)
+        return tag.model_copy(update={"commit_id": commit.id, "tree": tree_of(stores, repository, commit)}), commit
+    commit = resolve_commit(stores, repository, ref)
+    return tag.model_copy(update={"commit_id": commit.id}), commit

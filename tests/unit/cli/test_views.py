@@ -191,7 +191,20 @@ def test_branch_tag_and_repository() -> None:
     assert views.BRANCHES.document(branch) == {"id": "main", "commit_id": "c"}
     tag = Tag(id=TagId("v1"), commit_id=CommitId("c"), message="why")
     said = {"id": "v1", "commit_id": "c", "message": "why", "signature": ""}
-    assert views.TAGS.document(tag) == {**said, "tagger": "", "metadata": {}, "creation_date": None}
+    assert views.TAGS.document(tag) == {
+        **said,
+        "tagger": "",
+        "metadata": {},
+        "creation_date": None,
+        "target": "commit",
+        "tree": None,
+        "tagged": None,
+    }
+    outer = Tag(id=TagId("v2"), commit_id=CommitId("c"), tagged=tag)
+    assert views.TAGS.document(outer)["tagged"] == views.TAGS.document(tag)
+    of_tree = tag.model_copy(update={"tree": "a" * 64})
+    names = [views.target_of_tag(each) for each in (tag, outer, of_tree)]
+    assert names == ["commit c", "tag v1", "tree aaaaaaaaaaaa"]
     repository = {"id": "flights", "storage_namespace": "s3://b/f", "default_branch": "main"}
     assert views.REPOSITORIES.document(SimpleNamespace(creation_date=MOMENT, **repository)) == {
         **repository,

@@ -60,6 +60,12 @@ def _record(size: int) -> dict[str, str]:
     return {"k": "x" * size}
 
 
+def _tag_chain(repo: Repository, length: int) -> None:
+    repo.create_tag("t1", "main")
+    for number in range(2, length + 1):
+        repo.create_tag(f"t{number}", f"t{number - 1}", target="tag")
+
+
 NAMES = Kind.NameTooLong
 TEXTS = Kind.TextTooLong
 ITEMS = Kind.TooManyItems
@@ -117,6 +123,17 @@ LIMITS = [
         TEXTS,
         lambda g, r, n: r.create_tag("t", "main", message="m" * (n - 9), signature="s" * 5),
     ),
+    Limit(
+        "the same of a tag and of the tags that it contains",
+        32_768,
+        "bytes",
+        TEXTS,
+        lambda g, r, n: (
+            r.create_tag("t1", "main", message="m" * 9_998),
+            r.create_tag("t2", "t1", target="tag", message="m" * (n - 10_006)),
+        ),
+    ),
+    Limit("tags of which each names the next one", 16, "tags", ITEMS, lambda g, r, n: _tag_chain(r, n)),
     Limit(
         "metadata of a repository",
         32_768,

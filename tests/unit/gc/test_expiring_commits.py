@@ -203,6 +203,8 @@ def depend(repo: Repository, how: str, on: CommitId) -> None:
             repo.create_branch("new", source=on)
         case "tag":
             repo.create_tag("v1", on)
+        case "tag of a tree":
+            repo.create_tag("v1", on, target="tree")
         case "hard reset":
             repo.branch("main").hard_reset(on)
         case "undelete":
@@ -219,7 +221,7 @@ def depend(repo: Repository, how: str, on: CommitId) -> None:
             repo.revert("dev", "dev")
 
 
-REFERENCES = ["branch", "tag", "hard reset", "undelete"]
+REFERENCES = ["branch", "tag", "tag of a tree", "hard reset", "undelete"]
 FLOWS = [*REFERENCES, "merge", "squash", "replay", "transplant", "revert"]
 
 

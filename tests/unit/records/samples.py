@@ -108,6 +108,13 @@ RECORDS: dict[str, Record] = {
     "annotated tag": Tag(
         id=TagId("v1"), commit_id=CommitId("c1"), tagger="ada", metadata={"é": "v", "b": ""}, past="0+64:c1"
     ),
+    "tag of a tag": Tag(
+        id=TagId("v2"),
+        commit_id=CommitId("c1"),
+        past="0+65:c1",
+        tree=MetarangeId("m1"),
+        tagged=Tag(id=TagId("v1"), commit_id=CommitId("c1"), message="é", past="0+64:c1", tree=MetarangeId("m1")),
+    ),
     "commit": Commit(
         version=1,
         committer="me",

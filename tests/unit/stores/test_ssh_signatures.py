@@ -70,6 +70,31 @@ def test_a_signature_covers_tagger_and_metadata(tmp_path: Path, allowed: Path) -
             verifier(tag.model_copy(update=other))
 
 
+def test_a_signature_covers_what_the_tag_names(tmp_path: Path, allowed: Path) -> None:
+    """The tag that it names with its signature, and the tree."""
+    repo, verifier = World().repository(), SshVerifier(allowed)
+    key, head, tree = tmp_path / "ada", repo.commit("main").id, repo.at("main").tree_id()
+    first = repo.create_tag("v1", "main", message="first", signature=ssh_signature(key, "v1", head, "first"))
+    repo.assign_tag("v1", "main", expected=head, message="first", signature=first.signature, tagger="eve")
+    first = repo.assign_tag("v1", "main", expected=head, message="first", signature=first.signature)
+    of_tag = repo.create_tag("v2", "v1", target="tag", signature=ssh_signature(key, "v2", head, tagged=first))
+    of_tree = repo.create_tag("v3", "main", target="tree", signature=ssh_signature(key, "v3", head, tree=tree))
+    inner = of_tag.tagged
+    assert inner is not None
+    for tag in (inner, of_tag, of_tree):
+        assert verifier(tag) == "ada@example.com"
+    changed = [
+        of_tag.model_copy(update={"tagged": None}),
+        of_tag.model_copy(update={"tagged": inner.model_copy(update={"message": "other"})}),
+        of_tag.model_copy(update={"tagged": inner.model_copy(update={"signature": ""})}),
+        of_tree.model_copy(update={"tree": ""}),
+        of_tree.model_copy(update={"tree": "0" * 64}),
+    ]
+    for other in changed:
+        with pytest.raises(PermissionDenied, match="not valid for it"):
+            verifier(other)
+
+
 def test_a_signature_for_another_purpose_is_none_for_a_tag(tmp_path: Path, allowed: Path) -> None:
     repo = World().repository()
     head = repo.commit("main").id

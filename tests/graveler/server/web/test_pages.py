@@ -49,6 +49,12 @@ def test_tags_show_who_made_them(place: Place, person: Visitor) -> None:
     repo.create_tag("audited", "main", message="Second quarter", tagger="ada", metadata={"ticket": "DQ-7"})
     text = person.see(f"/ui/repositories/{repo.id}/tags?prefix=audited").text
     assert all(shown in text for shown in ("audited", "ada", "Second quarter", "ticket", "DQ-7"))
+    repo.create_tag("of-tag", "audited", target="tag")
+    repo.create_tag("of-tree", "main", target="tree")
+    text = person.see(f"/ui/repositories/{repo.id}/tags?prefix=of-t").text
+    assert "tag audited\nCommitsCompare" in text
+    assert "tree\nCompare" in text, "a tree has no log"
+    assert "dot.png" in person.see(f"/ui/repositories/{repo.id}?ref=of-tree").text
 
 
 def test_contents_are_shown_only_if_they_are_images(place: Place, person: Visitor) -> None:

@@ -154,6 +154,20 @@ def test_tags_have_their_attributes(lake: Lake, read: Read) -> None:
     assert plain == Row(tagger="", metadata={})
 
 
+def test_tags_have_their_targets(lake: Lake, read: Read) -> None:
+    names = {"of-tag": "tag", "of-tree": "tree"}
+    made = [lake.repo.create_tag(name, "v1", target=kind) for name, kind in names.items()]
+    try:
+        found = read(relation="tags", prefix="of-").select("target", "tree", "tagged").collect()
+    finally:
+        for name in names:
+            lake.repo.delete_tag(name)
+    assert found == [
+        Row(target="tag", tree="", tagged="v1"),
+        Row(target="tree", tree=made[1].tree, tagged=None),
+    ]
+
+
 def test_errors_name_what_is_wrong_and_no_secret(spark: SparkSession, lake: Lake, read: Read) -> None:
     with pytest.raises(AnalysisException, match="option 'foo': unknown for relation entries"):
         read(foo=1)
