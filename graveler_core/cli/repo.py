@@ -21,7 +21,7 @@ from graveler_core.cli.session import Session, verb
 from graveler_core.cli.spans import span
 from graveler_core.cli.staged_views import THRESHOLDS
 from graveler_core.cli.uri import parse, ref_uri, repository_uri
-from graveler_core.cli.views import REPOSITORIES
+from graveler_core.cli.views import REPOSITORIES, STORED_OBJECTS
 from graveler_core.documents.versions import repository_document
 from graveler_core.errors import InvalidInput
 
@@ -111,6 +111,25 @@ def list_(  # noqa: PLR0913 - the command line's own options
         session.out.rows(session.graveler.deleted_repositories(prefix, after, limit), DELETED)
     else:
         session.out.rows(session.graveler.list_repositories(prefix, after, limit, start=start, end=end), REPOSITORIES)
+
+
+@verb(app, "objects")
+def objects(  # noqa: PLR0913 - the command line's own options
+    session: Session,
+    uri: RepositoryUri,
+    *,
+    prefix: Prefix = "",
+    start: StartName = "",
+    end: EndName = None,
+    after: AfterName = "",
+    limit: Limit = None,
+) -> None:
+    """List the commits, layouts and runs in the key-value store, sorted by type and id, such as commit/5f3a….
+
+    JSON: a line for each with type, id, size (bytes as stored), referenced (time, only for runs).
+    """
+    repository = session.repository(repository_uri(uri))
+    session.out.rows(repository.stored_objects(prefix, after, limit, start=start, end=end), STORED_OBJECTS)
 
 
 @verb(app, "delete")

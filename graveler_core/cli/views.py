@@ -23,6 +23,7 @@ from graveler_core.documents.versions import (
     log_document,
     logged_change_document,
     repository_document,
+    stored_object_document,
     summary_document,
     tag_document,
 )
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from graveler_core.model.collection import Expiry
     from graveler_core.model.entities import Branch, Tag
     from graveler_core.model.entry import CommonPrefix, Entry
+    from graveler_core.model.stored_objects import StoredObject
 
 _KIND_STYLES = {"added": "green", "removed": "red", "changed": "yellow"}
 
@@ -161,6 +163,12 @@ TAGS: View[Tag] = View(
     cells=lambda t: (t.commit_id, t.id, t.message, t.tagger, target_of_tag(t)),
     document=tag_document,
     empty="no tags",
+)
+STORED_OBJECTS: View[StoredObject] = View(
+    columns=(Column("object", style="bold", folds=True), Column("size", people=bytes_for_people, right=True)),
+    cells=lambda o: (o.key, o.size),
+    document=stored_object_document,
+    empty="no objects",
 )
 LOG: View[LogEntry] = View(
     columns=(_ID, _DATE, _COMMITTER, _MESSAGE),

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from graveler_core.model.entities import Branch, Tag
     from graveler_core.model.entry import CommonPrefix, Entry
     from graveler_core.model.repository_settings import RepositorySettings
+    from graveler_core.model.stored_objects import StoredObject
     from graveler_core.model.usage import Usage
 
 
@@ -160,6 +161,16 @@ def tag_document(tag: Tag) -> Document:
         "target": tag.target.value,
         "tree": tag.tree or None,
         "tagged": None if tag.tagged is None else tag_document(tag.tagged),
+    }
+
+
+def stored_object_document(stored: StoredObject) -> Document:
+    """Return the document of a stored object: `type`, `id`, `size`, `referenced` (null unless it is a run)."""
+    return {
+        "type": stored.type.value,
+        "id": stored.id,
+        "size": stored.size,
+        "referenced": None if stored.referenced is None else time_for_machines(stored.referenced),
     }
 
 

@@ -22,6 +22,7 @@ from graveler_core.facade.maintenance import Maintenance
 from graveler_core.facade.merging import Merging
 from graveler_core.facade.multipart import RepositoryUploads
 from graveler_core.facade.nessie import NessieExports
+from graveler_core.facade.object_table import ObjectTable
 from graveler_core.facade.protection import Protection
 from graveler_core.facade.references import References
 from graveler_core.facade.reflog import Reflog
@@ -56,6 +57,7 @@ class Repository(
     Maintenance,
     Erasing,
     Dumping,
+    ObjectTable,
     NessieExports,
     Scanning,
     RepositoryUploads,

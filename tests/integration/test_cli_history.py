@@ -227,6 +227,16 @@ def test_tags_of_tags_and_trees(flights: Cli) -> None:
     assert assigned.documents[0]["tagged"]["tree"] == tree["tree"]
 
 
+def test_stored_objects_are_listed_by_type(flights: Cli) -> None:
+    commits = sorted(row["id"] for row in flights("commits", "graveler://flights", "--json").documents)
+    found = flights("repo", "objects", "graveler://flights", "--prefix", "commit/", "--json").documents
+    assert [(row["type"], row["id"], row["referenced"]) for row in found] == [("commit", id, None) for id in commits]
+    rest = ("--after", f"commit/{commits[-1]}", "--limit", "1")
+    assert flights("repo", "objects", "graveler://flights", *rest).out.startswith(f"layout/{commits[0]}\t")
+    bounds = ("--start", f"layout/{commits[0]}", "--end", f"layout/{commits[1]}")
+    assert len(flights("repo", "objects", "graveler://flights", *bounds).lines) == 1
+
+
 def test_listings_have_a_start_and_an_end(flights: Cli) -> None:
     """Seed 002, "All pageable operations": keys, differences and references with start and end."""
     put(flights, "raw/mar.csv", b"march")

@@ -45,7 +45,7 @@ READS = """
     iam member list, iam policy list, iam policy show,
     iam secrets-key new, iam simulate, iam user list, kv verify, local status, log, ls, metrics, migrate compare,
     migrate ids, migrate lakefs-verify, migrate nessie-export, migrate nessie-verify, migrate verify,
-    reflog, repo list, retention show, serve, show, stat, status, tag list, tag show,
+    reflog, repo list, repo objects, retention show, serve, show, stat, status, tag list, tag show,
     tag verify
 """
 ADDS = """

@@ -236,6 +236,13 @@ def delete_commits(world: World, items: Sequence[Any]) -> None:
         world.kv.delete(where.partition, where.key)
 
 
+def delete_layouts(world: World, items: Sequence[Any]) -> None:
+    record = world.graveler().repository("repo")._record
+    for item in items:
+        where = keys.commit_layout(record, item.id)
+        world.kv.delete(where.partition, where.key)
+
+
 def without_dev(world: World, items: Sequence[Any]) -> None:
     repo(world).delete_branch("dev")
 
@@ -276,6 +283,9 @@ CASES: dict[tuple[str, str], Case] = {
         commits, lambda w, after: repo(w).log("dev", after=after or None), without_dev, stay=True
     ),
     ("Repository.commits", "all"): Case(commits, lambda w, after: repo(w).commits(after=after), delete_commits),
+    ("Repository.stored_objects", ""): Case(
+        commits, lambda w, after: repo(w).stored_objects("layout/", after, 9), delete_layouts
+    ),
     ("Repository.commits", "not first parents"): Case(
         ends, lambda w, after: repo(w).commits(after=after, not_first_parent=True), delete_commits
     ),

@@ -234,6 +234,8 @@ REPOSITORY: dict[str, Verb] = {
     "commit": _read(lambda r: r.commit("work")),
     "log": _read(lambda r: _all(r.log("work"))),
     "commits": _read(lambda r: _all(r.commits())),
+    "read_objects": _read(lambda r: r.read_objects([f"commit/{r.commit('work').id}"])),
+    "stored_objects": _read(lambda r: _all(r.stored_objects())),
     "reflog": _read(lambda r: _all(r.reflog())),
     "mend_reflog": _read(lambda r: r.mend_reflog()),
     "trim_reflog": _read(lambda r: r.trim_reflog()),

@@ -246,6 +246,8 @@ REPOSITORY: dict[str, Sample] = {
     "commit": lambda r: r.commit("dev"),
     "log": lambda r: r.log("dev", since="main~1", prefix="d"),
     "commits": lambda r: r.commits(),
+    "read_objects": lambda r: r.read_objects([f"commit/{_past_the_guard(r).commit('dev').id}"]),
+    "stored_objects": lambda r: r.stored_objects(),
     "reflog": lambda r: r.reflog(),
     "mend_reflog": lambda r: r.mend_reflog(),
     "trim_reflog": lambda r: r.trim_reflog(),

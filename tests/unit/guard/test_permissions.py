@@ -64,6 +64,7 @@ PARTS = {
     "MigrationFromNessie",
     "MigrationFromSql",
     "NessieExports",
+    "ObjectTable",
     "PartStaging",
     "Policies",
     "Protection",

@@ -102,6 +102,10 @@ LEFT_OUT = {
     "Repository.settings": "settings in every order of calls: tests/unit/engine/references/test_repository_settings.py",
     "Repository.update_settings": "as `settings`",
     "Repository.assign_tag": "conditional changes in every order: tests/unit/engine/references/test_expected.py",
+    **dict.fromkeys(
+        ("Repository.read_objects", "Repository.stored_objects"),
+        "records, compared with what is stored: tests/behaviours/test_nessie_object_table.py",
+    ),
     "Branch.stage_sorted": "takes rows of a cluster: tests/unit/engine, tests/jobs",
     **dict.fromkeys(
         ("Branch.scan", "Snapshot.scan", "Repository.scan_diff", "Repository.open_scan", "Repository.next_offset"),
