@@ -150,6 +150,8 @@ def _reason(error: Exception) -> str:
 
 
 async def _unknown(request: Request, error: Exception) -> Response:
+    if "//" in request.url.path:
+        return refusal(400, "path of the request: a name must not be empty")
     return refusal(404, "invalid API endpoint")
 
 

@@ -6,12 +6,16 @@ stages other content with the same metadata, they no longer belong together, and
 
 from __future__ import annotations
 
+import hashlib
+import re
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
 from graveler_core.model.entry import Entry
 
 ETAG_KEY: Final = "graveler-s3-etag"
+_MD5: Final = re.compile(r"[0-9a-f]{32}")
 
 
 def kept_etag(entry: Entry) -> str | None:
@@ -24,6 +28,21 @@ def with_etag(entry: Entry, etag: str) -> Entry:
     """Return an entry that keeps an MD5 of its content."""
     kept = f"{etag} {(entry.checksum or '')[:39]}"  # the name of the algorithm and 128 bits
     return replace(entry, metadata={**entry.metadata, ETAG_KEY: kept})
+
+
+def etag_of_parts(md5s: Sequence[str]) -> str | None:
+    """Return the ETag that S3 gives an object of parts: the MD5 of their MD5s, and their number.
+
+    Args:
+        md5s: MD5s of the parts in their order, in hexadecimal digits.
+
+    Returns:
+        The ETag, or `None` if one of the texts is not an MD5.
+    """
+    if not all(_MD5.fullmatch(md5) for md5 in md5s):
+        return None
+    digests = b"".join(bytes.fromhex(md5) for md5 in md5s)
+    return f"{hashlib.md5(digests, usedforsecurity=False).hexdigest()}-{len(md5s)}"
 
 
 def shown_checksum(entry: Entry) -> str:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from graveler_core.engine.staging import direct
 from graveler_core.engine.staging.direct import DirectUpload
-from graveler_core.errors import InvalidInput
-from graveler_core.facade.readable_ref import MAX_PRESIGNED_SECONDS
+from graveler_core.facade.readable_ref import require_seconds
 from graveler_core.facade.staging import Staging
 from graveler_core.guard import needs
 from graveler_core.guard.operation import operation
@@ -34,8 +33,8 @@ class DirectUploads(Staging):
                 not valid.
         """
         new_path_key(path)
-        if expires is not None and not (isinstance(expires, int) and 1 <= expires <= MAX_PRESIGNED_SECONDS):
-            raise InvalidInput(f"expires {expires!r}: must be a whole number of seconds from 1 to 604,800")
+        if expires is not None:
+            require_seconds(expires)
         return direct.begin(*self._at, path, expires)
 
     @operation("link", needs.path(Action.WRITE_OBJECT))

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from graveler_core.engine.staging import multipart
 from graveler_core.engine.staging.content import Content, ContentSource
 from graveler_core.facade.handle import Handle
+from graveler_core.facade.readable_ref import require_seconds
 from graveler_core.facade.staging import Staging
 from graveler_core.guard import needs
 from graveler_core.guard.operation import operation
@@ -80,6 +81,29 @@ class PartStaging(Staging):
         """
         return multipart.store_part(*self._at, path, text("upload", upload), number, Content(data), checksum)
 
+    @operation("presign parts", needs.path(Action.WRITE_OBJECT))
+    def presign_parts(self, path: str, upload: str, numbers: Sequence[int], expires: int = 3_600) -> list[str]:
+        """Return signed URLs at which a program may store parts of an upload with PUT, without other credentials.
+
+        The store answers with an ETag, which `assemble_multipart` needs. `uploaded_parts` does not list such parts. The
+        assembled content is a copy, so the URL changes nothing after that.
+
+        Args:
+            path: Path of the upload.
+            upload: Id of the upload.
+            numbers: Numbers of the parts, 1 to 10,000.
+            expires: Seconds for which the URLs are valid, 1 to 604,800 (7 days).
+
+        Returns:
+            The URLs, in the order of the numbers.
+
+        Raises:
+            NotFound: (`UploadNotFound`) there is no such upload, or it has ended.
+            InvalidInput: the store does not sign URLs (`file://` and `memory://`); a number is not valid.
+        """
+        require_seconds(expires)
+        return multipart.signed_parts(*self._at, path, text("upload", upload), list(numbers), expires)
+
     @operation("list parts", needs.path(Action.WRITE_OBJECT))
     def uploaded_parts(self, path: str, upload: str) -> list[UploadedPart]:
         """Return the parts of an upload in the order of their numbers.
@@ -103,7 +127,8 @@ class PartStaging(Staging):
         Args:
             path: Path of the upload.
             upload: Id of the upload.
-            parts: Numbers of the parts in ascending order, with their checksums.
+            parts: Numbers of the parts in ascending order, with their checksums. For a part that was stored at a URL of
+                `presign_parts`, it is `etag:` and the ETag without quotes.
 
         Returns:
             The entry. Nothing refers to its content until it is staged.

@@ -36,6 +36,16 @@ MAX_PRESIGNED_SECONDS: Final = 604_800
 """Longest validity of a presigned URL that S3 accepts."""
 
 
+def require_seconds(expires: int) -> None:
+    """Check the number of seconds for which a presigned URL is valid.
+
+    Raises:
+        InvalidInput: It is not a whole number from 1 to 604,800.
+    """
+    if not isinstance(expires, int) or not 1 <= expires <= MAX_PRESIGNED_SECONDS:
+        raise InvalidInput(f"expires {expires!r}: must be a whole number of seconds from 1 to 604,800")
+
+
 class ReadableRef(ABC):
     """Entries of a repository, read through a ref. Base class of `Snapshot` and `Branch`."""
 
@@ -167,8 +177,7 @@ class ReadableRef(ABC):
             InvalidInput: the store does not sign URLs (`file://` and `memory://`); the content is stored in the entry
                 itself; the number of seconds or the path is not valid.
         """
-        if not isinstance(expires, int) or not 1 <= expires <= MAX_PRESIGNED_SECONDS:
-            raise InvalidInput(f"expires {expires!r}: must be a whole number of seconds from 1 to 604,800")
+        require_seconds(expires)
         return self._content(path).presigned(expires)
 
     @overload

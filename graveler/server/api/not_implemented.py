@@ -15,7 +15,6 @@ from graveler.server.api.route import ApiRoute
 
 _REPO: Final = "/repositories/{repository}"
 _BRANCH: Final = _REPO + "/branches/{branch}"
-_PARTS: Final = _BRANCH + "/staging/pmpu"
 _PULLS: Final = _REPO + "/pulls"
 _GC: Final = _REPO + "/gc"
 
@@ -32,16 +31,10 @@ NOT_IMPLEMENTED: Final = tuple(
         ("POST", "/auth/external/principal/login"),
         ("POST", "/sts/login"),
         ("GET", "/oidc/callback"),
-        ("GET", "/usage-report/summary"),
         ("GET", "/auth/users/{user}/external/principals/ls"),
         ("POST", "/auth/users/{user}/external/principals"),
         ("DELETE", "/auth/users/{user}/external/principals"),
         ("GET", "/auth/external/principals"),
-        ("POST", _PARTS),
-        ("PUT", _PARTS + "/{upload}"),
-        ("DELETE", _PARTS + "/{upload}"),
-        ("PUT", _PARTS + "/{upload}/parts/{part}"),
-        ("PUT", _PARTS + "/{upload}/parts/{part}/copy"),
         ("PUT", _BRANCH + "/objects/stat/user_metadata"),
         ("GET", _BRANCH + "/objects/stage_allowed"),
         ("PUT", _REPO + "/refs/dump"),

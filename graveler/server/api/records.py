@@ -201,6 +201,41 @@ class ObjectLink(ApiRequest):
     content_type: str | None = None
 
 
+class PartsUpload(ApiResponse):
+    """Upload in parts with signed URLs."""
+
+    upload_id: str
+    physical_address: str
+    presigned_urls: list[str] | None = None
+    """URLs of the first parts."""
+
+
+class PartUrl(ApiResponse):
+    presigned_url: str
+
+
+class CopySource(ApiRequest):
+    repository: str
+    ref: str
+    path: str
+    range: str | None = None
+
+
+class PartCopy(StagedLocation):
+    copy_source: CopySource
+
+
+class StoredPart(ApiRequest):
+    part_number: int = Field(ge=1, le=10_000)
+    etag: str
+
+
+class PartsAssembly(StagedLocation):
+    parts: list[StoredPart] = Field(min_length=1)
+    user_metadata: dict[str, str] = Field(default_factory=dict)
+    content_type: str | None = None
+
+
 class ObjectCopy(ApiRequest):
     src_path: str
     src_ref: str | None = None
@@ -393,6 +428,13 @@ class AuthCapabilities(ApiResponse):
 class GarbageCollectionConfig(ApiResponse):
     grace_period: int
     """Seconds for which content that nothing names is kept."""
+
+
+class UsageReport(ApiResponse):
+    """Number of requests by month, which clients show."""
+
+    installation_id: str = "graveler"
+    reports: list[str] = Field(default_factory=list)
 
 
 class SetupState(ApiResponse):

@@ -9,6 +9,7 @@ from starlette.responses import Response as HttpResponse
 
 from graveler.server.api.call import Call, answer, no_content
 from graveler.server.api.records import ApiRepository, RepositoryCreation
+from graveler.server.api.sample_data import add_sample_data
 from graveler_core.errors import InvalidInput
 from graveler_core.facade.repository import Repository
 
@@ -23,13 +24,16 @@ def list_repositories(call: Call) -> HttpResponse:
 
 
 def create_repository(call: Call) -> HttpResponse:
-    """Create a repository with one branch and one commit, or a bare one."""
+    """Create a repository with one branch and one commit, or a bare one. Sample data are one more commit."""
     wanted: RepositoryCreation = call.body
-    if wanted.sample_data:
-        raise InvalidInput("sample_data: this server has no sample data; leave it out")
-    create = call.graveler.create_bare_repository if call.query.flag("bare") else call.graveler.create_repository
+    bare = call.query.flag("bare")
+    if bare and wanted.sample_data:
+        raise InvalidInput("sample_data: a bare repository has no branch; leave it out")
+    create = call.graveler.create_bare_repository if bare else call.graveler.create_repository
     namespace = _namespace(wanted.storage_namespace, call.settings.storage_root)
     made = create(wanted.name, namespace, default_branch=wanted.default_branch)
+    if wanted.sample_data:
+        add_sample_data(made.branch(made.default_branch))
     if wanted.read_only:
         made.set_read_only(True)
     return answer(201, repository_record(made))

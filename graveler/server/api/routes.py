@@ -20,6 +20,7 @@ from graveler.server.api import (
     staging,
     tags,
 )
+from graveler.server.api import presigned_parts as parts
 from graveler.server.api import records as r
 from graveler.server.api.access.routes import ACCESS_ROUTES
 from graveler.server.api.not_implemented import NOT_IMPLEMENTED
@@ -29,6 +30,9 @@ _REPO: Final = "/repositories/{repository}"
 _BRANCH: Final = _REPO + "/branches/{branch}"
 _IMPORT: Final = _BRANCH + "/import"
 _BACKING: Final = _BRANCH + "/staging/backing"
+_PARTS: Final = _BRANCH + "/staging/pmpu"
+_UPLOAD: Final = _PARTS + "/{upload}"
+_PART: Final = _UPLOAD + "/parts/{part}"
 _REF: Final = _REPO + "/refs/{ref}"
 _PROTECTION: Final = _REPO + "/settings/branch_protection"
 _RULES: Final = _REPO + "/settings/gc_rules"
@@ -50,6 +54,7 @@ _SERVICE: Final = (
     ApiRoute("GET", "/config/version", service.get_version, None, r.VersionConfig),
     ApiRoute("GET", "/config/garbage-collection", service.get_collection_config, None, r.GarbageCollectionConfig),
     ApiRoute("GET", "/user", service.get_current_user, None, r.CurrentUser),
+    ApiRoute("GET", "/usage-report/summary", service.get_usage, None, r.UsageReport),
     ApiRoute("POST", "/statistics", service.post_statistics, success=204),
 )
 _REPOSITORIES: Final = (
@@ -147,6 +152,13 @@ _OBJECTS: Final = (
         "GET", _REF + "/objects/underlyingProperties", objects.get_storage_class, None, r.StorageClass, query="path*"
     ),
 )
+_PRESIGNED_UPLOADS: Final = (
+    ApiRoute("POST", _PARTS, parts.create_presigned_upload, None, r.PartsUpload, 201, query="path* parts"),
+    ApiRoute("PUT", _UPLOAD, parts.complete_presigned_upload, r.PartsAssembly, r.ApiObject, query="path*"),
+    ApiRoute("DELETE", _UPLOAD, parts.abort_presigned_upload, r.StagedLocation, success=204, query="path*"),
+    ApiRoute("PUT", _PART, parts.presign_upload_part, r.StagedLocation, r.PartUrl, query="path*"),
+    ApiRoute("PUT", _PART + "/copy", parts.copy_upload_part, r.PartCopy, success=204, query="path*"),
+)
 _COMMITS: Final = (
     ApiRoute("POST", _BRANCH + "/commits", commits.commit, r.CommitCreation, r.ApiCommit, 201),
     ApiRoute("GET", _BRANCH + "/diff", commits.diff_branch, None, _Diffs, query=_DIFF),
@@ -175,6 +187,7 @@ ROUTES: Final = (
     *_REPOSITORIES,
     *_REFERENCES,
     *_OBJECTS,
+    *_PRESIGNED_UPLOADS,
     *_IMPORTS,
     *_DUMPS,
     *_COMMITS,

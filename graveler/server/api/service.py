@@ -20,6 +20,7 @@ from graveler.server.api.records import (
     SessionToken,
     SetupState,
     StorageConfig,
+    UsageReport,
     VersionConfig,
 )
 from graveler.server.sessions import COOKIE
@@ -90,6 +91,11 @@ def get_collection_config(call: Call) -> HttpResponse:
     return answer(200, GarbageCollectionConfig(grace_period=UNNAMED_SECONDS))
 
 
+def get_usage(call: Call) -> HttpResponse:
+    """Answer with an empty report of usage: the server counts no requests for a licence."""
+    return answer(200, UsageReport())
+
+
 def post_statistics(call: Call) -> HttpResponse:
     """Discard the statistics that clients send before each command."""
     return no_content()
@@ -103,4 +109,5 @@ def _storage_config(call: Call) -> StorageConfig:
         import_support=True,
         import_validity_regex=_NAMESPACE_PATTERN,
         pre_sign_support=call.settings.presign,
+        pre_sign_multipart_upload=call.settings.presign,
     )

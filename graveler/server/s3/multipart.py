@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import datetime
 from itertools import islice
 from typing import Final
@@ -11,7 +11,7 @@ from typing import Final
 from starlette.responses import Response
 
 from graveler.server.content_response import UnsatisfiableRange, content_range, range_chunks
-from graveler.server.kept_md5 import with_etag
+from graveler.server.kept_md5 import etag_of_parts, with_etag
 from graveler.server.s3.call import S3Call, empty_response, xml_response
 from graveler.server.s3.conditions import failed_read, is_conditional_write, precondition_failed, require_write
 from graveler.server.s3.object_metadata import (
@@ -93,7 +93,9 @@ def complete_upload(call: S3Call) -> Response:
         if e.kind is not Kind.PartMismatch:
             raise
         raise S3Refusal(400, "InvalidPart", e.message) from e
-    staged = stage(branch, path, with_etag(assembled, _etag_of_parts(wanted)), current, conditional=conditional)
+    etag = etag_of_parts([md5 for _, md5 in wanted])
+    made = assembled if etag is None else with_etag(assembled, etag)
+    staged = stage(branch, path, made, current, conditional=conditional)
     branch.end_multipart(path, id)
     return xml_response(
         "CompleteMultipartUploadResult",
@@ -183,9 +185,3 @@ def _named_part(element: XmlElement) -> tuple[int, str]:
 
 def _etag(checksum: str) -> str:
     return f'"{checksum.rpartition(":")[2]}"'
-
-
-def _etag_of_parts(parts: Sequence[tuple[int, str]]) -> str:
-    """Return the ETag that S3 gives an object of parts: the MD5 of their MD5s, and their number."""
-    digests = b"".join(bytes.fromhex(md5) for _, md5 in parts)
-    return f"{hashlib.md5(digests, usedforsecurity=False).hexdigest()}-{len(parts)}"

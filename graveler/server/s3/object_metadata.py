@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from email.errors import HeaderParseError
-from email.header import Header, decode_header, make_header
+from email.header import decode_header, make_header
 from email.utils import format_datetime
 from typing import Final
 
@@ -29,6 +29,8 @@ _KEPT_HEADERS: Final = ("Cache-Control", "Content-Disposition", "Content-Encodin
 """Headers of an upload that are kept under their own names, and sent with the content."""
 _TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _PLAIN: Final = re.compile(r"[\x20-\x7e]*")
+_WORD_BYTES: Final = 63
+"""Maximum length of the text of an encoded word. With the rest it has at most 75 bytes, as RFC 2047 demands."""
 
 
 def etag_of(entry: Entry) -> str:
@@ -127,7 +129,24 @@ def _read(value: str) -> str:
 
 
 def _header_value(text: str) -> str:
-    """Return a text as the value of a header: as it is, or encoded as RFC 2047 says."""
+    """Return a text as the value of a header: as it is, or in the encoding Q of RFC 2047, as lakeFS does."""
     if _PLAIN.fullmatch(text):
         return text
-    return Header(text, "utf-8", maxlinelen=100_000).encode(linesep="").replace("\n", "").replace("\r", "")
+    words, length = [""], 0
+    for character in text:
+        coded = _coded(character)
+        if length + len(coded) > _WORD_BYTES:
+            words.append("")
+            length = 0
+        words[-1] += coded
+        length += len(coded)
+    return " ".join(f"=?utf-8?q?{word}?=" for word in words)
+
+
+def _coded(character: str) -> str:
+    """Return a character of a word in the encoding Q."""
+    if character == " ":
+        return "_"
+    if _PLAIN.fullmatch(character) and character not in "=?_":
+        return character
+    return "".join(f"={byte:02X}" for byte in character.encode())

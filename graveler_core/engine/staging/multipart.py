@@ -10,6 +10,11 @@ like the content of every other write, and is staged by the caller. The upload e
 before the end, everything is still there: assembling again stores the same content again, and staging it again changes
 nothing. An upload that nobody ends is given up by a sweep after its grace period, with all its parts.
 
+A part can also be stored by a program that has a signed URL for it. Its object has a name of its own, made of the
+number, and no part record, because nobody tells when it is there. It is found when the parts are assembled, and must
+have the ETag that the caller names. The assembled object is a copy, so whoever holds the URL cannot change it. An
+object that is stored there after the end is deleted by a collection.
+
 A part that is stored again replaces the record of the former one. Its object stays until the end. If an upload ends
 while a part is stored, the last step of that flow finds no upload, and removes what it has stored. If it dies first, it
 leaves an object that a collection deletes, and a part record that a sweep removes. If an upload ends while it is
@@ -38,6 +43,8 @@ from graveler_core.records import layout as keys
 from graveler_core.stores import Stores
 
 MAX_PARTS = 10_000
+ETAG = "etag:"
+"""Beginning of the checksum of a part that was stored at a signed URL."""
 
 
 def begin(  # noqa: PLR0913, PLR0917 - the branch and the later entry
@@ -82,8 +89,7 @@ def store_part(  # noqa: PLR0913, PLR0917 - the upload, and the part
         NotFound: (`UploadNotFound`) There is no such upload for the path. Nothing is kept of the part.
         InvalidInput: The number is not from 1 to 10,000.
     """
-    if not 1 <= number <= MAX_PARTS:
-        raise InvalidInput(f"part number {number}: must be from 1 to {MAX_PARTS:,}")
+    _require_number(number)
     uploads = _uploads(stores, fresh(stores, repo, branch).repository)
     _target(uploads, branch, path, id)
     stored = upload(uploads.blobs, f"{prefix(id)}{stores.ids.fresh()}", content)
@@ -102,6 +108,22 @@ def store_part(  # noqa: PLR0913, PLR0917 - the upload, and the part
         uploads.forget_parts(id)
         raise
     return UploadedPart(number, record.size, record.checksum, record.creation_date)
+
+
+def signed_parts(  # noqa: PLR0913, PLR0917 - the upload, the parts, and the time
+    stores: Stores, repo: RepositoryId, branch: BranchId, path: str, id: str, numbers: Sequence[int], expires: int
+) -> list[str]:
+    """Return for each number a signed URL that takes the content of a part with PUT for `expires` seconds.
+
+    Raises:
+        NotFound: (`UploadNotFound`) There is no such upload for the path.
+        InvalidInput: A number is not from 1 to 10,000, or the store does not sign URLs.
+    """
+    for number in numbers:
+        _require_number(number)
+    uploads = _uploads(stores, fresh(stores, repo, branch).repository)
+    _target(uploads, branch, path, id)
+    return [uploads.blobs.presigned(_signed_address(id, number), expires, upload=True) for number in numbers]
 
 
 def parts(stores: Stores, repo: RepositoryId, branch: BranchId, path: str, id: str) -> list[UploadedPart]:
@@ -129,7 +151,8 @@ def assemble(  # noqa: PLR0913, PLR0917 - the upload and its parts
         branch: The branch.
         path: Path of the upload.
         id: Id of the upload.
-        numbers: Numbers of the parts in their order, with the checksums that the parts must have.
+        numbers: Numbers of the parts in their order, with the checksums that the parts must have: `etag:` and the ETag
+            without quotes for a part that was stored at a signed URL.
 
     Raises:
         NotFound: (`UploadNotFound`) There is no such upload for the path.
@@ -141,6 +164,8 @@ def assemble(  # noqa: PLR0913, PLR0917 - the upload and its parts
     if not numbers or any(a >= b for (a, _), (b, _) in pairwise(numbers)):
         raise InvalidInput("parts: must be at least one, in ascending order, each once", kind=Kind.PartMismatch)
     there = uploads.parts(id)
+    signed = [number for number, checksum in numbers if checksum.startswith(ETAG)]
+    there |= _signed_parts(stores, uploads.blobs, id, signed)
     chosen = []
     for number, checksum in numbers:
         part = there.get(number)
@@ -181,6 +206,27 @@ def standing(stores: Stores, repository: Repository) -> Iterator[MultipartUpload
         target = held.value.target
         if held.value.state is UploadState.UPLOADING and target is not None:
             yield MultipartUpload(id, target.branch, target.path, held.value.since)
+
+
+def _signed_parts(stores: Stores, blobs: Blobs, id: str, numbers: Sequence[int]) -> dict[int, UploadPart]:
+    """Return the parts with these numbers that were stored at signed URLs. Others are left out."""
+    found = stores.executor.map(lambda number: blobs.head(_signed_address(id, number)), list(numbers))
+    return {
+        number: UploadPart(
+            address=info.address, size=info.size, checksum=ETAG + (info.etag or "").strip('"'), creation_date=info.mtime
+        )
+        for number, info in zip(numbers, found, strict=True)
+        if info is not None
+    }
+
+
+def _signed_address(id: str, number: int) -> str:
+    return f"{prefix(id)}part-{number}"
+
+
+def _require_number(number: int) -> None:
+    if not 1 <= number <= MAX_PARTS:
+        raise InvalidInput(f"part number {number}: must be from 1 to {MAX_PARTS:,}")
 
 
 def _uploads(stores: Stores, repository: Repository) -> Uploads:

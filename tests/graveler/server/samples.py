@@ -12,6 +12,7 @@ from typing import Any
 from graveler_core.facade.graveler import Graveler
 
 POLICY = [{"effect": "allow", "action": ["fs:ReadObject"], "resource": "arn:lakefs:fs:::repository/r/object/*"}]
+PART = {"physical_address": "{namespace}/data/{upload}"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +87,13 @@ SAMPLES: dict[str, Sample] = {
     "stage_object": Sample(
         "path=n", {"physical_address": "s3://other/data", "checksum": "1", "size_bytes": 4}, changes=True
     ),
+    "create_presigned_upload": Sample("path=n", status=501),
+    "complete_presigned_upload": Sample("path=n", PART | {"parts": [{"part_number": 1, "etag": "1"}]}, status=400),
+    "abort_presigned_upload": Sample("path=n", PART, changes=True),
+    "presign_upload_part": Sample("path=n", PART, status=400),
+    "copy_upload_part": Sample(
+        "path=n", PART | {"copy_source": {"repository": "{repository}", "ref": "main", "path": "one"}}
+    ),
     "delete_object": Sample("path=one", changes=True),
     "delete_objects": Sample("", {"paths": ["one", "two"]}, changes=True),
     "copy_object": Sample("dest_path=copy", {"src_path": "one", "src_ref": "main"}, changes=True),
@@ -133,7 +141,15 @@ SAMPLES: dict[str, Sample] = {
 }
 """Samples by the name of the operation."""
 OPEN = frozenset(
-    ("get_config", "get_storage_config", "get_version", "get_collection_config", "get_current_user", "post_statistics")
+    (
+        "get_config",
+        "get_storage_config",
+        "get_version",
+        "get_collection_config",
+        "get_current_user",
+        "get_usage",
+        "post_statistics",
+    )
 )
 """Operations for every authenticated user: they show nothing of the store and change nothing."""
 
@@ -153,6 +169,7 @@ def scene(g: Graveler, root: str, name: str) -> dict[str, str]:
     repo.update_metadata({"old": "value"})
     repo.set_retention(30)
     repo.branch("dev").put("a", b"staged")
+    upload = repo.branch("dev").begin_multipart("n")
     dumped = repo.begin_dump(f"{root}/{name}/dumps").id
     restored = repo.begin_restore(f"{root}/{name}/dumps/{dumped}").id
     repo.cancel_task(dumped)
@@ -171,6 +188,9 @@ def scene(g: Graveler, root: str, name: str) -> dict[str, str]:
     g.iam.attach_policy(policy, group=group)
     return {
         "repository": name,
+        "namespace": f"{root}/{name}",
+        "upload": upload,
+        "part": "1",
         "task": task,
         "ended": ended,
         "dumped": dumped,
@@ -207,5 +227,6 @@ def state(g: Graveler, values: dict[str, str]) -> list[object]:
     repo = g.repository(values["repository"])
     found += [(branch.id, branch.commit_id) for branch in repo.branches()] + [tag.id for tag in repo.tags()]
     found += [[repr(change) for change in repo.branch(branch.id).uncommitted()] for branch in repo.branches()]
+    found.append([each.id for each in repo.multipart_uploads()])
     found.append(repo.task(values["task"]).state)
     return [*found, repo.metadata(), repo.protection(), repo.retention().model_dump()]

@@ -52,6 +52,9 @@ def test_a_store_that_signs_nothing_says_so(place: Place, client: Client) -> Non
     main.object("a").upload(b"x")
     with pytest.raises(lakefs.exceptions.BadRequestException):
         main.object("a").stat(pre_sign=True)
+    status, said, _ = Http(place).send("POST", f"/repositories/{main.repo_id}/branches/main/staging/pmpu?path=a")
+    assert (status, b"presigned URLs exist only for" in said) == (501, True)
+    assert place.server.graveler.repository(main.repo_id).multipart_uploads() == []
 
 
 def test_only_what_was_stored_is_linked(place: Place, client: Client) -> None:
@@ -80,3 +83,58 @@ def test_only_what_was_stored_is_linked(place: Place, client: Client) -> None:
     entry = place.server.graveler.repository(name).branch("main").get("a")
     assert (entry.size, entry.checksum) == (5, "tag")
     assert Http(place).send("GET", f"/repositories/{name}/refs/main/objects?path=a")[1] == b"bytes"
+
+
+@pytest.mark.parametrize("place", ["postgresql"], indirect=True)
+def test_parts_go_past_the_server(place: Place, client: Client) -> None:
+    name = place.repository()
+    g = place.server.graveler
+    g.repository(name).branch("main").put("source", b"0123456789")
+    api = lakefs_sdk.ExperimentalApi(client.sdk_client._api)
+    begun = api.create_presign_multipart_upload(name, "main", "a/b", parts=2)
+    id, at = begun.upload_id, begun.physical_address
+    again = api.upload_part(name, "main", id, "a/b", 1, m.UploadPartFrom(physical_address=at))
+
+    def sent(url: str, data: bytes) -> str:
+        headers = {"Content-Type": "application/octet-stream"}
+        with urllib.request.urlopen(urllib.request.Request(url, data, headers, method="PUT")) as response:
+            return str(response.headers["ETag"])
+
+    sent(begun.presigned_urls[0], b"wrong")
+    first, second = sent(again.presigned_url, b"first "), sent(begun.presigned_urls[1], b"second ")
+    copy = m.UploadPartCopyFrom(
+        physical_address=at, copy_source=m.CopyPartSource(repository=name, ref="main", path="source", range="bytes=1-3")
+    )
+    copied = api.upload_part_copy_with_http_info(name, "main", id, "a/b", 3, copy)
+
+    def completed(etag: str, address: str = at) -> m.ObjectStats:
+        numbered = enumerate((etag, second, str(copied.headers["ETag"])), 1)
+        return api.complete_presign_multipart_upload(
+            name,
+            "main",
+            id,
+            "a/b",
+            complete_presign_multipart_upload=m.CompletePresignMultipartUpload(
+                physical_address=address,
+                parts=[m.UploadPart(part_number=number, etag=each) for number, each in numbered],
+                content_type="text/plain",
+                user_metadata={"k": "v"},
+            ),
+        )
+
+    for wrong in (('"0"',), (first, at + "0")):
+        with pytest.raises(lakefs_sdk.exceptions.BadRequestException):
+            completed(*wrong)
+    made = completed(first)
+    assert (made.size_bytes, made.content_type, made.metadata) == (16, "text/plain", {"k": "v"})
+    entry = g.repository(name).branch("main").get("a/b")
+    assert (entry.checksum or "").startswith("sha256:")
+    sent(begun.presigned_urls[1], b"later")  # changes nothing
+    assert g.repository(name).branch("main").read("a/b") == b"first second 123"
+    with pytest.raises(lakefs_sdk.exceptions.NotFoundException):
+        completed(first)
+    begun = api.create_presign_multipart_upload(name, "main", "c")
+    assert begun.presigned_urls is None
+    aborted = m.AbortPresignMultipartUpload(physical_address=begun.physical_address)
+    api.abort_presign_multipart_upload(name, "main", begun.upload_id, "c", abort_presign_multipart_upload=aborted)
+    assert g.repository(name).multipart_uploads() == []

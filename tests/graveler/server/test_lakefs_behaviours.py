@@ -153,3 +153,19 @@ def test_a_conflict_of_a_cherry_pick_and_the_first_commit(place: Place, http: Ht
     repo.branch("dev").commit("write")
     made = sent(http, "POST", f"/repositories/{name}/refs/dev/merge/main")
     assert repo.commit(str(made["reference"])).metadata == {".lakefs.merge.strategy": "default"}
+
+
+def test_sample_data_are_a_commit(place: Place, http: Http) -> None:
+    name = f"sample-{uuid4().hex[:8]}"
+    wanted = {"name": name, "storage_namespace": place.namespace(), "sample_data": True, "read_only": True}
+    assert sent(http, "POST", "/repositories", wanted, 201)["read_only"] is True
+    repo = place.server.graveler.repository(name)
+    assert [entry.path for entry in repo.at("main@").list()] == ["README.md", "tables/rivers.csv"]
+    assert repo.branch("main").read("tables/rivers.csv").startswith(b"name,continent,length_km\n")
+    assert len(list(repo.log("main"))) == 2
+    bare = {"name": f"{name}-bare", "storage_namespace": place.namespace(), "sample_data": True}
+    assert "bare" in str(sent(http, "POST", "/repositories?bare=true", bare, 400)["message"])
+
+
+def test_the_report_of_usage_is_empty(http: Http) -> None:
+    assert sent(http, "GET", "/usage-report/summary") == {"installation_id": "graveler", "reports": []}

@@ -62,7 +62,10 @@ def test_who_has_no_permission_is_refused_and_changes_nothing(
     path = route.path.format(**values) + (f"?{sample.query.format(**values)}" if sample.query else "")
     body = sample.body
     if body is not None and not isinstance(body, bytes):
-        body = json.dumps(body).replace("{repository}", values["repository"]).encode()
+        text = json.dumps(body)
+        for name, value in values.items():
+            text = text.replace(f"{{{name}}}", value)
+        body = text.encode()
     before = state(g, values)
     http = Http(place)
     status, said, _ = http.send(route.method, path, body, {"Authorization": nobody.header})

@@ -79,7 +79,9 @@ def test_public_operations_need_no_credentials_and_show_nothing(http: Http) -> N
         ("PUT", "/repositories/{repo}/branches/main", b'{"type": "object"}', 400, "path"),
         ("GET", "/repositories/{repo}/refs/main/diff/main?type=four_dot", None, 400, "four_dot"),
         ("GET", "/repositories/{repo}/refs/main/commits?since=yesterday", None, 400, "yesterday"),
-        ("POST", "/repositories/{repo}/branches/main/staging/pmpu", b"{}", 501, "Not Implemented"),
+        ("POST", "/repositories/{repo}/branches/main/staging/pmpu?path=a&parts=-1", None, 400, "parts '-1'"),
+        ("POST", "/repositories//branches/main/staging/pmpu?path=a", None, 400, "must not be empty"),
+        ("POST", "/sts/login", b"{}", 501, "Not Implemented"),
     ],
 )
 def test_wrong_requests_get_one_sentence(  # noqa: PLR0917 - a table

@@ -142,6 +142,7 @@ BRANCH: dict[str, Verb] = {
     "begin_upload": Verb(lambda b: b.begin_upload("n"), BranchAction.WRITE, changes=True),
     "link": Verb(_linked, BranchAction.WRITE, changes=True),
     "upload_part": _read(lambda b: _without_an_upload(lambda: b.upload_part("n", "0" * 32, 1, b"x"))),
+    "presign_parts": _read(lambda b: _without_an_upload(lambda: b.presign_parts("n", "0" * 32, [1]))),
     "uploaded_parts": _read(lambda b: _without_an_upload(lambda: b.uploaded_parts("n", "0" * 32))),
     "assemble_multipart": _read(lambda b: _without_an_upload(lambda: b.assemble_multipart("n", "0" * 32, []))),
     "end_multipart": _read(lambda b: _without_an_upload(lambda: b.end_multipart("n", "0" * 32))),

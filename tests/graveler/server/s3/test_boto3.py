@@ -73,7 +73,7 @@ def test_an_object_comes_back_as_it_was_put(client: Any, bucket: str, repo: Repo
         ContentType="text/csv",
         ContentEncoding="gzip",
         CacheControl="no-cache",
-        Metadata={"Colour": "red", "two-words": "a  b"},
+        Metadata={"Colour": "red", "two-words": "a  b", "town": "=?utf-8?q?K=C3=B6ln_=2F_?= =?utf-8?b?w5ZyZWJybw==?="},
         **options,
     )
     etag = f'"{hashlib.md5(body).hexdigest()}"'
@@ -81,7 +81,12 @@ def test_an_object_comes_back_as_it_was_put(client: Any, bucket: str, repo: Repo
     found = client.get_object(Bucket=bucket, Key=key)
     assert found["Body"].read() == body
     assert (found["ETag"], found["ContentType"], found["ContentEncoding"]) == (etag, "text/csv", "gzip")
-    assert (found["Metadata"], found["CacheControl"]) == ({"colour": "red", "two-words": "a  b"}, "no-cache")
+    metadata = {"colour": "red", "two-words": "a  b", "town": "=?utf-8?q?K=C3=B6ln_/_=C3=96rebro?="}
+    assert (found["Metadata"], found["CacheControl"]) == (metadata, "no-cache")
+    assert repo.branch("main").get(key.removeprefix("main/")).metadata["X-Amz-Meta-town"] == "Köln / Örebro"
+    client.put_object(Bucket=bucket, Key="main/long", Metadata={"a": f"=?utf-8?q?{'=C3=B6' * 30}?="})
+    words = client.head_object(Bucket=bucket, Key="main/long")["Metadata"]["a"].split(" ")
+    assert words == [f"=?utf-8?q?{'=C3=B6' * 10}?="] * 3
     assert client.head_object(Bucket=bucket, Key=key)["ContentLength"] == len(body)
     assert client.get_object(Bucket=bucket, Key=key, Range="bytes=10-19")["Body"].read() == body[10:20]
     assert repo.branch("main").read(key.removeprefix("main/")) == body

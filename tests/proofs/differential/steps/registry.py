@@ -132,6 +132,7 @@ LEFT_OUT = {
         (
             "Branch.begin_multipart",
             "Branch.upload_part",
+            "Branch.presign_parts",
             "Branch.uploaded_parts",
             "Branch.assemble_multipart",
             "Branch.end_multipart",

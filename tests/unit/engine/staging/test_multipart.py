@@ -49,6 +49,33 @@ def test_parts_become_one_object_in_the_order_of_their_numbers(world: World, upl
     assert leftovers(world) == ([made.address], 0)
 
 
+def test_parts_that_programs_stored_at_signed_urls_are_found_by_their_etag(world: World, upload: str) -> None:
+    """The store of these tests signs nothing, so the objects are created at the addresses themselves."""
+    branch, blobs = world.branch(), uploads(world).blobs
+    with pytest.raises(InvalidInput, match="presigned URLs exist only for"):
+        branch.presign_parts("a/b", upload, [1])
+    for numbers, expires in (([0], 9), ([10_001], 9), ([1], 0)):
+        with pytest.raises(InvalidInput, match="must be"):
+            branch.presign_parts("a/b", upload, numbers, expires)
+    blobs.create(f"data/{upload}/part-1", b"hello ")
+    branch.upload_part("a/b", upload, 1, b"wrong")
+    copied = branch.upload_part("a/b", upload, 2, b"world")
+    info = blobs.head(f"data/{upload}/part-1")
+    assert info is not None
+    etag = str(info.etag).strip('"')
+    for wrong in ([(1, "etag:other")], [(2, f"etag:{etag}")]):
+        with pytest.raises(InvalidInput) as refused:
+            branch.assemble_multipart("a/b", upload, wrong)
+        assert refused.value.kind is Kind.PartMismatch
+    made = branch.assemble_multipart("a/b", upload, [(1, f"etag:{etag}"), (2, copied.checksum)])
+    branch.stage("a/b", made)
+    branch.end_multipart("a/b", upload)
+    assert branch.read("a/b") == b"hello world"
+    assert leftovers(world) == ([made.address], 0)
+    with pytest.raises(NotFound):
+        branch.presign_parts("a/b", upload, [1])
+
+
 def test_a_crash_before_the_end_lets_the_upload_be_ended_again(world: World, upload: str) -> None:
     part = world.branch().upload_part("a/b", upload, 1, b"x")
     for _ in range(2):

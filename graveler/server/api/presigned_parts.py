@@ -1,0 +1,132 @@
+"""Uploads in parts that clients store in the object store themselves, with signed URLs.
+
+They are uploads of the same kind as those of the S3 gateway, so every server can go on with them, and a sweep gives up
+those that nobody ends. At the end the content of the parts is copied into one object. Whoever holds a URL cannot
+change it, and its SHA-256 is known.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import replace
+
+from starlette.responses import Response as HttpResponse
+
+from graveler.server.api.call import Call, answer, no_content
+from graveler.server.api.errors import PATH_EXISTS, refusal
+from graveler.server.api.objects import DEFAULT_CONTENT_TYPE, PRESIGNED_SECONDS, object_record
+from graveler.server.api.records import PartCopy, PartsAssembly, PartsUpload, PartUrl, StagedLocation
+from graveler.server.content_response import UnsatisfiableRange, content_range, range_chunks
+from graveler.server.kept_md5 import etag_of_parts, with_etag
+from graveler_core.errors import InvalidInput, PredicateFailed
+from graveler_core.facade.branch import Branch
+from graveler_core.facade.repository import Repository
+
+MAX_PARTS = 10_000
+
+
+def create_presigned_upload(call: Call) -> HttpResponse:
+    """Begin an upload in parts. The answer has signed URLs for the first parts, as many as the client wants."""
+    repo, path = call.graveler.repository(call.repository), call.query.required("path")
+    count = _whole(call.query.text("parts") or "0", "parts", 0)
+    branch = repo.branch(call.branch)
+    id = branch.begin_multipart(path)
+    try:
+        urls = branch.presign_parts(path, id, range(1, max(count, 1) + 1), PRESIGNED_SECONDS)
+    except InvalidInput as error:  # the store does not sign URLs
+        branch.end_multipart(path, id)
+        return refusal(501, error.message)
+    record = PartsUpload(upload_id=id, physical_address=_address(repo, id), presigned_urls=urls if count else None)
+    return answer(201, record)
+
+
+def presign_upload_part(call: Call) -> HttpResponse:
+    """Answer with a signed URL for one part."""
+    wanted: StagedLocation = call.body
+    branch, path, id = _upload(call, wanted)
+    return answer(200, PartUrl(presigned_url=branch.presign_parts(path, id, [_number(call)], PRESIGNED_SECONDS)[0]))
+
+
+def copy_upload_part(call: Call) -> HttpResponse:
+    """Store the content of an entry, or a range of it, as a part."""
+    wanted: PartCopy = call.body
+    branch, path, id = _upload(call, wanted)
+    source = wanted.copy_source
+    content = call.graveler.repository(source.repository).at(source.ref).open(source.path)
+    try:
+        part = content_range(source.range, content.size)
+    except UnsatisfiableRange:
+        return refusal(416, f"range {source.range!r}: is not a range of the source")
+    if source.range and part is None:
+        raise InvalidInput(f"range {source.range[:80]!r}: must have the form bytes=first-last")
+    first, end = (0, content.size) if part is None else (part[0], part[1] + 1)
+    md5 = hashlib.md5(usedforsecurity=False)
+
+    def read() -> Iterator[bytes]:
+        for chunk in range_chunks(content, first, end):
+            md5.update(chunk)
+            yield chunk
+
+    branch.upload_part(path, id, _number(call), read(), checksum=lambda: f"md5:{md5.hexdigest()}")
+    return HttpResponse(status_code=204, headers={"etag": f'"{md5.hexdigest()}"'})
+
+
+def complete_presigned_upload(call: Call) -> HttpResponse:
+    """Make one object of the parts that the body names, and stage an entry for it."""
+    wanted: PartsAssembly = call.body
+    condition = call.headers.get("if-none-match") or None
+    if condition not in (None, "*"):
+        return refusal(501, f"If-None-Match {condition!r}: an upload can only have the condition *")
+    branch, path, id = _upload(call, wanted)
+    etags = [(part.part_number, part.etag.strip('" ')) for part in wanted.parts]
+    copied = {(part.number, part.checksum) for part in branch.uploaded_parts(path, id)}
+    parts = [
+        (number, f"md5:{etag}" if (number, f"md5:{etag}") in copied else f"etag:{etag}")
+        for number, etag in sorted(etags)
+    ]
+    made = replace(
+        branch.assemble_multipart(path, id, parts),
+        content_type=wanted.content_type or DEFAULT_CONTENT_TYPE,
+        metadata=wanted.user_metadata,
+        identity=b"",
+    )
+    whole = etag_of_parts([etag for _, etag in sorted(etags)])
+    made = made if whole is None else with_etag(made, whole)
+    try:
+        staged = branch.stage(path, made) if condition is None else branch.stage_if(path, made, None)
+    except PredicateFailed:
+        return refusal(412, PATH_EXISTS)
+    branch.end_multipart(path, id)
+    return answer(200, object_record(call.graveler.repository(call.repository), staged))
+
+
+def abort_presigned_upload(call: Call) -> HttpResponse:
+    """Give an upload up, and delete its parts."""
+    wanted: StagedLocation = call.body
+    branch, path, id = _upload(call, wanted)
+    branch.end_multipart(path, id)
+    return no_content()
+
+
+def _upload(call: Call, wanted: StagedLocation) -> tuple[Branch, str, str]:
+    """Return the branch, the path and the id of an upload, if the body has its address."""
+    repo, path, id = call.graveler.repository(call.repository), call.query.required("path"), call.path["upload"]
+    if wanted.physical_address != _address(repo, id):
+        raise InvalidInput("physical_address: must be the one with which the upload began")
+    return repo.branch(call.branch), path, id
+
+
+def _address(repo: Repository, id: str) -> str:
+    """Return the address below which the parts of an upload are."""
+    return f"{repo.storage_namespace.rstrip('/')}/data/{id}"
+
+
+def _number(call: Call) -> int:
+    return _whole(call.path["part"], "part number", 1)
+
+
+def _whole(text: str, name: str, least: int) -> int:
+    if not (text.isascii() and text.isdigit() and least <= int(text[:6]) <= MAX_PARTS):
+        raise InvalidInput(f"{name} {text[:40]!r}: must be a whole number from {least} to {MAX_PARTS:,}")
+    return int(text)
