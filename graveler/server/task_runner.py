@@ -8,14 +8,18 @@ which end with the process, wherever they are.
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 from threading import BoundedSemaphore, Lock, Thread
 from typing import Final
 
-from graveler_core.errors import GravelerError
+from graveler_core.errors import GravelerError, PermissionDenied
 from graveler_core.facade.repository import Repository
+from graveler_core.model.tasks import ImportTask, Task
 
 MAX_TASKS: Final = 4
 """Number of tasks that one process runs at once. More of them wait."""
+LAST_IMPORT: Final = ".lakefs.last.import.timestamp"
+"""Key of the metadata of a repository with the time of the last import, in seconds since 1970."""
 _log = logging.getLogger("graveler.server")
 
 
@@ -51,9 +55,17 @@ class TaskRunner:
     def _run(self, repository: Repository, id: str, name: tuple[str, str]) -> None:
         try:
             with self._places:
-                repository.run_task(id)
+                _tell(repository, repository.run_task(id))
         except GravelerError as error:
             _log.warning("task %s of repository %s: %s", id, repository.id, error.message)
         finally:
             with self._lock:
                 self._here.discard(name)
+
+
+def _tell(repository: Repository, task: Task) -> None:
+    """Note the time of an import in the metadata of the repository, as lakeFS does, if the user may change them."""
+    if isinstance(task.work, ImportTask) and task.commit_id is not None:
+        moment = repository.commit(task.commit_id).creation_date
+        with suppress(PermissionDenied):
+            repository.update_metadata({LAST_IMPORT: str(int(moment.timestamp()))})

@@ -14,8 +14,8 @@ from graveler_core.engine.importing import (
     Inventory,
     Prefix,
     Progress,
-    SingleObjects,
     import_objects,
+    named_sources,
 )
 from graveler_core.errors import InvalidInput
 from graveler_core.facade.handle import Handle
@@ -161,10 +161,11 @@ class Importing(Handle):
         destination: str = "",
         **options: Unpack[ImportOptions],
     ) -> Imported:
-        """Import single objects in one commit, without copying. This makes one request for each object.
+        """Import single objects and directories in one commit, without copying. Each object costs one request.
 
         Args:
-            objects: URIs by path below the destination, or only URIs: each is then imported under its own name.
+            objects: URIs by path below the destination, or only URIs: each is then imported under its own name. A URI
+                that ends in a slash stands for everything below this directory.
             into: Name of the branch.
             destination: Directory on the branch to import into; "" for the root.
             options: Options of `ImportOptions`.
@@ -173,10 +174,13 @@ class Importing(Handle):
             The commit, and numbers of the imported objects and changes.
 
         Raises:
-            NotFound: (`ObjectNotFound`) some objects do not exist: `details["uris"]` has the first hundred.
+            NotFound: (`ObjectNotFound`) some objects do not exist: `details["uris"]` has the first hundred; or a
+            directory contains no objects.
+            InvalidInput: (`InvalidPath`) the path of a directory lies within that of another one, or two objects have
+            the same path.
             GravelerError: any other error of `import_prefix`.
         """
-        return self._import(SingleObjects(imports.by_path(objects)), (into, destination), **options)
+        return self._import(named_sources(imports.by_path(objects)), (into, destination), **options)
 
     def _import(  # noqa: PLR0913 - the options, with what they are if they are not given
         self,

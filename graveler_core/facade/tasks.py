@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 
+from graveler_core.engine.importing import Prefix, named_sources, require_apart
 from graveler_core.engine.repositories import tasks
 from graveler_core.engine.repositories.tasks import Heard
 from graveler_core.errors import NotUnique
@@ -44,7 +45,7 @@ class Tasks(Importing, Dumping):
             into: Name of the branch.
             destination: Directory on the branch to import into; "" for the root.
             uri: URI of the directory to import. Give either this or `objects`.
-            objects: URIs of single objects, by path below the destination.
+            objects: URIs by path below the destination, as for `import_objects`.
             message: Message of the commit. By default it names the source.
             metadata: Metadata of the commit.
 
@@ -52,16 +53,18 @@ class Tasks(Importing, Dumping):
             The task.
 
         Raises:
-            InvalidInput: an argument is not valid, or both or none of `uri` and `objects` are given.
+            InvalidInput: an argument is not valid, or both or none of `uri` and `objects` are given;
+                (`NamespaceInUse`) the source overlaps the storage namespace of a repository.
         """
         wanted = ImportTask(
             into=branch_id(into),
             destination=destination,
             uri=namespace(uri).uri if uri else "",
-            objects={path: full_address(each) for path, each in (objects or {}).items()},
+            objects={path: _address(each) for path, each in (objects or {}).items()},
             message=message,
             metadata=dict(metadata or {}),
         )
+        require_apart(self._stores, Prefix(namespace(uri)) if uri else named_sources(wanted.objects))
         return tasks.begin(self._stores, self._active(), import_task(wanted), self._user)
 
     @operation("begin dump", *EVERYTHING_READABLE, needs.directory(Action.EXPORT_TO_STORAGE, named="below"))
@@ -169,3 +172,8 @@ class Tasks(Importing, Dumping):
     def _user(self) -> str:
         principal = self._stores.principal
         return "" if principal is None else str(principal.user)
+
+
+def _address(uri: str) -> str:
+    """Return the address of an object, or of a directory with a slash at the end, in normal form."""
+    return f"{namespace(uri).uri.rstrip('/')}/" if uri.endswith("/") else full_address(uri)

@@ -48,10 +48,15 @@ def readable_inventory(uri: str) -> Iterator[Request]:
 
 
 def objects(call: GuardedCall) -> Iterator[Request]:
-    """Require permission for each URI of the argument `objects`, and for its path."""
+    """Require permission for each URI of the argument `objects`, and for its path: of a directory for all below it."""
     found = call.arguments["objects"] = by_path(call.arguments["objects"] or {})
-    yield from of_uris(call, found.values())
-    yield from _into(call, found)
+    single = {path: uri for path, uri in found.items() if not uri.endswith("/")}
+    yield from of_uris(call, single.values())
+    yield from _into(call, single)
+    for path, uri in found.items():
+        if uri.endswith("/"):
+            yield _below(namespace(uri).uri)
+            yield from _on_directory(call, path)
 
 
 def source(call: GuardedCall) -> Iterator[Request]:
@@ -71,7 +76,8 @@ def by_path(objects: Mapping[str, str] | Iterable[str]) -> Mapping[str, str]:
         return dict(objects)
     found: dict[str, str] = {}
     for uri in objects:
-        name = parted(uri)[1].rpartition("/")[2]
+        key = namespace(uri).path if uri.endswith("/") else parted(uri)[1]
+        name = key.rpartition("/")[2]
         if name in found:
             raise InvalidInput(
                 f"objects: {found[name]!r} and {uri!r} have the same name; give them by path",
@@ -95,6 +101,13 @@ def _into(call: GuardedCall, names: Iterable[str] | None = None) -> Iterator[Req
             yield from on_paths(call, branch, action, paths)
     if given.get("options", {}).get("mode", ImportMode.ADD) != ImportMode.ADD:
         yield branch.on_prefix(Action.DELETE_OBJECT, below)
+
+
+def _on_directory(call: GuardedCall, path: str) -> Iterator[Request]:
+    below = "".join(f"{part.rstrip('/')}/" for part in (call.arguments["destination"], path) if part)
+    prefix_key(below)
+    branch = branch_scope(call.scope.repository, branch_id(call.arguments["into"]))
+    yield from (branch.on_prefix(action, below) for action in _ON_PATHS)
 
 
 def _below(uri: str) -> Request:

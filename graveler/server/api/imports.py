@@ -1,6 +1,6 @@
 """Imports, as tasks that run in the background.
 
-An import names either one directory or single objects. Clients poll its state. A task whose server has died goes on in
+An import names directories and single objects. Clients poll its state. A task whose server has died goes on in
 the server that its user asks for the state.
 """
 
@@ -14,7 +14,7 @@ from starlette.responses import Response as HttpResponse
 from graveler.server.api.call import Call, answer, no_content
 from graveler.server.api.commits import commit_record
 from graveler.server.api.errors import refusal
-from graveler.server.api.records import ErrorMessage, ImportCreation, ImportStatus, TaskId
+from graveler.server.api.records import ErrorMessage, ImportCreation, ImportPath, ImportStatus, TaskId
 from graveler_core.errors import InvalidInput, Kind, NotFound
 from graveler_core.facade.repository import Repository
 from graveler_core.model.tasks import ImportTask, Task, TaskState
@@ -27,17 +27,15 @@ def start_import(call: Call) -> HttpResponse:
     """Begin an import. The answer has the id under which its state is shown."""
     wanted: ImportCreation = call.body
     repo = call.graveler.repository(call.repository)
-    directories = [each for each in wanted.paths if each.type == "common_prefix"]
-    if len(wanted.paths) != 1 and directories:
-        raise InvalidInput("paths: must be one common_prefix, or any number of objects; import others one by one")
+    sources = [_source(repo, each) for each in wanted.paths]
     message, metadata = wanted.commit.message or "Import objects", wanted.commit.metadata
-    if directories:
-        uri, destination = directories[0].path.rstrip("/"), directories[0].destination.rstrip("/")
+    destination, uri = sources[0]
+    if len(sources) == 1 and uri.endswith("/"):
         task = repo.begin_import(call.branch, destination, uri=uri, message=message, metadata=metadata)
     else:
-        objects = {each.destination: each.path for each in wanted.paths}
-        if len(objects) != len(wanted.paths):
-            raise InvalidInput("paths: two objects have the same destination")
+        objects = dict(sources)
+        if len(objects) != len(sources):
+            raise InvalidInput("paths: two of them have the same destination")
         task = repo.begin_import(call.branch, objects=objects, message=message, metadata=metadata)
     call.tasks.start(repo, task.id)
     return answer(202, TaskId(id=task.id))
@@ -73,6 +71,23 @@ def cancel_import(call: Call) -> HttpResponse:
         return refusal(409, "the import has completed already")
     repo.cancel_task(task.id)
     return no_content()
+
+
+def _source(repo: Repository, wanted: ImportPath) -> tuple[str, str]:
+    """Return the path and the URI of a source. Those of a directory end in a slash.
+
+    A directory is imported into the destination if its path ends in a slash, otherwise with its own name.
+    """
+    if wanted.type == "object":
+        if wanted.path.endswith("/"):
+            raise InvalidInput(f"path {wanted.path!r}: is not an object, because it ends in a slash")
+        return wanted.destination, wanted.path
+    destination = wanted.destination.strip("/")
+    if wanted.path.endswith("/"):
+        return destination, wanted.path
+    if repo.storage_namespace.startswith(wanted.path):
+        raise InvalidInput(f"path {wanted.path!r}: the storage namespace of the repository begins with it")
+    return f"{destination}/{wanted.path.rpartition('/')[2]}".lstrip("/"), f"{wanted.path}/"
 
 
 def _found(call: Call, repo: Repository) -> Task:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from graveler_core.engine.importing.combined_source import named_sources
 from graveler_core.engine.importing.flow import import_objects
 from graveler_core.engine.importing.inventory import Inventory
+from graveler_core.engine.importing.namespaces import require_apart
 from graveler_core.engine.importing.request import ImportOutcome, ImportRequest, Progress
-from graveler_core.engine.importing.sources import ImportSource, Prefix, SingleObjects
+from graveler_core.engine.importing.sources import ImportSource, Prefix
 
 __all__ = [
     "ImportOutcome",
@@ -14,6 +16,7 @@ __all__ = [
     "Inventory",
     "Prefix",
     "Progress",
-    "SingleObjects",
     "import_objects",
+    "named_sources",
+    "require_apart",
 ]

@@ -29,11 +29,10 @@ def require_apart(stores: Stores, source: ImportSource) -> None:
             `namespace`.
     """
     _require_outside(stores, source.places)
-    if source.whole:
-        for place in source.places:
-            inside = next(access.scan(stores.kv, keys.NAMESPACES, prefix=place.uri.rstrip("/") + "/"), None)
-            if inside is not None:
-                raise _overlap(place.uri, inside[0], "holds")
+    for place in source.whole_places:
+        inside = next(access.scan(stores.kv, keys.NAMESPACES, prefix=place.uri.rstrip("/") + "/"), None)
+        if inside is not None:
+            raise _overlap(place.uri, inside[0], "holds")
 
 
 def _require_outside(stores: Stores, places: Iterable[Namespace]) -> None:

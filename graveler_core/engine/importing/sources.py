@@ -36,8 +36,8 @@ class ImportSource(Protocol):
         """Places below which the objects are."""
 
     @property
-    def whole(self) -> bool:
-        """True if all objects below the places may be imported."""
+    def whole_places(self) -> tuple[Namespace, ...]:
+        """Places of which all objects may be imported."""
 
     @property
     def rising(self) -> bool:
@@ -63,7 +63,6 @@ class ObjectsBelow:
     """Objects below a place. Base class of sources."""
 
     place: Namespace
-    whole = True
 
     @property
     def name(self) -> str:
@@ -71,6 +70,10 @@ class ObjectsBelow:
 
     @property
     def places(self) -> tuple[Namespace, ...]:
+        return (self.place,)
+
+    @property
+    def whole_places(self) -> tuple[Namespace, ...]:
         return (self.place,)
 
     def addresses(self, keys: pa.StringArray) -> pa.StringArray:
@@ -109,8 +112,8 @@ class SingleObjects:
     """Single objects, as URIs by path."""
 
     uris: Mapping[str, str]
-    whole = False
     rising = True
+    whole_places = ()
 
     @property
     def name(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from uuid import uuid4
 
@@ -49,14 +50,24 @@ def test_a_directory_and_objects_are_imported(place: Place, client: Client, sour
     assert objects.run().commit.message == "More"
     assert [entry.path for entry in main.objects(prefix="x/")] == ["x/1", "x/2"]
     assert [each.message for each in main.log()] == ["More", "Import", "Repository created"]
+    both = main.import_data("Both").prefix(f"{source}/raw", "y/").object(f"{source}/raw/a.csv", "z")
+    made = both.run().commit
+    assert [entry.path for entry in main.objects(after="x/2")] == ["y/raw/a.csv", "y/raw/b.csv", "z"]
+    told = place.server.graveler.repository(name).metadata
+    while told().get(".lakefs.last.import.timestamp") != str(made.creation_date):
+        time.sleep(0.01)
 
 
 def test_what_cannot_be_imported_is_said(place: Place, client: Client, source: str) -> None:
     main = lakefs.Repository(place.repository(), client=client).branch("main")
     status = main.import_data("None").prefix(f"{source}/nothing/", "x/").run()
     assert "no objects" in status.error.message
+    namespace = place.server.graveler.repository(main.repo_id).storage_namespace
+    for wrong in (f"{namespace}/", namespace, f"{namespace}/data", namespace[:-2]):
+        with pytest.raises(lakefs.exceptions.BadRequestException):
+            main.import_data("Own").prefix(wrong, "x/").start()
     with pytest.raises(lakefs.exceptions.BadRequestException):
-        main.import_data("Two").prefix(f"{source}/raw/", "x/").prefix(f"{source}/raw/", "y/").run()
+        main.import_data("Nested").prefix(f"{source}/raw/", "x/").prefix(f"{source}/raw/", "x/y/").run()
     with pytest.raises(lakefs.exceptions.BadRequestException):
         main.import_data("Odd").prefix("ftp://x/y/", "x/").run()
     done = main.import_data("Import").prefix(f"{source}/raw/", "x/")

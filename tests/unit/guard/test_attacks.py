@@ -263,6 +263,12 @@ def test_another_repository_is_not_imported(world: World) -> None:
             repository(world, told).import_prefix(f"{uri}/data", "main")
         assert refusal.value.kind in (Kind.NamespaceInUse, Kind.AccessDenied)
     refused(world, lambda: repository(world, stranger()).import_objects([f"{uri}/data/x"], "main"), "vault/object/")
+    both = {"a": f"{uri}/data/", "b": "memory://lake-of-attacks/b"}
+    for told in (everything(), stranger()):
+        for act in ("import_objects", "begin_import"):
+            with pytest.raises((InvalidInput, PermissionDenied)) as refusal:
+                getattr(repository(world, told), act)(into="main", objects=both)
+            assert refusal.value.kind in (Kind.NamespaceInUse, Kind.AccessDenied)
 
 
 def test_what_a_repository_left_is_adopted_by_those_who_may_have_the_place(world: World) -> None:
@@ -306,6 +312,7 @@ def test_a_basis_is_judged_as_it_was_given(world: World) -> None:
 IMPORTS: dict[str, Callable[[Repository, str], object]] = {
     "prefix": lambda r, uri: r.import_prefix(uri, "main", "secret", dry_run=True),
     "replacing": lambda r, uri: r.import_prefix(uri, "main", "secret", mode="replace", dry_run=True),
+    "directory": lambda r, uri: r.import_objects({"secret": f"{uri}/", "b": f"{uri}/b"}, "main", dry_run=True),
     "object": lambda r, uri: r.import_objects({"secret/x": f"{uri}/x"}, "main", dry_run=True),
 }
 

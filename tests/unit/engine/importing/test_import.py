@@ -132,6 +132,31 @@ def test_single_objects(world: World) -> None:
         repo(world).import_objects([], "main")
 
 
+def test_directories_and_objects_in_one_commit(world: World) -> None:
+    uri, other = lake(FILES), lake({"x": b"4444", "y/z": b"55555"})
+    sources = {"one/": f"{uri}/a/", "two": f"{other}/", "two/b": f"{uri}/b", "c": f"{other}/x"}
+    for attempt in (True, False):
+        done = repo(world).import_objects(sources, "main", "d", dry_run=attempt)
+        assert (done.objects, done.size) == (6, 19)
+    assert shown(world) == {"d/c": 4, "d/one/1": 1, "d/one/2": 2, "d/two/b": 3, "d/two/x": 4, "d/two/y/z": 5}
+    found = world.branch().get("d/two/y/z")
+    assert found.address == f"{other}/y/z"
+    assert world.branch().get("d/two/b").address == f"{uri}/b"
+    repo(world).import_objects([f"{other}/y/"], "main")
+    assert list(shown(world, prefix="y/")) == ["y/z"]
+    for wrong, text in (
+        ({"a": f"{uri}/a/", "a/b": f"{other}/"}, "lies within"),
+        ({"a": f"{uri}/a/", "a/": f"{other}/"}, "two directories"),
+        ({"": f"{other}/", "x": f"{uri}/b"}, "e/x"),
+    ):
+        with pytest.raises(InvalidInput, match=text):
+            repo(world).import_objects(wrong, "main", "e")
+    with pytest.raises(NotFound, match="there are no objects"):
+        repo(world).import_objects({"a": f"{uri}/none/", "b": f"{uri}/b"}, "main", "e")
+    with pytest.raises(InvalidInput, match="storage namespace of a repository"):
+        repo(world).begin_import("main", objects={"a": f"{uri}/a/", "r": f"{repo(world).storage_namespace}/data/"})
+
+
 class TestStaged:
     """What others have staged."""
 
