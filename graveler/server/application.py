@@ -33,6 +33,8 @@ from graveler.server.web.application import web_routes
 from graveler.server.web.links import ROOT
 from graveler_core.errors import GravelerError, InvalidInput, LimitExceeded
 
+API: Final = "/api/v1"
+"""Path of the API."""
 MAX_JSON_BYTES: Final = 4 << 20
 """Maximum size of a JSON body."""
 _SECURITY_HEADERS: Final = ((b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"no-referrer"))
@@ -55,14 +57,14 @@ def create_application(parts: ServerParts) -> ASGIApp:
         if isinstance(route, Route) and route.methods is not None and "GET" in route.methods:
             route.methods.discard("HEAD")  # HEAD is an operation of its own
     routes = [
-        Mount("/api/v1", app=api),
+        Mount(API, app=api),
         Route("/_health", _alive),
         Route("/_ready", partial(_ready, parts.users)),
         Route("/openapi.json", _described),
         Route("/", _to_pages),
         *web_routes(parts),
     ]
-    app = Starlette(routes=routes, exception_handlers={404: _unknown, 405: _unknown, Exception: _failed})
+    app = Starlette(routes=routes, exception_handlers={404: _elsewhere, 405: _elsewhere, Exception: _failed})
     return _WithHeaders(app)
 
 
@@ -153,6 +155,11 @@ async def _unknown(request: Request, error: Exception) -> Response:
     if "//" in request.url.path:
         return refusal(400, "path of the request: a name must not be empty")
     return refusal(404, "invalid API endpoint")
+
+
+async def _elsewhere(request: Request, error: Exception) -> Response:
+    """Answer in plain text at an address that is not the API's. Clients tell by it that their endpoint is wrong."""
+    return PlainTextResponse(f"nothing is here; the API is at {API}, and the pages at {ROOT}", 404)
 
 
 async def _failed(request: Request, error: Exception) -> Response:

@@ -268,7 +268,8 @@ class ReadableRef(ABC):
         """Open the entries below a prefix as an Arrow dataset. A branch includes what is staged on it.
 
         The dataset shows the content of this moment, even if the branch changes later. Only the ranges that Arrow needs
-        are transferred, so checksums are not compared. Entries with names that begin with `.` or `_` are left out.
+        are transferred, so checksums are not compared. Entries with names that begin with `.` or `_`, or end in `/`,
+        are left out.
 
         Args:
             prefix: Beginning of the paths, such as `flights/`.
@@ -289,7 +290,8 @@ class ReadableRef(ABC):
         repository = snapshot.readable(self._stores, self._record.id)
         found = listing.items(self._source(), Window(Bounds(prefix)))
         entries = (item for item in found if isinstance(item, Entry))
-        contents = (StoredContent(self._stores, repository, entry, self._origin) for entry in entries)
+        files = (entry for entry in entries if not entry.path.endswith("/"))  # the others mark directories
+        contents = (StoredContent(self._stores, repository, entry, self._origin) for entry in files)
         return dataset_of(contents, prefix, format, partitioning, schema)
 
     @operation("scan", needs.prefix(*needs.SHOWN))

@@ -24,6 +24,7 @@ from graveler_core.kv.store import Store
 from graveler_core.model.clock import Clock, IdSource
 from graveler_core.model.iam import Credential, NewCredential, UserCredential
 from graveler_core.model.ids import AccessKeyId, UserId
+from graveler_core.model.names import new_access_key
 from graveler_core.model.secrets_keys import SecretsKeys
 from graveler_core.records import access
 from graveler_core.records import iam_layout as keys
@@ -53,7 +54,7 @@ def create_credential(
     uid = get(kv, USERS, user).uid
     secret = hashing.draw()
     record = Credential(
-        access_key_id=AccessKeyId(ids.fresh()),
+        access_key_id=new_access_key(ids.fresh()),
         user=user,
         user_uid=uid,
         secret_hash=hashing.hashed(secret),

@@ -7,6 +7,7 @@ Hashing takes 64 MiB of memory and at least a tenth of a second, so a connection
 
 from __future__ import annotations
 
+import base64
 import secrets
 from functools import cache
 from typing import TYPE_CHECKING, Final
@@ -19,14 +20,14 @@ from graveler_core.extras import requires
 if TYPE_CHECKING:
     from argon2 import PasswordHasher
 
-SECRET_BYTES: Final = 32
+SECRET_BYTES: Final = 30
 NOBODYS: Final = "$argon2id$v=19$m=65536,t=3,p=4$EX7P8NIdVLut6s/yQ5oxaA$T41Rh5zJi6OSIRShjhBYWGNqJpe37aIgLnNgcXS8918"
 """Hash of a discarded secret. It is verified if a credential does not exist, so that this takes the same time."""
 
 
 def draw() -> SecretStr:
-    """Return a new secret: 43 characters of URL-safe base64."""
-    return SecretStr(secrets.token_urlsafe(SECRET_BYTES))
+    """Return a new secret: 40 characters of base64, as those of AWS and lakeFS."""
+    return SecretStr(base64.b64encode(secrets.token_bytes(SECRET_BYTES)).decode())
 
 
 def hashed(secret: SecretStr) -> str:

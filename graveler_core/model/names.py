@@ -19,7 +19,7 @@ MAX_REF_NAME = 255
 """Maximum number of characters of the name of a branch or tag."""
 MAX_ENTITY_NAME = 127
 """Maximum number of characters of the name of a user, group or policy."""
-REFUSED_PATH = r"[\x00-\x1f\x7f-\x9f\\]|(?:^|/)\.{0,2}(?:/|$)"
+REFUSED_PATH = r"[\x00-\x1f\x7f-\x9f\\]|(?:^|/)(?:\.{0,2}/|\.{1,2}$)"
 """Pattern of the paths that no new entry may have. It means the same to `re` and to Arrow (RE2): `$` also matches
 before a final line feed in `re`, but a line feed is refused anyway.
 """
@@ -27,7 +27,8 @@ PATH_RULE = "must not contain control characters, backslashes, or empty, '.' or 
 _REPOSITORY = re.compile(r"[a-z0-9][a-z0-9-]{2,62}")
 _REF = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,254}")
 _ENTITY = re.compile(r"[A-Za-z0-9_+=.,@-]{1,127}")
-_ACCESS_KEY = re.compile(r"[0-9a-f]{32}")
+_ACCESS_KEY = re.compile(r"AKIAJ[0-9A-Z]{14}Q|[0-9a-f]{32}")
+_KEY_DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _CONTENT_HASH = re.compile(r"[0-9a-f]{64}")
 _REF_RULE = "1 to 255 of A-Z a-z 0-9 _ . -, beginning with a letter, digit or _, without '..', and not 'int'"
 
@@ -103,10 +104,27 @@ def policy_id(name: str) -> PolicyId:
 
 
 def access_key(text: str) -> AccessKeyId:
-    """Check an access key: 32 hex digits."""
+    """Check an access key: one of `new_access_key`, or 32 hex digits, as earlier ones have."""
     if not isinstance(text, str) or not _ACCESS_KEY.fullmatch(text):
-        raise InvalidInput(f"access key {text!r}: must be 32 characters of 0-9 a-f", kind=Kind.InvalidName, name=text)
+        raise InvalidInput(
+            f"access key {text!r}: must be AKIAJ, 14 characters of 0-9 A-Z, and Q; or 32 characters of 0-9 a-f",
+            kind=Kind.InvalidName,
+            name=text,
+        )
     return AccessKeyId(text)
+
+
+def new_access_key(id: str) -> AccessKeyId:
+    """Return an access key in the form of lakeFS, which its clients and those of S3 know: AKIAJ and 14 characters.
+
+    Args:
+        id: A random id of 32 hex digits. The key has 72 bits of it.
+    """
+    number, digits = int(id, 16), ""
+    while len(digits) < 14:
+        number, digit = divmod(number, len(_KEY_DIGITS))
+        digits += _KEY_DIGITS[digit]
+    return AccessKeyId(f"AKIAJ{digits}Q")
 
 
 def content_hash(what: str, text: str) -> str:
@@ -149,8 +167,9 @@ def new_path_key(path: str) -> bytes:
     """Return the bytes of a path at which an entry is written.
 
     Such a path can also be a file name on every system: it is relative, has no empty, `.` or `..` segment, and no
-    backslash or control character. Entries that were written before this rule stay readable and removable, so use
-    `path_key` for all other operations.
+    backslash or control character. It may end in a slash. Such an entry marks a directory for programs that keep empty
+    directories, and readers of tables leave it out. Entries that were written before this rule stay readable and
+    removable, so use `path_key` for all other operations.
 
     Raises:
         InvalidInput: (`InvalidPath`) The path breaks a rule; the message names the rule.
@@ -238,9 +257,7 @@ def _broken_rule(path: str) -> str:
     segments = path.split("/")
     if path.startswith("/"):
         return "must be relative, without '/' at the beginning"
-    if path.endswith("/"):
-        return "must name an object, without '/' at the end"
-    if "" in segments:
+    if "" in segments[:-1]:
         return "must not contain '//'"
     if "\\" in path:
         return "must not contain a backslash"

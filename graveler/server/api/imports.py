@@ -21,6 +21,8 @@ from graveler_core.model.tasks import ImportTask, Task, TaskState
 
 _CANCELLED: Final = "Canceled: "
 """Beginning of the error of a cancelled import, which clients look for."""
+_INVALID_SOURCE: Final = "invalid import source"
+"""Beginning of the message about a source that a repository owns, which clients look for."""
 
 
 def start_import(call: Call) -> HttpResponse:
@@ -28,15 +30,20 @@ def start_import(call: Call) -> HttpResponse:
     wanted: ImportCreation = call.body
     repo = call.graveler.repository(call.repository)
     sources = [_source(repo, each) for each in wanted.paths]
+    objects = dict(sources)
+    if len(objects) != len(sources):
+        raise InvalidInput("paths: two of them have the same destination")
     message, metadata = wanted.commit.message or "Import objects", wanted.commit.metadata
     destination, uri = sources[0]
-    if len(sources) == 1 and uri.endswith("/"):
-        task = repo.begin_import(call.branch, destination, uri=uri, message=message, metadata=metadata)
-    else:
-        objects = dict(sources)
-        if len(objects) != len(sources):
-            raise InvalidInput("paths: two of them have the same destination")
-        task = repo.begin_import(call.branch, objects=objects, message=message, metadata=metadata)
+    try:
+        if len(sources) == 1 and uri.endswith("/"):
+            task = repo.begin_import(call.branch, destination, uri=uri, message=message, metadata=metadata)
+        else:
+            task = repo.begin_import(call.branch, objects=objects, message=message, metadata=metadata)
+    except InvalidInput as error:
+        if error.kind is not Kind.NamespaceInUse:
+            raise
+        return refusal(400, f"{_INVALID_SOURCE}: {error.message}")
     call.tasks.start(repo, task.id)
     return answer(202, TaskId(id=task.id))
 
@@ -86,7 +93,7 @@ def _source(repo: Repository, wanted: ImportPath) -> tuple[str, str]:
     if wanted.path.endswith("/"):
         return destination, wanted.path
     if repo.storage_namespace.startswith(wanted.path):
-        raise InvalidInput(f"path {wanted.path!r}: the storage namespace of the repository begins with it")
+        raise InvalidInput(f"{_INVALID_SOURCE}: the storage namespace of the repository begins with {wanted.path!r}")
     return f"{destination}/{wanted.path.rpartition('/')[2]}".lstrip("/"), f"{wanted.path}/"
 
 

@@ -63,6 +63,8 @@ def put_object(call: S3Call) -> Response:
     if _is_directory_marker(call):
         return _put_marker(call)
     branch, path, request = call.branch, call.path, call.request
+    if call.repository.read_only:  # whatever else is wrong with the request
+        raise S3Refusal(403, "AccessDenied", f"repository {call.bucket!r} is read-only")
     conditional = is_conditional_write(request)
     current = entry_at(branch, path) if conditional else None
     if conditional:
@@ -110,7 +112,7 @@ def delete_object(call: S3Call) -> Response:
 def remove(call: S3Call, key: str) -> None:
     """Remove a key. A key whose path or branch does not exist counts as removed."""
     ref, _, path = key.partition("/")
-    if not path or path.endswith("/"):
+    if not path:
         return
     try:
         call.repository.branch(ref).remove(path)

@@ -40,7 +40,6 @@ _NOT_IMPLEMENTED: Final = frozenset(
         "retention",
         "select",
         "session",
-        "tagging",
         "torrent",
         "versionId",
         "versions",
@@ -93,6 +92,8 @@ def operation_of(call: S3Call) -> Operation:
     names = {name for name, _ in request.query}
     if request.method == "GET" and names & {"tagging"} and call.key:
         return _tagging
+    if "tagging" in names:
+        raise S3Refusal(405, "ERRLakeFSNotSupported", "This operation is not supported in LakeFS")
     unknown = sorted(names & _NOT_IMPLEMENTED)
     if unknown:
         raise not_implemented(f"the sub-resource {unknown[0]}")

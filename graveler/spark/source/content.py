@@ -136,7 +136,7 @@ def _files(at: Snapshot, namespace: str, path: str) -> list[RequestedFile]:
         for key, address, kind in zip(*columns, strict=True):
             full = key.decode()
             below = full.removeprefix(directory)
-            if not _HIDDEN.search(below):
+            if not _HIDDEN.search(below) and not full.endswith("/"):
                 found.append(RequestedFile(below, _uri(namespace, full, address, kind), full))
         if len(found) > MOST_FILES:
             raise LimitExceeded(

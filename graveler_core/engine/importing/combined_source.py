@@ -48,7 +48,9 @@ class CombinedSource:
             found = False
             for page in directory.pages(stores, told):
                 found |= page.num_rows > 0
-                yield page.set_column(0, LISTED.field("key"), pc.binary_join_element_wise(below, page.column("key"), b""))
+                yield page.set_column(
+                    0, LISTED.field("key"), pc.binary_join_element_wise(below, page.column("key"), b"")
+                )
             if not found:
                 raise NotFound(f"import of {directory.name}: there are no objects", uri=directory.name)
         if self.objects.uris:
@@ -80,8 +82,8 @@ def named_sources(uris: Mapping[str, str]) -> ImportSource:
     for outer, inner in pairwise(sorted(directories)):
         if inner.startswith(outer):
             raise InvalidInput(
-                f"import: the directory {directories[inner]} goes to {inner!r}, which lies within {outer!r}, the path of "
-                f"{directories[outer]}; import one of them by a call of its own",
+                f"import: the directory {directories[inner]} goes to {inner!r}, which lies within {outer!r}, the path "
+                f"of {directories[outer]}; import one of them by a call of its own",
                 kind=Kind.InvalidPath,
                 path=inner,
             )

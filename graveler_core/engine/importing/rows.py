@@ -32,6 +32,8 @@ PAGE_ROWS = 16_384
 """Number of objects that are converted at once."""
 _OWN = r"(?:\A|/)_graveler/(?:staging/|[0-9a-f]{64}\z)"
 """Pattern of the files that graveler keeps in a storage namespace."""
+_MARKER = r"/\z"
+"""Pattern of the keys that end in a slash. Object stores cannot be asked for them."""
 _WILD = {"**": ".*", "*": "[^/]*", "?": "[^/]"}
 
 
@@ -142,7 +144,7 @@ class _Taking:
                 uri=self._source.name,
             )
         long: NDArray[np.bool_] = pc.binary_length(texts).to_numpy() > MAX_PATH_BYTES - len(self._below.encode())
-        return long | _any_matches(texts, [REFUSED_PATH])
+        return long | _any_matches(texts, [REFUSED_PATH, _MARKER])
 
     def _refuse(self, keys: list[str]) -> None:
         self._tally.invalid += len(keys)
@@ -152,7 +154,7 @@ class _Taking:
     def _rule(self, key: str) -> str:
         if _shown(key) != key:
             return "must be valid UTF-8"
-        if re.search(REFUSED_PATH, key):
+        if re.search(REFUSED_PATH, key) or key.endswith("/"):
             return PATH_RULE
         return f"with {self._below!r} before it, must have at most {MAX_PATH_BYTES:,} bytes in UTF-8"
 

@@ -64,7 +64,7 @@ def test_what_cannot_be_imported_is_said(place: Place, client: Client, source: s
     assert "no objects" in status.error.message
     namespace = place.server.graveler.repository(main.repo_id).storage_namespace
     for wrong in (f"{namespace}/", namespace, f"{namespace}/data", namespace[:-2]):
-        with pytest.raises(lakefs.exceptions.BadRequestException):
+        with pytest.raises(lakefs.exceptions.BadRequestException, match="invalid import source"):
             main.import_data("Own").prefix(wrong, "x/").start()
     with pytest.raises(lakefs.exceptions.BadRequestException):
         main.import_data("Nested").prefix(f"{source}/raw/", "x/").prefix(f"{source}/raw/", "x/y/").run()

@@ -55,6 +55,13 @@ def test_public_operations_need_no_credentials_and_show_nothing(http: Http) -> N
     assert http.send("GET", "/healthcheck", headers={"Authorization": ""})[0] == 204
 
 
+def test_an_address_outside_of_the_api_answers_in_plain_text(http: Http) -> None:
+    """`lakectl doctor` tells by it that the endpoint is wrong."""
+    status, said, headers = http.send("GET", "1/repositories")
+    assert (status, said) == (404, b"nothing is here; the API is at /api/v1, and the pages at /ui")
+    assert headers["content-type"].startswith("text/plain")
+
+
 @pytest.mark.parametrize(
     ("method", "path", "body", "status", "said"),
     [

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from io import BytesIO
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from graveler_core.errors import InvalidInput, Kind
@@ -16,7 +18,7 @@ from tests.unit.engine.flows import table
 from tests.unit.engine.sorted_rows import PartedRows, parted
 from tests.unit.engine.world import World, entry
 
-REFUSED = ("/a", "a/", "a//b", "a/../b", "./a", "a\\b", "a\nb", "\x7f")
+REFUSED = ("/a", "a//", "a//b", "a/../b", "./a", "a\\b", "a\nb", "\x7f")
 
 
 def sorted_rows(world: World, rows: pa.Table) -> PartedRows:
@@ -47,6 +49,23 @@ def test_every_write_refuses_them(path: str, write: Callable[[World, Branch, str
     assert repr(path) in refused.value.message
     assert main.record() == before
     assert list(main.uncommitted()) == []
+
+
+def test_a_path_that_ends_in_a_slash_marks_a_directory_and_is_no_file_of_a_table() -> None:
+    main = World().repository().branch("main")
+    content = BytesIO()
+    pq.write_table(pa.table({"a": [1, 2]}), content)
+    main.put("t/part", content.getvalue())
+    main.put("t/", b"", metadata={"permissions": "0755"})
+    main.put("t/empty/", b"")
+    main.commit("directories")
+    assert [item.path for item in main.list("t/")] == ["t/", "t/empty/", "t/part"]
+    assert [item.path for item in main.list("t/", delimiter="/")] == ["t/", "t/empty/", "t/part"]
+    assert [item.path for item in main.list(delimiter="/")] == ["t/"]
+    assert main.get("t/").metadata == {"permissions": "0755"}
+    assert main.dataset("t/").to_table().column("a").to_pylist() == [1, 2]
+    main.remove("t/")
+    assert [item.path for item in main.list("t/")] == ["t/empty/", "t/part"]
 
 
 def test_nothing_is_read_or_written_for_the_check() -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import logging
 import pickle
+import re
 import traceback
 
 import pytest
@@ -36,7 +38,9 @@ def works(world: World, made: NewCredential) -> bool:
 def test_each_is_its_own(world: World, iam: Access, ada: NewCredential) -> None:
     second = iam.create_credential("ada")
     assert second.secret != ada.secret
-    assert len(ada.secret.get_secret_value()) == 43
+    assert len(base64.b64decode(ada.secret.get_secret_value())) == 30
+    assert re.fullmatch("AKIAJ[0-9A-Z]{14}Q", ada.access_key_id)
+    assert second.access_key_id != ada.access_key_id
     assert [each.access_key_id for each in iam.credentials("ada")] == sorted([ada.access_key_id, second.access_key_id])
     iam.delete_credential("ada", ada.access_key_id)
     assert [works(world, made) for made in (ada, second)] == [False, True]

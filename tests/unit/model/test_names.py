@@ -84,7 +84,8 @@ def test_the_rest_of_an_expression_stays() -> None:
     [
         ("/a", "relative"),
         ("/", "relative"),
-        ("a/", "at the end"),
+        ("a//", "'//'"),
+        ("a/../", "'..'"),
         ("a//b", "'//'"),
         ("..", "segment '..'"),
         ("a/../b", "segment '..'"),

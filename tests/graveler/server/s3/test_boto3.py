@@ -385,6 +385,20 @@ def test_directory_markers_and_refused_keys(client: Any, bucket: str, repo: Repo
     assert not [*repo.branch("main").list()]
     for key in ("main/../x", "main//x", "main/a\\b", "main/./x", "main/dir/", "main"):
         assert refused(lambda key=key: put(client, bucket, key)) == ("InvalidArgument", 400), key
+    repo.branch("main").put("kept/", b"", metadata={"client": "of lakeFS"})
+    assert client.head_object(Bucket=bucket, Key="main/kept/")["ContentLength"] == 0
+    assert [item["Key"] for item in client.list_objects_v2(Bucket=bucket, Prefix="main/kept/")["Contents"]] == [
+        "main/kept/"
+    ]
+    client.delete_object(Bucket=bucket, Key="main/kept/")
+    assert not [*repo.branch("main").list()]
+    tags = {"TagSet": [{"Key": "k", "Value": "v"}]}
+    tagging = refused(lambda: client.put_object_tagging(Bucket=bucket, Key="main/a", Tagging=tags))
+    assert tagging == ("ERRLakeFSNotSupported", 405)
+    repo.set_read_only(True)
+    for key in ("main/x", "main//x"):
+        assert refused(lambda key=key: put(client, bucket, key)) == ("AccessDenied", 403), key
+    repo.set_read_only(False)
     assert refused(lambda: put(client, bucket, "nowhere/x"))[1] == 404
     repo.protect("main")
     assert refused(lambda: put(client, bucket, "main/x")) == ("AccessDenied", 403)

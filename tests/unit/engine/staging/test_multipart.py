@@ -163,4 +163,4 @@ def test_protected_and_missing_branches_take_no_uploads(world: World) -> None:
     with pytest.raises(PermissionDenied):
         world.branch().begin_multipart("a")
     with pytest.raises(InvalidInput):
-        world.branch().begin_multipart("a/")
+        world.branch().begin_multipart("a//")
