@@ -55,7 +55,7 @@ class ForeignRemote:
 
         They are the directories of the first level that has several. If there are few, they also include the
         directories one level below. Other stores than S3, GCS and memory have no split points, because they cannot
-        start a listing at any key. Takes one request for each directory.
+        start a listing at any key. Takes at most one request for each directory.
         """
         if not starts_at_any_key(self._place):
             return []
@@ -69,12 +69,16 @@ class ForeignRemote:
 
     def _directories(self, above: str, most: int) -> list[str]:
         """Return the first directories directly below one, skipping from key to key. Files are looked at only if they
-        are few.
+        are few. A key in the page that was listed last costs no request.
         """
         found: list[str] = []
+        page: list[BlobInfo] = []
         after = above
         for _ in range(most):
-            key = next((info.address for page in self._listed(after) for info in page if info.address > after), None)
+            key = _first(page, after)
+            if key is None:
+                page = next((page for page in self._listed(after) if _first(page, after) is not None), [])
+                key = _first(page, after)
             if key is None or not key.startswith(above):
                 break
             name, slash, _ = key[len(above) :].partition("/")
@@ -194,6 +198,11 @@ def object_uri(place: Namespace, key: str) -> str:
         )
     path = f"{place.path}/{key}" if place.path else key
     return Namespace(place.scheme, place.bucket, path).uri
+
+
+def _first(page: Sequence[BlobInfo], after: str) -> str | None:
+    """Return the first key of a page that is greater than another key, or `None`."""
+    return next((info.address for info in page if info.address > after), None)
 
 
 def _beyond(key: str, through: str | None) -> bool:

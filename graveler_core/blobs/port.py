@@ -192,7 +192,7 @@ class Foreign(Protocol):
         """Return at most `most` ascending keys that divide the listing into key ranges to list concurrently.
 
         The sizes of the key ranges are unknown. Returns no keys if the store is not faster this way, or if no split
-        points are known. Takes one request for each key.
+        points are known. Takes at most one request for each key.
         """
 
     def head(self, key: str) -> BlobInfo | None:

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from graveler_core.blobs import foreign
 from graveler_core.blobs.open import OpenedBlobs
 from graveler_core.blobs.port import Foreign
 from graveler_core.engine.importing import concurrent_listing as parts
@@ -65,6 +66,21 @@ def test_cuts_are_the_directories() -> None:
     assert cuts(deep, 3) == months
     assert cuts(["flat1", "flat2", "only/one"]) == []
     assert cuts([]) == []
+
+
+def test_files_of_a_page_are_passed_without_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+    place = namespace(lake({f"{month}/{n:03}": b"x" for month in "abcdefgh" for n in range(40)}))
+    asked: list[str | None] = []
+    really = foreign.obstore.list
+
+    def listed(store: object, prefix: str | None, *, offset: str | None, chunk_size: int) -> object:
+        asked.append(offset)
+        return really(store, prefix, offset=offset, chunk_size=chunk_size)
+
+    monkeypatch.setattr(foreign, "PAGE", 1_000)
+    monkeypatch.setattr(foreign.obstore, "list", listed)
+    assert OpenedBlobs().foreign(place).split_points(128) == [f"{month}/" for month in "abcdefgh"]
+    assert len(asked) == 2 + 8  # all of it, its end, and each directory
 
 
 def test_on_s3_with_markers(s3: S3Server) -> None:
