@@ -138,7 +138,7 @@ def application_of(
     signing = None
     if users.authentication is not None:
         signing = SigningUsers(lambda id: _signer(stores, options, id), version_2=options.s3_signature_v2)
-    settings = ApiSettings(options.storage_root, options.presign)
+    settings = ApiSettings(options.storage_root, options.presign, options.secrets_keys)
     limits = limits or RequestLimits(options.rate, options.max_uploads)
     app = create_application(ServerParts(users, settings, tasks, limits))
     gateway = S3Gateway(app, S3Users(signing, users.everyone), limits, options.s3_domains)

@@ -19,6 +19,7 @@ from graveler.server.task_runner import TaskRunner
 from graveler_core.errors import InvalidInput, Kind, PermissionDenied
 from graveler_core.facade.graveler import Graveler
 from graveler_core.model.credentials import Credentials
+from graveler_core.model.secrets_keys import SecretsKeys
 
 DEFAULT_AMOUNT = 100
 """Number of results of a page if the request names none."""
@@ -85,6 +86,8 @@ class ApiSettings:
     """URI below which namespaces `local://…` are, which clients use for a server's own directory."""
     presign: bool = False
     """Tell clients to read and write content by signed URLs of the object stores, past the server."""
+    secrets_keys: SecretsKeys | None = None
+    """Keys that encrypt the secrets of new access keys, so that clients of S3 can use them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
 from uuid import uuid4
@@ -14,9 +15,13 @@ from lakefs.client import Client
 from lakefs_sdk import AuthApi, InternalApi, RepositoriesApi
 from lakefs_sdk import models as m
 from lakefs_sdk.exceptions import ApiException, NotFoundException, UnauthorizedException
+from pydantic import SecretStr
 
 from graveler.server.api.routes import ROUTES
+from graveler_core.model.iam import NewCredential
+from graveler_core.model.names import access_key, user_id
 from tests.graveler.server.conftest import Place
+from tests.graveler.server.s3.clients import boto_clients
 
 
 @pytest.fixture
@@ -72,6 +77,11 @@ def test_a_user_gets_permissions_by_a_policy_of_a_group(place: Place, auth: Auth
         objects.get_object(repo, "main", "other")
     with pytest.raises(UnauthorizedException):
         AuthApi(theirs.sdk_client._api).list_users()
+    signed = NewCredential(
+        access_key(key.access_key_id), user_id(user), datetime.now(UTC), SecretStr(key.secret_access_key)
+    )
+    with boto_clients(place) as boto:
+        assert boto.open(signed).get_object(Bucket=repo, Key="main/raw/a")["Body"].read() == b"1"
 
     auth.attach_policy_to_user(user, policy)
     auth.detach_policy_from_user(user, policy)

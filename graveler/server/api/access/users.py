@@ -65,8 +65,8 @@ def list_credentials(call: Call) -> HttpResponse:
 
 
 def create_credential(call: Call) -> HttpResponse:
-    """Create a credential. The answer has the secret, which is shown only here."""
-    made = call.graveler.iam.create_credential(call.path["user"])
+    """Create a credential, for clients of S3 too if the server can keep secrets. Only this answer shows the secret."""
+    made = call.graveler.iam.create_credential(call.path["user"], secrets_keys=call.settings.secrets_keys)
     record = NewCredentialRecord(
         access_key_id=made.access_key_id,
         creation_date=seconds_of(made.creation_date),
