@@ -5,7 +5,8 @@ The verification of a secret takes a tenth of a second and 64 MiB on purpose. Ve
 are read again every 30 seconds, and with them whether the credential still exists.
 
 After `MAX_FAILURES` failed attempts in a row, an access key is refused without a verification for some seconds, so that
-secrets cannot be tried quickly, and failed attempts cannot keep the processor busy.
+secrets cannot be tried quickly, and failed attempts cannot keep the processor busy. The same wrong secret again is
+refused at once for some seconds and does not count, because a client that repeats it tries nothing new.
 """
 
 from __future__ import annotations
@@ -65,6 +66,7 @@ class Authentication:
         self._lock = Lock()
         self._verified: OrderedDict[bytes, tuple[float, SignedIn]] = OrderedDict()
         self._failures: OrderedDict[str, tuple[int, float]] = OrderedDict()
+        self._refused: OrderedDict[bytes, float] = OrderedDict()
 
     def user_of(self, authorization: str | None, cookie: str = "") -> SignedIn:
         """Return the user of a request.
@@ -91,11 +93,12 @@ class Authentication:
         known = self._known(name)
         if known is not None:
             return known
+        self._require_not_refused(name)
         self._require_unlocked(given.access_key_id)
         try:
             user = self._sign_in(given)
-        except PermissionDenied:
-            self._note_failure(given.access_key_id)
+        except PermissionDenied as error:
+            self._note_failure(given.access_key_id, name if error.kind is Kind.InvalidCredentials else None)
             raise
         self._remember(name, user)
         with self._lock:
@@ -124,6 +127,12 @@ class Authentication:
             while len(self._verified) > MAX_REMEMBERED:
                 self._verified.popitem(last=False)
 
+    def _require_not_refused(self, name: bytes) -> None:
+        with self._lock:
+            until = self._refused.get(name, 0.0)
+        if self._clock() < until:
+            raise PermissionDenied("the access key or its secret is wrong", kind=Kind.InvalidCredentials)
+
     def _require_unlocked(self, access_key_id: str) -> None:
         with self._lock:
             count, last = self._failures.get(access_key_id, (0, 0.0))
@@ -133,13 +142,18 @@ class Authentication:
                     kind=Kind.RetriesExhausted,
                 )
 
-    def _note_failure(self, access_key_id: str) -> None:
+    def _note_failure(self, access_key_id: str, wrong: bytes | None) -> None:
         with self._lock:
             count, _ = self._failures.get(access_key_id, (0, 0.0))
             self._failures[access_key_id] = (count + 1, self._clock())
             self._failures.move_to_end(access_key_id)
+            if wrong is not None:
+                self._refused[wrong] = self._clock() + LOCKED_SECONDS
+                self._refused.move_to_end(wrong)
             while len(self._failures) > MAX_REMEMBERED:
                 self._failures.popitem(last=False)
+            while len(self._refused) > MAX_REMEMBERED:
+                self._refused.popitem(last=False)
 
 
 def _bearer(authorization: str) -> str:

@@ -259,11 +259,14 @@ def test_credentials_are_verified_once_and_failures_are_slowed_down() -> None:
     now[0] += REMEMBERED_SECONDS
     authentication.user_of(basic("key", "right"))
     assert verified == ["key", "key"]
-    for _ in range(MAX_FAILURES):
-        with pytest.raises(PermissionDenied):
-            authentication.user_of(basic("other", "wrong"))
+    for attempt in range(MAX_FAILURES):
+        for _ in range(3):  # the same wrong secret again is no attempt
+            with pytest.raises(PermissionDenied):
+                authentication.user_of(basic("other", f"wrong {attempt}"))
     with pytest.raises(SlowDown):
-        authentication.user_of(basic("other", "wrong"))
+        authentication.user_of(basic("other", "wrong again"))
+    with pytest.raises(PermissionDenied):
+        authentication.user_of(basic("other", "wrong 0"))
     assert verified.count("other") == MAX_FAILURES
     assert authentication.user_of(basic("key", "right")).user == "ada"
     now[0] += LOCKED_SECONDS

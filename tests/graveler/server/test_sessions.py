@@ -85,7 +85,7 @@ def test_wrong_secrets_are_refused_and_slowed_down(place: Place, http: Http) -> 
     iam, user = place.server.graveler.iam, f"user-{uuid4().hex[:8]}"
     iam.create_user(user)
     key = str(iam.create_credential(user).access_key_id)
-    answers = [log_in(http, key, "wrong")[0] for _ in range(MAX_FAILURES + 1)]
+    answers = [log_in(http, key, f"wrong {attempt}")[0] for attempt in range(MAX_FAILURES + 1)]
     assert answers == [401] * MAX_FAILURES + [429]
 
 
