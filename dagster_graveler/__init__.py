@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from dagster_graveler.jobs.deployments import make_delete_deployment_job
     from dagster_graveler.jobs.hooks import make_hooks_job, make_hooks_schedule
     from dagster_graveler.jobs.importing import make_import_job
+    from dagster_graveler.jobs.migrating import make_lakefs_migration_job
     from dagster_graveler.jobs.namespaces import make_namespaces_job, make_namespaces_schedule
     from dagster_graveler.jobs.pressure import make_pressure_schedule
     from dagster_graveler.jobs.sweep import make_sweep_job, make_sweep_schedule
@@ -64,6 +65,7 @@ __all__ = [
     "make_hooks_job",
     "make_hooks_schedule",
     "make_import_job",
+    "make_lakefs_migration_job",
     "make_leftovers_asset",
     "make_leftovers_check",
     "make_leftovers_sensor",

@@ -27,6 +27,7 @@ PUBLIC_NAMES = {
     "make_hooks_job": "jobs.hooks",
     "make_hooks_schedule": "jobs.hooks",
     "make_import_job": "jobs.importing",
+    "make_lakefs_migration_job": "jobs.migrating",
     "make_leftovers_asset": "assets.leftovers",
     "make_leftovers_check": "checks.leftovers",
     "make_leftovers_sensor": "sensors.leftovers",
