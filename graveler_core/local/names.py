@@ -11,6 +11,8 @@ from graveler_core.model.names import new_path_key
 
 def refusal_of_path(path: str) -> str:
     """Return why a path of a repository, relative to the prefix, cannot be a file of a directory, or ""."""
+    if path.endswith("/"):
+        return "it marks a directory, and is no file"
     names = path.split("/")
     if any(name.casefold() == FOLDER for name in names):
         return f"{FOLDER} is kept for graveler itself"

@@ -56,6 +56,8 @@ def test_directories_are_columns_at_any_ref(spark: SparkSession, place: Lake, ma
     main.put("sales/year=2013/month=12/c.parquet", parquet(n=[2, 3], year=[0, 0]))
     main.put("sales/_SUCCESS", b"")
     main.put("sales/.hidden/x", b"")
+    main.put("sales/", b"")  # marks the directory
+    main.put("sales/empty/", b"")
     main.put("sales_old/x", b"no parquet")
     first = main.commit("two years").id
     main.remove_prefix("sales/year=2012/")
