@@ -25,8 +25,8 @@ _PATIENCE = 120
 _PRELOAD = [
     "benchmarks.protocol",
     "graveler_core.blobs.open",
-    "graveler_core.kv.backends.postgresql",
-    "graveler_core.kv.backends.sqlite",
+    "graveler_core.kv.backends.postgresql.store",
+    "graveler_core.kv.backends.sqlite.store",
     "pandas",  # Arrow imports it, if installed, when it first converts a NumPy array
     "pyarrow.pandas_compat",
 ]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from obstore.store import MemoryStore
 
-from graveler_core.kv.backends.bucket import BucketStore
-from graveler_core.kv.backends.bucket_mark import prepare
-from graveler_core.kv.backends.bucket_requests import BucketRequests
-from graveler_core.kv.backends.bucket_url import parse_url
+from graveler_core.kv.backends.bucket.mark import prepare
+from graveler_core.kv.backends.bucket.requests import BucketRequests
+from graveler_core.kv.backends.bucket.store import BucketStore
+from graveler_core.kv.backends.bucket.url import parse_url
 
 URL = "s3://bucket/lake"
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from graveler_core.errors import InvalidInput, Kind, Unavailable
-from graveler_core.kv.backends.sqlite_file import parse_url
+from graveler_core.kv.backends.sqlite.file import parse_url
 from graveler_core.model.address import namespace
 
 

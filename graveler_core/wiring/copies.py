@@ -79,7 +79,7 @@ def compare_stores(
         InvalidInput: a URL is not valid.
         Unavailable: a store cannot be reached, or a SQLite file does not exist.
     """
-    from graveler_core.kv.backends.sqlite_file import require_file
+    from graveler_core.kv.backends.sqlite.file import require_file
     from graveler_core.transfer import kv_copy_compare
 
     for url in (source, target):

@@ -24,7 +24,7 @@ def sweep_tombstones(url: str, storage_options: Mapping[str, str] | None = None)
         Unavailable: The service has no conditional deletions, or cannot be reached.
         PermissionDenied: The service denies access.
     """
-    from graveler_core.kv.backends.bucket import BucketStore
+    from graveler_core.kv.backends.bucket.store import BucketStore
     from graveler_core.kv.registry import open_store
 
     with closing(open_store(url, storage_options)) as store:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from graveler_core.kv import open_store
-from graveler_core.kv.backends.sqlite import SQLiteStore
+from graveler_core.kv.backends.sqlite.store import SQLiteStore
 
 PAGE = Path(__file__).parents[2] / "docs" / "architecture.md"
 _PYTHON = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)

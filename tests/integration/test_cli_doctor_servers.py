@@ -12,8 +12,9 @@ from graveler_core.diagnostics.doctor import of_store
 from graveler_core.diagnostics.doctor.diagnosis import Ailment
 from graveler_core.errors import Kind, Unavailable
 from graveler_core.kv import bulk, open_store
-from graveler_core.kv.backends import dynamodb, dynamodb_description
-from graveler_core.kv.backends.mongodb_client import MongoDBClient
+from graveler_core.kv.backends.dynamodb import description as dynamodb_description
+from graveler_core.kv.backends.dynamodb import store as dynamodb
+from graveler_core.kv.backends.mongodb.client import MongoDBClient
 from graveler_core.kv.store import Description
 from tests.integration.command_line import Cli
 from tests.integration.doctoring import gone, ill

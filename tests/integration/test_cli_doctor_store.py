@@ -16,7 +16,7 @@ import time_machine
 from graveler_core.cli.app import run
 from graveler_core.cli.health import _lines, view
 from graveler_core.diagnostics.doctor.diagnosis import Ailment
-from graveler_core.kv.backends import sqlite_description
+from graveler_core.kv.backends.sqlite import description as sqlite_description
 from tests.integration.command_line import Cli, refused
 from tests.integration.doctoring import REPOSITORY, STORE, gone, ill, opened, stage_layers
 

@@ -25,7 +25,10 @@ from sqlalchemy.pool import NullPool
 from sqlalchemy.sql.expression import Select, TableClause
 
 from graveler_core.errors import GravelerError, InvalidInput, Kind, Unavailable
-from graveler_core.kv.backends import postgresql_errors, postgresql_sessions, sqlite_errors, sqlite_file
+from graveler_core.kv.backends.postgresql import errors as postgresql_errors
+from graveler_core.kv.backends.postgresql import sessions as postgresql_sessions
+from graveler_core.kv.backends.sqlite import errors as sqlite_errors
+from graveler_core.kv.backends.sqlite import file as sqlite_file
 from graveler_core.telemetry.secrets import without_password
 
 PAGE_ROWS: Final = 5_000

@@ -18,7 +18,11 @@ from graveler_core.blobs.port import BlobInfo
 from graveler_core.cli import uri
 from graveler_core.codec.staged_records import decode_records
 from graveler_core.errors import GravelerError, NotFound
-from graveler_core.kv.backends import bigtable_url, bucket_url, cassandra_url, mongodb_url, url_options
+from graveler_core.kv.backends import url_options
+from graveler_core.kv.backends.bigtable import url as bigtable_url
+from graveler_core.kv.backends.bucket import url as bucket_url
+from graveler_core.kv.backends.cassandra import url as cassandra_url
+from graveler_core.kv.backends.mongodb import url as mongodb_url
 from graveler_core.model.address import full_address, namespace, parted, relative_address
 from graveler_core.model.policy_document import parse_policy, parse_statements
 from graveler_core.refs import expression, log_token

@@ -27,8 +27,8 @@ _CONTEXT.set_forkserver_preload(
         "tests.proofs.processes.lifecycle_actor",
         "graveler_core.blobs.open",
         "graveler_core.facade.graveler",
-        "graveler_core.kv.backends.postgresql",
-        "graveler_core.kv.backends.sqlite",
+        "graveler_core.kv.backends.postgresql.store",
+        "graveler_core.kv.backends.sqlite.store",
         "pandas",  # Arrow imports it, where it is installed, at the first array it takes over
         "pyarrow.pandas_compat",
     ]

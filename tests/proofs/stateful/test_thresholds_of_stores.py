@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from graveler_core.blobs import local_listing, local_writing
 from graveler_core.blobs.local import LocalBlobs
-from graveler_core.kv.backends import sqlite
+from graveler_core.kv.backends.sqlite import store as sqlite
 from graveler_core.kv.registry import open_store
 from graveler_core.model.address import namespace
 

@@ -8,16 +8,16 @@ import pytest
 
 from graveler_core.errors import InvalidInput, Kind
 from graveler_core.kv import open_store
-from graveler_core.kv.backends.bigtable import BigtableStore
-from graveler_core.kv.backends.bucket import BucketStore
-from graveler_core.kv.backends.dynamodb import DynamoDBStore
-from graveler_core.kv.backends.etcd import EtcdStore
+from graveler_core.kv.backends.bigtable.store import BigtableStore
+from graveler_core.kv.backends.bucket.store import BucketStore
+from graveler_core.kv.backends.dynamodb.store import DynamoDBStore
+from graveler_core.kv.backends.etcd.store import EtcdStore
 from graveler_core.kv.backends.memory import MemoryStore
-from graveler_core.kv.backends.mongodb import MongoDBStore
-from graveler_core.kv.backends.mysql import MySQLStore
-from graveler_core.kv.backends.postgresql import PostgreSQLStore
-from graveler_core.kv.backends.redis import RedisStore
-from graveler_core.kv.backends.sqlite import SQLiteStore
+from graveler_core.kv.backends.mongodb.store import MongoDBStore
+from graveler_core.kv.backends.mysql.store import MySQLStore
+from graveler_core.kv.backends.postgresql.store import PostgreSQLStore
+from graveler_core.kv.backends.redis.store import RedisStore
+from graveler_core.kv.backends.sqlite.store import SQLiteStore
 
 
 def test_schemes_name_backends(

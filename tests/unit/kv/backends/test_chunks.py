@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 from graveler_core.kv import bulk
-from graveler_core.kv.backends.postgresql import PostgreSQLStore, open_postgresql
-from graveler_core.kv.backends.sqlite import SQLiteStore, open_sqlite
+from graveler_core.kv.backends.postgresql.store import PostgreSQLStore, open_postgresql
+from graveler_core.kv.backends.sqlite.store import SQLiteStore, open_sqlite
 from graveler_core.kv.paging import CHUNK_ROWS, FIRST_PAGE_ROWS, PAGE_BYTES, PAGE_ROWS
 from graveler_core.kv.store import Store
 
