@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from graveler_core.diagnostics.section import Section
-from graveler_core.errors import Kind, NotUnique
+from graveler_core.errors import InvalidInput, Kind, NotUnique
 
 README = """State of a graveler store at one time, for the analysis of problems.
 
@@ -45,6 +45,7 @@ def archive(sections: Iterable[Section], path: Path, *, user_data: bool = False)
 
     Raises:
         NotUnique: The file exists (`BlobExists`).
+        InvalidInput: No file can have this path.
         OSError: The file cannot be written.
     """
     number, errors, incomplete = 0, 0, list[str]()
@@ -52,6 +53,8 @@ def archive(sections: Iterable[Section], path: Path, *, user_data: bool = False)
         file = path.open("xb")
     except FileExistsError as e:
         raise NotUnique(f"{path}: already exists", kind=Kind.BlobExists, path=str(path)) from e
+    except ValueError as e:
+        raise InvalidInput(f"path {str(path)!r}: cannot be the name of a file") from e
     try:
         with file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as written:
             written.writestr("README.txt", README.format(exception=_EXCEPTION if user_data else ""))

@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyarrow import fs
 
 from graveler_core.engine.reading.content import StoredContent
-from graveler_core.errors import Kind, NotFound
+from graveler_core.errors import InvalidInput, Kind, NotFound
 from graveler_core.facade.content_file import ContentFile
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ def dataset_of(
 
     Raises:
         NotFound: There is no entry (`PathNotFound`).
+        InvalidInput: Arrow cannot read the files with these arguments.
     """
     import pyarrow.dataset as ds  # imports pandas
 
@@ -41,14 +42,17 @@ def dataset_of(
     paths = [path for path in found if not path.rpartition("/")[2].startswith(_IGNORED)]
     if not paths:
         raise NotFound(f"prefix {prefix!r}: there is no entry below it", kind=Kind.PathNotFound, path=prefix)
-    return ds.dataset(
-        paths,
-        schema=schema,
-        format=format,
-        filesystem=fs.PyFileSystem(_EntryFiles(found)),
-        partitioning=partitioning,
-        partition_base_dir=prefix.rpartition("/")[0],
-    )
+    try:
+        return ds.dataset(
+            paths,
+            schema=schema,
+            format=format,
+            filesystem=fs.PyFileSystem(_EntryFiles(found)),
+            partitioning=partitioning,
+            partition_base_dir=prefix.rpartition("/")[0],
+        )
+    except (TypeError, ValueError) as e:
+        raise InvalidInput(f"prefix {prefix!r}: Arrow cannot read its files as a dataset: {e}") from e
 
 
 class _EntryFiles(fs.FileSystemHandler):  # type: ignore[misc]  # pyarrow has no types

@@ -53,6 +53,7 @@ class Health:
 
         Raises:
             NotUnique: (`BlobExists`) the file already exists.
+            InvalidInput: no file can have this path.
             OSError: the file cannot be written.
         """
         plan = DiagnosticsPlan(budget, repository, user_data, settings or {})

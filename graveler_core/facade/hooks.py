@@ -13,6 +13,7 @@ from graveler_core.facade.handle import Handle
 from graveler_core.facade.listing import Listing
 from graveler_core.guard import needs
 from graveler_core.guard.operation import operation
+from graveler_core.model.bounds import Bounds
 from graveler_core.model.hook_runs import HookRun
 from graveler_core.model.permission import Action
 from graveler_core.model.webhooks import HookEvent, Webhook, webhook
@@ -117,8 +118,9 @@ class HookSettings(Handle):
 
         Raises:
             NotFound: the repository has been deleted.
+            InvalidInput: `after` is not a text.
         """
-        runs = access.scan(self._stores.kv, keys.hook_runs(self._active()), after=after)
+        runs = access.scan_within(self._stores.kv, keys.hook_runs(self._active()), Bounds(after=after))
         return Listing((held.value for _, held in runs), lambda run: run.request.run_id, limit)
 
     @operation("deliver hooks", needs.repository(Action.MAINTAIN_REPOSITORY))

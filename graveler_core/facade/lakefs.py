@@ -22,11 +22,11 @@ from graveler_core.model.permission import Action
 from graveler_core.stores import Stores
 from graveler_core.telemetry import FlowTarget
 from graveler_core.transfer.lakefs.plan import LakefsFlows, LakefsPlan, ReferenceFlows
+from graveler_core.transfer.migration.report import MigrationDifference, Progress
 
 if TYPE_CHECKING:
     from graveler_core.transfer.lakefs.report import LakefsMigrated
     from graveler_core.transfer.lakefs.source import LakefsSource
-    from graveler_core.transfer.migration.report import MigrationDifference, Progress
 
 
 class MigrationFromLakefs:

@@ -17,6 +17,7 @@ from graveler_core.extras import requires
 from graveler_core.facade.listing import Listing
 from graveler_core.guard import needs
 from graveler_core.guard.operation import operation
+from graveler_core.model.bounds import Bounds
 from graveler_core.model.entities import Repository
 from graveler_core.model.ids import CommitId
 from graveler_core.model.names import repository_id
@@ -26,9 +27,9 @@ from graveler_core.records import layout as keys
 from graveler_core.records.access import Held
 from graveler_core.stores import Stores
 from graveler_core.telemetry import FlowTarget
+from graveler_core.transfer.migration.report import Migrated, MigrationDifference, Progress
 
 if TYPE_CHECKING:
-    from graveler_core.transfer.migration.report import Migrated, MigrationDifference, Progress
     from graveler_core.transfer.migration.run import NewMigration
 
 
@@ -151,9 +152,10 @@ class MigrationFromSql:
 
         Raises:
             NotFound: the repository does not exist.
+            InvalidInput: `after` is not a text.
         """
         folder = keys.migrated_commits(readable(self._stores, repository_id(name)))
-        found = access.scan(self._stores.kv, folder, after=after)
+        found = access.scan_within(self._stores.kv, folder, Bounds(after=after))
         ids = (MigratedId(origin, held.value.commit_id) for origin, held in found)
         return Listing(ids, lambda item: item.origin, limit)
 

@@ -6,7 +6,6 @@ The modules of `transfer.nessie` are imported on the first call, because they ne
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from graveler_core.extras import requires
 from graveler_core.facade.dumping import EVERYTHING_READABLE
@@ -18,10 +17,8 @@ from graveler_core.model.names import repository_id
 from graveler_core.model.permission import Action
 from graveler_core.stores import Stores
 from graveler_core.telemetry import FlowTarget
+from graveler_core.transfer.migration.report import MigrationDifference, Progress
 from graveler_core.transfer.nessie.report import NessieExported, NessieMigrated, NessiePlan
-
-if TYPE_CHECKING:
-    from graveler_core.transfer.migration.report import MigrationDifference, Progress
 
 
 class MigrationFromNessie:

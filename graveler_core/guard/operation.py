@@ -10,17 +10,21 @@ the call before anything is changed. The method must work on exactly what the ru
 replace an argument: an iterable by a list, because it can be read only once, or a ref by a commit, because the ref may
 move.
 
+Arguments of another type than the declared one raise `InvalidInput`: see `graveler_core.guard.arguments`.
+
 A rule that yields no request has already proved that the call is allowed: see `graveler_core.guard.needs.narrowed`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache, wraps
 from inspect import Signature, signature
-from typing import Concatenate, Final, ParamSpec, TypeVar
+from types import GeneratorType
+from typing import Concatenate, Final, ParamSpec, TypeVar, cast
 
+from graveler_core.guard.arguments import PYTHON_ERRORS, wrong_argument
 from graveler_core.guard.call import GuardedCall, GuardedHandle, Rule
 from graveler_core.guard.evaluation import guarded, require
 from graveler_core.telemetry import FlowTarget, traced
@@ -64,9 +68,15 @@ def operation(
 
         @wraps(method)
         def checked(self: H, /, *args: P.args, **kwargs: P.kwargs) -> R:
-            if self._stores.principal is None:
-                return method(self, *args, **kwargs)
-            return permitted(self, *args, **kwargs)
+            try:
+                call = method if self._stores.principal is None else permitted
+                result = call(self, *args, **kwargs)
+            except PYTHON_ERRORS as error:
+                _explain(error, method, self, *args, **kwargs)
+                raise
+            if isinstance(result, GeneratorType):
+                return cast("R", _yielded(result, method, self, *args, **kwargs))
+            return result
 
         called = checked if lazy else traced(name, _names(method, repository, branch))(checked)
         setattr(called, MARK, GuardedOperation(name, rules))
@@ -91,6 +101,28 @@ def _permitted(
         return guarded(result, call, rules) if lazy else result
 
     return permitted
+
+
+def _explain(error: Exception, method: Callable[..., object], *args: object, **kwargs: object) -> None:
+    """Raise the error for a wrong argument, if there is one."""
+    try:
+        bound = _signature(method).bind(*args, **kwargs)
+    except TypeError:
+        return
+    wrong = wrong_argument(method, _signature(method), bound.arguments)
+    if wrong is not None:
+        raise wrong from error
+
+
+def _yielded(
+    items: Iterator[object], method: Callable[..., object], *args: object, **kwargs: object
+) -> Iterator[object]:
+    """Yield the items of a lazy result, with the same errors for wrong arguments."""
+    try:
+        yield from items
+    except PYTHON_ERRORS as error:
+        _explain(error, method, *args, **kwargs)
+        raise
 
 
 def _names(

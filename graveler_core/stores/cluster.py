@@ -8,7 +8,7 @@ of the attempt, and only the result that is returned counts. Workers never make 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
 import pyarrow as pa
 
@@ -71,6 +71,7 @@ class Cluster(Protocol):
         """
 
 
+@runtime_checkable
 class SortedRows(Protocol):
     """Rows on many machines, as partitions of tables with `key` and other columns of an entry.
 

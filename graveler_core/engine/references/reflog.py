@@ -54,7 +54,7 @@ class EventBounds:
     def __post_init__(self) -> None:
         for name in ("after", "start", "end"):
             place = getattr(self, name)
-            if place and not is_event_id(place):
+            if place != "" and not is_event_id(place):
                 raise InvalidInput(f"{name} {place!r}: must be the token of an event of a reflog")
 
     def of(self, found: Iterable[ReferenceEvent]) -> Iterator[ReferenceEvent]:

@@ -91,8 +91,10 @@ def repeat(stores: Stores, repo: RepositoryId, run_id: str) -> HookRun:
 
     Raises:
         NotFound: The run or the webhook does not exist (`HookNotFound`).
-        InvalidInput: The run is of a hook before a change, or of a function.
+        InvalidInput: The text is no id of a run, or the run is of a hook before a change, or of a function.
     """
+    if not run_id.isascii():
+        raise InvalidInput(f"run {run_id!r}: is not an id of a run")
     repository = repositories.get(stores.kv, stores.clock, stores.ids, repo)
     held = access.read(stores.kv, keys.hook_runs(repository).at(run_id))
     if held is None:
