@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from typing import Final
 
 from benchmarks.scenario import Clocked, Measured, Place, clocked, scenario
-from benchmarks.server.servers import REPOSITORY, Connection, Served, serving
+from benchmarks.server.servers import REPOSITORY, Connection, Refused, Served, serving
 
 _CLIENTS: Final = 8
 _ROUNDS: Final = 5
@@ -47,6 +47,18 @@ def _commit(connection: Connection, chance: random.Random) -> object:
     return connection.send("POST", f"{_BRANCH}/commits", {"message": "bench"})
 
 
+def _put_and_commit(connection: Connection, chance: random.Random) -> object:
+    """Put an object and commit it. Return `None` if the server gives up because of other committers.
+
+    If another client has committed the object, there may be nothing to commit (status 400).
+    """
+    try:
+        _put(connection, chance)
+        return _commit(connection, chance)
+    except Refused as refused:
+        return None if refused.status != 400 else refused
+
+
 def nothing(place: Place) -> None:
     """Prepare nothing: the servers run in the measuring process only."""
 
@@ -65,6 +77,7 @@ def small_requests(place: Place) -> Iterator[Measured]:
         for name, request in requests.items():
             yield from _times(name, request, connections, place.size)
         yield from _commits(connections, place.size // 4)
+        requests["put 100 bytes and commit"] = _put_and_commit
         for name, request in requests.items():
             yield from _rates(name, request, servers, min(_SECONDS, place.size / 100))
 
@@ -104,7 +117,7 @@ def _rates(name: str, request: Request, servers: list[Served], seconds: float) -
 
 
 def _rate(served: Served, request: Request, seconds: float) -> float:
-    """Return the requests per second of several clients at once."""
+    """Return the answered requests per second of several clients at once."""
     counts, errors = [0] * _CLIENTS, list[Exception]()
     begun = time.perf_counter()
 
@@ -113,8 +126,7 @@ def _rate(served: Served, request: Request, seconds: float) -> float:
         try:
             with served.connect() as connection:
                 while time.perf_counter() < begun + seconds:
-                    request(connection, chance)
-                    counts[client] += 1
+                    counts[client] += request(connection, chance) is not None
         except Exception as error:
             errors.append(error)
 

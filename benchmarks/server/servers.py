@@ -24,6 +24,7 @@ import psycopg
 import graveler
 from benchmarks.scenario import Place
 from graveler import SecretsKeys
+from graveler_core.kv.backends.dynamodb.table import parse_url
 
 REPOSITORY: Final = "bench"
 _KEY, _SECRET = "AKIAIOSFODNN7EXAMPLE", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"
@@ -48,6 +49,14 @@ class Served:
     def row(self, what: str) -> str:
         """Return the name of a row."""
         return f"{what}, {self.name}" if self.name else what
+
+
+class Refused(RuntimeError):
+    """Answer with the status of an error."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
 
 
 class Connection:
@@ -82,7 +91,7 @@ class Connection:
         answer = self._http.getresponse()
         said: bytes = answer.read()
         if answer.status >= 300:
-            raise RuntimeError(f"{method} {path}: {answer.status} {said!r}")
+            raise Refused(answer.status, f"{method} {path}: {answer.status} {said!r}")
         return said
 
 
@@ -111,6 +120,9 @@ def _ours(place: Place, directory: Path) -> Iterator[Served]:
     elif store.startswith("postgresql"):  # each scenario sets up access control
         database = _fresh_database(place, "graveler")
         store = urlsplit(store)._replace(path=f"/{database}").geturl()
+    elif store.startswith("dynamodb"):
+        table = parse_url(store).table
+        store = store.replace(table, _fresh_table(place, "graveler"))
     keys = SecretsKeys.new().get_secret_value()
     with graveler.connect(store) as g:
         admin = g.iam.set_up("bench", secrets_keys=SecretsKeys(keys))
@@ -165,7 +177,17 @@ def _theirs(place: Place, directory: Path, program: str, name: str, more: dict[s
 
 
 def _database(place: Place, directory: Path, name: str) -> dict[str, str]:
-    """Return the settings of a fresh database on the same PostgreSQL server, or of a local one."""
+    """Return the settings of a fresh database on the same server, or of a local one."""
+    if place.store.startswith("dynamodb"):
+        target = parse_url(place.store)
+        return {
+            "DATABASE_TYPE": "dynamodb",
+            "DATABASE_DYNAMODB_TABLE_NAME": _fresh_table(place, name),
+            "DATABASE_DYNAMODB_ENDPOINT": target.endpoint or "",
+            "DATABASE_DYNAMODB_AWS_REGION": target.region or "",
+            "DATABASE_DYNAMODB_AWS_ACCESS_KEY_ID": target.access_key_id or "",
+            "DATABASE_DYNAMODB_AWS_SECRET_ACCESS_KEY": target.secret_access_key or "",
+        }
     if not place.store.startswith("postgresql"):
         return {"DATABASE_TYPE": "local", "DATABASE_LOCAL_PATH": str(directory / "metadata")}
     database = _fresh_database(place, name)
@@ -175,6 +197,11 @@ def _database(place: Place, directory: Path, name: str) -> dict[str, str]:
         "DATABASE_TYPE": "postgres",
         "DATABASE_POSTGRES_CONNECTION_STRING": f"host={host} user={url.username or 'postgres'} dbname={database}",
     }
+
+
+def _fresh_table(place: Place, name: str) -> str:
+    """Return the name of a table of DynamoDB that its server creates."""
+    return f"{name} {place.repository}".replace(" ", "_")
 
 
 def _fresh_database(place: Place, name: str) -> str:
