@@ -55,7 +55,7 @@ def probe(modules: list[str]) -> tuple[list[str], int, set[str]]:
     return opened, threads, set(packages)
 
 
-BIGTABLE = "graveler_core.kv.backends.bigtable.store"
+BIGTABLE = "graveler_core.kv.backends.bigtable"
 """Beginning of the names of modules that need gRPC. Only the URL of such a store imports them."""
 
 
