@@ -25,6 +25,10 @@ from graveler_core.records import layout as keys
 from graveler_core.records.layout import CommitFolders
 
 CACHED_COMMITS = 20_000
+_INCOMPLETE = (
+    "its layout is missing, so it is incomplete: restore the repository from a dump or a copy of the store,"
+    " or reset the branch to an intact commit"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +145,7 @@ def read_commit(kv: Store, cache: CommitCache, repo: Repository, wanted: CommitI
 
 def _decoded(wanted: CommitId, header: Stored | None, content: Stored | None) -> StoredCommit:
     if header is None or content is None or commit_id(header.value) != wanted:
-        what = "its layout is missing" if content is None else "its header does not match the id"
+        what = _INCOMPLETE if header is not None and content is None else "its header does not match the id"
         raise CorruptData(f"commit {wanted}: {what}", kind=Kind.CorruptCommit, commit=wanted)
     name = f"commit {wanted}"
     return StoredCommit(wanted, decode(Commit, header.value, name), decode(Layout, content.value, f"layout of {name}"))
