@@ -21,7 +21,7 @@ from graveler.server.web import rendering
 from graveler.server.web.forms import FormTokens, form_of, require_same_site
 from graveler.server.web.links import ROOT, link, local
 from graveler.server.web.page_call import PageCall, see_other
-from graveler.server.web.pages import commits, comparison, repositories, storage, tree
+from graveler.server.web.pages import commits, comparison, repositories, storage, tags, tree
 from graveler_core.errors import GravelerError, InvalidInput, Kind, PermissionDenied
 from graveler_core.model.credentials import Credentials
 
@@ -46,6 +46,7 @@ PAGES: Final = (
     WebPage(f"{_REPOSITORY}/content", tree.send_content),
     WebPage(f"{_REPOSITORY}/branches", repositories.show_branches),
     WebPage(f"{_REPOSITORY}/tags", repositories.show_tags),
+    WebPage(f"{_REPOSITORY}/tag", tags.show_tag),
     WebPage(f"{_REPOSITORY}/commits", commits.show_log),
     WebPage(f"{_REPOSITORY}/commit", commits.show_commit),
     WebPage(f"{_REPOSITORY}/compare", comparison.show_comparison),

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from graveler.server.web.application import PAGES
+from graveler_core.model.entities import Commit, Tag
 from tests.graveler.server.conftest import Place
 from tests.graveler.server.web.scenes import HOSTILE, PNG, hostile_repository, table
 from tests.graveler.server.web.visitor import Visitor, visitor
@@ -52,9 +53,34 @@ def test_tags_show_who_made_them(place: Place, person: Visitor) -> None:
     repo.create_tag("of-tag", "audited", target="tag")
     repo.create_tag("of-tree", "main", target="tree")
     text = person.see(f"/ui/repositories/{repo.id}/tags?prefix=of-t").text
-    assert "tag audited\nCommitsCompare" in text
-    assert "tree\nCompare" in text, "a tree has no log"
+    assert "tag audited\nDetailsCommitsCompare" in text
+    assert "tree\nDetailsCompare" in text, "a tree has no log"
     assert "dot.png" in person.see(f"/ui/repositories/{repo.id}?ref=of-tree").text
+
+
+def test_a_tag_is_verified_on_its_page(place: Place, person: Visitor) -> None:
+    """With the function that the server was given, each time that the page is shown."""
+    repo = hostile_repository(place)
+    repo.create_tag("audited", "main", message="Second quarter", tagger="ada", signature="by ada")
+    repo.create_tag("approved", "audited", target="tag", message="For the board", signature="by eve")
+    repo.create_tag("content", "approved", target="tree")
+    hooks = place.server.graveler._stores.hooks
+
+    def signed(tag: Tag, commit: Commit) -> None:
+        if not tag.signature.startswith("by "):
+            raise ValueError(f"tag {tag.id} is not signed")
+
+    page = f"/ui/repositories/{repo.id}/tag?name="
+    assert "not verified: tag 'audited': there is no hook to verify it" in person.see(f"{page}audited").text
+    object.__setattr__(hooks, "verify_tag", signed)
+    try:
+        found = [person.see(f"{page}{name}").text for name in ("approved", "content", "v1")]
+    finally:
+        object.__setattr__(hooks, "verify_tag", None)
+    assert all(shown in found[0] for shown in ("valid", "For the board", "by eve", "Names the tag audited", "by ada"))
+    assert "not verified: tag content is not signed" in found[1]
+    assert repo.tag("content").tree in found[1]
+    assert "not verified: tag v1 is not signed" in found[2]
 
 
 def test_contents_are_shown_only_if_they_are_images(place: Place, person: Visitor) -> None:
