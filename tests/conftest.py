@@ -57,8 +57,18 @@ COSTLY_FIXTURES = {
 """Fixtures that start a Spark session, a server, or work on a Dagster instance on disk."""
 COSTLY_PARAMETERS = {"postgresql", "mysql", "redis", "etcd", "dynamodb", "mongodb", "bigtable", "cassandra", "s3"}
 """Parameters of fixtures that then use a server."""
-SHARED = ("spark", "dynamodb")
-"""What runs on Java. The tests of each run in one worker: it starts once, and compiles its code once."""
+SHARED = {
+    "spark": "spark",
+    "dynamodb": "dynamodb",
+    "bigtable": "bigtable",
+    "mariadb": "mariadb",
+    "mysql": "mariadb",
+    "s3_process": "s3",
+    "s3": "s3",
+}
+"""Group of the tests that share a program which is slow to start, in the order in which the groups begin: one worker
+starts the program, and has its code compiled.
+"""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -109,8 +119,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Leave tests with costly fixtures or on PostgreSQL to CI, but for those that are marked as `everyday`.
 
     Tests that read the whole project run in one worker, so that each file is parsed once a run, and so do those that
-    share a program on Java. These are the longest groups and begin, followed by the other tests of CI, which are the
-    long ones: no worker waits at the end for one of them.
+    share a program that is slow to start. These are the longest groups and begin, followed by the other tests of CI,
+    which are the long ones: no worker waits at the end for one of them.
     """
     if not config.getoption("lakectl"):
         left_out = [item for item in items if "lakectl" in getattr(item, "fixturenames", ())]
@@ -119,18 +129,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if "project" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.xdist_group("project"))
-        for name in SHARED:
-            if name in _used(item):
-                item.add_marker(pytest.mark.xdist_group(name))
+        if shared := next((group for name, group in SHARED.items() if name in _used(item)), ""):
+            item.add_marker(pytest.mark.xdist_group(shared))
         if _used(item) and not item.get_closest_marker("everyday"):
             item.add_marker(pytest.mark.ci)
     items.sort(key=_turn)
 
 
 def _turn(item: pytest.Item) -> int:
-    if any(mark.args[0] in SHARED for mark in item.iter_markers("xdist_group")):
-        return 0
-    return 1 if any(map(item.get_closest_marker, ("ci", "everyday", "slow"))) else 2
+    groups = [*SHARED.values()]
+    for mark in item.iter_markers("xdist_group"):
+        if mark.args[0] in groups:
+            return groups.index(mark.args[0])
+    return len(groups) + (not any(map(item.get_closest_marker, ("ci", "everyday", "slow"))))
 
 
 def _used(item: pytest.Item) -> set[str]:

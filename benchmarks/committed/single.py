@@ -15,7 +15,9 @@ from benchmarks.scenario import Measured, Place, scenario
 from graveler_core.facade.branch import Branch
 from graveler_core.facade.repository import Repository
 
-_LIMIT = CallLimit(calls=1_000, seconds=10.0, unmeasured=20)
+_CALLS = 1_000
+_SECONDS = 10.0
+_UNMEASURED = 20
 _CONTENT = bytes(100)
 
 
@@ -23,8 +25,9 @@ _CONTENT = bytes(100)
 def single_changes(place: Place) -> Iterator[Measured]:
     """Put one entry in a transaction, put content and commit it, list a diff of one change, and merge one change.
 
-    The destination of each merge has not moved since the merge base.
+    The destination of each merge has not moved since the merge base. There are 1,000 calls of each, or `--commits`.
     """
+    limit = CallLimit(place.commits or _CALLS, _SECONDS, unmeasured=_UNMEASURED)
     work: dict[str, Callable[[Repository], Ready]] = {
         "transact of 1 put": lambda repo: transaction(repo.branch("main"), Draw(place.size), 1),
         "put of 100 bytes and commit": lambda repo: _put_and_commit(repo.create_branch("puts", source="main")),
@@ -34,7 +37,7 @@ def single_changes(place: Place) -> Iterator[Measured]:
     with metered(place) as (g, meter):
         repo = place.repo(g)
         for name, ready in work.items():
-            found = series(ready(repo), _LIMIT, meter)
+            found = series(ready(repo), limit, meter)
             yield from found.times(name)
             yield Measured(f"{name}: calls", "per s", (found.per_second(),))
 

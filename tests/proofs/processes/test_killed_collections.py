@@ -37,7 +37,7 @@ CAST = Cast(("w0", "w1", "u0", "u1", "c0", "g0", "g1", "r0"), live, enough=2_000
 """Two writers, two uploaders, a committer, two collectors and a reader; a dozen operations."""
 HALF = GRACE // timedelta(minutes=1) // 2
 JOURNALS = "journals"
-SECONDS = pytest.param(10, id="seconds")
+SECONDS = pytest.param(7, id="seconds")
 MINUTES = pytest.param(150, id="minutes", marks=pytest.mark.slow)
 
 

@@ -39,7 +39,7 @@ AGES = 15
 WALKS = 4
 """Of a cleaner, after which nothing is left: a restoration is given up, its record declared failed, handed over and
 emptied, each when time has passed since the one before."""
-SECONDS = pytest.param(14, id="seconds")
+SECONDS = pytest.param(9, id="seconds")
 MINUTES = pytest.param(200, id="minutes", marks=pytest.mark.slow)
 
 

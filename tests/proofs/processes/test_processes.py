@@ -29,7 +29,7 @@ from tests.proofs.processes.judge import Judge, Look
 
 pytestmark = pytest.mark.ci
 
-SECONDS = pytest.param(8, id="seconds")
+SECONDS = pytest.param(6, id="seconds")
 MINUTES = pytest.param(200, id="minutes", marks=pytest.mark.slow)
 
 

@@ -201,7 +201,7 @@ def _prepared(step: Step, compactions: tuple[str, ...], readiness: int, row: tup
     return [*((before, ()) for before in ready), (Step("remove", step.name, ("absent",)), ()), (step, NAMES)]
 
 
-@settings(max_examples=examples(30))
+@settings(max_examples=examples(20))
 @given(histories(), st.sampled_from([3, 1_000]))
 def test_compactions_are_not_seen(history: History, segment_rows: int) -> None:
     with _small_pages(segment_rows):

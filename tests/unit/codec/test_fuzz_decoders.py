@@ -133,7 +133,7 @@ def test_sound_bytes_are_read(decoder: Decoder) -> None:
 
 
 @pytest.mark.parametrize("decoder", DECODERS, ids=lambda decoder: decoder.name)
-@settings(max_examples=examples(150))
+@settings(max_examples=examples(80))
 @given(data=st.data())
 def test_damage_gives_a_value_or_one_error(decoder: Decoder, data: st.DataObject) -> None:
     content = data.draw(damaged(decoder.samples))

@@ -90,7 +90,7 @@ class TestWhileOthersWrite:
 
     def test_layouts_replaced_meanwhile(self, made: Original) -> None:
         """Between reading layouts and what they name: the former runs are there for the grace."""
-        for number in places(60):
+        for number in places(60)[::2]:
             world = elsewhere(made, made.world.fork().kv)
             kv = Interposed(world.kv)
             kv.before[number] = partial(fold_everything, world)

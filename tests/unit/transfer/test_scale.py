@@ -59,7 +59,7 @@ def there_and_back(directory: Path, source: str, count: int) -> None:
         assert target.commit("main").generation == repo.commit("main").generation > count // 2
 
 
-@pytest.mark.parametrize("count", [4_000, pytest.param(20_000, marks=pytest.mark.ci)])
+@pytest.mark.parametrize("count", [4_000, pytest.param(20_000, marks=pytest.mark.slow)])
 def test_thousands_of_commits(tmp_path: Path, count: int) -> None:
     there_and_back(tmp_path, "memory://", count)
 
