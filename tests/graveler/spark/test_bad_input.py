@@ -21,6 +21,7 @@ from graveler_core.facade.repository import Repository
 from graveler_core.model.entry import Entry
 from graveler_core.model.operations import Put
 from graveler_core.stores import Cluster, Stores
+from graveler_core.stores.turns import Turns
 from tests.graveler.spark.engines import Engines, table
 from tests.s3_server import serving
 
@@ -115,7 +116,7 @@ def test_a_namespace_that_cannot_be_reached(
 
 
 def test_a_branch_that_moves_while_workers_work(spark: SparkSession, tmp_path: Path) -> None:
-    """Others commit between plan and swap: ours is planned anew, on their commit."""
+    """Others commit between plan and swap: ours is planned anew, on their commit. They do not wait for their turn."""
     engines = Engines(spark, tmp_path, rows_per_piece=5_000, threshold=10_000)
     assert engines.spark._stores.cluster is not None
     theirs = Entry(address="data/theirs", size=6, checksum="theirs")
@@ -124,7 +125,7 @@ def test_a_branch_that_moves_while_workers_work(spark: SparkSession, tmp_path: P
         engines.alone.branch("main").transact([Put("z/theirs", theirs)], message="Theirs")
 
     cluster = Meanwhile(engines.spark._stores.cluster, others)
-    ours = Graveler(replace(engines.stores, cluster=cluster)).repository("alone").branch("main")
+    ours = Graveler(replace(engines.stores, cluster=cluster, turns=Turns())).repository("alone").branch("main")
     ours.stage_many(table(random.Random(2).sample(range(2 * ROWS), ROWS), 2))
     ours.commit("Ours")
     assert engines.report.engine == "spark"
