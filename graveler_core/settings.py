@@ -53,7 +53,7 @@ class EnvironmentSettings(BaseSettings):
     log_format: str = "text"
     """Format of logged events: text or json."""
     tag_verifier: str | None = None
-    """Function that verifies tags on the command line, as module:function; see `connect(verify_tag=…)`."""
+    """Function that verifies tags on the command line and in the server, as module:function; see `connect`."""
 
     @property
     def credentials(self) -> Credentials | None:

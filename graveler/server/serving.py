@@ -29,6 +29,7 @@ from graveler_core.errors import InvalidInput, Kind, PermissionDenied, Unavailab
 from graveler_core.model.credentials import Credentials
 from graveler_core.model.secrets_keys import SecretsKeys
 from graveler_core.stores import Stores
+from graveler_core.stores.hooks import TagVerifier
 from graveler_core.wiring.opening import open_stores
 from graveler_core.wiring.users import session_user, sign_in, signing_user
 
@@ -64,6 +65,8 @@ class ServerOptions:
     """Names of hosts below which a bucket of S3 is a subdomain."""
     max_connections: int = 1_000
     """Number of connections from which on requests are answered with 503."""
+    verify_tag: TagVerifier | None = None
+    """Function that verifies tags, as for `graveler.connect`."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.port <= 65_535:
@@ -134,6 +137,8 @@ def application_of(
     Raises:
         InvalidInput: As for `serve`.
     """
+    if options.verify_tag is not None:
+        stores = replace(stores, hooks=replace(stores.hooks, verify_tag=options.verify_tag))
     users = users_of(stores, options)
     signing = None
     if users.authentication is not None:

@@ -103,4 +103,5 @@ def serve(  # noqa: PLR0913 - options of the command
         secrets_keys=session.secrets_keys(secrets_key_file),
         s3_domains=tuple(s3_domain or ()),
         s3_signature_v2=s3_signature_v2,
+        verify_tag=session.tag_verifier(),
     )

@@ -93,7 +93,7 @@ class Session:
                 cache_dir=access.cache_dir,
                 cache_bytes=access.cache_bytes,
                 metrics=metrics,
-                verify_tag=self._tag_verifier(),
+                verify_tag=self.tag_verifier(),
                 cluster=cluster,
             )
 
@@ -132,7 +132,12 @@ class Session:
             settings.cache_bytes,
         )
 
-    def _tag_verifier(self) -> TagVerifier | None:
+    def tag_verifier(self) -> TagVerifier | None:
+        """Return the function that verifies tags, if the settings name one.
+
+        Raises:
+            InvalidInput: There is no such function.
+        """
         name = self.settings.tag_verifier
         if name is None:
             return None

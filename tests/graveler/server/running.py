@@ -16,6 +16,7 @@ from graveler_core.facade.graveler import Graveler
 from graveler_core.model.credentials import Credentials
 from graveler_core.model.iam import NewCredential
 from graveler_core.model.secrets_keys import SecretsKeys
+from graveler_core.stores.hooks import TagVerifier
 from graveler_core.wiring.opening import open_stores
 from graveler_core.wiring.users import sign_in
 
@@ -41,6 +42,7 @@ def running_server(
     limits: RequestLimits | None = None,
     *,
     version_2: bool = False,
+    verify_tag: TagVerifier | None = None,
 ) -> Iterator[RunningServer]:
     """Set up access control in an empty store, and serve it until the end of the context."""
     tasks = TaskRunner()
@@ -49,7 +51,12 @@ def running_server(
     try:
         admin = sign_in(stores, None).iam.set_up("ada", secrets_keys=keys)
         options = ServerOptions(
-            port=0, storage_root=root, secrets_keys=keys, s3_domains=(S3_DOMAIN,), s3_signature_v2=version_2
+            port=0,
+            storage_root=root,
+            secrets_keys=keys,
+            s3_domains=(S3_DOMAIN,),
+            s3_signature_v2=version_2,
+            verify_tag=verify_tag,
         )
         app = application_of(stores, options, tasks, limits)
         server = uvicorn.Server(uvicorn.Config(app, lifespan="off", log_level="warning", access_log=False))

@@ -8,16 +8,20 @@ import threading
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from urllib.error import HTTPError
 
 import pytest
 
 from graveler.server.limits import MAX_USERS, RequestLimits
 from graveler.server.serving import ServerOptions
-from graveler_core.errors import InvalidInput, SlowDown, Unavailable
+from graveler_core.cli.app import run
+from graveler_core.errors import InvalidInput, PermissionDenied, SlowDown, Unavailable
+from graveler_core.model.entities import Commit, Tag
 from tests.graveler.server.conftest import Place
 from tests.graveler.server.plain_http import Http
 from tests.graveler.server.running import RunningServer, running_server
+from tests.graveler.server.web.visitor import visitor
 
 sqlite = pytest.mark.parametrize("place", ["sqlite"], indirect=True)
 
@@ -144,6 +148,33 @@ def test_requests_and_uploads_beyond_the_limits_are_told_to_wait(limited: Runnin
     assert [status for status, *_ in found] == [200, 429]  # with the two uploads, three were allowed
     assert found[-1][2]["retry-after"] == "1"
     assert http.send("GET", "/healthcheck")[0] == 204  # it belongs to nobody
+
+
+def signed(tag: Tag, commit: Commit) -> None:
+    """Refuse tags that are not signed."""
+    if not tag.signature:
+        raise PermissionDenied(f"tag {tag.id}: is not signed")
+
+
+def test_the_server_verifies_tags(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the function of the settings, before it creates them and on their pages."""
+    store, given = f"sqlite:///{tmp_path / 'meta.db'}?durability=process", dict[str, Any]()
+    monkeypatch.setattr("graveler.server.serving.serve", lambda *arguments, **options: given.update(options))
+    monkeypatch.setenv("GRAVELER_TAG_VERIFIER", f"{__name__}:signed")
+    assert run(["--store", store, "serve"]) == 0
+    assert given["verify_tag"] is signed
+    with running_server(store, tmp_path.as_uri(), verify_tag=given["verify_tag"]) as running:
+        place = Place(running, lambda: "")
+        repo = running.graveler.repository(place.repository())
+        body = json.dumps({"id": "v1", "ref": "main"}).encode()
+        answer = Http(place).send("POST", f"/repositories/{repo.id}/tags", body, {"Content-Type": "application/json"})
+        assert (answer[0], json.loads(answer[1])["message"]) == (403, "tag v1: is not signed")
+        repo.create_tag("v1", "main")
+        repo.create_tag("v2", "main", signature="by ada")
+        with visitor(place) as person:
+            shown = [person.see(f"/ui/repositories/{repo.id}/tag?name={name}").text for name in ("v1", "v2")]
+    assert "not verified: tag v1: is not signed" in shown[0]
+    assert "valid" in shown[1]
 
 
 def test_requests_are_counted_by_user_and_time() -> None:
