@@ -66,6 +66,6 @@ class TaskRunner:
 def _tell(repository: Repository, task: Task) -> None:
     """Note the time of an import in the metadata of the repository, as lakeFS does, if the user may change them."""
     if isinstance(task.work, ImportTask) and task.commit_id is not None:
-        moment = repository.commit(task.commit_id).creation_date
         with suppress(PermissionDenied):
+            moment = repository.commit(task.commit_id).creation_date
             repository.update_metadata({LAST_IMPORT: str(int(moment.timestamp()))})
