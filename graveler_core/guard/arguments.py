@@ -8,7 +8,8 @@ the caller receives `InvalidInput`, which names it. Otherwise the error is a def
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from inspect import Parameter, Signature
 from types import SimpleNamespace
@@ -55,7 +56,9 @@ def _matches(value: object, annotation: Any, method: Callable[..., object]) -> b
     if adapter is None:
         return True
     try:
-        adapter.validate_python(value, strict=True)
+        checked = adapter.validate_python(value, strict=True)
+        if isinstance(checked, Iterator) and not isinstance(value, Iterator):
+            deque(checked, maxlen=0)  # the items of an iterable are checked one by one
     except ValidationError:
         return False
     return True

@@ -51,19 +51,19 @@ ELSEWHERE = Entry(address="memory://elsewhere/of/others", address_type=AddressTy
 NEW = replace(entry(9), address=f"data/{9:032x}")
 
 
-def scene() -> World:
-    """The scene; it is forked for each call."""
-    world = World(name=NAME)
+def scene(name: str = NAME) -> World:
+    """The scene; it is forked for each call. Its objects belong to the name, so a process has one scene of a name."""
+    world = World(name=name)
     repo = world.repository()
     main = repo.branch("main")
     main.put("content", b"bytes")
     for number in (1, 2):
         main.stage(f"p/{number}", entry(number))
         main.commit(f"main {number}")
-    for name, path in (("dev", "d"), ("work", "w")):
-        made = repo.create_branch(name, "main")
+    for branch_name, path in (("dev", "d"), ("work", "w")):
+        made = repo.create_branch(branch_name, "main")
         made.stage(path, entry(3))
-        made.commit(name)
+        made.commit(branch_name)
     repo.create_branch("gone", "main")
     repo.delete_branch("gone")
     repo.create_tag("v1", "main")

@@ -43,7 +43,7 @@ class _Recorded(Exception):
 
 @cache
 def _scene() -> World:
-    return scene()
+    return scene("world-of-wrong-values")
 
 
 def _handle(cls: type, name: str) -> Any:
