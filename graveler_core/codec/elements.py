@@ -21,7 +21,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator, Sequence
 from enum import IntEnum
-from functools import partial
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 from graveler_core.codec.record_format import HEADER, TOMBSTONE_VALUE
@@ -88,6 +88,8 @@ _ACTIONS = {
 }
 """Action of each head."""
 _CONTENT_ID = present_bit("content_id")
+_RECENT_RECORDS = 4_096
+"""Number of records whose short form is kept."""
 _DAMAGE = (LookupError, ValueError, struct.error)
 """Errors that decoding damaged bytes may raise."""
 _element = partial(tuple.__new__, Element)
@@ -153,24 +155,33 @@ def _block(elements: Sequence[Element]) -> bytes:
         if _REMOVES[action]:
             append(bytes((action,)))
         else:
-            append(_short(action, record) or b"".join((bytes((action,)), encode_varint(len(record)), record)))
+            short = _short(record)
+            if short is None:
+                append(b"".join((bytes((action,)), encode_varint(len(record)), record)))
+            else:
+                append(bytes((action + short[0],)))
+                append(short[1])
     return b"".join(parts)
 
 
-def _short(action: int, record: bytes) -> bytes | None:
-    """Encode a record in form 1 or 2. Return `None` if it fits neither."""
+@lru_cache(maxsize=_RECENT_RECORDS)
+def _short(record: bytes) -> tuple[int, bytes] | None:
+    """Return the form of a record, 1 or 2, and its bytes after the head. Return `None` if it fits neither.
+
+    An inline index is encoded anew with each commit, and most of its records come from earlier commits.
+    """
     try:
         version, first, size, high, mtime, identity, a, b, c, d, e = _FULL.unpack_from(record)
         fields = a + b + c + d + e + (CONTENT_ID_BYTES if first[0] & _CONTENT_ID else 0)
         if version != RECORD_VERSION or high or HEADER.size + fields != len(record):
             return None
         if mtime:
-            head = _TIMED.pack(action + _FORM_2, first, size, identity, a, b, c, d, e, mtime)
+            form, data = _FORM_2, _TIMED.pack(0, first, size, identity, a, b, c, d, e, mtime)
         else:
-            head = _SHORT.pack(action + _FORM_1, first, size, identity, a, b, c, d, e)
+            form, data = _FORM_1, _SHORT.pack(0, first, size, identity, a, b, c, d, e)
     except struct.error:
         return None
-    return head + record[HEADER.size :]
+    return form, data[1:] + record[HEADER.size :]
 
 
 def _frame(data: bytes, name: str) -> _Frame:
@@ -249,7 +260,7 @@ def _plain(frame: _Frame, at: int) -> tuple[bytes, int]:
         return TOMBSTONE_VALUE, at + 1
     length, at = decode_varint(data, at + 1)
     record = data[at : at + length]
-    if record == TOMBSTONE_VALUE or _short(0, record):
+    if record == TOMBSTONE_VALUE or _short(record):
         raise frame.corrupt("have a record in the wrong form")
     return record, at + length
 

@@ -8,17 +8,22 @@ fields in `model.entities` is therefore part of the format.
 from __future__ import annotations
 
 import hashlib
+from functools import lru_cache
 from typing import TypeVar, cast
 
 from pydantic import ValidationError
 
 from graveler_core.codec.layouts import decode_layout, encode_layout
 from graveler_core.errors import CorruptData, InvalidInput
-from graveler_core.model.entities import FORMAT_VERSION, Commit, Layout, Record
+from graveler_core.model.entities import FORMAT_VERSION, Branch, Commit, Layout, Record, Repository
 from graveler_core.model.ids import CommitId
 
 R = TypeVar("R", bound=Record)
 _VERSION = bytes([FORMAT_VERSION])
+_READ_OFTEN = (Repository, Branch)
+"""Records that every flow reads again."""
+_RECENT = 256
+"""Number of them that are kept."""
 
 
 def encode(record: Record) -> bytes:
@@ -52,12 +57,22 @@ def decode(model: type[R], data: bytes, name: str) -> R:
     if data[:1] != _VERSION:
         raise CorruptData(f"{name}: format version {data[:1].hex() or 'missing'} is not supported", name=name)
     try:
-        return model.model_validate_json(data[1:])
+        return _recent(model, data) if model in _READ_OFTEN else _parsed(model, data)
     except ValidationError as e:
         first = e.errors(include_url=False, include_input=False)[0]
         raise CorruptData(f"{name}: {first['msg']} at {first['loc']}", name=name) from e
     except InvalidInput as e:  # raised by values that users can create too
         raise CorruptData(f"{name}: {e.message}", name=name) from e
+
+
+def _parsed(model: type[R], data: bytes) -> R:
+    return model.model_validate_json(data[1:])
+
+
+@lru_cache(maxsize=_RECENT)
+def _recent(model: type[R], data: bytes) -> R:
+    """Parse a record, or return the one that was parsed from the same bytes. Records are immutable."""
+    return _parsed(model, data)
 
 
 def commit_id(header: bytes) -> CommitId:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
+from functools import lru_cache
 
 import pyarrow as pa
 
@@ -58,7 +59,7 @@ def lookup_many(
         keys: Sorted keys.
         columns: Columns to decode and return: `ALL` or `DECISIVE`.
     """
-    found: list[pa.Table] = [ENTRY_SCHEMA.empty_table().select(columns)]
+    found: list[pa.Table] = []
     start = 0
     while start < len(keys):
         row = _range_at(trees, metarange, keys[start])
@@ -69,7 +70,14 @@ def lookup_many(
         if first < end:
             found.append(_rows_at(trees, row, keys[first:end], columns))
         start = end
-    return pa.concat_tables(found)
+    if len(found) == 1:
+        return found[0]
+    return pa.concat_tables(found) if found else _nothing(columns)
+
+
+@lru_cache(maxsize=2)
+def _nothing(columns: tuple[str, ...]) -> pa.Table:
+    return ENTRY_SCHEMA.empty_table().select(columns)
 
 
 def _position(keys: Keys, key: bytes) -> int | None:

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 
-from graveler_core.committed.diff import Differences
 from graveler_core.engine.reading import difference_counts as difference
 from graveler_core.engine.reading import history
 from graveler_core.engine.reading.expired import expiries, with_expiries
 from graveler_core.engine.reading.history import DiffQuery, LogQuery
 from graveler_core.engine.reading.resolve import resolve, resolve_commit
-from graveler_core.engine.reading.tables import changes_of
 from graveler_core.facade.checks import Checks
 from graveler_core.facade.dumping import Dumping
 from graveler_core.facade.erasing import Erasing
@@ -255,8 +253,7 @@ class Repository(
             InvalidInput: an argument is not valid.
         """
         query = DiffQuery(left, right, since_merge_base, Bounds(prefix, after, start, end))
-        found = (change for page in self._diff(query) for change in changes_of(page))
-        return Listing(found, lambda change: change.path, limit)
+        return Listing(self._diff(query), lambda change: change.path, limit)
 
     @operation(
         "diff summary",
@@ -299,5 +296,5 @@ class Repository(
         """
         return commit_record(history.merge_base(self._stores, self._active(), left, right))
 
-    def _diff(self, query: DiffQuery) -> Iterator[Differences]:
+    def _diff(self, query: DiffQuery) -> Iterator[Change]:
         yield from history.diff(self._stores, self._active(), query)

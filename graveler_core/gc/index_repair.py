@@ -131,7 +131,7 @@ def marked(indexes: Indexes, header: Header, before: Index, index: Index) -> Ind
     elements = inline_layer(indexes, index).elements
     own = owned([element for element in elements if element.key in changed])
     both = combined([Layer(elements=own), Layer(elements=aged(elements))])
-    found = replace(index, inline=inline_of(indexes, both.elements))
+    found = replace(index, inline=inline_of(indexes, both))
     if own_operations(indexes, found, header.rule) != header.operations:
         raise CorruptData("its inline index does not contain all of its changes", kind=Kind.CorruptCommit)
     return found

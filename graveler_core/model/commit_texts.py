@@ -20,6 +20,7 @@ fit into one value.
 
 MAX_TAG_CHAIN = 16
 """Maximum number of tags of which each names the next one. Each is stored in the one before it."""
+_as_stored = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def require_texts(message: str, committer: str, metadata: Mapping[str, str], idempotency_key: str = "") -> None:
@@ -96,4 +97,4 @@ def _size_of_tag(message: str, signature: str, tagger: str, metadata: Mapping[st
 
 def _size(texts: Iterable[str]) -> int:
     """Return the size of texts as they are stored."""
-    return sum(len(json.dumps(each, ensure_ascii=False).encode()) for each in texts)
+    return sum(len(_as_stored(each).encode()) for each in texts)

@@ -49,7 +49,7 @@ class IndexSizes(BaseModel):
 
     def chosen(self) -> dict[str, int]:
         """Return the sizes that are set, by name."""
-        return {name: value for name, value in self if value is not None}
+        return {name: value for name, value in vars(self).items() if value is not None}
 
 
 DEFAULT_SIZES: Final = IndexSizes()

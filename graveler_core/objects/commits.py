@@ -29,6 +29,7 @@ _INCOMPLETE = (
     "its layout is missing, so it is incomplete: restore the repository from a dump or a copy of the store,"
     " or reset the branch to an intact commit"
 )
+_FRESH_SECONDS = FRESH.total_seconds()
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ class CommitCache:
             found, came = self._held.get((partition, wanted), (None, 0.0))
             if found is None:
                 return None
-            if not 0 <= self._now() - came < FRESH.total_seconds():
+            if not 0 <= self._now() - came < _FRESH_SECONDS:
                 del self._held[(partition, wanted)]
                 return None
             self._held.move_to_end((partition, wanted))
@@ -140,7 +141,8 @@ def stored_commits(kv: Store, folders: CommitFolders, wanted: Sequence[CommitId]
 
 def read_commit(kv: Store, cache: CommitCache, repo: Repository, wanted: CommitId) -> StoredCommit:
     """Read one commit; see `read_commits`."""
-    return read_commits(kv, cache, repo, [wanted])[0]
+    held = cache.get(keys.partition(repo), wanted)
+    return read_commits(kv, cache, repo, [wanted])[0] if held is None else held
 
 
 def _decoded(wanted: CommitId, header: Stored | None, content: Stored | None) -> StoredCommit:

@@ -63,7 +63,7 @@ class Layer:
     def size(self) -> int:
         """Size of keys and records, in bytes."""
         if "elements" in self.__dict__:
-            return sum(len(key) + len(record) for key, _, record in self.elements)
+            return sum([len(key) + len(record) for key, _, record in self.elements])
         return _bytes_of(self.table.column(KEY)) + _bytes_of(encode_records(self.table))
 
     def record(self, key: bytes) -> bytes | None:
@@ -93,7 +93,9 @@ def owned(elements: Iterable[Element]) -> list[Element]:
 
 def aged(elements: Iterable[Element]) -> list[Element]:
     """Return the elements as a later commit sees them, marked as elements of earlier commits."""
-    return [Element(key, _AGED.get(action, action), record) for key, action, record in elements]
+    return [
+        Element(element[0], _AGED[element[1]], element[2]) if element[1] in _AGED else element for element in elements
+    ]
 
 
 def as_elements(records: pa.Table, add: ElementAction, remove: ElementAction) -> list[Element]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from graveler_core.codec.content_hash import ContentHash
-from graveler_core.codec.elements import Element, ElementAction, decode_elements, encode_elements
+from graveler_core.codec.elements import ElementAction, decode_elements, encode_elements
 from graveler_core.committed.index.indexes import Indexes
 from graveler_core.committed.index.layer import Layer, aged
 from graveler_core.committed.trees import address
@@ -41,12 +41,12 @@ def inline_layer(indexes: Indexes, index: Index) -> Layer:
     return found
 
 
-def inline_of(indexes: Indexes, elements: list[Element]) -> bytes:
-    """Return the inline index with some elements, and cache its layer for later readers."""
-    if not elements:
+def inline_of(indexes: Indexes, layer: Layer) -> bytes:
+    """Return the inline index with the elements of a layer, and cache the layer for later readers."""
+    if not layer.elements:
         return b""
-    data = encode_elements(elements)
-    _hold(indexes, data, Layer(elements=elements))
+    data = encode_elements(layer.elements)
+    _hold(indexes, data, layer)
     return data
 
 

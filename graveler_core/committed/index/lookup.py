@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from graveler_core.codec.entry import entry_from_row, record_table
 from graveler_core.codec.record_format import TOMBSTONE_VALUE, record_identity
-from graveler_core.codec.staged_record import decode_record
+from graveler_core.codec.staged_record import decode_record, encode_entry
 from graveler_core.committed import lookup as tree
 from graveler_core.committed.index.indexes import Indexes
 from graveler_core.committed.index.layer import Layer
@@ -58,6 +58,40 @@ def identities_of_few(indexes: Indexes, index: Index, keys: Sequence[bytes]) -> 
         else:
             found.append(tree.identity_of(indexes.trees, index.metarange_id, key))
     return found
+
+
+def entries_of_few(indexes: Indexes, index: Index, keys: Sequence[bytes]) -> list[Entry | None]:
+    """Return what `lookup_few` returns, for sorted, distinct keys that may not be looked up again: ranges that are not
+    cached are not kept.
+    """
+    found = _records_and_entries(indexes, index, keys)
+    return [
+        decode_record(key.decode(), each) if isinstance(each, bytes) else each
+        for key, each in zip(keys, found, strict=True)
+    ]
+
+
+def records_of_few(indexes: Indexes, index: Index, keys: Sequence[bytes]) -> list[bytes]:
+    """Return the staged records of the entries at some sorted, distinct keys, `TOMBSTONE_VALUE` where there is none.
+    Ranges that are not cached are not kept.
+    """
+    records = [
+        encode_entry(each) if isinstance(each, Entry) else each for each in _records_and_entries(indexes, index, keys)
+    ]
+    return [TOMBSTONE_VALUE if record is None else record for record in records]
+
+
+def _records_and_entries(indexes: Indexes, index: Index, keys: Sequence[bytes]) -> list[bytes | Entry | None]:
+    """Return the record that a layer has for a key, otherwise the entry of the metarange, otherwise `None`."""
+    above = layers(indexes, index)
+    said = [_record(above, key) for key in keys]
+    below = [key for key, record in zip(keys, said, strict=True) if record is None]
+    if not below:
+        return list(said)
+    rows = tree.lookup_many(indexes.trees, index.metarange_id, below)
+    columns, there = rows.columns, rows.column(KEY).to_pylist()
+    entries = {key: entry_from_row(columns, row) for row, key in enumerate(there)}
+    return [entries.get(key) if record is None else record for key, record in zip(keys, said, strict=True)]
 
 
 def _record(above: Sequence[Layer], key: bytes) -> bytes | None:

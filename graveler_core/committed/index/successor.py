@@ -195,9 +195,9 @@ def _with_own(indexes: Indexes, base: Index, own: Layer) -> tuple[Index, list[Wr
     mine = Layer(elements=owned(own.elements))
     both = combined([mine, earlier])
     if both.size <= limit:
-        return Index(metarange_id=base.metarange_id, runs=base.runs, inline=inline_of(indexes, both.elements)), []
+        return Index(metarange_id=base.metarange_id, runs=base.runs, inline=inline_of(indexes, both)), []
     runs, writes = _spilled(indexes, base, earlier)
-    return Index(metarange_id=base.metarange_id, runs=runs, inline=inline_of(indexes, mine.elements)), writes
+    return Index(metarange_id=base.metarange_id, runs=runs, inline=inline_of(indexes, mine)), writes
 
 
 def _earlier(indexes: Indexes, base: Index) -> Layer:

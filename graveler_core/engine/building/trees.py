@@ -35,6 +35,7 @@ from dataclasses import dataclass
 from functools import partial, reduce
 from itertools import accumulate, zip_longest
 
+from graveler_core.committed.index.few import FewChanges, few_changes
 from graveler_core.committed.index.fold import fold
 from graveler_core.committed.index.from_tree import TreeComparison, compared, settled, settled_by
 from graveler_core.committed.index.successor import Successor, of_tree, on_metarange
@@ -116,8 +117,19 @@ def settle_on_head(stores: Stores, view: BranchView, tree: Successor) -> Success
     return settled_by(view.indexes, tree, found, lambda: build_index(stores, source, tree.index, here, verbatim=True))
 
 
+def merge_few(stores: Stores, merged: MergedChanges) -> FewChanges | None:
+    """Return `committed.index.few.few_changes` of a merge; `None` also if the cluster wants to read the changes.
+
+    Raises:
+        CorruptData: A part of an index is missing or damaged.
+    """
+    if _tasks(stores, merged) > 1:
+        return None
+    return few_changes(stores.indexes(merged.repository), merged.inputs, merged.rules)
+
+
 def merge_verdict(stores: Stores, merged: MergedChanges) -> MergeVerdict:
-    """Return the effect of a merge, its first conflicts, and the number of conflicts.
+    """Return the effect of a merged, its first conflicts, and the number of conflicts.
 
     Raises:
         CorruptData: A part of an index is missing or damaged.

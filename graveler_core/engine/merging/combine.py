@@ -8,12 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from graveler_core.committed.index.few import FewChanges
 from graveler_core.committed.index.indexes import Indexes
 from graveler_core.committed.index.resolutions import MergeRules
-from graveler_core.committed.index.successor import Successor, successor
+from graveler_core.committed.index.successor import Successor, small_successor, successor
 from graveler_core.committed.index.three_way import MergeInputs, MergeVerdict, three_way
 from graveler_core.engine.building.changes import MergedChanges
-from graveler_core.engine.building.trees import build_index, merge_verdict
+from graveler_core.engine.building.trees import build_index, merge_few, merge_verdict
 from graveler_core.engine.reading.tables import conflicts_of
 from graveler_core.errors import Conflict, InvalidInput, Kind
 from graveler_core.model.entities import Repository
@@ -29,24 +30,31 @@ class Combination:
     rules: MergeRules
     held: pa.Table | None
     """All changes, if there are few enough to keep them in memory."""
+    few: FewChanges | None = None
+    """All changes as records, if there are few enough to apply them one by one."""
 
     def changes(self) -> Iterator[pa.Table]:
         """Yield the changes against the destination in `RECORD_SCHEMA`, in key order. May be called again."""
-        if self.held is not None:
+        if self.few is not None:
+            yield self.few.table()
+        elif self.held is not None:
             yield self.held
         else:
             yield from (decision.changes for decision in three_way(self.indexes, self.inputs, self.rules))
 
     def applied(self, stores: Stores) -> Successor:
         """Return the destination's index with these changes."""
+        onto, mapper = self.inputs.destination, stores.executor.map
+        if self.few is not None:
+            return small_successor(self.indexes, onto, self.few.changes, self.few.held, mapper=mapper)
 
         def here() -> Successor:
-            return successor(self.indexes, self.inputs.destination, self.changes(), mapper=stores.executor.map)
+            return successor(self.indexes, onto, self.changes(), mapper=mapper)
 
         if self.held is not None:
             return here()
         merged = MergedChanges(self.indexes.objects.repository, self.inputs, self.rules)
-        return build_index(stores, merged, self.inputs.destination, here)
+        return build_index(stores, merged, onto, here)
 
 
 def combine(stores: Stores, repo: Repository, inputs: MergeInputs, rules: MergeRules) -> Successor:
@@ -64,6 +72,9 @@ def decide(stores: Stores, repo: Repository, inputs: MergeInputs, rules: MergeRu
         InvalidInput: The source did not change some of the resolved paths. `details["paths"]` names them.
     """
     indexes = stores.indexes(repo)
+    few = merge_few(stores, MergedChanges(repo, inputs, rules))
+    if few is not None:
+        return Combination(indexes, inputs, rules, None, few)
     if rules.strategy is not None and rules.resolutions is None:
         return Combination(indexes, inputs, rules, None)
     found = merge_verdict(stores, MergedChanges(repo, inputs, rules))

@@ -18,7 +18,7 @@ from graveler_core.engine.reading.view import commit_of
 from graveler_core.errors import Kind, NotFound
 from graveler_core.iam.log_key import log_key
 from graveler_core.model.bounds import ALL, Bounds
-from graveler_core.model.changes import ChangeSummary
+from graveler_core.model.changes import Change, ChangeSummary
 from graveler_core.model.entities import Repository
 from graveler_core.model.entry import ENTRY_SCHEMA
 from graveler_core.model.ids import CommitId
@@ -102,9 +102,9 @@ def changes(stores: Stores, repo: Repository, commit: StoredCommit, within: Boun
     return (differences(ENTRY_SCHEMA.empty_table(), page) for page in pages)
 
 
-def diff(stores: Stores, repo: Repository, query: DiffQuery) -> Iterator[Differences]:
-    """Yield the differences of two commits, lazily and in key order. Raises the same errors as `merge_base`."""
-    return snapshot.diff(stores, repo, sides(stores, repo, query), query.within.interval())
+def diff(stores: Stores, repo: Repository, query: DiffQuery) -> Iterator[Change]:
+    """Yield the changes between two commits, lazily and in key order. Raises the same errors as `merge_base`."""
+    return snapshot.changes_between(stores, repo, sides(stores, repo, query), query.within.interval())
 
 
 def sides(stores: Stores, repo: Repository, query: DiffQuery) -> tuple[CommitId, CommitId]:

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from itertools import starmap
 
 import pyarrow as pa
 
 from graveler_core.committed.diff import STATES, Differences, WantedColumns
 from graveler_core.committed.index.diff import diff as diff_indexes
 from graveler_core.committed.index.diff import diff_at
+from graveler_core.committed.index.few import states_at
 from graveler_core.committed.index.fold import fold
+from graveler_core.committed.index.indexes import Indexes
 from graveler_core.committed.index.lookup import lookup
 from graveler_core.committed.index.scan import scan
 from graveler_core.committed.index.successor import on_metarange
 from graveler_core.engine.protocol.registers import same_content, settled
 from graveler_core.engine.reading.changed_keys import changed_keys
 from graveler_core.engine.reading.pages import first_rows
+from graveler_core.engine.reading.tables import change_of, changes_of
 from graveler_core.engine.reading.view import changes, commit_of, view_of
+from graveler_core.model.changes import Change
 from graveler_core.model.entities import Repository
 from graveler_core.model.entry import Entry
 from graveler_core.model.ids import BranchId, CommitId, MetarangeId, RepositoryId
@@ -59,11 +64,40 @@ def diff(
 ) -> Iterator[Differences]:
     """Yield the differences from the first commit to the second one in a key interval, lazily and in key order."""
     before, after = (commit_of(stores, repo, side) for side in sides)
-    indexes, left, right = stores.indexes(repo), before.layout.index, after.layout.index
-    start, end = span
-    changed = changed_keys(stores, repo, before, after)
+    return _compared(stores.indexes(repo), before, after, (span, _changed(stores, repo, before, after, span)), wanted)
+
+
+def changes_between(
+    stores: Stores, repo: Repository, sides: tuple[CommitId, CommitId], span: tuple[bytes, bytes | None]
+) -> Iterator[Change]:
+    """Yield the differences that `diff` yields, as values. If few keys can differ, no columns are made."""
+    before, after = (commit_of(stores, repo, side) for side in sides)
+    indexes, changed = stores.indexes(repo), _changed(stores, repo, before, after, span)
+    if changed is not None and len(changed) <= indexes.sizes.few_keys:
+        return starmap(change_of, states_at(indexes, before.layout.index, after.layout.index, changed))
+    pages = _compared(indexes, before, after, (span, changed), STATES)
+    return (change for page in pages for change in changes_of(page))
+
+
+def _changed(
+    stores: Stores, repo: Repository, before: StoredCommit, after: StoredCommit, span: tuple[bytes, bytes | None]
+) -> list[bytes] | None:
+    """Return the sorted keys of an interval outside of which two commits have the same content there, if known."""
+    changed, (start, end) = changed_keys(stores, repo, before, after), span
+    return None if changed is None else [key for key in changed if start <= key and (end is None or key < end)]
+
+
+def _compared(
+    indexes: Indexes,
+    before: StoredCommit,
+    after: StoredCommit,
+    within: tuple[tuple[bytes, bytes | None], list[bytes] | None],
+    wanted: WantedColumns,
+) -> Iterator[Differences]:
+    """Compare two commits in an interval, of which the keys that can differ may be known."""
+    left, right, ((start, end), changed) = before.layout.index, after.layout.index, within
     if changed is not None:
-        return diff_at(indexes, left, right, [k for k in changed if start <= k and (end is None or k < end)], wanted)
+        return diff_at(indexes, left, right, changed, wanted)
     return diff_indexes(indexes, left, right, start=start, end=end, wanted=wanted)
 
 

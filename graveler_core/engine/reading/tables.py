@@ -26,9 +26,13 @@ def tombstones(found: pa.Table) -> pa.Table:
 
 def changes_of(found: Differences) -> Iterator[Change]:
     """Convert differences to values."""
-    for key, before, after in zip(found.keys.to_pylist(), _side(found.before), _side(found.after), strict=True):
-        kind = ChangeKind.ADDED if before is None else ChangeKind.REMOVED if after is None else ChangeKind.CHANGED
-        yield Change(key.decode(), kind, before, after)
+    return map(change_of, found.keys.to_pylist(), _side(found.before), _side(found.after))
+
+
+def change_of(key: bytes, before: Entry | None, after: Entry | None) -> Change:
+    """Convert the states of one path to a value."""
+    kind = ChangeKind.ADDED if before is None else ChangeKind.REMOVED if after is None else ChangeKind.CHANGED
+    return Change(key.decode(), kind, before, after)
 
 
 def change_batch(found: Differences) -> pa.RecordBatch:

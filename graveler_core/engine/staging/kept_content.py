@@ -55,7 +55,8 @@ def require_kept(stores: Stores, repo: Repository, entries: Iterable[Entry], *, 
     for entry in entries:
         if entry.address is not None:
             (full if entry.address_type is AddressType.FULL else own).add(entry.address)
-    _require(stores, repo, pa.array(own, pa.string()), pa.array(full, pa.string()), swaps=swaps)
+    if full or (own and (swaps or repo.addresses_checked or repo.erasures)):
+        _require(stores, repo, pa.array(own, pa.string()), pa.array(full, pa.string()), swaps=swaps)
 
 
 def require_kept_rows(stores: Stores, repo: Repository, rows: pa.Table, *, swaps: bool = True) -> None:
