@@ -269,8 +269,8 @@ def test_counts_are_those_of_the_list(repo: Repository) -> None:
 
 
 def test_counting_makes_no_entry(repo: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("graveler_core.facade.repository.changes_of", lambda found: pytest.fail("listed"))
-    monkeypatch.setattr("graveler_core.facade.history.changes_of", lambda found: pytest.fail("listed"))
+    for module in ("engine.reading.tables", "engine.reading.snapshot"):
+        monkeypatch.setattr(f"graveler_core.{module}.change_of", lambda *states: pytest.fail("listed"))
     assert repo.diff_summary("main~2", "main").total == 4
     assert next(repo.log("main")).summary().total == 2
 

@@ -24,7 +24,7 @@ def writers_do_not_ask_for_erasures() -> Iterator[None]:
         yield
 
 
-@mutant(seed=115, breaks=ERASED, theme=collecting.ERASURES)
+@mutant(seed=571, breaks=ERASED, theme=collecting.ERASURES)
 def erasures_are_not_counted() -> Iterator[None]:
     """An erasure does not change the repository record, so writes in progress do not learn of it."""
     uncounted = SimpleNamespace(**vars(standing.repositories) | {"count_erasure": lambda kv, ids, repo: repo})
