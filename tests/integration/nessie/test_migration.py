@@ -370,3 +370,20 @@ def test_a_difference_is_found(
 
 def _time(micros: int) -> datetime:
     return datetime.fromtimestamp(micros // 1_000_000, UTC).replace(microsecond=micros % 1_000_000)
+
+
+def test_tags_of_tags_and_trees_are_exported_as_tags_of_commits(world: World, graveler: Graveler) -> None:
+    repo = world.repository()
+    repo.branch("main").stage("a", some_entry(1))
+    head = repo.branch("main").commit("first").id
+    repo.create_tag("v1", "main")
+    repo.create_tag("of-tag", "v1", target="tag", message="approved")
+    repo.create_tag("of-tree", "main", target="tree")
+    out = f"{world.namespace('out')}/x.zip"
+    assert repo.export_nessie(out).tags == 3
+    again = brought(world, graveler, out, "again")
+    made = again.commit("main")
+    assert made.message == repo.commit(head).message
+    assert [(tag.id, tag.target, tag.commit_id) for tag in again.tags()] == [
+        (name, "commit", made.id) for name in ("of-tag", "of-tree", "v1")
+    ]
