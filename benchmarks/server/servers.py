@@ -28,6 +28,8 @@ from graveler_core.kv.backends.dynamodb.table import parse_url
 
 REPOSITORY: Final = "bench"
 _KEY, _SECRET = "AKIAIOSFODNN7EXAMPLE", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"
+_PROCESSES: Final = 2
+"""Number of processes of our second server: one for each core of the machine whose figures are shown."""
 _PATIENCE: Final = 60
 """Seconds until a server that does not answer is given up."""
 
@@ -100,7 +102,7 @@ def serving(place: Place) -> Iterator[list[Served]]:
     """Run the servers until the end of the context. Each has the repository `REPOSITORY`."""
     lakefs = os.environ.get("LAKEFS")
     with ExitStack() as stack, tempfile.TemporaryDirectory() as directory:
-        found = [stack.enter_context(_ours(place, Path(directory)))]
+        found = [stack.enter_context(_ours(place, Path(directory), processes)) for processes in (1, _PROCESSES)]
         if lakefs:
             for name, settings in (("lakeFS", {}), ("lakeFS tuned", {"GRAVELER_MAX_BATCH_DELAY": "0s"})):
                 own = Path(directory, name.replace(" ", "-"))
@@ -113,16 +115,18 @@ def serving(place: Place) -> Iterator[list[Served]]:
 
 
 @contextmanager
-def _ours(place: Place, directory: Path) -> Iterator[Served]:
-    store = place.store
+def _ours(place: Place, parent: Path, processes: int) -> Iterator[Served]:
+    name = "" if processes == 1 else f"{processes} processes"
+    directory, store = parent / f"graveler-{processes}", place.store
+    directory.mkdir()
     if store.startswith("memory"):  # a process of its own cannot use it
         store = f"sqlite:///{directory}/meta.db"
     elif store.startswith("postgresql"):  # each scenario sets up access control
-        database = _fresh_database(place, "graveler")
+        database = _fresh_database(place, f"graveler {name}")
         store = urlsplit(store)._replace(path=f"/{database}").geturl()
     elif store.startswith("dynamodb"):
         table = parse_url(store).table
-        store = store.replace(table, _fresh_table(place, "graveler"))
+        store = store.replace(table, _fresh_table(place, f"graveler {name}"))
     keys = SecretsKeys.new().get_secret_value()
     with graveler.connect(store) as g:
         admin = g.iam.set_up("bench", secrets_keys=SecretsKeys(keys))
@@ -135,13 +139,14 @@ def _ours(place: Place, directory: Path) -> Iterator[Served]:
         "GRAVELER_CONFIG": "",
     }
     command = [str(Path(sys.executable).parent / "graveler"), "--json", "serve", "--port", "0"]
+    command += ["--processes", str(processes)]
     process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     try:
         port = int(json.loads(process.stdout.readline())["url"].rpartition(":")[2])
-        yield Served("", port, str(admin.access_key_id), admin.secret.get_secret_value())
+        yield Served(name, port, str(admin.access_key_id), admin.secret.get_secret_value())
     finally:
-        process.kill()
+        process.terminate()
         process.wait()
         process.stdout.close()
 

@@ -21,6 +21,7 @@ from graveler.server.known_hosts import KnownHosts, is_loopback
 from graveler.server.limits import RequestLimits
 from graveler.server.observing import ObservedApplication, ServerMetrics
 from graveler.server.parts import ServerParts, ServerUsers
+from graveler.server.processes import run_processes
 from graveler.server.s3.gateway import S3Gateway, S3Users
 from graveler.server.s3.signing_users import SigningUsers
 from graveler.server.sessions import UserSessions
@@ -64,7 +65,9 @@ class ServerOptions:
     s3_domains: tuple[str, ...] = ()
     """Names of hosts below which a bucket of S3 is a subdomain."""
     max_connections: int = 1_000
-    """Number of connections from which on requests are answered with 503."""
+    """Number of connections of a process from which on requests are answered with 503."""
+    processes: int = 1
+    """Number of processes that serve the address. Each has its own caches, limits and metrics."""
     verify_tag: TagVerifier | None = None
     """Function that verifies tags, as for `graveler.connect`."""
 
@@ -73,6 +76,8 @@ class ServerOptions:
             raise InvalidInput(f"port {self.port}: must be a number from 0 to 65535")
         if not 0 <= self.rate < float("inf"):
             raise InvalidInput(f"rate {self.rate}: must be a number of requests per second, or 0 for no limit")
+        if self.processes < 1:
+            raise InvalidInput(f"processes {self.processes}: must be at least 1")
         if self.max_uploads < 1:
             raise InvalidInput(f"max uploads {self.max_uploads}: must be at least 1")
         if (self.tls_certificate is None) != (self.tls_key is None):
@@ -96,11 +101,30 @@ def serve(url: str, storage_options: Mapping[str, str], started: Callable[[str],
 
     Raises:
         InvalidInput: An option is not valid; or the store has no access control, and the server is not open or its
-            address is not loopback.
-        Unavailable: The address is in use.
+            address is not loopback; or several processes are to serve a store in memory.
+        Unavailable: The address is in use, or one of several processes ended by itself.
         GravelerError: As for `graveler.connect`.
     """
     checked = ServerOptions(**options)
+    if checked.processes > 1 and url.startswith("memory:"):
+        raise InvalidInput(f"processes {checked.processes}: a store in memory belongs to one process")
+    with listening(checked) as server_socket:
+        address = replace(checked, port=server_socket.getsockname()[1]).url
+        serving = partial(_serve_on, server_socket, url, storage_options, checked)
+        if checked.processes == 1:
+            serving(partial(started, address))
+        else:
+            run_processes(checked.processes, serving, partial(started, address))
+
+
+def _serve_on(
+    server_socket: socket.socket,
+    url: str,
+    storage_options: Mapping[str, str],
+    checked: ServerOptions,
+    ready: Callable[[], object],
+) -> None:
+    """Serve the connections of a listening socket until the process is told to stop."""
     stores = open_stores(url, storage_options=storage_options or None)
     tasks = TaskRunner()
     try:
@@ -115,9 +139,8 @@ def serve(url: str, storage_options: Mapping[str, str], started: Callable[[str],
             access_log=False,
             log_level="warning",
         )
-        with listening(checked) as server_socket:
-            started(replace(checked, port=server_socket.getsockname()[1]).url)
-            _StoppableServer(config).run([server_socket])
+        ready()
+        _StoppableServer(config).run([server_socket])
     finally:
         if tasks.idle:  # else the tasks end with the process, as after a crash, and another server goes on with them
             stores.close()

@@ -62,6 +62,9 @@ def serve(  # noqa: PLR0913 - options of the command
     max_connections: Annotated[
         int, typer.Option(min=1, help="Number of connections from which on requests are refused with 503.")
     ] = 1_000,
+    processes: Annotated[
+        int, typer.Option(min=1, help="Number of processes that serve the address; not for a store in memory.")
+    ] = 1,
     storage_option: Annotated[
         list[str] | None,
         typer.Option(metavar="KEY=VALUE", help="Option of the object stores; may be repeated. No secrets."),
@@ -71,7 +74,7 @@ def serve(  # noqa: PLR0913 - options of the command
 
     Clients authenticate with an access key and its secret: see `graveler iam`. Clients of S3 need an access key whose
     secret is kept: `graveler iam credential create --s3`. Requests under way are finished before
-    the server stops.
+    the server stops. Limits count for each process of the server.
 
     JSON: one document with url, when the server accepts requests.
     """
@@ -100,6 +103,7 @@ def serve(  # noqa: PLR0913 - options of the command
         rate=rate,
         max_uploads=max_uploads,
         max_connections=max_connections,
+        processes=processes,
         secrets_keys=session.secrets_keys(secrets_key_file),
         s3_domains=tuple(s3_domain or ()),
         s3_signature_v2=s3_signature_v2,

@@ -1,0 +1,129 @@
+"""Tests of `graveler serve --processes`: several processes serve one address, and end together."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+import graveler
+from graveler.server.serving import ServerOptions
+from graveler_core.errors import InvalidInput
+
+PATIENCE = 60
+"""Seconds until a process that does not end is given up."""
+
+
+def command(*options: str) -> list[str]:
+    program = str(Path(sys.executable).parent / "graveler")
+    return [program, "--json", "serve", "--port", "0", "--processes", "2", *options]
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    store = f"sqlite:///{tmp_path}/meta.db"
+    with graveler.connect(store) as g:
+        g.create_repository("repo", (tmp_path / "objects").as_uri())
+    return {**os.environ, "GRAVELER_STORE": store, "GRAVELER_DATA": tmp_path.as_uri(), "GRAVELER_CONFIG": ""}
+
+
+@contextmanager
+def serving(environment: dict[str, str]) -> Iterator[tuple[subprocess.Popen[str], str, list[int]]]:
+    """A server, its URL, and the ids of its processes."""
+    server = subprocess.Popen(
+        command("--open"), env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert server.stdout is not None
+    url = json.loads(server.stdout.readline())["url"]
+    children = Path(f"/proc/{server.pid}/task/{server.pid}/children").read_text().split()
+    try:
+        yield server, url, [int(child) for child in children]
+    finally:
+        server.kill()
+        server.communicate()
+
+
+def ended(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return True
+    return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+
+
+def eventually(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def branch_of(url: str) -> dict[str, str]:
+    with urllib.request.urlopen(f"{url}/api/v1/repositories/repo/branches/main") as response:
+        found: dict[str, str] = json.load(response)
+    return found
+
+
+def test_a_stopping_server_finishes_the_request_under_way(environment: dict[str, str]) -> None:
+    with serving(environment) as (server, url, processes):
+        assert len(processes) == 2
+        heads = {branch_of(url)["commit_id"] for _ in range(8)}
+        assert len(heads) == 1
+        host, _, port = url.removeprefix("http://").partition(":")
+        with socket.create_connection((host, int(port))) as connection:
+            path = "/api/v1/repositories/repo/branches/main/objects?path=a"
+            head = f"POST {path} HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Length: 8\r\nExpect: 100-continue\r\n\r\n"
+            connection.sendall(head.encode())
+            assert connection.recv(100).startswith(b"HTTP/1.1 100")  # it reads the content now
+            server.terminate()
+            connection.sendall(b"the rest")
+            assert connection.recv(100).startswith(b"HTTP/1.1 201")
+        assert server.wait(PATIENCE) == 0
+        assert all(map(ended, processes))
+    with graveler.connect(environment["GRAVELER_STORE"]) as g:
+        assert g.repository("repo").branch("main").read("a") == b"the rest"
+
+
+def test_all_end_if_one_ends(environment: dict[str, str]) -> None:
+    with serving(environment) as (server, _, (first, second)):
+        os.kill(first, signal.SIGKILL)
+        _, errors = server.communicate(timeout=PATIENCE)
+        assert server.returncode != 0
+        assert "a process of the server has ended by itself" in errors
+        assert ended(second)
+
+
+def test_all_end_if_their_parent_is_killed(environment: dict[str, str]) -> None:
+    with serving(environment) as (server, _, processes):
+        server.kill()
+        eventually(lambda: all(map(ended, processes)))
+
+
+def test_an_error_of_a_process_that_starts_is_told(environment: dict[str, str]) -> None:
+    ran = subprocess.run(command(), env=environment, capture_output=True, text=True, check=False, timeout=PATIENCE)
+    assert ran.returncode != 0
+    assert "the store has no access control" in ran.stderr
+
+
+def test_bad_numbers_are_refused(environment: dict[str, str]) -> None:
+    with pytest.raises(InvalidInput, match="processes 0: must be at least 1"):
+        ServerOptions(processes=0)
+    ran = subprocess.run(
+        command("--open"),
+        env={**environment, "GRAVELER_STORE": "memory://one"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE,
+    )
+    assert "processes 2: a store in memory belongs to one process" in ran.stderr
