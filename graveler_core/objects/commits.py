@@ -29,7 +29,6 @@ _INCOMPLETE = (
     "its layout is missing, so it is incomplete: restore the repository from a dump or a copy of the store,"
     " or reset the branch to an intact commit"
 )
-_FRESH_SECONDS = FRESH.total_seconds()
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +59,7 @@ class CommitCache:
             found, came = self._held.get((partition, wanted), (None, 0.0))
             if found is None:
                 return None
-            if not 0 <= self._now() - came < _FRESH_SECONDS:
+            if not 0 <= self._now() - came < FRESH.total_seconds():
                 del self._held[(partition, wanted)]
                 return None
             self._held.move_to_end((partition, wanted))

@@ -24,7 +24,8 @@ class _AbandonedError(Exception):
 class _Line(Generic[T]):
     """Read in flight for a key, and the batch that starts when it ends."""
 
-    flying: Future[T]
+    flying: Future[T] | None = None
+    """Result of the read in flight; `None` while no other thread waits for it."""
     waiting: Future[T] | None = None
 
 
@@ -41,14 +42,15 @@ class SharedReads(Generic[T]):
         """
         key = (repository, branch)
         before: Future[T] | None = None
+        mine: Future[T] | None = None
         with self._lock:
             line = self._lines.get(key)
             joined = None if line is None else line.waiting
-            mine: Future[T] = Future()
             if line is None:
-                self._lines[key] = _Line(mine)
+                self._lines[key] = _Line()
             elif joined is None:
-                line.waiting, before = mine, line.flying
+                before = line.flying = line.flying or Future()
+                mine = line.waiting = Future()
         if joined is not None:
             try:
                 return joined.result()
@@ -56,27 +58,34 @@ class SharedReads(Generic[T]):
                 return self.read(repository, branch, fetch)
         return self._lead(key, mine, before, fetch)
 
-    def _lead(self, key: tuple[str, str], mine: Future[T], before: Future[T] | None, fetch: Callable[[], T]) -> T:
-        """Read for all requests that wait for `mine`, after the previous read has ended."""
+    def _lead(
+        self, key: tuple[str, str], mine: Future[T] | None, before: Future[T] | None, fetch: Callable[[], T]
+    ) -> T:
+        """Read for all requests that wait for `mine`, after the previous read has ended. A lone request has neither."""
         try:
             if before is not None:
                 before.exception()
             found = fetch()
         except BaseException as e:
-            self._end(key, mine)
-            mine.set_exception(e if isinstance(e, Exception) else _AbandonedError())
+            awaited = self._end(key, mine)
+            if awaited is not None:
+                awaited.set_exception(e if isinstance(e, Exception) else _AbandonedError())
             raise
-        self._end(key, mine)
-        mine.set_result(found)
+        awaited = self._end(key, mine)
+        if awaited is not None:
+            awaited.set_result(found)
         return found
 
-    def _end(self, key: tuple[str, str], mine: Future[T]) -> None:
-        """Close this batch to new requests, and let the next one start."""
+    def _end(self, key: tuple[str, str], mine: Future[T] | None) -> Future[T] | None:
+        """Close this batch to new requests, and let the next one start. Return the future that others may wait for."""
         with self._lock:
             line = self._lines[key]
-            if line.waiting is mine:
+            if mine is not None and line.waiting is mine:  # interrupted before its turn to read
                 line.waiting = None
-            elif line.waiting is None:
+                return mine
+            ended = line.flying
+            if line.waiting is None:
                 del self._lines[key]
             else:
                 line.flying, line.waiting = line.waiting, None
+            return ended

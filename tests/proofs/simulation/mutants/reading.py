@@ -15,7 +15,7 @@ from graveler_core.refs import branches
 from graveler_core.staging import stack
 from graveler_core.staging.segment_layer import Cache
 from graveler_core.staging.stack import Stack
-from graveler_core.stores import Registers, Stores
+from graveler_core.stores import Registers, Stores, shared_reads
 from graveler_core.stores.shared_reads import SharedReads
 from tests.proofs.simulation.mutants.plant import instead, mutant
 
@@ -86,7 +86,10 @@ def joins_a_read_in_flight() -> Iterator[None]:
 
     def joined(self: SharedReads[Any], repository: str, branch: str, fetch: Callable[[], Any]) -> Any:
         line = self._lines.get((repository, branch))
-        return real(self, repository, branch, fetch) if line is None else line.flying.result()
+        if line is None:
+            return real(self, repository, branch, fetch)
+        line.flying = line.flying or shared_reads.Future()
+        return line.flying.result()
 
     with instead((SharedReads, "read", joined)):
         yield
