@@ -75,17 +75,13 @@ def test_a_backfill_of_two_months_is_one_run_and_is_published(store: Graveler, i
 
 
 def parallel(instance: dg.DagsterInstance, resumes: str | None = None, steps: list[str] | None = None) -> str:
-    """Run the group with one process for each step. Return the id of the run, which must succeed.
-
-    The processes are forked from one that has imported what all of them need.
-    """
-    forked = {"start_method": {"forkserver": {"preload_modules": [MODULE]}}}
+    """Run the group with one process for each step. Return the id of the run, which must succeed."""
     options = dg.ReexecutionOptions(resumes, step_selection=steps) if resumes else None
     with dg.execute_job(
         dg.reconstructable(parallel_lake),
         instance,
         tags={"dagster/partition": "2013-01"},
-        run_config={"execution": {"config": {"max_concurrent": 2, **forked}}},
+        run_config={"execution": {"config": {"max_concurrent": 2}}},
         reexecution_options=options,
     ) as result:
         assert result.success
