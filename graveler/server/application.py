@@ -152,13 +152,15 @@ def _reason(error: Exception) -> str:
 
 
 async def _unknown(request: Request, error: Exception) -> Response:
-    if "//" in request.url.path:
+    if "//" in request.scope["path"]:
         return refusal(400, "path of the request: a name must not be empty")
     return refusal(404, "invalid API endpoint")
 
 
 async def _elsewhere(request: Request, error: Exception) -> Response:
     """Answer in plain text at an address that is not the API's. Clients tell by it that their endpoint is wrong."""
+    if request.scope["path"].startswith(f"{API}/"):  # a line feed in the path, which no mount matches
+        return await _unknown(request, error)
     return PlainTextResponse(f"nothing is here; the API is at {API}, and the pages at {ROOT}", 404)
 
 

@@ -67,6 +67,7 @@ def test_an_address_outside_of_the_api_answers_in_plain_text(http: Http) -> None
     [
         ("GET", "/nothing", None, 404, "invalid API endpoint"),
         ("PATCH", "/repositories", None, 404, "invalid API endpoint"),
+        ("GET", "/repositories/%0A/metadata", None, 404, "invalid API endpoint"),
         ("GET", "/repositories?amount=1001", None, 400, "amount"),
         ("GET", "/repositories?amount=-2", None, 400, "amount"),
         ("GET", "/repositories?amount=ten", None, 400, "amount"),
