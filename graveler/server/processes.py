@@ -42,8 +42,9 @@ def run_processes(count: int, serving: Serving, started: Callable[[], object]) -
     processes = [_FORKS.Process(target=_serve, args=(serving, write)) for _, write in pipes]
     with _passing_on_signals(processes) as told_to_stop:
         try:
-            for process in processes:
-                process.start()
+            with _blocked_signals():  # else one that comes now would miss the processes that start later
+                for process in processes:
+                    process.start()
             for process, (read, _) in zip(processes, pipes, strict=True):
                 _require_ready(process, read)
             started()
@@ -58,13 +59,15 @@ def run_processes(count: int, serving: Serving, started: Callable[[], object]) -
                 if process.is_alive() and not told_to_stop:
                     process.terminate()
             for process in processes:
-                process.join()
+                if process.pid is not None:
+                    process.join()
 
 
 def _serve(serving: Serving, ready: Pipe) -> None:
     os.setsid()  # a signal of the terminal reaches the parent, which passes it on
     for number in _SIGNALS:
         signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
     Thread(target=_stop_with_parent, daemon=True).start()
     try:
         serving(lambda: ready.send(None))
@@ -87,6 +90,16 @@ def _require_ready(process: ForkProcess, read: Pipe) -> None:
     error = read.recv()
     if error is not None:
         raise error
+
+
+@contextmanager
+def _blocked_signals() -> Iterator[None]:
+    """Deliver signals that stop a server at the end of the context. Processes that start in it begin with the block."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
 
 
 @contextmanager
