@@ -122,10 +122,10 @@ def reflog(  # noqa: PLR0913 - the command line's own options
     ] = HERE,
     *,
     start: Annotated[
-        str, typer.Option(metavar="TOKEN", help="Only the event with this token and older ones (inclusive).")
+        str, typer.Option("--from", metavar="TOKEN", help="Only the event with this token and older ones (inclusive).")
     ] = "",
     end: Annotated[
-        str, typer.Option(metavar="TOKEN", help="Only events that are newer than the one with this token (exclusive).")
+        str, typer.Option("--to", metavar="TOKEN", help="Only events newer than the one with this token (exclusive).")
     ] = "",
     after: Annotated[
         str, typer.Option(metavar="TOKEN", help="Continue after the event that has this token in the JSON output.")
@@ -174,8 +174,8 @@ def commits(  # noqa: PLR0913 - the command line's own options
             "--not-first-parent", help="Only commits that are not the first parent of any commit. Reads all commits."
         ),
     ] = False,
-    start: Annotated[str, typer.Option(metavar="ID", help="Only ids from this one on (inclusive).")] = "",
-    end: Annotated[str | None, typer.Option(metavar="ID", help="Only ids before this one (exclusive).")] = None,
+    start: Annotated[str, typer.Option("--from", metavar="ID", help="Only ids from this one on (inclusive).")] = "",
+    end: Annotated[str | None, typer.Option("--to", metavar="ID", help="Only ids before this one (exclusive).")] = None,
     after: Annotated[str, typer.Option(metavar="ID", help="Continue after the commit with this id.")] = "",
     limit: Limit = None,
 ) -> None:
@@ -212,9 +212,7 @@ def diff(  # noqa: PLR0913 - the command line's own options
     if session.cluster is not None and not stat:
         raise InvalidInput("--cluster: needs --stat, because the paths are listed in this process")
     if stat and (start or end is not None or after):
-        raise InvalidInput(
-            "--stat: counts all paths below a prefix; it cannot be combined with --start, --end, --after"
-        )
+        raise InvalidInput("--stat: counts all paths below a prefix; it cannot be combined with --from, --to, --after")
     sides = ref_range(left, right)
     repository = session.repository(sides.left)
     refs, prefix, since = (sides.left.ref, sides.right.ref), sides.left.path, sides.since_merge_base

@@ -107,7 +107,7 @@ def list_(  # noqa: PLR0913 - the command line's own options
     """
     if deleted:
         if start or end is not None:
-            raise InvalidInput("--deleted: lists by name and deletion; it cannot be combined with --start and --end")
+            raise InvalidInput("--deleted: lists by name and deletion; it cannot be combined with --from and --to")
         session.out.rows(session.graveler.deleted_repositories(prefix, after, limit), DELETED)
     else:
         session.out.rows(session.graveler.list_repositories(prefix, after, limit, start=start, end=end), REPOSITORIES)

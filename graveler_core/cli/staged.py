@@ -63,7 +63,7 @@ def status(  # noqa: PLR0913 - the command line's own options
         bounds = Bounds(target.path, after, start, end)
         _status_of_branch(session, prefix_uri(str(target)), bounds, limit=limit, exact=exact)
         return
-    given = {"--exact": exact, "--start": start, "--end": end, "--after": after}
+    given = {"--exact": exact, "--from": start, "--to": end, "--after": after}
     if asked := [name for name, value in given.items() if value]:
         raise InvalidInput(f"{asked[0]}: needs the URI of a branch, as in graveler://repository/branch")
     prefix = "" if target is None else f"{session.repository(target).id}/"

@@ -233,7 +233,7 @@ def test_stored_objects_are_listed_by_type(flights: Cli) -> None:
     assert [(row["type"], row["id"], row["referenced"]) for row in found] == [("commit", id, None) for id in commits]
     rest = ("--after", f"commit/{commits[-1]}", "--limit", "1")
     assert flights("repo", "objects", "graveler://flights", *rest).out.startswith(f"layout/{commits[0]}\t")
-    bounds = ("--start", f"layout/{commits[0]}", "--end", f"layout/{commits[1]}")
+    bounds = ("--from", f"layout/{commits[0]}", "--to", f"layout/{commits[1]}")
     assert len(flights("repo", "objects", "graveler://flights", *bounds).lines) == 1
 
 
@@ -255,25 +255,25 @@ def test_listings_have_a_start_and_an_end(flights: Cli) -> None:
 
     paths = listed("path", "ls", "-r", "graveler://flights/main")
     assert paths == ["raw/feb.csv", "raw/jan.csv", "raw/mar.csv", "readme"]
-    bounds = ("--start", "raw/jan.csv", "--end", "readme")
+    bounds = ("--from", "raw/jan.csv", "--to", "readme")
     assert listed("path", "ls", "-r", "graveler://flights/main", *bounds) == paths[1:3]
     assert listed("path", "ls", "-r", "graveler://flights/main", *bounds, "--after", "raw/jan.csv") == paths[2:3]
     assert listed("path", "ls", "graveler://flights/main", *bounds) == ["raw/"]
     changed = flights("status", "graveler://flights/main", *bounds, "--json").documents
     assert [row["path"] for row in changed if row["type"] == "change"] == ["raw/mar.csv"]
-    assert listed("path", "diff", "graveler://flights/main..a", "--end", "raw/z") == ["raw/apr.csv"]
-    assert listed("path", "diff", "graveler://flights/main..a", "--start", "raw/b") == ["readme"]
-    assert listed("id", "branch", "list", "graveler://flights", "--start", "b", "--end", "main") == ["b", "c"]
-    assert listed("id", "branch", "list", "graveler://flights", "--prefix", "m", "--end", "n") == ["main"]
-    assert listed("id", "tag", "list", "graveler://flights", "--start", "tb", "--limit", "1") == ["tb"]
-    assert listed("id", "repo", "list", "--start", "other-b", "--end", "other-c") == ["other-b"]
+    assert listed("path", "diff", "graveler://flights/main..a", "--to", "raw/z") == ["raw/apr.csv"]
+    assert listed("path", "diff", "graveler://flights/main..a", "--from", "raw/b") == ["readme"]
+    assert listed("id", "branch", "list", "graveler://flights", "--from", "b", "--to", "main") == ["b", "c"]
+    assert listed("id", "branch", "list", "graveler://flights", "--prefix", "m", "--to", "n") == ["main"]
+    assert listed("id", "tag", "list", "graveler://flights", "--from", "tb", "--limit", "1") == ["tb"]
+    assert listed("id", "repo", "list", "--from", "other-b", "--to", "other-c") == ["other-b"]
     ids = listed("id", "commits", "graveler://flights")
-    assert listed("id", "commits", "graveler://flights", "--start", ids[1], "--end", ids[2]) == [ids[1]]
+    assert listed("id", "commits", "graveler://flights", "--from", ids[1], "--to", ids[2]) == [ids[1]]
     tokens = [row["token"] for row in flights("reflog", "graveler://flights", "--json").documents]
-    newer = flights("reflog", "graveler://flights", "--start", tokens[1], "--end", tokens[3], "--json").documents
+    newer = flights("reflog", "graveler://flights", "--from", tokens[1], "--to", tokens[3], "--json").documents
     assert [row["token"] for row in newer] == tokens[1:3]
-    refused(flights("diff", "graveler://flights/main..a", "--stat", "--end", "x"), "--stat")
-    refused(flights("status", "graveler://flights", "--end", "x"), "--end", "needs the URI of a branch")
+    refused(flights("diff", "graveler://flights/main..a", "--stat", "--to", "x"), "--stat")
+    refused(flights("status", "graveler://flights", "--to", "x"), "--to", "needs the URI of a branch")
 
 
 def test_references_are_changed_only_where_they_are_expected(flights: Cli) -> None:

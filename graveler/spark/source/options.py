@@ -25,7 +25,8 @@ PLACE = ("store", "store_env", "repository", *_KEY)
 _WRITE = ("branch", "path", "file_bytes")
 _COMMIT = ("message", "committer", "metadata")
 _JOB = ("stage", "partition_column", "partitions")
-_SPAN = ("prefix", "start", "end", "partition_rows", "push_filters")
+_BOUNDS = ("prefix", "from", "to")
+_SPAN = (*_BOUNDS, "partition_rows", "push_filters")
 
 
 class Relation(StrEnum):
@@ -42,11 +43,11 @@ class Relation(StrEnum):
 
 _OPTIONS: Mapping[Relation, tuple[str, ...]] = {
     Relation.ENTRIES: ("ref", *_SPAN),
-    Relation.DIFF: ("from", "to", "since_merge_base", *_SPAN),
+    Relation.DIFF: ("left", "right", "since_merge_base", *_SPAN),
     Relation.LOG: ("ref", "since", "prefix", "first_parent"),
-    Relation.BRANCHES: ("prefix", "start", "end"),
-    Relation.TAGS: ("prefix", "start", "end"),
-    Relation.CHANGES: ("ref", "from", "prefix", "start", "end", "partition_rows", "max_commits"),
+    Relation.BRANCHES: _BOUNDS,
+    Relation.TAGS: _BOUNDS,
+    Relation.CHANGES: ("ref", "since", *_BOUNDS, "partition_rows", "max_commits"),
 }
 
 
@@ -78,8 +79,8 @@ class Source:
         return whole_number(self.options, name, default)
 
     def keys(self) -> tuple[str, str, str | None]:
-        """Return the keys to read: the options `prefix`, `start` and `end` (`None`: no end)."""
-        return self.text("prefix"), self.text("start"), self.text("end") or None
+        """Return the keys to read: the options `prefix`, `from` and `to` (`None`: no end)."""
+        return self.text("prefix"), self.text("from"), self.text("to") or None
 
     def rows(self) -> int:
         """Return the approximate maximum number of entries per partition."""

@@ -138,9 +138,9 @@ def planned(graveler: Graveler, source: Source) -> Planned:
         rows = source.rows()
         return Scanned(repo.at(ref).scan(*source.keys()).plan, rows)
     if source.relation is Relation.DIFF:
-        source.require("from", "to")
+        source.require("left", "right")
         rows, since_merge_base = source.rows(), source.flag("since_merge_base")
-        left, right = source.text("from"), source.text("to")
+        left, right = source.text("left"), source.text("right")
         return Scanned(repo.scan_diff(left, right, *source.keys(), since_merge_base=since_merge_base).plan, rows)
     if source.relation is Relation.LOG:
         since, first_parent = source.text("since"), source.flag("first_parent")

@@ -46,8 +46,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return {**vars(self), "source": self.source.for_workers}
 
     def initialOffset(self) -> Offset:
-        """Return the commit of the option `from`. Without it, the first batch has all existing entries."""
-        ref = self.source.text("from")
+        """Return the commit of the option `since`. Without it, the first batch has all existing entries."""
+        ref = self.source.text("since")
         return {_COMMIT: self._repository().commit(ref).id if ref else _NOTHING}
 
     def latestOffset(self, start: Offset, limit: ReadLimit) -> Offset:
@@ -111,5 +111,5 @@ def require_readable(source: Source) -> None:
     branch, prefix = repo.branch(source.text("ref", repo.default_branch)), source.text("prefix")
     repo.log(branch.name)  # a listing checks the permission when it is created, and reads nothing
     repo.at(branch.name).list(prefix)
-    if source.text("from"):  # the first batch also shows the content of that commit
-        repo.diff(source.text("from"), branch.name, prefix)
+    if source.text("since"):  # the first batch also shows the content of that commit
+        repo.diff(source.text("since"), branch.name, prefix)

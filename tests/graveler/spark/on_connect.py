@@ -78,7 +78,7 @@ def test_relations(lake: Lake, read: Read) -> None:
     held = read(ref="main").select("path", "size").orderBy("path").collect()
     assert held == [Row(path=e.path, size=e.size) for e in lake.repo.at("main").list()]
     assert read(ref="v1", prefix="t/k=2/").count() == 1
-    found = read(relation="diff", from_="v1", to="main@").selectExpr("path", "kind", "after.size AS size")
+    found = read(relation="diff", left="v1", right="main@").selectExpr("path", "kind", "after.size AS size")
     assert found.orderBy("path").collect() == [("t/k=2/b.csv", "changed", 8), ("t/k=3/c.csv", "added", 4)]
     log = read(relation="log").select("commit_id", "committer", "metadata").collect()
     assert log == [(c.id, c.committer, dict(c.metadata)) for c in lake.repo.log("main")]

@@ -22,7 +22,8 @@ SECRET = "postgresql://ada:geheim@host/db"
         ({"relation": "tables"}, "'relation': is 'tables', must be one of entries, diff, log"),
         ({"relation": "log", "from": "a"}, "option 'from': unknown for relation log"),
         ({"relation": "branches", "ref": "main"}, "option 'ref': unknown for relation branches"),
-        ({"to": "main"}, "option 'to': unknown for relation entries"),
+        ({"right": "main"}, "option 'right': unknown for relation entries"),
+        ({"start": "a"}, "option 'start': unknown for relation entries"),
         ({"store_env": "X"}, "'store' and 'store_env': only one"),
         ({"store": "memory://"}, "memory"),
         ({"repository": ""}, "'repository': is needed"),
@@ -53,13 +54,15 @@ def test_flags() -> None:
 
 def test_keys() -> None:
     def intervals(**options: str) -> tuple[tuple[bytes, bytes | None], ...]:
-        return scanned_keys(*read_source({**PLACE, **options}).keys())
+        return scanned_keys(
+            *read_source({**PLACE, **{name.rstrip("_"): value for name, value in options.items()}}).keys()
+        )
 
     assert intervals() == ((b"", None),)
-    assert intervals(end="") == ((b"", None),)
+    assert intervals(to="") == ((b"", None),)
     assert intervals(prefix="a/") == ((b"a/", b"a0"),)
-    assert intervals(prefix="a/", start="a/k", end="b") == ((b"a/k", b"a0"),)
-    assert intervals(start="b", end="b") == ()
+    assert intervals(prefix="a/", from_="a/k", to="b") == ((b"a/k", b"a0"),)
+    assert intervals(from_="b", to="b") == ()
 
 
 def test_the_store_may_stand_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:

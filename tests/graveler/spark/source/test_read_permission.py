@@ -29,7 +29,7 @@ LET_IN = {"access_key_id": "KEY", "secret_access_key": SECRET}
 ROWS = StructType([StructField("n", LongType())])
 RELATIONS: Mapping[str, dict[str, str]] = {
     "entries": {"ref": "main", "prefix": "t/"},
-    "diff": {"from": "main~1", "to": "main", "prefix": "t/"},
+    "diff": {"left": "main~1", "right": "main", "prefix": "t/"},
     "log": {"ref": "main"},
     "branches": {},
     "tags": {},
@@ -101,9 +101,9 @@ def test_a_stream_begins_where_one_may_read(lake: Lake, told: Callable[[Told], N
     others = [Says(action) for action in Action if action is not Action.READ_OBJECT]
     told(Told(*others, Says(Action.READ_OBJECT, branch="main")))
     options = lake.options(relation="changes", ref="main") | LET_IN
-    _stream({**options, "from": "main"})
+    _stream({**options, "since": "main"})
     with pytest.raises(PermissionDenied) as refused:
-        _stream({**options, "from": "v1"})
+        _stream({**options, "since": "v1"})
     assert refused.value.details["action"] == str(Action.READ_OBJECT)
 
 

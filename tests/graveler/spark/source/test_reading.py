@@ -36,7 +36,7 @@ def rows(frame: DataFrame) -> list[tuple[Any, ...]]:
 def test_entries_of_any_ref(lake: Lake, read: Read, ref: str) -> None:
     frame = read(ref=ref, prefix="t/0001", partition_rows=50)
     assert rows(frame) == [seen(entry) for entry in lake.repo.at(ref).list("t/0001")]
-    tail = read(ref=ref, start="t/059990")
+    tail = read(ref=ref, from_="t/059990")
     assert rows(tail) == [seen(entry) for entry in lake.repo.at(ref).list(after="t/059989")]
 
 
@@ -46,7 +46,7 @@ def test_the_default_branch_in_parts(lake: Lake, read: Read) -> None:
     assert frame.count() == COUNT - 10 + 1 + 1
     assert frame.agg(F.countDistinct("path")).first() == Row(COUNT - 10 + 2)
     assert read(prefix="t/00000", partition_rows=20_000).rdd.getNumPartitions() == 1
-    assert read(start="b", end="a").count() == 0
+    assert read(from_="b", to="a").count() == 0
 
 
 def test_all_columns(lake: Lake, read: Read, place: Lake, spark: SparkSession) -> None:
@@ -95,7 +95,7 @@ def test_a_dataframe_shows_one_state_whatever_moves(place: Lake, spark: SparkSes
 
 
 def test_differences(lake: Lake, read: Read) -> None:
-    found = read(relation="diff", from_="v1", to="main").orderBy("path").collect()
+    found = read(relation="diff", left="v1", right="main").orderBy("path").collect()
     wanted = list(lake.repo.diff("v1", "main"))
     assert [row.path for row in found] == [change.path for change in wanted]
     for row, change in zip(found, wanted, strict=True):
@@ -104,15 +104,15 @@ def test_differences(lake: Lake, read: Read) -> None:
             assert (side and side.checksum) == (entry and entry.checksum)
             assert (side and bytes(side.identity)) == (entry and entry.identity)
     assert {row.kind for row in found} == set(ChangeKind)
-    back = read(relation="diff", from_="main", to="v1", prefix="u/")
+    back = read(relation="diff", left="main", right="v1", prefix="u/")
     assert back.collect()[0].kind == "removed"
-    assert read(relation="diff", from_="main", to="v1", since_merge_base="true").count() == 0
-    with pytest.raises(AnalysisException, match="option 'to': is needed for relation diff"):
-        read(relation="diff", from_="v1")
+    assert read(relation="diff", left="main", right="v1", since_merge_base="true").count() == 0
+    with pytest.raises(AnalysisException, match="option 'right': is needed for relation diff"):
+        read(relation="diff", left="v1")
 
 
 def test_differences_of_unrelated_trees_in_parts(lake: Lake, read: Read) -> None:
-    frame = read(relation="diff", from_="v1~1", to="main", partition_rows=20_000)
+    frame = read(relation="diff", left="v1~1", right="main", partition_rows=20_000)
     assert frame.rdd.getNumPartitions() >= 3
     assert frame.groupBy("kind").count().collect() == [Row(kind="added", count=COUNT - 10 + 2)]
 
@@ -132,13 +132,13 @@ def test_branches_and_tags(lake: Lake, read: Read) -> None:
     head = lake.repo.branch("main").record().commit_id
     assert read(relation="branches", prefix="ma").collect() == [Row(name="main", commit_id=head)]
     assert read(relation="branches", prefix="none").collect() == []
-    assert read(relation="branches", start="main", end="mainz").count() == 1
-    assert read(relation="branches", start="a", end="main").count() == 0
+    assert read(relation="branches", from_="main", to="mainz").count() == 1
+    assert read(relation="branches", from_="a", to="main").count() == 0
     assert [tuple(row)[:4] for row in read(relation="tags").collect()] == [
         ("v1", lake.repo.commit("v1").id, "the first", "x")
     ]
-    assert read(relation="tags", start="v1").count() == 1
-    assert read(relation="tags", start="v1", end="v1").count() == 0
+    assert read(relation="tags", from_="v1").count() == 1
+    assert read(relation="tags", from_="v1", to="v1").count() == 0
 
 
 def test_tags_have_their_attributes(lake: Lake, read: Read) -> None:
@@ -248,8 +248,8 @@ def test_ranges_that_are_left_out_are_not_read(lake: Lake) -> None:
             assert all(batch.num_rows for batch in relation.read(graveler, part, wanted(ENTRIES, ENTRIES)))
         return counted.blobs.calls["read"]
 
-    assert blobs_read(prefix="t/00000") == blobs_read(start="t/000500", end="t/000501") == 2  # the root and a range
-    assert 2 < blobs_read(start="t/030000") < blobs_read()
+    assert blobs_read(prefix="t/00000") == blobs_read(from_="t/000500", to="t/000501") == 2  # the root and a range
+    assert 2 < blobs_read(from_="t/030000") < blobs_read()
 
 
 @dataclass(frozen=True)

@@ -71,7 +71,7 @@ def test_batches_of_a_few_commits(spark: SparkSession, place: Lake, tmp_path: Pa
     first = commit(place, "t/a")
     commit(place, "t/b", "u/b")
     commit(place, "t/c")
-    frame = changes(spark, place, max_commits=2, prefix="t/", from_=first)
+    frame = changes(spark, place, max_commits=2, prefix="t/", since=first)
     commit(place, "t/d")
     assert collected(frame, tmp_path / "c") == [
         (0, [("t/b", "added"), ("t/c", "added")]),
@@ -97,7 +97,7 @@ def test_offsets_follow_first_parents(place: Lake) -> None:
     elsewhere = place.repo.branch("dev").commit("x").id
     assert after(elsewhere, 1) == ids[4]
     assert reader(place).initialOffset() == {"commit": ""}
-    assert reader(place, from_="main~1").initialOffset() == {"commit": ids[3]}
+    assert reader(place, since="main~1").initialOffset() == {"commit": ids[3]}
     assert reader(place).partitions({"commit": ids[4]}, {"commit": ids[4]}) == []
 
 
@@ -123,7 +123,7 @@ def test_a_batch_that_is_read_again_is_the_same(place: Lake) -> None:
     [
         ({"relation": "entries"}, "must be 'changes' for a stream, but is 'entries'"),
         ({"relation": "changes", "max_commits": "0"}, "'max_commits': must be a whole number"),
-        ({"relation": "changes", "to": "main"}, "option 'to': unknown for relation changes"),
+        ({"relation": "changes", "right": "main"}, "option 'right': unknown for relation changes"),
     ],
 )
 def test_wrong_options(spark: SparkSession, place: Lake, tmp_path: Path, options: dict[str, str], message: str) -> None:
