@@ -9,7 +9,7 @@ from graveler_core.facade.policies import Policies
 from graveler_core.facade.users import Users
 from graveler_core.guard import identities
 from graveler_core.guard.operation import operation
-from graveler_core.iam import credentials, last_administrator, sealing, simulation
+from graveler_core.iam import credentials, sealing, simulation
 from graveler_core.iam.evaluation import AccessDecision
 from graveler_core.iam.principal import is_set_up
 from graveler_core.iam.sealing import Resealed
@@ -18,7 +18,6 @@ from graveler_core.model.iam import NewCredential, UserCredential
 from graveler_core.model.names import access_key, user_id
 from graveler_core.model.permission import Action, policy_resource, user_resource
 from graveler_core.model.secrets_keys import SecretsKeys
-from graveler_core.records import iam_layout as keys
 
 
 class Access(Users, Policies):
@@ -108,8 +107,7 @@ class Access(Users, Policies):
             Conflict: (`LastAdministrator`) no administrator would be left.
         """
         name, key = user_id(user), access_key(access_key_id)
-        last_administrator.require_left(self._stores.kv, self._stores.clock, keys.credential(key), name)
-        credentials.delete_credential(self._stores.kv, name, key)
+        credentials.delete_credential(self._stores.kv, name, key, self._guard)
 
     @operation("reseal secrets", identities.everyone(Action.CREATE_CREDENTIALS, user_resource))
     def reseal_secrets(self, secrets_keys: SecretsKeys) -> Resealed:

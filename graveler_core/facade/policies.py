@@ -9,7 +9,7 @@ from graveler_core.facade.access_handle import AccessHandle
 from graveler_core.facade.listing import Listing, between
 from graveler_core.guard import identities
 from graveler_core.guard.operation import operation
-from graveler_core.iam import creation, deletion, entities, last_administrator, relations
+from graveler_core.iam import creation, deletion, entities, relations
 from graveler_core.iam.entities import GROUPS, POLICIES, USERS
 from graveler_core.iam.relations import EntityRelation
 from graveler_core.model.iam import Attachment, Policy
@@ -88,8 +88,7 @@ class Policies(AccessHandle):
             Conflict: (`LastAdministrator`) no administrator would be left.
         """
         policy = policy_id(name)
-        last_administrator.require_left_with(self._stores.kv, self._stores.clock, policy, statements)
-        return creation.update_policy(self._stores.kv, self._stores.ids, policy, statements)
+        return creation.update_policy(self._stores.kv, self._stores.ids, policy, statements, self._guard)
 
     @operation("delete policy", identities.policy(Action.DELETE_POLICY))
     def delete_policy(self, name: str) -> None:
@@ -102,9 +101,7 @@ class Policies(AccessHandle):
             NotFound: (`PolicyNotFound`) the policy does not exist.
             Conflict: (`LastAdministrator`) no administrator would be left.
         """
-        policy = policy_id(name)
-        last_administrator.require_left(self._stores.kv, self._stores.clock, POLICIES.at(policy))
-        deletion.delete_policy(self._stores.kv, policy)
+        deletion.delete_policy(self._stores.kv, policy_id(name), self._guard)
 
     @operation(
         "attach policy",
@@ -146,8 +143,7 @@ class Policies(AccessHandle):
         """
         relation = _attachment(policy, user, group)
         holder = None if user is None else user_id(user)
-        last_administrator.require_left(self._stores.kv, self._stores.clock, relation.where, holder)
-        relations.remove(self._stores.kv, relation)
+        relations.remove(self._stores.kv, relation, self._guard, user=holder)
 
     @operation("list policies of user or group", identities.holder(Action.READ_USER, Action.READ_GROUP))
     def policies_of(

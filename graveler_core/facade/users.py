@@ -6,7 +6,7 @@ from graveler_core.facade.access_handle import AccessHandle
 from graveler_core.facade.listing import Listing, between
 from graveler_core.guard import identities
 from graveler_core.guard.operation import operation
-from graveler_core.iam import creation, deletion, entities, last_administrator, relations
+from graveler_core.iam import creation, deletion, entities, relations
 from graveler_core.iam.entities import GROUPS, USERS
 from graveler_core.model.iam import Group, User
 from graveler_core.model.names import group_id, user_id
@@ -75,9 +75,7 @@ class Users(AccessHandle):
             NotFound: (`UserNotFound`) the user does not exist.
             Conflict: (`LastAdministrator`) no administrator would be left.
         """
-        user = user_id(name)
-        last_administrator.require_left(self._stores.kv, self._stores.clock, USERS.at(user), user)
-        deletion.delete_user(self._stores.kv, user)
+        deletion.delete_user(self._stores.kv, user_id(name), self._guard)
 
     @operation("list groups", identities.listed(Action.LIST_GROUPS, group_resource))
     def groups(self, prefix: str = "", after: str = "", limit: int | None = None) -> Listing[Group]:
@@ -138,9 +136,7 @@ class Users(AccessHandle):
             NotFound: (`GroupNotFound`) the group does not exist.
             Conflict: (`LastAdministrator`) no administrator would be left.
         """
-        group = group_id(name)
-        last_administrator.require_left(self._stores.kv, self._stores.clock, GROUPS.at(group))
-        deletion.delete_group(self._stores.kv, group)
+        deletion.delete_group(self._stores.kv, group_id(name), self._guard)
 
     @operation("list members", identities.group(Action.READ_GROUP, named="group"))
     def members(self, group: str, prefix: str = "", after: str = "", limit: int | None = None) -> Listing[User]:
@@ -206,5 +202,4 @@ class Users(AccessHandle):
             Conflict: (`LastAdministrator`) no administrator would be left.
         """
         member, relation = user_id(user), relations.membership(user_id(user), group_id(group))
-        last_administrator.require_left(self._stores.kv, self._stores.clock, relation.where, member)
-        relations.remove(self._stores.kv, relation)
+        relations.remove(self._stores.kv, relation, self._guard, user=member)

@@ -11,7 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeVar
 
+from graveler_core.codec.records import encode
 from graveler_core.errors import NotUnique, PredicateFailed
+from graveler_core.iam.change_guard import ChangeGuard, unguarded
 from graveler_core.iam.deletion import complete
 from graveler_core.iam.entities import ATTEMPTS, GROUPS, POLICIES, USERS, EntityKind, contended, usable
 from graveler_core.kv.store import Store
@@ -69,7 +71,9 @@ def create_policy(kv: Store, clock: Clock, ids: IdSource, name: PolicyId, statem
     return _create(kv, POLICIES, policy)
 
 
-def update_policy(kv: Store, ids: IdSource, name: PolicyId, statements: Sequence[object]) -> Policy:
+def update_policy(
+    kv: Store, ids: IdSource, name: PolicyId, statements: Sequence[object], guard: ChangeGuard = unguarded
+) -> Policy:
     """Replace the statements of a policy in one compare-and-swap. Attachments stay.
 
     Args:
@@ -77,6 +81,7 @@ def update_policy(kv: Store, ids: IdSource, name: PolicyId, statements: Sequence
         ids: Source of the nonce.
         name: Name of the policy.
         statements: The new statements.
+        guard: Guard of the change.
 
     Returns:
         The changed policy.
@@ -93,7 +98,8 @@ def update_policy(kv: Store, ids: IdSource, name: PolicyId, statements: Sequence
         nonce = Nonce(ids.fresh())
         changed = now.model_copy(update={"statements": checked, "nonce": nonce})
         try:
-            return access.replace(kv, POLICIES.at(name), held, changed).value
+            with guard(POLICIES.at(name), encode(changed)):
+                return access.replace(kv, POLICIES.at(name), held, changed).value
         except PredicateFailed:
             continue
     raise contended(f"policy {name!r}")

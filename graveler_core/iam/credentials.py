@@ -15,11 +15,13 @@ The sealed secret exists only if the secret is kept for signatures: see `iam.sea
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from itertools import islice
 
 from graveler_core.errors import Kind, NotFound
 from graveler_core.iam import hashing, sealing
-from graveler_core.iam.entities import USERS, get, is_present, not_found
+from graveler_core.iam.change_guard import ChangeGuard, is_same, unguarded
+from graveler_core.iam.entities import ATTEMPTS, USERS, contended, get, is_present, not_found
 from graveler_core.kv.store import Store
 from graveler_core.model.clock import Clock, IdSource
 from graveler_core.model.iam import Credential, NewCredential, UserCredential
@@ -76,27 +78,35 @@ def create_credential(
     return NewCredential(record.access_key_id, user, record.creation_date, secret)
 
 
-def delete_credential(kv: Store, user: UserId, access_key: AccessKeyId) -> None:
+def delete_credential(kv: Store, user: UserId, access_key: AccessKeyId, guard: ChangeGuard = unguarded) -> None:
     """Delete a credential, so that it can no longer be used to authenticate.
 
     Raises:
         NotFound: The user has no such credential.
     """
     listing = access.read(kv, keys.user_credential(user, access_key))
-    made = access.read(kv, keys.credential(access_key))
-    if made is not None and made.value.user != user:
-        made = None
-    if listing is None and made is None:
+    if not _removed(kv, user, access_key, guard) and listing is None:
         raise NotFound(
             f"user {user!r} has no credential {access_key!r}", kind=Kind.CredentialNotFound, access_key_id=access_key
         )
-    if made is not None:
-        access.remove(kv, keys.credential(access_key), made)
     sealed = access.read(kv, keys.sealed_secret(access_key))
     if sealed is not None:
         access.remove(kv, keys.sealed_secret(access_key), sealed)
     if listing is not None:
         access.remove(kv, keys.user_credential(user, access_key), listing)
+
+
+def _removed(kv: Store, user: UserId, access_key: AccessKeyId, guard: ChangeGuard) -> bool:
+    """Remove the record of a credential. Return false if the user has no such record."""
+    where = keys.credential(access_key)
+    for _ in range(ATTEMPTS):
+        made = access.read(kv, where)
+        if made is None or made.value.user != user:
+            return False
+        with guard(where, None, user):
+            if access.remove(kv, where, made, lives_on=partial(is_same, before=made.value)):
+                return True
+    raise contended(f"credential {access_key!r}")
 
 
 def credentials_of(kv: Store, user: UserId, *, prefix: str = "", after: str = "") -> Iterator[UserCredential]:

@@ -19,11 +19,14 @@ were read.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from functools import partial
 from itertools import islice
 from typing import Any, Final, TypeVar
 
 from graveler_core.errors import PredicateFailed
+from graveler_core.iam.change_guard import ChangeGuard, unguarded
 from graveler_core.iam.entities import ATTEMPTS, GROUPS, POLICIES, USERS, EntityKind, contended, not_found
 from graveler_core.kv.store import Store
 from graveler_core.model.iam import Entity, EntityState
@@ -40,31 +43,31 @@ _TOGETHER = 100
 """Number of keys that are removed in one step, if the store supports it."""
 
 
-def delete_user(kv: Store, user: UserId) -> None:
+def delete_user(kv: Store, user: UserId, guard: ChangeGuard = unguarded) -> None:
     """Delete a user with all credentials, memberships and attachments.
 
     Raises:
         NotFound: The user does not exist.
     """
-    _delete(kv, USERS, user)
+    _delete(kv, USERS, user, partial(guard, USERS.at(user), None, user))
 
 
-def delete_group(kv: Store, group: GroupId) -> None:
+def delete_group(kv: Store, group: GroupId, guard: ChangeGuard = unguarded) -> None:
     """Delete a group. Its members stay.
 
     Raises:
         NotFound: The group does not exist.
     """
-    _delete(kv, GROUPS, group)
+    _delete(kv, GROUPS, group, partial(guard, GROUPS.at(group), None, None))
 
 
-def delete_policy(kv: Store, policy: PolicyId) -> None:
+def delete_policy(kv: Store, policy: PolicyId, guard: ChangeGuard = unguarded) -> None:
     """Delete a policy and its attachments.
 
     Raises:
         NotFound: The policy does not exist.
     """
-    _delete(kv, POLICIES, policy)
+    _delete(kv, POLICIES, policy, partial(guard, POLICIES.at(policy), None, None))
 
 
 def complete(kv: Store, kind: EntityKind[E], held: Held[E]) -> None:
@@ -81,14 +84,15 @@ def complete(kv: Store, kind: EntityKind[E], held: Held[E]) -> None:
     access.remove(kv, where, held, lives_on=lambda current: current.uid == held.value.uid)
 
 
-def _delete(kv: Store, kind: EntityKind[E], name: str) -> None:
+def _delete(kv: Store, kind: EntityKind[E], name: str, guarded: Callable[[], AbstractContextManager[object]]) -> None:
     for _ in range(ATTEMPTS):
         held = access.read(kv, kind.at(name))
         if held is None:
             raise not_found(kind, name)
         if held.value.active:
             try:
-                held = _begun(kv, kind, held)
+                with guarded():
+                    held = _begun(kv, kind, held)
             except PredicateFailed:
                 continue
         complete(kv, kind, held)

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeVar
 
+from graveler_core.iam.change_guard import is_same
 from graveler_core.iam.entities import ATTEMPTS, GROUPS, POLICIES, USERS, contended, present
 from graveler_core.kv.store import Store
 from graveler_core.model.iam import Attachment, Credential, Group, Membership, Policy, User
@@ -79,7 +80,7 @@ def _authenticates(kv: Store, credential: Credential | None, uid: EntityUid) -> 
     if credential is None:
         return True
     there = access.read(kv, keys.credential(credential.access_key_id))
-    return there is not None and there.value == credential and credential.user_uid == uid
+    return there is not None and is_same(there.value, credential) and credential.user_uid == uid
 
 
 def _all(kv: Store, folder: Folder[R], first: str) -> Iterator[R]:

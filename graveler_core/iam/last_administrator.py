@@ -1,36 +1,53 @@
 """Refusal of changes that would leave no administrator.
 
 An *administrator* is a user with an access key who may create every policy and attach it to every user, and so can
-grant everything else. Before a change of users, groups, policies or credentials, the permissions are evaluated on a
-view of the store in which the change has already happened. If nobody is an administrator in the view, but somebody is
-one now, the change is refused.
+grant everything else. Each change that can take permissions away ends in one write, a compare-and-swap or a conditional
+deletion of one record:
 
-Two changes at the same moment can still remove the last two administrators. Whoever can open the store without access
-control can then create a credential again.
+1. Read the record.
+2. Take the register of such changes ✓. It contains the key of the record, and one change holds it at a time.
+3. Evaluate the permissions on a view of the store in which the change has already happened. If nobody is an
+   administrator in the view, but somebody is one now, refuse the change.
+4. Change the record if it is as it was read ✓. If another process has changed it, release the register and begin again.
+5. Release the register.
+
+Two changes at the same moment therefore cannot remove the last two administrators: the later one evaluates a view that
+contains the earlier one. If a holder dies, or a response is lost, so that its write may still arrive, the register is
+not released. After `HOLD_TIME` the next change replaces the record that the register names by an equal one with a
+fresh nonce ✓, and then takes the register over. The delayed write then fails, because the record is not as it was read
+before the register was taken. Nothing depends on the clocks except for the waiting time.
+
+Changes that give permissions do not take the register: they cannot remove an administrator, except by a policy that
+denies. Attaching a denying policy to the last administrator is not refused.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from datetime import timedelta
+from functools import partial
 from typing import Any
 
-from graveler_core.codec.records import encode
-from graveler_core.errors import Conflict, Kind
+from graveler_core.errors import Conflict, GravelerError, Kind, NotFound, OutcomeUnknown, PredicateFailed
+from graveler_core.iam.change_guard import ChangeGuard
 from graveler_core.iam.credentials import credentials_of
 from graveler_core.iam.effective import effective_policies
-from graveler_core.iam.entities import POLICIES
 from graveler_core.iam.evaluation import CompiledPolicies
 from graveler_core.iam.principal import in_context, is_set_up
 from graveler_core.kv.store import KeyValue, Predicate, Store, Stored
 from graveler_core.kv.wrappers.passing import Passing
-from graveler_core.model.clock import Clock
-from graveler_core.model.ids import PolicyId, UserId
+from graveler_core.model.clock import Clock, IdSource
+from graveler_core.model.iam import AccessChange
+from graveler_core.model.ids import Nonce, UserId
 from graveler_core.model.permission import Action, Request, policy_resource, user_resource
-from graveler_core.model.policy_document import parse_statements
 from graveler_core.records import access
 from graveler_core.records import iam_layout as keys
 from graveler_core.records.location import Location
+from graveler_core.records.timed_register import TimedRegister
 
+HOLD_TIME = timedelta(seconds=10)
+"""Time after which another change takes the register over."""
 _NEEDED = (
     Request(Action.CREATE_POLICY, policy_resource(""), prefix=True),
     Request(Action.ATTACH_POLICY, policy_resource(""), prefix=True),
@@ -39,37 +56,46 @@ _NEEDED = (
 """Requests that an administrator may make."""
 
 
-def require_left(kv: Store, clock: Clock, gone: Location[Any], user: UserId | None = None) -> None:
-    """Check that an administrator is left without a record.
+def guard(kv: Store, clock: Clock, ids: IdSource) -> ChangeGuard:
+    """Return a guard that refuses changes that would leave no administrator, one change at a time.
 
-    Args:
-        kv: Key-value store.
-        clock: Source of the time, for policies with conditions on it.
-        gone: Location of the record that is about to be removed.
-        user: The only user whose permissions depend on the record. `None` means that there may be several.
-
-    Raises:
-        Conflict: No administrator would be left (`LastAdministrator`).
+    The guard raises `Conflict` (`LastAdministrator`). It allows everything if access control is not set up.
     """
-    _require(kv, clock, _View(kv, gone, None), user)
+
+    @contextmanager
+    def guarded(where: Location[Any], value: bytes | None, user: UserId | None = None, /) -> Iterator[None]:
+        if not is_set_up(kv):
+            yield
+            return
+        register = TimedRegister(kv, keys.CHANGE, clock, HOLD_TIME, partial(_disable, kv, ids))
+        mine = AccessChange(record=where.key.decode(), nonce=Nonce(ids.fresh()), since=clock.now())
+        held = register.take(mine)
+        try:
+            _require(kv, clock, _View(kv, where, value), user)
+            yield
+        except OutcomeUnknown:
+            raise  # the write may still arrive
+        except GravelerError:
+            register.release(held)
+            raise
+        register.release(held)
+
+    return guarded
 
 
-def require_left_with(kv: Store, clock: Clock, policy: PolicyId, statements: Sequence[object]) -> None:
-    """Check that an administrator is left with other statements in a policy.
-
-    Raises:
-        Conflict: No administrator would be left (`LastAdministrator`).
-        InvalidInput: A statement is not valid.
+def _disable(kv: Store, ids: IdSource, former: AccessChange) -> None:
+    """Make a delayed write of a former holder fail: replace the record that it has read by an equal one. An entity that
+    is being deleted was changed, so that the write fails anyway.
     """
-    where, checked = POLICIES.at(policy), parse_statements(policy, statements)
+    where = keys.deciding(former.record)
     held = access.read(kv, where)
-    if held is not None:
-        changed = held.value.model_copy(update={"statements": checked})
-        _require(kv, clock, _View(kv, where, encode(changed)), None)
+    if held is not None and getattr(held.value, "active", True):
+        with suppress(PredicateFailed):  # another process has changed it
+            access.replace(kv, where, held, held.value.model_copy(update={"nonce": Nonce(ids.fresh())}))
 
 
 def _require(kv: Store, clock: Clock, view: Store, user: UserId | None) -> None:
-    if not is_set_up(kv) or (user is not None and not _is_administrator(kv, clock, user)):
+    if user is not None and not _is_administrator(kv, clock, user):
         return
     if _has_administrator(view, clock) or not _has_administrator(kv, clock):
         return
@@ -100,7 +126,10 @@ def _is_administrator(kv: Store, clock: Clock, user: UserId) -> bool:
     compiled = CompiledPolicies(policies, user)
     if not all(compiled.decide(in_context(needed, user, clock)).allowed for needed in _NEEDED):
         return False
-    return next(credentials_of(kv, user), None) is not None
+    try:
+        return next(credentials_of(kv, user), None) is not None
+    except NotFound:  # it was deleted a moment ago
+        return False
 
 
 class _View(Passing):

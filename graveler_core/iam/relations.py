@@ -17,10 +17,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from typing import Any, Generic, TypeVar
 
 from graveler_core.errors import Kind, NotFound, PredicateFailed
+from graveler_core.iam.change_guard import ChangeGuard, is_same, unguarded
 from graveler_core.iam.entities import (
     ATTEMPTS,
     GROUPS,
@@ -96,8 +98,16 @@ def add(kv: Store, clock: Clock, ids: IdSource, relation: EntityRelation[R]) -> 
     raise contended(str(relation))
 
 
-def remove(kv: Store, relation: EntityRelation[R]) -> None:
+def remove(
+    kv: Store, relation: EntityRelation[R], guard: ChangeGuard = unguarded, *, user: UserId | None = None
+) -> None:
     """Remove a relation.
+
+    Args:
+        kv: Key-value store.
+        relation: The relation.
+        guard: Guard of the removal.
+        user: The only user whose permissions depend on the relation.
 
     Raises:
         NotFound: A side does not exist, or the sides are not related.
@@ -107,7 +117,9 @@ def remove(kv: Store, relation: EntityRelation[R]) -> None:
         held = access.read(kv, relation.where)
         if held is None or held.value.uids != uids:
             raise NotFound(f"{relation} are not related", kind=relation.missing)
-        if access.remove(kv, relation.where, held):
+        with guard(relation.where, None, user):
+            removed = access.remove(kv, relation.where, held, lives_on=partial(is_same, before=held.value))
+        if removed:
             return
     raise contended(str(relation))
 

@@ -335,8 +335,12 @@ class Upload(Record):
     """Branch and path of an upload in parts."""
 
 
-class Sweeping(Record):
-    """Register of a process that currently deletes or renews files by age: see `objects.sweep_register`."""
+class RegisterHolder(Record):
+    """Process that holds a register: see `records.timed_register`."""
 
     nonce: Nonce
     since: datetime
+
+
+class Sweeping(RegisterHolder):
+    """Process that currently deletes or renews files by age: see `objects.sweep_register`."""

@@ -15,7 +15,7 @@ from enum import StrEnum
 
 from pydantic import Field, SecretStr
 
-from graveler_core.model.entities import Record
+from graveler_core.model.entities import Record, RegisterHolder
 from graveler_core.model.ids import AccessKeyId, EntityUid, GroupId, Nonce, PolicyId, UserId
 from graveler_core.model.permission import ContextKey
 
@@ -45,12 +45,16 @@ class User(Entity):
     """User who can authenticate."""
 
     id: UserId
+    nonce: Nonce = Field(default=Nonce(""), exclude_if=operator.not_)
+    """Changed to make a delayed deletion of the record fail: see `iam.last_administrator`."""
 
 
 class Group(Entity):
     """Group of users who share policies."""
 
     id: GroupId
+    nonce: Nonce = Field(default=Nonce(""), exclude_if=operator.not_)
+    """As for users."""
 
 
 class Effect(StrEnum):
@@ -136,6 +140,8 @@ class Credential(Record):
     secret_hash: str = Field(repr=False)
     """Argon2id hash with parameters and salt, in the PHC string format."""
     creation_date: datetime
+    nonce: Nonce = Field(default=Nonce(""), exclude_if=operator.not_)
+    """As for users."""
 
 
 class SealedSecret(Record):
@@ -169,6 +175,15 @@ class IamSetup(Record):
     admin_uid: EntityUid
     creation_date: datetime
     nonce: Nonce
+
+
+class AccessChange(RegisterHolder):
+    """Process that is about to change or delete a record so that permissions may be lost: see
+    `iam.last_administrator`.
+    """
+
+    record: str
+    """Key of the record."""
 
 
 @dataclass(frozen=True, slots=True)

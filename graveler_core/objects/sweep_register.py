@@ -9,21 +9,18 @@ not use the register.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 
-from graveler_core.errors import GravelerError, OutcomeUnknown, PredicateFailed
 from graveler_core.kv.store import Store
 from graveler_core.model.clock import Clock, IdSource
 from graveler_core.model.entities import Repository, Sweeping
 from graveler_core.model.ids import Nonce
-from graveler_core.records import access
 from graveler_core.records import layout as keys
-from graveler_core.records.access import Held
+from graveler_core.records.timed_register import TimedRegister
 
 HOLD_TIME = timedelta(minutes=1)
-_PAUSE = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,28 +39,9 @@ class SweepRegister:
         Yields:
             A function that returns true as long as the holder may continue.
         """
-        held = self._take(Nonce(self.ids.fresh()))
+        register = TimedRegister(self.kv, keys.sweeping(self.repository), self.clock, HOLD_TIME)
+        held = register.take(Sweeping(nonce=Nonce(self.ids.fresh()), since=self.clock.now()))
         try:
             yield lambda: self.clock.now() - held.value.since < HOLD_TIME / 2
         finally:
-            with suppress(GravelerError):  # otherwise it is taken over when its time is over
-                access.remove(self.kv, keys.sweeping(self.repository), held)
-
-    def _take(self, nonce: Nonce) -> Held[Sweeping]:
-        while True:
-            with suppress(PredicateFailed, OutcomeUnknown):
-                taken = self._try(nonce)
-                if taken is not None:
-                    return taken
-            self.clock.sleep(_PAUSE)
-
-    def _try(self, nonce: Nonce) -> Held[Sweeping] | None:
-        where, now = keys.sweeping(self.repository), self.clock.now()
-        standing = access.read(self.kv, where)
-        if standing is not None and standing.value.nonce == nonce:
-            return standing  # the response to an earlier request was lost
-        if standing is None:
-            return access.create(self.kv, where, Sweeping(nonce=nonce, since=now), once=True)
-        if now - standing.value.since >= HOLD_TIME:
-            return access.replace(self.kv, where, standing, Sweeping(nonce=nonce, since=now))
-        return None
+            register.release(held)

@@ -10,6 +10,7 @@
                               sealed_secrets/<access key>         SealedSecret
                               user_credentials/<user>/<access key>  UserCredential
                               setup                               IamSetup
+                              change                              AccessChange
 
 Entities are ordered by name, as paging requires. A relation has one key. It is found from its first side by a prefix,
 and from its second side by a scan of its folder; all these keys together are few. Names contain no `/`.
@@ -17,7 +18,10 @@ and from its second side by a scan of its folder; all these keys together are fe
 
 from __future__ import annotations
 
+from typing import Any
+
 from graveler_core.model.iam import (
+    AccessChange,
     Attachment,
     Credential,
     Group,
@@ -42,6 +46,7 @@ CREDENTIALS = Folder(IAM, b"credentials/", Credential)
 SEALED_SECRETS = Folder(IAM, b"sealed_secrets/", SealedSecret)
 USER_CREDENTIALS = Folder(IAM, b"user_credentials/", UserCredential)
 SETUP = Location(IAM, b"setup", IamSetup)
+CHANGE = Location(IAM, b"change", AccessChange)
 
 
 def membership(user: UserId, group: GroupId) -> Location[Membership]:
@@ -71,3 +76,20 @@ def user_credential(user: UserId, access_key: AccessKeyId) -> Location[UserCrede
 def of(first: str) -> str:
     """Return the common prefix of all relations with this first side."""
     return f"{first}/"
+
+
+def deciding(key: str) -> Location[Any]:
+    """Return the location of a record that decides about permissions, by its key."""
+    folder = next(folder for folder in _DECIDING if key.startswith(folder.prefix.decode()))
+    return folder.at(key.removeprefix(folder.prefix.decode()))
+
+
+_DECIDING: tuple[Folder[Any], ...] = (
+    USERS,
+    GROUPS,
+    POLICIES,
+    MEMBERSHIPS,
+    USER_POLICIES,
+    GROUP_POLICIES,
+    CREDENTIALS,
+)

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import count
 
 import pytest
 
-from graveler_core.errors import Conflict, Kind, NotFound
+from graveler_core.errors import Conflict, Kind, NotFound, OutcomeUnknown
 from graveler_core.facade.access import Access
-from graveler_core.iam.last_administrator import require_left
-from graveler_core.model.ids import GroupId, PolicyId
+from graveler_core.iam.last_administrator import _has_administrator
+from graveler_core.kv.wrappers.passing import StoreCall
+from graveler_core.model.ids import GroupId, PolicyId, UserId
 from graveler_core.records import iam_layout as keys
+from graveler_core.testing.faulty_store import Fault, Faulty, Late, LoseRequest
+from tests.unit.engine.interposed import Interposed
 from tests.unit.engine.world import World
 
 READER = [{"effect": "allow", "actions": ["fs:*"], "resources": ["*"]}]
@@ -99,5 +105,71 @@ def test_it_counts_only_with_access_control(world: World) -> None:
 def test_a_store_that_nobody_administers_can_change(world: World, iam: Access) -> None:
     where = keys.group_policy(GroupId("Admins"), PolicyId("AuthFullAccess"))
     world.kv.delete(where.partition, where.key)
-    require_left(world.kv, world.clock, keys.USERS.at("ada"))
     iam.delete_user("ada")
+
+
+OTHERS: dict[str, Callable[[Access], object]] = {
+    "user": lambda iam: iam.delete_user("bob"),
+    "attachment": lambda iam: iam.detach_policy("own", user="bob"),
+    "credential": lambda iam: iam.delete_credential("bob", _key(iam, "bob")),
+    "statements": lambda iam: iam.update_policy("own", READER),
+}
+"""Changes that take the permissions of the second administrator."""
+LEFT = keys.user_policy(UserId("bob"), PolicyId("own"))
+PAIRS = [(change, "attachment") for change in CHANGES] + [("user", other) for other in OTHERS]
+
+
+@pytest.mark.parametrize(("change", "other"), PAIRS)
+def test_two_changes_at_once_leave_one(world: World, iam: Access, change: str, other: str) -> None:
+    """The whole other change between any two calls. It waits until it may take the register over."""
+    iam.create_policy("own", ALL)
+    iam.attach_policy("own", user="bob")
+    begun = world.fork()
+    ended = Counter[tuple[bool, bool]]()
+    for step in count():
+        now = begun.fork()
+        kv = Interposed(now.kv)
+        results: list[bool] = []
+        kv.before[step] = partial(_note, results, OTHERS[other], now.graveler().iam)
+        done = _done(CHANGES[change], now.graveler(kv).iam)
+        assert _has_administrator(now.kv, now.clock)
+        assert now.kv.get(keys.CHANGE.partition, keys.CHANGE.key) is None
+        if not results:
+            break
+        ended[done, *results] += 1
+    assert ended.keys() == {(True, False), (False, True)}
+
+
+def test_a_change_without_response_may_arrive_at_any_time(world: World, iam: Access) -> None:
+    """All its requests are lost but one, which arrives while the other change waits, or between its later calls."""
+    iam.create_policy("own", ALL)
+    iam.attach_policy("own", user="bob")
+    begun = world.fork()
+    arrived = set[bool]()
+    for calls in (6, 7, *range(190, 260)):
+        now = begun.fork()
+        lost: Iterator[Fault] = iter([Late(calls), LoseRequest(), LoseRequest()])
+        kv = Faulty(now.kv, partial(_at, lost), now.clock)
+        with pytest.raises(OutcomeUnknown):
+            now.graveler(kv).iam.detach_policy("own", user="bob")
+        _done(CHANGES["user"], now.graveler(kv).iam)
+        assert _has_administrator(now.kv, now.clock)
+        arrived.add(now.kv.get(LEFT.partition, LEFT.key) is None)
+    assert arrived == {True, False}
+
+
+def _note(results: list[bool], change: Callable[[Access], object], iam: Access) -> None:
+    results.append(_done(change, iam))
+
+
+def _at(lost: Iterator[Fault], call: StoreCall, number: int) -> Fault | None:
+    return next(lost, None) if call.verb == "delete_if" and call.key == LEFT.key else None
+
+
+def _done(change: Callable[[Access], object], iam: Access) -> bool:
+    """Make a change, unless it would leave nobody."""
+    try:
+        change(iam)
+    except Conflict:
+        return False
+    return True

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 from graveler_core.model.entities import Record
 from graveler_core.model.iam import (
+    AccessChange,
     Attachment,
     Credential,
     Effect,
@@ -74,4 +75,5 @@ IAM_RECORDS: dict[str, Record] = {
     ),
     "user credential": UserCredential(access_key_id=KEY, user_uid=EntityUid("u1"), creation_date=SINCE),
     "iam setup": IamSetup(admin=UserId("ada"), admin_uid=EntityUid("u1"), creation_date=SINCE, nonce=Nonce("n4")),
+    "access change": AccessChange(record="users/ada", nonce=Nonce("n5"), since=SINCE),
 }

@@ -92,6 +92,7 @@ LOCATIONS: list[tuple[Location[Any], bytes, bytes, str]] = [
         "user credential",
     ),
     (iam_keys.SETUP, b"graveler_iam", b"setup", "iam setup"),
+    (iam_keys.CHANGE, b"graveler_iam", b"change", "access change"),
 ]
 
 
