@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
@@ -72,6 +72,11 @@ class Target:
     """Column whose value selects the directory of a row below the path; "" puts all rows into one directory."""
     folders: Mapping[str, str] = field(default_factory=dict)
     """Allowed values of that column, with the directory of each, with a trailing slash."""
+
+    @property
+    def for_workers(self) -> Target:
+        """Return the target without credentials, which workers do not need."""
+        return replace(self, connection=self.connection.for_workers)
 
     def path_of(self, name: str) -> str:
         """Return the path of a file."""

@@ -1,10 +1,15 @@
 """Spark's side of a write. State travels in the pickled writer and in the tasks' messages, as `commit` runs
 elsewhere.
+
+Tasks need no credentials, and get none. Spark pickles the writer of a batch twice: first with the function of the
+tasks, then for `commit`, which runs beside the driver and checks the permissions. For the `commit` of a stream it
+creates another writer from the options, so the pickled one never has credentials.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowWriter, WriterCommitMessage
@@ -21,6 +26,15 @@ class Writer(DataSourceArrowWriter):
 
     def __init__(self, target: Target) -> None:
         self.target = target
+        self._sent_to_tasks = False
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what Spark sends to tasks, without credentials, and from the second call on what it sends to
+        `commit`.
+        """
+        target = self.target if self._sent_to_tasks else self.target.for_workers
+        self._sent_to_tasks = True
+        return {**vars(self), "target": target}
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Uploaded:
         """Store a task's rows. Called in a worker, perhaps several times for one task."""
@@ -51,6 +65,10 @@ class StreamWriter(DataSourceStreamArrowWriter):
 
     def __init__(self, target: Target) -> None:
         self.target = target
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what Spark sends to tasks, without credentials."""
+        return {**vars(self), "target": self.target.for_workers}
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Uploaded:
         """Store a task's rows as `Writer.write` does."""

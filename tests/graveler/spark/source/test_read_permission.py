@@ -176,3 +176,24 @@ def test_no_reader_sends_the_credentials_of_the_environment(
     stream = _stream(lake.options(relation="changes", ref="main"))
     for reader in (batch, stream):
         assert SECRET.encode() not in cloudpickle.dumps(reader.read)
+
+
+def test_a_batch_writer_sends_credentials_only_to_its_commit(place: Lake, told: Callable[[Told], None]) -> None:
+    told(everything())
+    made = GravelerDataSource({**place.options(branch="main", path="t"), **LET_IN}).writer(ROWS, overwrite=False)
+    to_tasks, to_commit = cloudpickle.dumps(made.write), cloudpickle.dumps(made)
+    assert SECRET.encode() not in to_tasks
+    message = pickle.loads(to_tasks)(iter([pa.record_batch({"n": [1]})]))
+    pickle.loads(to_commit).commit([message])
+    assert list(place.repo.at("main").list("t/"))
+
+
+def test_a_stream_writer_sends_no_credentials(place: Lake, told: Callable[[Told], None]) -> None:
+    told(everything())
+    options = {**place.options(branch="main", path="t", query="q"), **LET_IN}
+    made = GravelerDataSource(options).streamWriter(ROWS, overwrite=False)
+    for sent in (cloudpickle.dumps(made.write), cloudpickle.dumps(made)):
+        assert SECRET.encode() not in sent
+    message = pickle.loads(cloudpickle.dumps(made.write))(iter([pa.record_batch({"n": [1]})]))
+    GravelerDataSource(options).streamWriter(ROWS, overwrite=False).commit([message], 0)
+    assert list(place.repo.at("main").list("t/"))

@@ -15,6 +15,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
 
 from graveler.spark.source import graveler_read, register
+from graveler_core import connect
 from graveler_core.model.entry import Entry
 from graveler_core.records import access
 from graveler_core.records import layout as keys
@@ -111,3 +112,20 @@ def test_a_write_that_fails_leaves_nothing(spark: SparkSession, place: Lake) -> 
     assert len(list(place.repo.log("main"))) == 1
     assert list(place.repo.at("main").list()) == []
     assert swept(place) == []
+
+
+def test_the_commit_has_the_credentials_that_tasks_do_not_have(
+    spark: SparkSession, place: Lake, tmp_path: Path
+) -> None:
+    """Spark itself pickles the writers: of a batch for tasks and commit, of a stream for tasks."""
+    with connect(place.url) as graveler:
+        made = graveler.iam.set_up("ada")
+    keys = {"access_key_id": made.access_key_id, "secret_access_key": made.secret.get_secret_value()}
+    writer(spark.range(3), place, **keys).mode("append").save()
+    with pytest.raises(AnalysisException, match="wants credentials"):
+        writer(spark.range(3), place).mode("append").save()
+    rows = spark.readStream.format("graveler").options(**place.options(relation="changes", ref="main", **keys)).load()
+    query = rows.select("path").writeStream.format("graveler").option("checkpointLocation", str(tmp_path / "c"))
+    target = place.options(branch="main", path="seen", **keys)
+    query.options(**target).trigger(availableNow=True).start().awaitTermination()
+    assert [commit.message for commit in place.repo.log("main", limit=2)] == ["Append to seen", "Append to t"]
