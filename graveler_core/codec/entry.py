@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import fields
 from datetime import datetime, timedelta
-from itertools import repeat
+from itertools import chain, repeat
 from typing import Any
 
 import numpy as np
@@ -145,40 +145,55 @@ def record_from_row(columns: Sequence[pa.Array | pa.ChunkedArray], i: int) -> by
 
 
 def entries(table: pa.Table | pa.RecordBatch) -> Iterator[Entry]:
-    """Yield the entries of a table with the columns of `ENTRY_SCHEMA`, in order, without tombstones."""
-    for batch in slices(table, rows=1_024):
-        if TOMBSTONE in batch.schema.names:
-            batch = batch.filter(pc.invert(batch.column(TOMBSTONE)))  # noqa: PLW2901
-        made = list(map(object.__new__, repeat(Entry, batch.num_rows)))
-        # Set field by field: the `__init__` of a frozen class takes more than twice as long for each entry.
-        for setter, column in zip(_SETTERS, _columns(batch), strict=True):
-            deque(map(setter, made, column), maxlen=0)
-        yield from made
+    """Return the entries of a table with the columns of `ENTRY_SCHEMA`, in order, without tombstones. Lazy: 1,024 at
+    once.
+    """
+    return chain.from_iterable(map(_made, slices(table, rows=1_024)))
+
+
+def _made(batch: pa.RecordBatch) -> list[Entry]:
+    if TOMBSTONE in batch.schema.names:
+        batch = batch.filter(pc.invert(batch.column(TOMBSTONE)))
+    made = list(map(object.__new__, repeat(Entry, batch.num_rows)))
+    # Set field by field: the `__init__` of a frozen class takes more than twice as long for each entry.
+    for setter, column in zip(_SETTERS, _columns(batch), strict=True):
+        deque(map(setter, made, column), maxlen=0)
+    return made
 
 
 def _columns(batch: pa.RecordBatch) -> Iterator[Iterable[Any]]:
     """Yield the values of all rows, field by field, in the order of `Entry`."""
     of: dict[str, Callable[[pa.Array], Iterable[Any]]] = {
         "key": lambda cells: cells.cast(pa.string()).to_pylist(),
-        "identity": lambda cells: cells.cast(pa.binary()).to_pylist(),
+        "identity": lambda cells: fixed_rows(cells).tolist(),
         "mtime": _times,
         "metadata": lambda cells: [dict(pairs or ()) for pairs in cells.to_pylist()],
         "content_id": lambda cells: map(_uuid, cells.cast(pa.binary()).to_pylist()),
-        "address_type": lambda cells: map(ADDRESS_TYPES.__getitem__, cells.to_pylist()),
+        "address_type": _kinds,
     }
     for name in _FIELDS:
         cells = batch.column(name)
         if cells.null_count < len(cells):
             yield of.get(name, pa.Array.to_pylist)(cells)
         else:
-            yield map(dict, repeat((), len(cells))) if name == "metadata" else repeat(None, len(cells))
+            yield [{} for _ in range(len(cells))] if name == "metadata" else repeat(None, len(cells))
 
 
 def _times(cells: pa.Array) -> Iterable[datetime | None]:
     times = map(EPOCH.__add__, fixed_rows(cells).view("m8[us]").tolist())
     if cells.null_count == 0:
         return times
-    return [time if known else None for time, known in zip(times, validity(cells).tolist(), strict=True)]
+    known = list[datetime | None](times)
+    for row in np.flatnonzero(~validity(cells)).tolist():
+        known[row] = None
+    return known
+
+
+def _kinds(cells: pa.Array) -> Iterable[AddressType]:
+    numbers = fixed_rows(cells)
+    if (numbers == numbers[0]).all():
+        return repeat(ADDRESS_TYPES[numbers[0]], len(cells))
+    return map(ADDRESS_TYPES.__getitem__, numbers.tolist())
 
 
 def _staged(batch: pa.RecordBatch) -> pa.RecordBatch:

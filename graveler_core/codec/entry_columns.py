@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,7 @@ def conformed(table: pa.Table) -> pa.Table:
     asked = {field: REMOVED if field.name == TOMBSTONE else field.name for field in RECORD_SCHEMA}
     given = set(names) - {"identity"}
     columns = [
-        _cast(table.column(name), field.with_name(name)) if name in given else pa.nulls(table.num_rows, field.type)
+        _cast(table.column(name), field.with_name(name)) if name in given else _absent(field.name, table.num_rows)
         for field, name in asked.items()
     ]
     return pa.Table.from_arrays(columns, names=RECORD_SCHEMA.names)
@@ -67,8 +68,26 @@ def sorted_by_key(table: pa.Table) -> pa.Table:
 
 def tombstones(keys: pa.BinaryArray) -> pa.RecordBatch:
     known = {"key": keys, TOMBSTONE: pa.repeat(True, len(keys))}
-    columns = [known.get(field.name, pa.nulls(len(keys), field.type)) for field in RECORD_SCHEMA]
+    columns = [known[name] if name in known else _nulls(name, len(keys)) for name in RECORD_SCHEMA.names]
     return pa.RecordBatch.from_arrays(columns, schema=RECORD_SCHEMA)
+
+
+def _nulls(name: str, rows: int) -> pa.Array:
+    """Return nulls for a column. Up to `SLICE_ROWS` of them share their memory with all others, because new memory
+    costs more than the other columns of a tombstone.
+    """
+    return pa.nulls(rows, RECORD_SCHEMA.field(name).type) if rows > SLICE_ROWS else _shared_nulls(name).slice(0, rows)
+
+
+@cache
+def _shared_nulls(name: str) -> pa.Array:
+    return pa.nulls(SLICE_ROWS, RECORD_SCHEMA.field(name).type)
+
+
+def _absent(name: str, rows: int) -> pa.ChunkedArray:
+    """Return the column of values that were not given."""
+    parts = [_nulls(name, min(SLICE_ROWS, rows - start)) for start in range(0, rows, SLICE_ROWS)]
+    return pa.chunked_array(parts, RECORD_SCHEMA.field(name).type)
 
 
 def there_twice(path: str) -> InvalidInput:

@@ -125,7 +125,7 @@ class _Side:
 
     def read(self, row: NodeRow) -> None:
         """Read a range and append its entries."""
-        entries = between(glance(self._trees, row, self._columns), *self._interval)
+        entries = between(glance(self._trees, row, self._columns).select(self._columns), *self._interval)
         self._read = pa.concat_tables([self._read, entries]) if self._read.num_rows else entries
 
     def take(self, before: bytes | None) -> pa.Table:

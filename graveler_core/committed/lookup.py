@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 import pyarrow as pa
 
 from graveler_core.committed.node import NodeRow
-from graveler_core.committed.trees import ALL, DECISIVE, Trees, glance, held, read_columns, read_node
+from graveler_core.committed.trees import ALL, DECISIVE, Range, Trees, glance, held, read_node, read_range
 from graveler_core.model.entry import ENTRY_SCHEMA
 from graveler_core.model.ids import MetarangeId
 from graveler_core.segments.merge import IDENTITY
-from graveler_core.segments.sorted_keys import KEY, Keys, found_at, lower_bound
+from graveler_core.segments.sorted_keys import KEY, found_at
 
-_KEY_COLUMN = ALL.index(KEY)
+_IDENTITY_COLUMN = DECISIVE.index(IDENTITY)
 _ROWS_BYTES = 8_000
 """Memory of a table of a few rows, without its values and the key objects, in bytes."""
 
@@ -31,21 +31,26 @@ def lookup(trees: Trees, metarange: MetarangeId, key: bytes) -> tuple[list[pa.Ar
     row = _range_at(trees, metarange, key)
     if row is None or key < row.min_key:
         return None
-    columns = read_columns(trees, row)
-    at = _position(columns[_KEY_COLUMN], key)
-    return None if at is None else (columns, at)
+    found = read_range(trees, row)
+    at = found.keys.position(key)
+    return None if at is None else (found.columns, at)
 
 
-def identity_of(trees: Trees, metarange: MetarangeId, key: bytes) -> bytes:
-    """Return the identity of the entry at a key, or b"" if there is no entry. Raises as `lookup`."""
-    row = _range_at(trees, metarange, key)
-    if row is None or key < row.min_key:
-        return b""
-    entries = held(trees, row, DECISIVE)
-    if entries is None:
-        entries = _rows_at(trees, row, [key], DECISIVE)
-    at = _position(entries.column(KEY), key)
-    return b"" if at is None else entries.column(IDENTITY)[at].as_py()
+def identities_of(trees: Trees, metarange: MetarangeId, keys: Sequence[bytes]) -> dict[bytes, bytes]:
+    """Return the identity of each existing entry at the sorted `keys`. For few keys. Raises as `lookup`."""
+    identities: dict[bytes, bytes] = {}
+    for row, part in _by_range(trees, metarange, keys):
+        found = held(trees, row, DECISIVE)
+        if found is None:
+            rows = _rows_at(trees, row, part, DECISIVE)
+            identities.update(zip(rows.column(KEY).to_pylist(), rows.column(IDENTITY).to_pylist(), strict=True))
+            continue
+        column = found.columns[_IDENTITY_COLUMN]
+        for key in part:
+            at = found.keys.position(key)
+            if at is not None:
+                identities[key] = column[at].as_py()
+    return identities
 
 
 def lookup_many(
@@ -59,20 +64,24 @@ def lookup_many(
         keys: Sorted keys.
         columns: Columns to decode and return: `ALL` or `DECISIVE`.
     """
-    found: list[pa.Table] = []
+    found = [_rows_at(trees, row, part, columns) for row, part in _by_range(trees, metarange, keys)]
+    if len(found) == 1:
+        return found[0]
+    return pa.concat_tables(found) if found else _nothing(columns)
+
+
+def _by_range(trees: Trees, metarange: MetarangeId, keys: Sequence[bytes]) -> Iterator[tuple[NodeRow, Sequence[bytes]]]:
+    """Yield each range that may contain some of the sorted `keys`, with these keys."""
     start = 0
     while start < len(keys):
         row = _range_at(trees, metarange, keys[start])
         if row is None:
-            break
+            return
         end = bisect_right(keys, row.max_key, start)
         first = bisect_left(keys, row.min_key, start, end)
         if first < end:
-            found.append(_rows_at(trees, row, keys[first:end], columns))
+            yield row, keys[first:end]
         start = end
-    if len(found) == 1:
-        return found[0]
-    return pa.concat_tables(found) if found else _nothing(columns)
 
 
 @lru_cache(maxsize=2)
@@ -80,29 +89,23 @@ def _nothing(columns: tuple[str, ...]) -> pa.Table:
     return ENTRY_SCHEMA.empty_table().select(columns)
 
 
-def _position(keys: Keys, key: bytes) -> int | None:
-    """Return the position of a key in sorted keys, or `None`."""
-    at = lower_bound(keys, key)
-    return None if at == len(keys) or keys[at].as_py() != key else at
-
-
 def _rows_at(trees: Trees, row: NodeRow, keys: Sequence[bytes], columns: tuple[str, ...]) -> pa.Table:
     """Return the entries of a range at some keys. If the range is not cached, cache these entries: flows often look up
     the same keys again.
     """
-    entries = held(trees, row, columns)
-    if entries is not None:
-        return _taken(entries, keys)
+    found = held(trees, row, columns)
+    if found is not None:
+        return _taken(found, keys, columns)
     asked = (row.id, columns, tuple(keys))
     rows = trees.cache.get(asked)
     if rows is None:
-        rows = _taken(glance(trees, row, columns), keys)
+        rows = _taken(glance(trees, row, columns), keys, columns)
         trees.cache.put(asked, rows, rows.nbytes + sum(map(len, keys)) + _ROWS_BYTES)
     return rows
 
 
-def _taken(entries: pa.Table, keys: Sequence[bytes]) -> pa.Table:
-    return entries.take(pa.array(found_at(entries.column(KEY).chunk(0), keys)))
+def _taken(found: Range, keys: Sequence[bytes], columns: tuple[str, ...]) -> pa.Table:
+    return found.select(columns).take(pa.array(found_at(found.keys, keys)))
 
 
 def _range_at(trees: Trees, metarange: MetarangeId, key: bytes) -> NodeRow | None:

@@ -111,7 +111,7 @@ def _covers_its_ranges(work: Rewrite) -> bool:
 
 def _base_entries(trees: Trees, work: Rewrite) -> pa.Table:
     """Return the base's entries in the interval."""
-    tables = [read_range(trees, row) for row in work.rows] or [ENTRY_SCHEMA.empty_table()]
+    tables = [read_range(trees, row).table for row in work.rows] or [ENTRY_SCHEMA.empty_table()]
     start = b"" if work.after is None else work.after + b"\0"
     end = None if work.through is None else work.through + b"\0"
     return pa.concat_tables([between(table, start, end) for table in tables]).combine_chunks()

@@ -10,7 +10,6 @@ from graveler_core.committed.cursor import TreeCursor
 from graveler_core.committed.trees import Trees, read_range
 from graveler_core.model.ids import MetarangeId
 from graveler_core.model.key_intervals import key_interval
-from graveler_core.segments.sorted_keys import between
 
 
 def scan(
@@ -26,6 +25,6 @@ def scan(
     """
     first, last = key_interval(prefix, start, end)
     for row in TreeCursor(trees, metarange, first, last).ranges():
-        entries = between(read_range(trees, row), first, last)
+        entries = read_range(trees, row).between(first, last)
         if entries.num_rows:
             yield entries

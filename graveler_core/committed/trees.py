@@ -19,7 +19,7 @@ from graveler_core.model.ids import MetarangeId
 from graveler_core.segments import format as segment_format
 from graveler_core.segments.boundary import Cutting
 from graveler_core.segments.merge import IDENTITY
-from graveler_core.segments.sorted_keys import KEY
+from graveler_core.segments.sorted_keys import KEY, SortedKeys
 
 RANGE_TAG = b"range"
 ALL = tuple(ENTRY_SCHEMA.names)
@@ -27,6 +27,8 @@ DECISIVE = (KEY, IDENTITY)
 """Columns that decide if entries are equal."""
 _NODE_ROW_BYTES = 400
 """Memory of a decoded row without its keys, in bytes."""
+_HELD_KEYS = 32
+"""One in this number of keys of a range is held as a Python value."""
 
 
 @dataclass(frozen=True)
@@ -44,12 +46,23 @@ class Trees:
     """
 
 
-class _Range(NamedTuple):
-    """Decoded range, in one chunk, because readers search keys in it."""
+class Range(NamedTuple):
+    """Decoded range, or some of its columns, in one chunk, because readers search keys in it."""
 
     table: pa.Table
     columns: list[pa.Array]
     """Columns of the table. Readers of single entries use them, because a table creates them for each access."""
+    keys: SortedKeys
+
+    def select(self, columns: tuple[str, ...]) -> pa.Table:
+        """Return columns of the range, `ALL` or `DECISIVE`. It must have them."""
+        return self.table if len(columns) == len(self.columns) else self.table.select(columns)
+
+    def between(self, start: bytes, end: bytes | None) -> pa.Table:
+        """Return the rows with `start` ≤ key < `end` (`None`: no end), without copying."""
+        first = self.keys.lower_bound(start)
+        last = self.table.num_rows if end is None else self.keys.lower_bound(end, first)
+        return self.table.slice(first, last - first)
 
 
 def address(id: str) -> str:
@@ -75,22 +88,13 @@ def write_range(trees: Trees, row: NodeRow, entries: pa.Table) -> None:
     trees.blobs.create(address(row.id), segment_format.encode(entries))
 
 
-def read_range(trees: Trees, row: NodeRow) -> pa.Table:
-    """Return the entries of a range in one chunk, from the cache or the store, and cache them.
+def read_range(trees: Trees, row: NodeRow) -> Range:
+    """Return a range from the cache or the store, and cache it.
 
     Raises:
         CorruptData: The range is missing, damaged, or differs from its row.
     """
-    return _read_range(trees, row).table
-
-
-def read_columns(trees: Trees, row: NodeRow) -> list[pa.Array]:
-    """Return the columns of a range, to read single entries. Otherwise as `read_range`."""
-    return _read_range(trees, row).columns
-
-
-def _read_range(trees: Trees, row: NodeRow) -> _Range:
-    cached: _Range | None = trees.cache.get(row.id)
+    cached: Range | None = trees.cache.get(row.id)
     if cached is not None:
         return cached
     found = _range_of(_decoded(trees, row))
@@ -98,27 +102,26 @@ def _read_range(trees: Trees, row: NodeRow) -> _Range:
     return found
 
 
-def held(trees: Trees, row: NodeRow, columns: tuple[str, ...]) -> pa.Table | None:
-    """Return columns of a range, `ALL` or `DECISIVE`, if they are cached; otherwise `None`."""
-    cached: _Range | None = trees.cache.get(row.id)
-    if cached is not None:
-        return cached.table if columns == ALL else cached.table.select(columns)
-    return None if columns == ALL else trees.cache.get((row.id, columns))
+def held(trees: Trees, row: NodeRow, columns: tuple[str, ...]) -> Range | None:
+    """Return a range with at least some columns, `ALL` or `DECISIVE`, if it is cached; otherwise `None`."""
+    cached: Range | None = trees.cache.get(row.id)
+    return trees.cache.get((row.id, columns)) if cached is None and columns != ALL else cached
 
 
-def glance(trees: Trees, row: NodeRow, columns: tuple[str, ...]) -> pa.Table:
-    """Return columns of a range, `ALL` or `DECISIVE`, for callers that read a few rows and may not return.
+def glance(trees: Trees, row: NodeRow, columns: tuple[str, ...]) -> Range:
+    """Return a range with at least some columns, `ALL` or `DECISIVE`, for callers that read a few rows and may not
+    return.
 
     The columns are cached from the second call on, because allocating fresh memory costs more than decoding. Raises
     as `read_range`.
     """
-    entries = held(trees, row, columns)
-    if entries is None:
-        entries = _decoded(trees, row, columns)
+    found = held(trees, row, columns)
+    if found is None:
+        found = _range_of(_decoded(trees, row, columns))
         id = row.id if columns == ALL else (row.id, columns)
         if trees.cache.asked_before(id):
-            trees.cache.put(id, _range_of(entries) if columns == ALL else entries, entries.nbytes)
-    return entries
+            trees.cache.put(id, found, found.table.nbytes)
+    return found
 
 
 def hold_range(trees: Trees, row: NodeRow, entries: pa.Table) -> None:
@@ -126,9 +129,10 @@ def hold_range(trees: Trees, row: NodeRow, entries: pa.Table) -> None:
     trees.cache.put(row.id, _range_of(entries), entries.nbytes)
 
 
-def _range_of(entries: pa.Table) -> _Range:
+def _range_of(entries: pa.Table) -> Range:
     table = entries.combine_chunks()
-    return _Range(table, [column.chunk(0) for column in table.columns])
+    columns = [column.chunk(0) for column in table.columns]
+    return Range(table, columns, SortedKeys(columns[0], _HELD_KEYS))
 
 
 def write_node(trees: Trees, id: str, data: bytes, node: Node) -> None:

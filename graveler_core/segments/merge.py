@@ -96,6 +96,29 @@ def overlay(entries: pa.Table, records: pa.Table) -> pa.Table:
     return newest_wins([puts, shown]) if puts.num_rows else shown
 
 
+def overlay_few(entries: pa.Table, layers: Sequence[pa.Table]) -> pa.Table:
+    """Return what `overlay(entries, newest_wins(layers))` returns. For few records: keys are merged as values, and rows
+    are copied once.
+    """
+    numbers: dict[bytes, int] = {}
+    end = entries.num_rows + sum(records.num_rows for records in layers)
+    for records in reversed(layers):
+        end -= records.num_rows
+        gone = records.column(TOMBSTONE).to_pylist()
+        rows = [-1 if removed else number for number, removed in enumerate(gone, end)]
+        numbers.update(zip(records.column(KEY).to_pylist(), rows, strict=True))
+    ordered = sorted(numbers)
+    at, there = positions(entries.column(KEY), pa.array(ordered, pa.binary()))
+    number = np.array([numbers[key] for key in ordered], np.int64)
+    taken = np.arange(entries.num_rows)
+    taken[at[there]] = number[there]
+    new = ~there & (number >= 0)
+    if new.any():
+        taken = np.insert(taken, at[new], number[new])
+    both = pa.concat_tables([entries, as_entries(pa.concat_tables(layers))]).combine_chunks()
+    return both.take(pa.array(taken[taken >= 0]))
+
+
 def live(records: pa.Table) -> pa.Table:
     """Return the entries among some records, without the tombstones."""
     gone = records.column(TOMBSTONE)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -20,9 +21,43 @@ _ONE_BY_ONE = 64
 _HAS_SEARCH_SORTED = hasattr(pc, "search_sorted")
 
 
-def lower_bound(keys: pa.Array | pa.ChunkedArray, key: bytes, low: int = 0) -> int:
-    """Return the position of the first key, from position `low` on, that is not less than `key`, in O(log n)."""
-    high = len(keys)
+class SortedKeys:
+    """Sorted keys of a table, for many searches of single keys: every `step`-th key is held as a Python value.
+
+    Reading a key from an Arrow array takes as long as comparing it with a dozen values.
+    """
+
+    def __init__(self, keys: pa.Array, step: int) -> None:
+        self.array = keys
+        self._step = step
+        self._held: list[bytes] = (
+            keys if step == 1 else keys.take(pa.array(np.arange(0, len(keys), step)))
+        ).to_pylist()
+
+    def lower_bound(self, key: bytes, low: int = 0) -> int:
+        """Return the position of the first key, from position `low` on, that is not less than `key`."""
+        last = bisect_left(self._held, key) * self._step
+        first = max(low, last - self._step + 1)
+        return first if first >= last else lower_bound(self.array, key, first, min(last, len(self.array)))
+
+    def position(self, key: bytes) -> int | None:
+        """Return the position of a key, or `None`."""
+        at = self.lower_bound(key)
+        return None if at == len(self.array) or self.array[at].as_py() != key else at
+
+
+class SearchableTable(NamedTuple):
+    """Sorted table, with its keys ready for searches."""
+
+    table: pa.Table
+    keys: SortedKeys
+
+
+def lower_bound(keys: Keys, key: bytes, low: int = 0, high: int | None = None) -> int:
+    """Return the position of the first key, from `low` up to `high` (`None`: the end), that is not less than `key`, or
+    `high` if there is none, in O(log n).
+    """
+    high = len(keys) if high is None else high
     while low < high:
         middle = (low + high) // 2
         if keys[middle].as_py() < key:
@@ -65,17 +100,13 @@ def positions(keys: Keys, probes: Keys) -> tuple[NDArray[np.int64], NDArray[np.b
     return at, found & (at < len(keys))
 
 
-def found_at(keys: pa.Array, probes: Sequence[bytes]) -> NDArray[np.int64]:
-    """Return the positions of those of the sorted `probes` that the sorted `keys` contain."""
+def found_at(keys: SortedKeys, probes: Sequence[bytes]) -> NDArray[np.int64]:
+    """Return the positions of those of the sorted `probes` that the keys contain."""
     if len(probes) > _ONE_BY_ONE:
-        at, there = positions(keys, pa.array(probes, pa.binary()))
+        at, there = positions(keys.array, pa.array(probes, pa.binary()))
         return at[there]
-    low, found = 0, list[int]()
-    for probe in probes:
-        low = lower_bound(keys, probe, low)
-        if low < len(keys) and keys[low].as_py() == probe:
-            found.append(low)
-    return np.array(found, np.int64)
+    found = map(keys.position, probes)
+    return np.array([at for at in found if at is not None], np.int64)
 
 
 def require_increasing(table: pa.Table) -> None:

@@ -6,13 +6,15 @@ from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
-from graveler_core.segments.merge import live, newest_wins, overlay
-from graveler_core.segments.sorted_keys import KEY, between, lower_bound, upper_bound
+from graveler_core.segments.merge import live, newest_wins, overlay, overlay_few
+from graveler_core.segments.sorted_keys import KEY, SearchableTable, between, upper_bound
 
 ROWS_AT_ONCE = 262_144
 """Maximum number of rows that are merged at once: 60 MiB of records without content, and several times that
 temporarily.
 """
+_FEW_RECORDS = 1_000
+"""Maximum number of records that are laid over entries as values. For more records, columns are faster."""
 
 
 def merge(streams: Sequence[Iterator[pa.Table]], begins: Sequence[bytes] | None = None) -> Iterator[pa.Table]:
@@ -74,7 +76,7 @@ def overlaid(above: Iterator[pa.Table], below: Iterator[pa.Table], few: int | No
         few = None if few is None else 2 * few
         bound = min(_last_key(records), _last_key(some))
         cuts = [upper_bound(page.column(KEY), bound) for page in (entries, records)]
-        shown = overlay(entries.slice(0, cuts[0]), records.slice(0, cuts[1]))
+        shown = _overlaid(entries.slice(0, cuts[0]), [records.slice(0, cuts[1])])
         if shown.num_rows:
             yield shown
         entries = entries.slice(cuts[0]) if cuts[0] < entries.num_rows else _next(below)
@@ -89,7 +91,7 @@ def overlaid(above: Iterator[pa.Table], below: Iterator[pa.Table], few: int | No
 
 
 def overlaid_by_tables(
-    above: Sequence[pa.Table],
+    above: Sequence[SearchableTable],
     below: Iterator[pa.Table],
     span: tuple[bytes, bytes | None],
     few: int | None = None,
@@ -108,18 +110,27 @@ def overlaid_by_tables(
         Sorted, non-empty tables in `ENTRY_SCHEMA`.
     """
     start, end = span
-    keys = [records.column(KEY) for records in above]
-    at = [lower_bound(column, start) for column in keys]
+    at = [records.keys.lower_bound(start) for records in above]
     for entries in _growing(below, few):
-        bound = _last_key(entries)
-        cuts = [lower_bound(column, bound + b"\0", low) for column, low in zip(keys, at, strict=True)]
-        pieces = [table.slice(low, cut - low) for table, low, cut in zip(above, at, cuts, strict=True) if low < cut]
-        shown = overlay(entries, newest_wins(pieces)) if pieces else entries
+        bound = _last_key(entries) + b"\0"
+        cuts = [records.keys.lower_bound(bound, low) for records, low in zip(above, at, strict=True)]
+        pieces = [
+            records.table.slice(low, cut - low) for records, low, cut in zip(above, at, cuts, strict=True) if low < cut
+        ]
+        shown = _overlaid(entries, pieces)
         if shown.num_rows:
             yield shown
         at = cuts
-    rests = [between(table.slice(low), b"", end) for table, low in zip(above, at, strict=True)]
+    rests = [between(records.table.slice(low), b"", end) for records, low in zip(above, at, strict=True)]
     yield from overlaid(merge([iter([rest]) for rest in rests if rest.num_rows]), iter(()))
+
+
+def _overlaid(entries: pa.Table, layers: Sequence[pa.Table]) -> pa.Table:
+    """Return the entries that are visible when sorted records, newest first, lie over entries."""
+    records = sum(layer.num_rows for layer in layers)
+    if records == 0:
+        return entries
+    return overlay_few(entries, layers) if records <= _FEW_RECORDS else overlay(entries, newest_wins(layers))
 
 
 def _growing(tables: Iterator[pa.Table], few: int | None) -> Iterator[pa.Table]:

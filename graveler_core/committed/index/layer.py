@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from functools import cached_property
 
 import pyarrow as pa
@@ -13,11 +13,14 @@ from graveler_core.codec.entry import record_from_row
 from graveler_core.codec.staged_records import decode_records, encode_records
 from graveler_core.model.entry import RECORD_SCHEMA, TOMBSTONE
 from graveler_core.segments.merge import newest_wins
-from graveler_core.segments.sorted_keys import KEY, lower_bound
+from graveler_core.segments.sorted_keys import KEY, SearchableTable, SortedKeys
 
 _AGED = {ElementAction.ADD: ElementAction.INCREMENTAL_ADD, ElementAction.REMOVE: ElementAction.INCREMENTAL_REMOVE}
 _OWNED = {old: own for own, old in _AGED.items()}
-_KEY_COLUMN = RECORD_SCHEMA.names.index(KEY)
+_MANY = 65_536
+"""Maximum number of elements of a table whose keys are all held as Python values."""
+_HELD_KEYS = 32
+"""One in this number of keys of a larger table is held as a Python value."""
 _IN_PYTHON = 2_000
 """Maximum number of elements that `overlaid` merges one by one. For more elements, columns are faster."""
 
@@ -66,20 +69,28 @@ class Layer:
             return sum([len(key) + len(record) for key, _, record in self.elements])
         return _bytes_of(self.table.column(KEY)) + _bytes_of(encode_records(self.table))
 
-    def record(self, key: bytes) -> bytes | None:
-        """Return the record of a key, `TOMBSTONE_VALUE` if it is removed, or `None` if the key is not in the layer."""
+    def records(self, keys: Set[bytes]) -> dict[bytes, bytes]:
+        """Return the records of those of the keys that are in the layer, `TOMBSTONE_VALUE` for a removed key."""
         if "elements" in self.__dict__:
-            return self._records.get(key)
-        keys = self._columns[_KEY_COLUMN]
-        at = lower_bound(keys, key)
-        if at == len(keys) or keys[at].as_py() != key:
-            return None
-        return record_from_row(self._columns, at)
+            return {key: self._records[key] for key in self._records.keys() & keys}
+        columns = self._columns
+        if len(self) <= _MANY:
+            return {key: record_from_row(columns, self._rows[key]) for key in self._rows.keys() & keys}
+        rows = [(key, self.searchable.keys.position(key)) for key in keys]
+        return {key: record_from_row(columns, row) for key, row in rows if row is not None}
 
     @cached_property
-    def _columns(self) -> list[pa.ChunkedArray]:
-        columns: list[pa.ChunkedArray] = self.table.columns
-        return columns
+    def searchable(self) -> SearchableTable:
+        """The table, with its keys ready for searches."""
+        return SearchableTable(self.table, SortedKeys(self._columns[0], _HELD_KEYS if len(self) > _MANY else 1))
+
+    @cached_property
+    def _columns(self) -> list[pa.Array]:
+        return [column.chunk(0) if column.num_chunks else pa.array([], column.type) for column in self.table.columns]
+
+    @cached_property
+    def _rows(self) -> dict[bytes, int]:
+        return {key: row for row, key in enumerate(self.keys)}
 
     @cached_property
     def _records(self) -> dict[bytes, bytes]:

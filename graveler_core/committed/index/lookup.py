@@ -13,7 +13,6 @@ from graveler_core.codec.record_format import TOMBSTONE_VALUE, record_identity
 from graveler_core.codec.staged_record import decode_record, encode_entry
 from graveler_core.committed import lookup as tree
 from graveler_core.committed.index.indexes import Indexes
-from graveler_core.committed.index.layer import Layer
 from graveler_core.committed.index.layers import layers
 from graveler_core.committed.trees import ALL
 from graveler_core.model.entry import ENTRY_SCHEMA, TOMBSTONE, Entry
@@ -35,12 +34,11 @@ def lookup_few(indexes: Indexes, index: Index, keys: Sequence[bytes]) -> list[En
     """Return the entries at some keys, `None` where there is none, in the order of the keys. One by one, for few
     keys.
     """
-    above = layers(indexes, index)
+    records = _records(indexes, index, keys)
     found: list[Entry | None] = []
     for key in keys:
-        record = _record(above, key)
-        if record is not None:
-            found.append(decode_record(key.decode(), record))
+        if key in records:
+            found.append(decode_record(key.decode(), records[key]))
         else:
             row = tree.lookup(indexes.trees, index.metarange_id, key)
             found.append(None if row is None else entry_from_row(*row))
@@ -49,15 +47,10 @@ def lookup_few(indexes: Indexes, index: Index, keys: Sequence[bytes]) -> list[En
 
 def identities_of_few(indexes: Indexes, index: Index, keys: Sequence[bytes]) -> list[bytes]:
     """Return the identities of the entries at some keys, b"" where there is none, in the order of the keys."""
-    above = layers(indexes, index)
-    found: list[bytes] = []
-    for key in keys:
-        record = _record(above, key)
-        if record is not None:
-            found.append(record_identity(record))
-        else:
-            found.append(tree.identity_of(indexes.trees, index.metarange_id, key))
-    return found
+    found = {key: record_identity(record) for key, record in _records(indexes, index, keys).items()}
+    below = sorted(key for key in keys if key not in found)
+    found |= tree.identities_of(indexes.trees, index.metarange_id, below)
+    return [found.get(key, b"") for key in keys]
 
 
 def entries_of_few(indexes: Indexes, index: Index, keys: Sequence[bytes]) -> list[Entry | None]:
@@ -83,23 +76,26 @@ def records_of_few(indexes: Indexes, index: Index, keys: Sequence[bytes]) -> lis
 
 def _records_and_entries(indexes: Indexes, index: Index, keys: Sequence[bytes]) -> list[bytes | Entry | None]:
     """Return the record that a layer has for a key, otherwise the entry of the metarange, otherwise `None`."""
-    above = layers(indexes, index)
-    said = [_record(above, key) for key in keys]
-    below = [key for key, record in zip(keys, said, strict=True) if record is None]
-    if not below:
-        return list(said)
-    rows = tree.lookup_many(indexes.trees, index.metarange_id, below)
-    columns, there = rows.columns, rows.column(KEY).to_pylist()
-    entries = {key: entry_from_row(columns, row) for row, key in enumerate(there)}
-    return [entries.get(key) if record is None else record for key, record in zip(keys, said, strict=True)]
+    found: dict[bytes, bytes | Entry] = {**_records(indexes, index, keys)}
+    below = [key for key in keys if key not in found]
+    if below:
+        rows = tree.lookup_many(indexes.trees, index.metarange_id, below)
+        columns, there = rows.columns, rows.column(KEY).to_pylist()
+        found |= {key: entry_from_row(columns, row) for row, key in enumerate(there)}
+    return [found.get(key) for key in keys]
 
 
-def _record(above: Sequence[Layer], key: bytes) -> bytes | None:
-    for layer in above:
-        record = layer.record(key)
-        if record is not None:
-            return record
-    return None
+def _records(indexes: Indexes, index: Index, keys: Sequence[bytes]) -> dict[bytes, bytes]:
+    """Return the newest record that a layer has for each of the keys, in their order, without the keys that no layer
+    has.
+    """
+    found, left = dict[bytes, bytes](), set(keys)
+    for layer in layers(indexes, index):
+        there = layer.records(left)
+        if there:
+            found |= there
+            left -= there.keys()
+    return {key: found[key] for key in keys if key in found}
 
 
 def lookup_many(indexes: Indexes, index: Index, keys: Sequence[bytes], columns: tuple[str, ...] = ALL) -> pa.Table:
@@ -139,8 +135,7 @@ def lookup_many(indexes: Indexes, index: Index, keys: Sequence[bytes], columns: 
 
 def _few_of_many(indexes: Indexes, index: Index, keys: Sequence[bytes], columns: tuple[str, ...]) -> pa.Table:
     """Return the entries as `lookup_many` does, without the initial cost of columns."""
-    above = layers(indexes, index)
-    said = {key: record for key in keys if (record := _record(above, key)) is not None}
+    said = _records(indexes, index, keys)
     rest = tree.lookup_many(indexes.trees, index.metarange_id, [key for key in keys if key not in said], columns)
     put = {key: record for key, record in said.items() if record != TOMBSTONE_VALUE}
     if not put:

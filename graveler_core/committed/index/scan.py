@@ -33,5 +33,5 @@ def scan(  # noqa: PLR0913 - a key interval in two forms
     """
     first, last = key_interval(prefix, start, end)
     below = tree.scan(indexes.trees, index.metarange_id, start=first, end=last)
-    above = [layer.table for layer in layers(indexes, index)]
+    above = [layer.searchable for layer in layers(indexes, index)]
     yield from overlaid_by_tables(above, below, (first, last), few) if above else below

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 import pyarrow as pa
 
@@ -56,21 +57,12 @@ class Window:
 
 
 def items(source: PageSource, window: Window) -> Iterator[Entry | CommonPrefix]:
-    """Yield the entries and common prefixes of a window, in order of their paths. An empty window is read, too, because
-    the source may have to report that there is no such branch.
+    """Return the entries and common prefixes of a window, in order of their paths. Lazy. An empty window is read, too,
+    because the source may have to report that there is no such branch.
     """
-    start, end = window.span()
-    while True:
-        page = source((start, end), window.page)
-        start = _behind_last(page)
-        if not window.delimiter:
-            yield from entries(page)
-        else:
-            for item, behind in _grouped(page, window):
-                yield item
-                start = max(start, behind)
-        if page.num_rows < window.page or (end is not None and start >= end):
-            return
+    if window.delimiter:
+        return _groups(source, window)
+    return chain.from_iterable(map(entries, tables(source, window)))
 
 
 def tables(source: PageSource, window: Window) -> Iterator[pa.Table]:
@@ -81,6 +73,18 @@ def tables(source: PageSource, window: Window) -> Iterator[pa.Table]:
         if page.num_rows:
             yield page
             start = _behind_last(page)
+        if page.num_rows < window.page or (end is not None and start >= end):
+            return
+
+
+def _groups(source: PageSource, window: Window) -> Iterator[Entry | CommonPrefix]:
+    start, end = window.span()
+    while True:
+        page = source((start, end), window.page)
+        start = _behind_last(page)
+        for item, behind in _grouped(page, window):
+            yield item
+            start = max(start, behind)
         if page.num_rows < window.page or (end is not None and start >= end):
             return
 

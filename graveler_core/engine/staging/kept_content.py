@@ -75,17 +75,18 @@ def require_kept_rows(stores: Stores, repo: Repository, rows: pa.Table, *, swaps
     for batch in named.to_batches():
         addresses, kinds = batch.columns
         own, full = (addresses.filter(pc.equal(kinds, kind)) for kind in (AddressType.RELATIVE, AddressType.FULL))
-        _require(stores, repo, pc.unique(own), pc.unique(full), swaps=swaps)
+        _require(stores, repo, own, full, swaps=swaps)
 
 
 def _require(stores: Stores, repo: Repository, own: pa.StringArray, full: pa.StringArray, *, swaps: bool) -> None:
-    """Refuse distinct relative and full addresses."""
+    """Refuse relative and full addresses."""
     if len(own) and repo.addresses_checked:
-        _require_in(stores, repo.id, repo.uid, repo.storage_namespace, own)
+        _require_in(stores, repo.id, repo.uid, repo.storage_namespace, pc.unique(own))
     if len(own) and (repo.erasures or (swaps and _has_erased(stores, repo))):
-        _require_not_erased(stores, repo.id, repo.uid, own)
+        _require_not_erased(stores, repo.id, repo.uid, pc.unique(own))
     if not len(full):
         return
+    full = pc.unique(full)
     directories = pc.replace_substring_regex(full, r"/[^/]*\z", "")
     owners = owners_of_directories(stores.kv, pc.unique(directories).to_pylist())
     for directory, (uri, claim) in owners.items():

@@ -86,7 +86,7 @@ def test_every_node_is_kept_and_no_root_has_a_single_node(state: State, seed: in
     root = tree(trees, state)
     bare = uncached(trees)
     assert read_node(bare, root).level == 0 or len(read_node(bare, root).rows) > 1
-    assert [read_range(bare, row).num_rows for row in ranges_of(bare, root)] == [
+    assert [read_range(bare, row).table.num_rows for row in ranges_of(bare, root)] == [
         row.entries for row in ranges_of(trees, root)
     ]
 

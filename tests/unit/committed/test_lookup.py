@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graveler_core.committed.lookup import identity_of, lookup, lookup_many
+from graveler_core.committed.lookup import identities_of, lookup, lookup_many
 from graveler_core.committed.trees import ALL, DECISIVE, Trees, hold_range, read_node
 from graveler_core.model.entry import ENTRY_SCHEMA
 from graveler_core.model.ids import MetarangeId
@@ -119,8 +119,8 @@ def test_whole_rows_in_memory_serve_who_wants_what_decides() -> None:
     cold, root = unverified(STATE)
     assert lookup(cold, root, b"00123") is not None
     with decodings() as seen:
-        assert identity_of(cold, root, b"00123") == entries({b"00123": 123})["identity"][0].as_py()
-        assert identity_of(cold, root, b"001230") == b""
+        identity = entries({b"00123": 123})["identity"][0].as_py()
+        assert identities_of(cold, root, [b"00123", b"001230"]) == {b"00123": identity}
     assert not seen
 
 

@@ -28,7 +28,7 @@ def test_a_range_reads_as_it_was_written(state: State) -> None:
     table = entries(state)
     row = range_row(table)
     write_range(trees, row, table)
-    assert read_range(trees, row).equals(table)
+    assert read_range(trees, row).table.equals(table)
     assert (row.min_key, row.max_key, row.entries) == (min(state), max(state), len(state))
 
 
@@ -52,7 +52,7 @@ def test_a_damaged_range_is_found_and_named(position: float, flip: int, cut: boo
     objects[address(row.id)] = bytes(data[:at] if cut else data)
     found: CorruptData | None = None
     try:
-        assert read_range(trees, row).equals(table)
+        assert read_range(trees, row).table.equals(table)
     except CorruptData as e:
         found = e
     if found is not None:

@@ -7,7 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graveler_core.model.entry import ENTRY_SCHEMA
-from graveler_core.segments.merge import apply_changes, as_entries, as_records, identities, newest_wins, paired
+from graveler_core.segments.merge import (
+    apply_changes,
+    as_entries,
+    as_records,
+    identities,
+    newest_wins,
+    overlay,
+    overlay_few,
+    paired,
+)
 from tests.unit.segments.samples import CHANGES, STATES, Changes, State, after, entries, records
 
 
@@ -29,6 +38,14 @@ def test_changes_apply_like_a_dict_however_the_tables_are_chunked(base: State, c
     assert applied.effective.equals(records(real))
     assert applied.added + applied.changed + applied.removed == len(real)
     assert applied.entries.num_rows == len(base) + applied.added - applied.removed
+
+
+@given(base=STATES, layers=st.lists(CHANGES, min_size=1, max_size=4), cuts=st.integers(1, 50))
+def test_few_records_lie_over_entries_as_many_do(base: State, layers: list[Changes], cuts: int) -> None:
+    below, above = _chunked(entries(base), cuts), [_chunked(records(layer), cuts) for layer in layers]
+    shown = overlay_few(below, above)
+    assert shown.equals(overlay(below, newest_wins(above)))
+    assert shown.schema.equals(ENTRY_SCHEMA)
 
 
 def test_the_same_content_again_leaves_the_old_entry_with_its_time_and_address() -> None:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from graveler_core.errors import InvalidInput
 from graveler_core.segments import sorted_keys
 from graveler_core.segments.sorted_keys import (
+    SortedKeys,
     between,
     found_at,
     lower_bound,
@@ -29,6 +30,15 @@ def test_bounds_are_those_of_bisect(state: State, key: bytes) -> None:
     keys = entries(state)["key"]
     assert lower_bound(keys, key) == bisect_left(sorted(state), key)
     assert upper_bound(keys, key) == bisect_right(sorted(state), key)
+
+
+@given(state=STATES, key=SHORT_KEYS, low=st.integers(0, 60), step=st.sampled_from([1, 2, 3, 32]))
+def test_searches_among_held_keys_are_those_of_bisect(state: State, key: bytes, low: int, step: int) -> None:
+    ordered, keys = sorted(state), SortedKeys(entries(state)["key"].combine_chunks(), step)
+    low = min(low, len(ordered))
+    assert keys.lower_bound(key, low) == bisect_left(ordered, key, low)
+    for probe in (key, *ordered):
+        assert keys.position(probe) == (ordered.index(probe) if probe in state else None)
 
 
 @given(state=STATES, start=st.binary(max_size=3), end=st.one_of(st.none(), st.binary(max_size=3)))
@@ -57,7 +67,7 @@ def test_positions_of_many_are_those_of_bisect(
 @given(state=STATES, probes=st.sets(SHORT_KEYS))
 def test_what_is_there_is_found_one_by_one_or_at_once(one_by_one: int, state: State, probes: set[bytes]) -> None:
     wanted = sorted(probes | set(list(state)[::2]))
-    keys = entries(state)["key"].combine_chunks()
+    keys = SortedKeys(entries(state)["key"].combine_chunks(), 2)
     with patch.object(sorted_keys, "_ONE_BY_ONE", one_by_one):
         found = found_at(keys, wanted)
     assert found.tolist() == [sorted(state).index(key) for key in wanted if key in state]

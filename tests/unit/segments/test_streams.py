@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from unittest.mock import patch
 
 import pyarrow as pa
 import pytest
@@ -97,13 +98,15 @@ def test_empty_pages_end_nothing() -> None:
     assert [key for page in merge([left, right]) for key in page.column(KEY).to_pylist()] == [b"a", b"b", b"c"]
 
 
-@given(CHANGES, STATES, st.integers(1, 7), st.integers(1, 20), st.one_of(st.none(), st.integers(1, 5)))
+@pytest.mark.parametrize("as_values", [0, 1_000])
+@given(CHANGES, STATES, st.tuples(st.integers(1, 7), st.integers(1, 20)), st.one_of(st.none(), st.integers(1, 5)))
 def test_what_shows_where_records_lie_over_entries(
-    changes: Changes, state: State, rows: int, size: int, few: int | None
+    as_values: int, changes: Changes, state: State, sizes: tuple[int, int], few: int | None
 ) -> None:
-    table = entries(state)
+    table, (rows, size) = entries(state), sizes
     below = (table.slice(row, size) for row in range(0, table.num_rows, size))
-    shown = list(overlaid(pages(changes, rows), below, few))
+    with patch.object(streams, "_FEW_RECORDS", as_values):
+        shown = list(overlaid(pages(changes, rows), below, few))
     assert all(page.num_rows and page.schema.equals(table.schema) for page in shown)
     found = state_of(*shown)
     assert found == after(state, changes)
