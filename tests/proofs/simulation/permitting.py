@@ -26,7 +26,7 @@ from unittest.mock import patch
 
 from graveler_core.engine.references.branching import create_branch
 from graveler_core.engine.repositories import creation
-from graveler_core.engine.repositories.creation import NewRepository
+from graveler_core.engine.repositories.beginning import NewRepository
 from graveler_core.errors import GravelerError, Kind, PermissionDenied
 from graveler_core.facade.graveler import Graveler
 from graveler_core.iam import last_administrator
