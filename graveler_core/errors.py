@@ -118,6 +118,7 @@ class Kind(StrEnum):
     MetadataTooLarge = "MetadataTooLarge"
     TooManyItems = "TooManyItems"
     NotACommit = "NotACommit"
+    RepositoryIncomplete = "RepositoryIncomplete"
 
 
 class GravelerError(Exception):

@@ -141,6 +141,8 @@ SMALLEST = {
     "graveler_core.erasure.branches.REMOVED_AT_ONCE": 1,
     "graveler_core.objects.erased.LOOKED_UP": 0,
     "graveler_core.objects.commits.CACHED_COMMITS": 1,
+    "graveler_core.objects.incomplete_commits.PAGE": 1,
+    "graveler_core.objects.incomplete_commits.PART_BYTES": 1_000,
     "graveler_core.objects.sorted_files.FILE_ROWS": 1,
     "graveler_core.refs.childless.HELD": 1,
     "graveler_core.refs.childless._AT_ONCE": 1,

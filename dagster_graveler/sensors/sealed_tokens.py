@@ -95,10 +95,11 @@ def make_sealed_tokens_sensor(
 def _branches(graveler: Graveler, after: str) -> Iterator[tuple[str, Branch]]:
     """Yield the branches of all repositories with their names, in order, after a given one."""
     from graveler_core.errors import NotFound
+    from graveler_core.model.entities import RepositoryState
 
     last, _, branch = after.partition("/")
     for repository in graveler.list_repositories():
-        if repository.id >= last:
+        if repository.id >= last and repository.state is RepositoryState.ACTIVE:
             try:
                 for record in repository.branches(after=branch if repository.id == last else ""):
                     yield repository.id, record

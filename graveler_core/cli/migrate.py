@@ -1,11 +1,13 @@
 """`graveler migrate …`: migrate repositories from a SQL database into the store, compare and verify them.
 
-`migrate_lakefs` and `migrate_nessie` add the commands for lakeFS and Nessie.
+`migrate_lakefs` and `migrate_nessie` add the commands for lakeFS and Nessie. `complete` completes imports without
+indexes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -115,6 +117,29 @@ def outcome_document(outcome: MigrationOutcome) -> Document:
         "broken_rows": outcome.broken_rows,
         "error": error,
     }
+
+
+@verb(app, "complete")
+def complete(
+    session: Session,
+    uri: Annotated[str, typer.Argument(metavar="REPOSITORY", help="Repository, such as graveler://tables.")],
+    *,
+    workers: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Lines of history to complete at the same time.", show_default=True)
+    ] = 4,
+) -> None:
+    """Complete a repository that was imported without indexes: compute indexes and ids, and make it usable.
+
+    Running the command again continues an interrupted run, and several can run at the same time. Does nothing if the
+    repository is complete.
+
+    JSON: one document with repository, commits (completed by this run), earlier_commits.
+    """
+    name = repository_uri(uri).repository
+    with Progress(ProgressWork("completing", unit="commits")) as progress:
+        done = session.graveler.complete_migration(name, workers=workers, progress=progress.advance)
+    text = f"{name}: completed {done.commits:,} commits; {done.earlier_commits:,} were complete"
+    session.out.result(asdict(done), text)
 
 
 def amounts_document(amounts: Amounts) -> Document:

@@ -37,13 +37,17 @@ def nessie(  # noqa: PLR0913 - the command line's own options
     dry_run: Annotated[
         bool, typer.Option("--dry-run", "-n", help="Read and check the whole export, and write nothing.")
     ] = False,
+    incomplete: Annotated[
+        bool, typer.Option("--incomplete", help="Write the commits without indexes; migrate complete computes them.")
+    ] = False,
 ) -> None:
     """Import an export of Nessie (version 1, 2 or 3) into a new repository.
 
-    Nobody sees the repository before it is complete. Running the command again completes an interrupted run.
+    Nobody sees the repository before it is complete. Running the command again completes an interrupted run. With
+    --incomplete, the repository can be used only after graveler migrate complete, which needs no export.
 
     JSON: one document with repository, version, commits, earlier_commits, branches, tags (lists of names), renamed (new
-    names by the names in Nessie), skipped_objects, dry_run.
+    names by the names in Nessie), skipped_objects, dry_run, incomplete.
     """
     name = repository_uri(uri).repository
     with Progress(ProgressWork("importing", unit="commits")) as progress:
@@ -53,6 +57,7 @@ def nessie(  # noqa: PLR0913 - the command line's own options
             namespace_of(session, name, storage_namespace),
             default_branch=default_branch,
             dry_run=dry_run,
+            incomplete=incomplete,
             progress=progress.advance,
         )
     session.out.result(_imported_document(done), _imported_summary(done))
@@ -108,6 +113,7 @@ def _imported_document(done: NessieMigrated) -> Document:
         "renamed": dict(done.renamed),
         "skipped_objects": done.skipped_objects,
         "dry_run": done.dry_run,
+        "incomplete": done.incomplete,
     }
 
 
@@ -121,4 +127,6 @@ def _imported_summary(done: NessieMigrated) -> str:
         parts.append(f"renamed: {', '.join(f'{name} to {new}' for name, new in done.renamed.items())}")
     if done.skipped_objects:
         parts.append(f"left out: {done.skipped_objects:,} other objects")
+    if done.incomplete:
+        parts.append(f"incomplete: run graveler migrate complete graveler://{done.repository}")
     return f"{done.repository}: imported {'; '.join(parts)}"

@@ -100,10 +100,12 @@ def list_(  # noqa: PLR0913 - the command line's own options
     after: AfterName = "",
     limit: Limit = None,
 ) -> None:
-    """List the repositories of the store, sorted by name.
+    """List the repositories of the store, sorted by name. An incomplete one must be completed before it can be used:
+    see migrate complete.
 
-    JSON: a line for each with id, storage_namespace, default_branch, creation_date; with --deleted with type
-    ("deleted"), id, uid, state ("deleted", "purging", "restoring"), since, restorable, storage_namespace.
+    JSON: a line for each with id, storage_namespace, default_branch, creation_date, state ("active",
+    "incomplete"); with --deleted with type ("deleted"), id, uid, state ("deleted", "purging", "restoring"), since,
+    restorable, storage_namespace.
     """
     if deleted:
         if start or end is not None:

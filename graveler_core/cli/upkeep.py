@@ -53,12 +53,13 @@ def fsck(  # noqa: PLR0913 - the command line's own options
     A check of data is recorded, and `graveler doctor` shows it. A check of checksums that was interrupted is continued
     with --resume.
 
-    Exit code 1 if something is missing, corrupt or inconsistent, 0 if things are only unreachable or unverified. With
-    --repair-indexes: 1 if a commit could not be repaired, 0 otherwise.
+    Exit code 1 if something is missing, corrupt, inconsistent or incomplete, 0 if things are only unreachable or
+    unverified. With --repair-indexes: 1 if a commit could not be repaired, 0 otherwise.
 
-    JSON: a line for each finding with type ("finding"), trouble ("missing", "corrupt", "inconsistent", "unreachable",
-    "unverified"), thing, id, why, named_by, size, and for content path. With --repair-indexes: one document with
-    examined (number of commits), repaired (list of commit ids), unrepaired (list of documents with commit, why).
+    JSON: a line for each finding with type ("finding"), trouble ("missing", "corrupt", "inconsistent", "incomplete",
+    "unreachable", "unverified"), thing, id, why, named_by, size, and for content path. With --repair-indexes: one
+    document with examined (number of commits), repaired (list of commit ids), unrepaired (list of documents with
+    commit, why).
     """
     repository = session.graveler.repository(repository_uri(uri).repository)
     if repair_indexes:

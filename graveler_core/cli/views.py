@@ -132,8 +132,9 @@ REPOSITORIES: View[Repository] = View(
         Column("default branch", folds=True),
         _DATE,
         Column("storage namespace", folds=True),
+        Column("state"),
     ),
-    cells=lambda r: (r.id, r.default_branch, r.creation_date, r.storage_namespace),
+    cells=lambda r: (r.id, r.default_branch, r.creation_date, r.storage_namespace, r.state.value),
     document=repository_document,
     empty="no repositories",
 )

@@ -187,10 +187,11 @@ def repository_settings_document(settings: RepositorySettings) -> Document:
 
 
 def repository_document(repository: Repository) -> Document:
-    """Return the document of a repository: `id`, `storage_namespace`, `default_branch`, `creation_date`."""
+    """Return the document of a repository: `id`, `storage_namespace`, `default_branch`, `creation_date`, `state`."""
     return {
         "id": repository.id,
         "storage_namespace": repository.storage_namespace,
         "default_branch": repository.default_branch,
         "creation_date": time_for_machines(repository.creation_date),
+        "state": repository.state.value,
     }

@@ -7,12 +7,12 @@ from types import TracebackType
 from typing import Any
 
 from graveler_core.engine.protocol import write_counters as counting
-from graveler_core.engine.reading.snapshot import readable
 from graveler_core.engine.repositories import creation as lifecycle
 from graveler_core.engine.repositories.beginning import NewRepository
 from graveler_core.engine.staging import pressure
 from graveler_core.engine.staging.pressure import BranchPressure
 from graveler_core.facade.access import Access
+from graveler_core.facade.completion import MigrationCompletion
 from graveler_core.facade.deletion import Deletion
 from graveler_core.facade.health import Health
 from graveler_core.facade.lakefs import MigrationFromLakefs
@@ -33,7 +33,7 @@ from graveler_core.telemetry import FlowTarget
 from graveler_core.transfer.restorable import require_restorable
 
 
-class Graveler(Deletion, MigrationFromLakefs, MigrationFromNessie, MigrationFromSql, Health):
+class Graveler(Deletion, MigrationCompletion, MigrationFromLakefs, MigrationFromNessie, MigrationFromSql, Health):
     """An open store. Thread-safe. Close it after use, or use it in a `with` statement.
 
     A pickle of a handle contains the arguments of `connect`, but no secrets: these come from the environment of the
@@ -182,6 +182,9 @@ class Graveler(Deletion, MigrationFromLakefs, MigrationFromNessie, MigrationFrom
     def repository(self, name: str) -> Repository:
         """Open a repository.
 
+        An incomplete repository can be opened, but all that reads or changes its content raises `Conflict`
+        (`RepositoryIncomplete`).
+
         Args:
             name: Name of the repository.
 
@@ -191,13 +194,15 @@ class Graveler(Deletion, MigrationFromLakefs, MigrationFromNessie, MigrationFrom
         Raises:
             NotFound: (`RepositoryNotFound`, `RepositoryDeleting`) the repository does not exist.
         """
-        return Repository(self._stores, readable(self._stores, repository_id(name)))
+        stores = self._stores
+        return Repository(stores, repositories.opened(stores.kv, stores.clock, stores.ids, repository_id(name)))
 
     @operation("list repositories", needs.repositories_by_prefix(Action.LIST_REPOSITORIES))
     def list_repositories(
         self, prefix: str = "", after: str = "", limit: int | None = None, *, start: str = "", end: str | None = None
     ) -> Listing[Repository]:
-        """List repositories in order of their names, lazily. With access control, only those that the caller may read.
+        """List repositories in order of their names, lazily, also incomplete ones. With access control, only those that
+        the caller may read.
 
         Args:
             prefix: List only repositories whose names begin with this.
@@ -213,7 +218,7 @@ class Graveler(Deletion, MigrationFromLakefs, MigrationFromNessie, MigrationFrom
         Raises:
             InvalidInput: an argument is not valid.
         """
-        found = repositories.active(self._stores.kv, Bounds(prefix, after, start, end))
+        found = repositories.listed(self._stores.kv, Bounds(prefix, after, start, end))
         seen = (Repository(self._stores, record) for record in found if self._shows(Scope(record.id)))
         return Listing(seen, lambda repo: repo.id, limit)
 

@@ -8,7 +8,9 @@ from typing import Any
 from graveler_core.engine.reading import snapshot
 from graveler_core.guard.scope import Scope
 from graveler_core.model.entities import Repository as RepositoryRecord
+from graveler_core.model.entities import RepositoryState
 from graveler_core.model.ids import RepositoryId
+from graveler_core.refs import repositories
 from graveler_core.stores import Reopening, Stores, portable
 from graveler_core.telemetry import FlowTarget
 
@@ -30,11 +32,20 @@ class Handle:
         return self._record.id
 
     @property
+    def state(self) -> RepositoryState:
+        """`active`, or `incomplete` if it was imported without indexes, as it was when the repository was opened."""
+        return self._record.state
+
+    @property
     def _scope(self) -> Scope:
         return Scope(self.id)
 
     def _active(self) -> RepositoryRecord:
         return snapshot.readable(self._stores, self.id)
+
+    def _existing(self) -> RepositoryRecord:
+        """Return the current record, even if the repository is incomplete."""
+        return repositories.opened(self._stores.kv, self._stores.clock, self._stores.ids, self.id)
 
 
 def reopened(opened: Reopening, handle: Callable[..., object], arguments: tuple[object, ...]) -> object:

@@ -43,7 +43,7 @@ class Maintenance(Handle):
         remaining: Progress = lambda more: None,
     ) -> Iterator[Finding]:
         """Check all stored data of the repository, lazily: see `graveler_core.gc.fsck`. Change nothing,
-        except that a check of user data is recorded.
+        except that a check of user data is recorded. An incomplete repository gives one finding.
 
         Args:
             deep: Also read every range, run and staged record, and compare each commit with its first parent.
@@ -64,10 +64,9 @@ class Maintenance(Handle):
         """
         if resume and not checksums:
             raise InvalidInput("resume: needs checksums, because only a check of checksums can be resumed")
-        active = self._active()
         return fsck(
             self._stores,
-            active,
+            self._existing(),
             deep=deep,
             data=data,
             checksums=checksums,

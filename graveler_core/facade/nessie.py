@@ -49,6 +49,7 @@ class MigrationFromNessie:
         *,
         default_branch: str | None = None,
         dry_run: bool = False,
+        incomplete: bool = False,
         progress: Progress = lambda more: None,
     ) -> NessieMigrated:
         """Import an export of Nessie, of version 1, 2 or 3, into a new repository.
@@ -62,6 +63,8 @@ class MigrationFromNessie:
             storage_namespace: URI of the directory for what graveler writes.
             default_branch: Name in Nessie of the default branch. Default: the one that the export names.
             dry_run: Read and check the whole export; write nothing.
+            incomplete: Write the commits without indexes, and leave the repository incomplete. `complete_migration`
+                computes the indexes later. It does not read the export.
             progress: Called with the number of commits written since the last call.
 
         Returns:
@@ -72,10 +75,11 @@ class MigrationFromNessie:
             NotUnique: (`RepositoryExists`) the repository exists, and was not imported from this export.
             NotFound: there is no export.
             CorruptData: (`CorruptDump`) the export is damaged, or has something that graveler cannot keep.
+            Conflict: (`RepositoryIncomplete`) an earlier call has left the repository incomplete.
         """
         with requires("nessie"):
             from graveler_core.transfer.nessie.migration import migrate_nessie
-        plan = NessiePlan(repository_id(name), storage_namespace, default_branch, dry_run)
+        plan = NessiePlan(repository_id(name), storage_namespace, default_branch, dry_run, incomplete)
         return migrate_nessie(self._stores, source, plan, migration_flows(self._stores), progress)
 
     @operation(
@@ -102,6 +106,7 @@ class MigrationFromNessie:
             NotFound: the repository or the export does not exist.
             NotUnique: (`RepositoryExists`) the repository was not imported from this export.
             CorruptData: (`CorruptDump`) the export is damaged.
+            Conflict: (`RepositoryIncomplete`) the repository is incomplete.
         """
         with requires("nessie"):
             from graveler_core.transfer.nessie.verification import verify_nessie

@@ -15,6 +15,8 @@ class Trouble(StrEnum):
     """It exists, but cannot be read or does not match its id."""
     INCONSISTENT = "inconsistent"
     """It is intact, but contradicts an item that refers to it."""
+    INCOMPLETE = "incomplete"
+    """It was imported without indexes, so it cannot be read before it is completed."""
     UNREACHABLE = "unreachable"
     """No branch or tag reaches it. This is not damage; it only uses space."""
     UNVERIFIED = "unverified"
@@ -24,6 +26,7 @@ class Trouble(StrEnum):
 class Thing(StrEnum):
     """Kind of resource that a finding is about."""
 
+    REPOSITORY = "repository"
     NAMESPACE = "namespace"
     """Claim of the storage namespace; its id is the URI."""
     BRANCH = "branch"
@@ -67,5 +70,5 @@ class Finding:
 
     @property
     def damage(self) -> bool:
-        """True if data is lost; false if data is only left over or not verified."""
+        """True if data is lost or cannot be read; false if data is only left over or not verified."""
         return self.trouble not in (Trouble.UNREACHABLE, Trouble.UNVERIFIED)

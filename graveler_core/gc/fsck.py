@@ -31,9 +31,10 @@ from graveler_core.gc.data_check import DataProgress, check_data
 from graveler_core.gc.findings import Finding, Thing, Trouble
 from graveler_core.gc.inspection import Inspection, begun
 from graveler_core.gc.stock import CONTENT, Progress
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import Repository, RepositoryState
 from graveler_core.objects import erasure_files
 from graveler_core.objects.erased import erased_contents
+from graveler_core.objects.incomplete_commits import commits_left
 from graveler_core.stores import Stores
 
 
@@ -49,7 +50,7 @@ def fsck(  # noqa: PLR0913 - the options of a check
     remaining: Progress = lambda more: None,
 ) -> Iterator[Finding]:
     """Yield the problems of a repository, lazily: damage as it is found, then unreachable data, then problems of the
-    objects that entries name.
+    objects that entries name. An incomplete repository gives one finding, with the number of commits without index.
 
     Args:
         stores: Stores of the flow.
@@ -66,6 +67,9 @@ def fsck(  # noqa: PLR0913 - the options of a check
     Raises:
         Unavailable, SlowDown: The stores cannot be read.
     """
+    if repo.state is RepositoryState.INCOMPLETE:
+        yield _incomplete(stores, repo)
+        return
     told = set[tuple[Thing, str]]()
     for finding in _of_structure(begun(stores, repo, deep=deep, progress=progress)):
         if finding.damage:
@@ -74,6 +78,14 @@ def fsck(  # noqa: PLR0913 - the options of a check
     if data or checksums:
         found = check_data(stores, repo, checksums=checksums, resume=resume, progress=DataProgress(progress, remaining))
         yield from (finding for finding in found if (finding.thing, finding.id) not in told)
+
+
+def _incomplete(stores: Stores, repo: Repository) -> Finding:
+    why = (
+        f"{commits_left(stores.kv, repo):,} commits have no index: complete it with `graveler migrate complete "
+        f"graveler://{repo.id}`, or delete it"
+    )
+    return Finding(Trouble.INCOMPLETE, Thing.REPOSITORY, repo.id, why)
 
 
 def _of_structure(check: Inspection) -> Iterator[Finding]:

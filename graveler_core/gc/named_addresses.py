@@ -1,5 +1,6 @@
 """Objects that a repository names: in its staged changes, compacted trees, and all commits.
 
+0. If the repository is not active: read the commits that have no index yet.
 1. For each branch: read its layers and its compacted tree, and then the branch record again. If the record has changed,
    read what it lists now.
 2. Read the layouts of all commits, including unreachable ones, and the items to which they refer, each once. The order
@@ -30,11 +31,12 @@ from graveler_core.gc.commit_groups import NO_GROUPS, CommitGroups, NamedBy
 from graveler_core.gc.findings import Finding, Thing, Trouble
 from graveler_core.gc.named_files import EntryFile, EntryFileKind, read_entries, read_item, uncached, with_address
 from graveler_core.gc.stock import Progress
-from graveler_core.model.entities import Branch, Layout, Repository
+from graveler_core.model.entities import Branch, Layout, Repository, RepositoryState
 from graveler_core.model.entry import ENTRY_SCHEMA, Entry
 from graveler_core.model.ids import CommitId, MetarangeId
 from graveler_core.model.index import Index, Run, RunLocation
 from graveler_core.model.layers import Layer, SealedToken, SegmentLayer
+from graveler_core.objects.incomplete_commits import scan_incomplete
 from graveler_core.objects.objects import Objects
 from graveler_core.records import access
 from graveler_core.records import layout as keys
@@ -179,6 +181,8 @@ class _Walk:
 
     def all(self, groups: CommitGroups) -> Iterator[tuple[NamedBy, str, Any]]:
         """Yield the entries of all branches and commits, with what contains them."""
+        if self.repository.state is not RepositoryState.ACTIVE:
+            yield from self._without_indexes()
         skip = None if self.damaged is None else lambda error: None
         for _, held in access.scan(self.stores.kv, keys.branches(self.repository), damaged=skip):
             for table in self.branch(held.value):
@@ -188,6 +192,14 @@ class _Walk:
                 for table in self.index(layout.index, id):
                     yield by, f"commit {id}", table
                 self.progress(1)
+
+    def _without_indexes(self) -> Iterator[tuple[NamedBy, str, pa.Table]]:
+        """Yield the entries of commits that have no index yet. When they get one, their layouts are written before
+        these records are removed, and this walk reads the layouts later.
+        """
+        for commit, changes in scan_incomplete(self.stores.kv, self.repository):
+            yield NamedBy.HISTORY, f"commit {commit.id}", self._of_elements(changes, f"changes of commit {commit.id}")
+            self.progress(1)
 
     def _layouts(
         self, groups: CommitGroups, skip: Callable[[CorruptData], None] | None

@@ -19,6 +19,7 @@ from graveler_core.engine.staging.pressure import BranchPressure
 from graveler_core.errors import GravelerError, NotFound
 from graveler_core.facade.graveler import Graveler
 from graveler_core.model.compaction import SECONDS, CompactionHistory, CompactionOutcome
+from graveler_core.model.entities import RepositoryState
 
 MOST_BRANCHES = 1_000
 """Default number of branches in a scrape."""
@@ -74,6 +75,8 @@ class StoreCollector(Collector):
         """
         number = 0
         for repository in self._graveler.list_repositories():
+            if repository.state is RepositoryState.INCOMPLETE:
+                continue
             with suppress(NotFound):  # the repository was deleted in the meantime
                 for found in repository.compactions():
                     number += 1

@@ -44,11 +44,19 @@ class Record(BaseModel):
 
 
 class RepositoryState(StrEnum):
-    """State of a repository: `initial` during creation, `active` in use, `deleting` from the start of its deletion."""
+    """State of a repository: `initial` during creation, `active` in use, `deleting` from the start of its deletion.
+    A repository that was imported without indexes is `incomplete` between `initial` and `active`.
+    """
 
     INITIAL = "initial"
+    INCOMPLETE = "incomplete"
     ACTIVE = "active"
     DELETING = "deleting"
+
+    @property
+    def passes(self) -> bool:
+        """True if a running operation ends the state. If it lasts too long, the operation was interrupted."""
+        return self in (RepositoryState.INITIAL, RepositoryState.DELETING)
 
 
 class Repository(Record):

@@ -1,9 +1,13 @@
-"""Records of the migration of a repository from a SQL database or from lakeFS."""
+"""Records of the migration of a repository from a SQL database, from lakeFS or from Nessie."""
 
 from __future__ import annotations
 
+import operator
 from datetime import datetime
 
+from pydantic import Field
+
+from graveler_core.model.dump import ForeignCommit
 from graveler_core.model.entities import Record
 from graveler_core.model.ids import CommitId
 
@@ -25,3 +29,21 @@ class MigratedCommit(Record):
     """New commit of a commit in the source. The key of the record contains the source's commit id."""
 
     commit_id: CommitId
+
+
+class IncompleteCommit(Record):
+    """Commit of an incomplete repository: the header and the changes of a foreign commit, without an index. The key of
+    the record contains its foreign id, because its own id is computed with the index of its parent.
+    """
+
+    commit: ForeignCommit
+    changes: bytes = Field(default=b"", repr=False)
+    """Changes in the encoding of `codec.elements`. Empty if they are in parts."""
+    parts: int = Field(default=0, ge=0, exclude_if=operator.not_)
+    """Number of records that contain the changes."""
+
+
+class IncompleteChanges(Record):
+    """Part of the changes of an incomplete commit that are too large for its record."""
+
+    changes: bytes = Field(repr=False)

@@ -34,6 +34,8 @@
                                         restored                      Restoration
                                         migration                     Migration
                                         migrated/<id in the source>   MigratedCommit
+                                        incomplete/<id in the source>  IncompleteCommit
+                                        incomplete-changes/<id in the source>/<number>  IncompleteChanges
     partition  <repository>-<uid>-<byte of id>  objects/<id>      run of a commit index
     partition  <staging token>          key/<path>                    staged entry or tombstone
     partition  graveler_iam             users, groups and policies: see `iam_layout`
@@ -82,7 +84,7 @@ from graveler_core.model.ids import (
     TagId,
 )
 from graveler_core.model.layers import SealedToken
-from graveler_core.model.migration import MigratedCommit, Migration
+from graveler_core.model.migration import IncompleteChanges, IncompleteCommit, MigratedCommit, Migration
 from graveler_core.model.references import InternalReference, ReferenceEvent
 from graveler_core.model.repository_metadata import RepositoryMetadata
 from graveler_core.model.retention import Retention
@@ -304,6 +306,21 @@ def migration(repo: Repository) -> Location[Migration]:
 def migrated_commits(repo: Repository) -> Folder[MigratedCommit]:
     """Return the keys of migrated commits, by their ids in the source."""
     return Folder(partition(repo), b"migrated/", MigratedCommit)
+
+
+def incomplete_commits(repo: Repository) -> Folder[IncompleteCommit]:
+    """Return the keys of commits without index, by their ids in the source."""
+    return Folder(partition(repo), b"incomplete/", IncompleteCommit)
+
+
+def incomplete_changes(repo: Repository) -> Folder[IncompleteChanges]:
+    """Return the keys of the changes that do not fit into the records of commits without index."""
+    return Folder(partition(repo), b"incomplete-changes/", IncompleteChanges)
+
+
+def incomplete_part(repo: Repository, origin: str, number: int) -> Location[IncompleteChanges]:
+    """Return the key of a part of the changes of a commit without index. Parts are ordered by number."""
+    return incomplete_changes(repo).at(f"{origin}/{number:06}")
 
 
 def counts_of_branch(repo: RepositoryId, name: BranchId) -> str:

@@ -11,7 +11,7 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
-from graveler_core.errors import Kind, NotFound, PermissionDenied, PredicateFailed, SlowDown
+from graveler_core.errors import Conflict, Kind, NotFound, PermissionDenied, PredicateFailed, SlowDown
 from graveler_core.kv.store import Store
 from graveler_core.model.bounds import ALL, Bounds
 from graveler_core.model.clock import Clock, IdSource
@@ -35,7 +35,25 @@ def find(kv: Store, repo: RepositoryId) -> Held[Repository] | None:
 
 
 def usable(repo: RepositoryId, held: Held[Repository] | None) -> Repository:
-    """Return the repository if users may see it.
+    """Return the repository if users may use it.
+
+    Raises:
+        NotFound: The repository does not exist, is being created, or is being deleted.
+        Conflict: Its commits have no indexes yet (`RepositoryIncomplete`).
+    """
+    found = existing(repo, held)
+    if found.state is RepositoryState.INCOMPLETE:
+        raise Conflict(
+            f"repository {repo!r} is incomplete: it was imported without indexes; complete it with `graveler migrate "
+            f"complete graveler://{repo}` (complete_migration), or delete it",
+            kind=Kind.RepositoryIncomplete,
+            repository=repo,
+        )
+    return found
+
+
+def existing(repo: RepositoryId, held: Held[Repository] | None) -> Repository:
+    """Return the repository if users may see it, even if it is incomplete.
 
     Raises:
         NotFound: The repository does not exist, is being created, or is being deleted.
@@ -60,7 +78,17 @@ def require_changeable(repository: Repository) -> None:
 
 
 def get(kv: Store, clock: Clock, ids: IdSource, repo: RepositoryId) -> Repository:
-    """Read an active repository from the store.
+    """Read an active repository from the store, as `opened` does.
+
+    Raises:
+        NotFound: As in `opened`.
+        Conflict: Its commits have no indexes yet (`RepositoryIncomplete`).
+    """
+    return usable(repo, _settled(kv, clock, ids, repo))
+
+
+def opened(kv: Store, clock: Clock, ids: IdSource, repo: RepositoryId) -> Repository:
+    """Read an active or incomplete repository from the store.
 
     This is the only read that may write: it marks a creation that has taken too long as failed. The caller is told that
     the repository is being deleted, and that answer must stay true: without the mark, a creator that stalled could
@@ -71,10 +99,15 @@ def get(kv: Store, clock: Clock, ids: IdSource, repo: RepositoryId) -> Repositor
         NotFound: The repository does not exist or is being created (`RepositoryNotFound`), or it is being deleted
             (`RepositoryDeleting`). A creation that began more than two minutes ago counts as being deleted.
     """
+    return existing(repo, _settled(kv, clock, ids, repo))
+
+
+def _settled(kv: Store, clock: Clock, ids: IdSource, repo: RepositoryId) -> Held[Repository] | None:
+    """Read the record, and mark a failed creation."""
     held = find(kv, repo)
     if held is not None and held.value.state is RepositoryState.INITIAL:
         held = expire(kv, clock, ids, held)
-    return usable(repo, held)
+    return held
 
 
 def expire(kv: Store, clock: Clock, ids: IdSource, held: Held[Repository]) -> Held[Repository] | None:
@@ -142,6 +175,11 @@ def enter(repo: Repository, state: RepositoryState, clock: Clock, ids: IdSource)
 
 def active(kv: Store, within: Bounds = ALL) -> Iterator[Repository]:
     """Yield the active repositories in the order of their names."""
+    return (repo for repo in listed(kv, within) if repo.state is RepositoryState.ACTIVE)
+
+
+def listed(kv: Store, within: Bounds = ALL) -> Iterator[Repository]:
+    """Yield the active and incomplete repositories in the order of their names."""
     for _, held in access.scan_within(kv, keys.REPOSITORIES, within):
-        if held.value.state is RepositoryState.ACTIVE:
+        if not held.value.state.passes:
             yield held.value

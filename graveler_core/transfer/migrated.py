@@ -57,10 +57,10 @@ def migrated_repository(stores: Stores, name: RepositoryId, digest: str, source:
 
 
 @dataclass(slots=True)
-class CommitBatches:
-    """Migrated commits that are written in batches, each followed by the records of their ids in the source.
+class Batches:
+    """Commits that are written in batches. Each batch is followed by one record for each of its commits.
 
-    A commit with such a record is therefore complete.
+    All of a commit with such a record is therefore written.
     """
 
     stores: Stores
@@ -73,16 +73,15 @@ class CommitBatches:
     _named: list[Write] = field(default_factory=list)
     _size: int = 0
 
-    def add(self, origin: str, commit: CommitId, writes: Iterable[Write]) -> None:
+    def put(self, writes: Iterable[Write], last: Write) -> None:
         """Add a commit. Write the batch if it has reached a limit.
 
         Args:
-            origin: Id of the commit in the source.
-            commit: New id of the commit.
             writes: Writes that store the commit.
+            last: Write of the record that follows them.
         """
-        where = keys.migrated_commits(self.repository).at(origin)
-        self._named.append((where.partition, where.key, encode(MigratedCommit(commit_id=commit))))
+        self._named.append(last)
+        self._size += len(last[2])
         for write in writes:
             self._batch.append(write)
             self._size += len(write[2])
@@ -102,3 +101,19 @@ class CommitBatches:
                 resent(partial(set_many, self.stores.kv, writes))
         self.written(len(self._named))
         self._batch, self._named, self._size = [], [], 0
+
+
+@dataclass(slots=True)
+class CommitBatches(Batches):
+    """Migrated commits that are written in batches, each followed by the records of their ids in the source."""
+
+    def add(self, origin: str, commit: CommitId, writes: Iterable[Write]) -> None:
+        """Add a commit. Write the batch if it has reached a limit.
+
+        Args:
+            origin: Id of the commit in the source.
+            commit: New id of the commit.
+            writes: Writes that store the commit.
+        """
+        where = keys.migrated_commits(self.repository).at(origin)
+        self.put(writes, (where.partition, where.key, encode(MigratedCommit(commit_id=commit))))

@@ -48,6 +48,7 @@ class Ailment(StrEnum):
     INDEX_WRONG = "index-wrong"
     STORE_EVICTS = "store-evicts"
     RESTORATION_STUCK = "restoration-stuck"
+    REPOSITORY_INCOMPLETE = "repository-incomplete"
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +154,11 @@ _MEANINGS: Final[dict[Ailment, _Meaning]] = {
         Severity.WARNING,
         "the repository cannot be used, and its name is not free",
         "run the cleaner, which completes it",
+    ),
+    Ailment.REPOSITORY_INCOMPLETE: _Meaning(
+        Severity.WARNING,
+        "it was imported without indexes, so it cannot be read or changed",
+        "complete it, which may be interrupted and repeated, or delete the repository",
     ),
     Ailment.RESTORATION_STUCK: _Meaning(
         Severity.WARNING,

@@ -16,6 +16,7 @@ from graveler_core.engine.cleaning.deleted import is_due
 from graveler_core.engine.cleaning.work import BEGINNING, CleaningCall
 from graveler_core.model.entities import Repository, RepositoryState
 from graveler_core.model.ids import RepositoryId
+from graveler_core.objects.incomplete_commits import commits_left
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.refs import repositories
@@ -76,6 +77,11 @@ def _records(of: Examination) -> Iterator[Repository]:
 def _record(of: Examination, repo: Repository) -> None:
     where = f"graveler://{repo.id}"
     if of.ahead(where, max(repo.since, repo.creation_date)) or repo.state is RepositoryState.ACTIVE:
+        return
+    if repo.state is RepositoryState.INCOMPLETE:
+        with of.looking(f"the commits of {where}"):
+            what = f"{commits_left(of.stores.kv, repo):,} of its commits have no index yet"
+            of.tell(Ailment.REPOSITORY_INCOMPLETE, where, what, "graveler", "migrate", "complete", where)
         return
     since = of.now - repo.since
     if since >= repositories.CREATION_TIME:

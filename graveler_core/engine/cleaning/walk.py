@@ -31,7 +31,7 @@ from graveler_core.engine.cleaning.work import BEGINNING, CleaningCall, Position
 from graveler_core.engine.repositories.deletion import complete_deletion
 from graveler_core.engine.staging import pressure
 from graveler_core.errors import InvalidInput
-from graveler_core.model.entities import DeletedState, RepositoryState
+from graveler_core.model.entities import DeletedState
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.refs.repositories import completion_time
@@ -103,11 +103,9 @@ def _counters(work: CleaningCall, at: Position) -> Iterator[Step]:
 
 
 def stale(work: CleaningCall, at: Position) -> Iterator[Step]:
-    """Process the records of repositories that are neither active nor recent."""
+    """Process the records of creations and deletions that began long ago."""
     for name, held in work.repositories(at[0]):
-        if held.value.state is not RepositoryState.ACTIVE and work.is_past(
-            held.value.since, completion_time(held.value)
-        ):
+        if held.value.state.passes and work.is_past(held.value.since, completion_time(held.value)):
             with work.trying(f"repository {name}"):
                 work.done.deletions += work.plan.dry_run or complete_deletion(work.stores, held)
         yield (name,), 1

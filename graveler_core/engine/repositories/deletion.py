@@ -1,8 +1,8 @@
 """Deletion of repositories. Source: seed 001, step 2, made safe by the lifecycle records.
 
-active → deleting ✓, after which the repository cannot be used → the entry for the cleaner → the repository record is
-removed, conditionally ✓, after which the name is free. A crash in between leaves `deleting`, and another deletion
-completes it. Every record contains a fresh nonce, so no swap succeeds on an equal older state.
+active (or incomplete) → deleting ✓, after which the repository cannot be used → the entry for the cleaner → the
+repository record is removed, conditionally ✓, after which the name is free. A crash in between leaves `deleting`, and
+another deletion completes it. Every record contains a fresh nonce, so no swap succeeds on an equal older state.
 
 A cleaner may have claimed the entry in the meantime and died since. Then the deletion continues the cleaner's work
 (`engine.cleaning.deleted`, step 3). The record was read after the claim and says `deleting`, so the repository is
@@ -45,7 +45,7 @@ def delete_repository(stores: Stores, repo: RepositoryId) -> None:
     if held is None or held.value.state is RepositoryState.INITIAL:
         repositories.usable(repo, held)
         return
-    if held.value.state is RepositoryState.ACTIVE:
+    if not held.value.state.passes:
         repositories.require_changeable(held.value)
         deleting = repositories.enter(held.value, RepositoryState.DELETING, stores.clock, stores.ids)
         try:

@@ -131,7 +131,7 @@ class _Migration:
             self._commits(holding.repository, references, new, made, holding.require)
             wanted = _wanted(references, made)
             create_all(holding, wanted)
-            holding.activate()
+            holding.end()
         except GravelerError:
             self.flows.repositories.leave(holding.repository)
             raise

@@ -48,10 +48,12 @@ class Holding:
             nonce = Nonce(self.stores.ids.fresh())
             self._swap(self.repository.model_copy(update={"nonce": nonce, "since": self.stores.clock.now()}))
 
-    def activate(self) -> Repository:
-        """Make the complete repository visible. Raises the same errors as `require`."""
-        active = repositories.enter(self.repository, RepositoryState.ACTIVE, self.stores.clock, self.stores.ids)
-        self._swap(active.model_copy(update={"migrating": ""}))
+    def end(self, state: RepositoryState = RepositoryState.ACTIVE) -> Repository:
+        """End the migration and make the repository visible, as active or incomplete. Raises the same errors as
+        `require`.
+        """
+        ended = repositories.enter(self.repository, state, self.stores.clock, self.stores.ids)
+        self._swap(ended.model_copy(update={"migrating": ""}))
         self.stores.registers.forget_all(self.repository.id)
         return self.repository
 

@@ -251,7 +251,7 @@ class _Repository:
             writing.branches()
             writing.tags()
             self._require_unchanged(repository.id, state)
-            holding.activate()
+            holding.end()
         except GravelerError:
             self.lifecycle.leave(holding.repository)
             raise

@@ -14,7 +14,6 @@ from typing import Any
 
 from google.protobuf.message import DecodeError
 
-from graveler_core.codec.records import encode
 from graveler_core.errors import InvalidInput
 from graveler_core.model.commit_texts import require_texts
 from graveler_core.model.dump import ForeignCommit
@@ -43,11 +42,6 @@ class NessieCommit:
     def id(self) -> str:
         """Id in Nessie, hexadecimal."""
         return self.foreign.id
-
-    @property
-    def data(self) -> bytes:
-        """Encoded header."""
-        return encode(self.foreign)
 
 
 @dataclass(slots=True)

@@ -8,31 +8,40 @@ metadata of the repository. 5. Create branches and tags, and make the repository
 A commit is built on the index of its first parent from its operations. Operations that change nothing leave no trace.
 The id of a commit covers values that only graveler computes, so it is new; the id in Nessie is in its metadata. A
 repetition gives the same ids.
+
+An incomplete import computes neither indexes nor ids. Step 3 writes each commit as a record with its operations, by its
+id in Nessie, which also the branches and tags name. Step 5 makes the repository incomplete ✓. Its completion
+(`transfer.completion`) needs the export no more.
 """
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import dataclass
 
 import pyarrow as pa
 
-from graveler_core.committed.index.successor import successor
-from graveler_core.committed.node import EMPTY
-from graveler_core.committed.trees import encoded
+from graveler_core.codec.elements import ElementAction, encode_elements
+from graveler_core.committed.index.layer import as_elements
 from graveler_core.errors import GravelerError
-from graveler_core.model.entities import Layout, Repository, RepositoryState
-from graveler_core.model.ids import BranchId, CommitId, MetarangeId, Nonce, TagId
-from graveler_core.model.index import Index
+from graveler_core.model.entities import Repository, RepositoryState
+from graveler_core.model.ids import BranchId, CommitId, Nonce, TagId
 from graveler_core.model.repository_metadata import RepositoryMetadata, repository_metadata
-from graveler_core.objects.commits import StoredCommit, prepare, read_commit
+from graveler_core.objects.incomplete_commits import (
+    CommitChanges,
+    incomplete_names,
+    incomplete_writes,
+    remove_incomplete,
+)
 from graveler_core.records import access
 from graveler_core.records import layout as keys
+from graveler_core.refs import repositories
 from graveler_core.stores import Stores
 from graveler_core.transfer.begun import BegunRepository, RepositoryFlows
 from graveler_core.transfer.broken_values import BrokenValueError
 from graveler_core.transfer.created_references import WantedReferences, create_all
-from graveler_core.transfer.foreign import foreign_header
-from graveler_core.transfer.migrated import CommitBatches, migrated_commits, migrated_repository
+from graveler_core.transfer.indexing import CommitIndexer
+from graveler_core.transfer.migrated import Batches, CommitBatches, migrated_commits, migrated_repository
 from graveler_core.transfer.migration.holding import Holding
 from graveler_core.transfer.migration.report import Progress
 from graveler_core.transfer.nessie.commits import NessieCommit
@@ -40,8 +49,6 @@ from graveler_core.transfer.nessie.contents import NessieContents
 from graveler_core.transfer.nessie.export import NessieExport, open_export
 from graveler_core.transfer.nessie.names import kept_names
 from graveler_core.transfer.nessie.report import NessieMigrated, NessiePlan
-
-EMPTY_INDEX = Index(metarange_id=MetarangeId(encoded(EMPTY)[0]))
 
 
 def migrate_nessie(
@@ -70,6 +77,7 @@ def migrate_nessie(
         NotFound: There is no export.
         NotUnique: The repository exists, and was not imported from this export (`RepositoryExists`).
         CorruptData: The export is damaged, or has something that graveler cannot keep.
+        Conflict: An earlier run has left the repository incomplete, and this one is not to (`RepositoryIncomplete`).
         Unavailable: A store or the local disk cannot be used.
     """
     with open_export(stores.blobs, uri) as export:
@@ -88,13 +96,19 @@ class _Import:
         export, name = self.export, self.plan.repository
         default = export.default(self.plan.default_branch)
         standing = migrated_repository(self.stores, name, export.digest, export.uri)
+        state = RepositoryState.INITIAL if standing is None else standing.value.state
         made = {} if standing is None else migrated_commits(self.stores, standing.value)
-        new = sum(id not in made for id in export.order)
+        written: Set[str] = made.keys()
         if standing is None:
             repository_metadata(self._values())
             require_convertible(export)
-        if not self.plan.dry_run and (standing is None or standing.value.state is RepositoryState.INITIAL):
-            self._created(default, made)
+        elif self.plan.incomplete:
+            written = written | incomplete_names(self.stores.kv, standing.value)
+        elif state is RepositoryState.INCOMPLETE:
+            repositories.usable(name, standing)
+        new = sum(id not in written for id in export.order)
+        if not self.plan.dry_run and state is RepositoryState.INITIAL:
+            self._created(default, made, written)
         renamed = {**export.branch_names, **export.tag_names}
         return NessieMigrated(
             name,
@@ -106,23 +120,32 @@ class _Import:
             {name: now for name, now in sorted(renamed.items()) if name != now},
             export.objects,
             self.plan.dry_run,
+            self.plan.incomplete and state is not RepositoryState.ACTIVE,
         )
 
-    def _created(self, default: BranchId, made: dict[str, CommitId]) -> None:
+    def _created(self, default: BranchId, made: dict[str, CommitId], written: Set[str]) -> None:
         export, plan = self.export, self.plan
         begun = BegunRepository(plan.repository, plan.storage_namespace, default, export.created, export.digest)
         holding = Holding(self.stores, self.flows.begin(begun))
         try:
-            self._commits(holding, made)
+            if plan.incomplete:
+                self._without_indexes(holding, written)
+            else:
+                self._commits(holding, made)
             self._metadata(holding.repository)
+            named = {id: CommitId(id) for id in export.order} if plan.incomplete else made
             create_all(
                 holding,
                 WantedReferences(
-                    {BranchId(export.branch_names[name]): made[id] for name, id in export.branches.items()},
-                    {TagId(export.tag_names[name]): made[id] for name, id in export.tags.items()},
+                    {BranchId(export.branch_names[name]): named[id] for name, id in export.branches.items()},
+                    {TagId(export.tag_names[name]): named[id] for name, id in export.tags.items()},
                 ),
             )
-            holding.activate()
+            if plan.incomplete:
+                holding.end(RepositoryState.INCOMPLETE)
+            else:
+                remove_incomplete(self.stores.kv, holding.repository)  # of an interrupted run
+                holding.end()
         except BrokenValueError as e:
             raise export.broken(e) from e
         except GravelerError:
@@ -131,10 +154,24 @@ class _Import:
 
     def _commits(self, holding: Holding, made: dict[str, CommitId]) -> None:
         batches = CommitBatches(self.stores, holding.repository, holding.require, self.progress)
-        writer = _Writer(self.stores, self.export, holding.repository, made, batches, {})
+        indexer = CommitIndexer(self.stores, holding.repository, made, batches)
+        contents = contents_of(self.stores, holding.repository, self.export)
         for id in self.export.order:
             if id not in made:
-                writer.write(self.export.commits.read(id))
+                commit = self.export.commits.read(id)
+                indexer.write(commit.foreign, changes_of(commit, contents))
+        batches.flush()
+
+    def _without_indexes(self, holding: Holding, written: Set[str]) -> None:
+        """Write the commits as records, by their ids in Nessie."""
+        batches = Batches(self.stores, holding.repository, holding.require, self.progress)
+        contents = contents_of(self.stores, holding.repository, self.export)
+        for id in self.export.order:
+            if id not in written:
+                commit = self.export.commits.read(id)
+                changes = as_elements(changes_of(commit, contents), ElementAction.ADD, ElementAction.REMOVE)
+                said = CommitChanges(commit.foreign, encode_elements(changes))
+                batches.put(*incomplete_writes(holding.repository, said))
         batches.flush()
 
     def _metadata(self, repo: Repository) -> None:
@@ -146,40 +183,6 @@ class _Import:
     def _values(self) -> dict[str, str]:
         export = self.export
         return {**export.properties, **kept_names(export.branch_names, export.tag_names)}
-
-
-@dataclass(frozen=True, slots=True)
-class _Writer:
-    stores: Stores
-    export: NessieExport
-    repository: Repository
-    made: dict[str, CommitId]
-    batches: CommitBatches
-    waiting: dict[CommitId, StoredCommit]
-    """Commits that are not written yet."""
-
-    def write(self, commit: NessieCommit) -> None:
-        """Write a commit whose parents exist or precede it."""
-        parents = [self._stored(self.made[parent]) for parent in commit.foreign.parents]
-        indexes, contents = self.stores.indexes(self.repository), contents_of(self.stores, self.repository, self.export)
-        changes = changes_of(commit, contents)
-        base = parents[0].layout.index if parents else EMPTY_INDEX
-        built = successor(indexes, base, changes, mapper=self.stores.executor.map)
-        named = [(parent.id, parent.header.generation) for parent in parents]
-        header = foreign_header(commit.foreign, commit.data, named, built.operations)
-        stored, writes = prepare(self.repository, header, Layout(index=built.index))
-        self.made[commit.id] = stored.id
-        self.waiting[stored.id] = stored
-        self.batches.add(commit.id, stored.id, [*built.writes, *writes])
-        # The next commit may read the runs of this one, so they are not left waiting.
-        if built.writes and not self.batches.empty:
-            self.batches.flush()
-        if self.batches.empty:
-            self.waiting.clear()
-
-    def _stored(self, id: CommitId) -> StoredCommit:
-        waiting = self.waiting.get(id)
-        return waiting or read_commit(self.stores.kv, self.stores.commits, self.repository, id)
 
 
 def require_convertible(export: NessieExport) -> None:

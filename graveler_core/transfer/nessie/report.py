@@ -18,6 +18,8 @@ class NessiePlan:
     default_branch: str | None = None
     """Name in Nessie of the default branch, if it is not the one that the export names."""
     dry_run: bool = False
+    incomplete: bool = False
+    """True if the repository is left without indexes, to be completed later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,8 @@ class NessieMigrated:
     skipped_objects: int = 0
     """Number of other objects in the export, which only Nessie can use."""
     dry_run: bool = False
+    incomplete: bool = False
+    """True if the repository must be completed before it can be used."""
 
 
 @dataclass(frozen=True, slots=True)

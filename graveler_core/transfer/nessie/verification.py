@@ -24,17 +24,19 @@ from graveler_core.model.entities import Commit
 from graveler_core.model.entry import TOMBSTONE
 from graveler_core.model.ids import CommitId, RepositoryId
 from graveler_core.objects.commits import StoredCommit, read_commit
+from graveler_core.refs import repositories
 from graveler_core.refs.branches import list_branches, list_tags
 from graveler_core.segments.sorted_keys import KEY
 from graveler_core.stores import Stores
 from graveler_core.transfer.broken_values import BrokenValueError
+from graveler_core.transfer.indexing import EMPTY_INDEX
 from graveler_core.transfer.kv_copy_compare import Differs
 from graveler_core.transfer.migrated import migrated_commits, migrated_repository
 from graveler_core.transfer.migration.report import MigratedEntity, MigrationDifference, Progress
 from graveler_core.transfer.nessie.commits import NessieCommit
 from graveler_core.transfer.nessie.contents import NessieContents
 from graveler_core.transfer.nessie.export import NessieExport, open_export
-from graveler_core.transfer.nessie.migration import EMPTY_INDEX, changes_of
+from graveler_core.transfer.nessie.migration import changes_of
 
 _FIELDS = ("committer", "message", "creation_date", "metadata")
 _IDENTITY = "identity"
@@ -58,12 +60,13 @@ def verify_nessie(
         NotFound: There is no such repository or export.
         NotUnique: The repository was not imported from this export (`RepositoryExists`).
         CorruptData: The export is damaged.
+        Conflict: The repository is incomplete (`RepositoryIncomplete`).
     """
     with open_export(stores.blobs, uri) as export:
         held = migrated_repository(stores, name, export.digest, uri)
         if held is None:
             raise NotFound(f"repository {name!r} does not exist", kind=Kind.RepositoryNotFound, repository=name)
-        made = migrated_commits(stores, held.value)
+        made = migrated_commits(stores, repositories.usable(name, held))
         yield from _Verification(stores, export, stores.indexes(held.value), made, progress).all()
 
 

@@ -30,6 +30,7 @@ from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.refs.branches import list_branches, list_tags
 from graveler_core.stores import Stores
+from graveler_core.transfer.indexing import EMPTY_INDEX
 from graveler_core.transfer.migrated import migrated_commits
 from graveler_core.transfer.migration.report import Progress
 from graveler_core.transfer.nessie.commits import MAX_ID_BYTES
@@ -50,7 +51,6 @@ from graveler_core.transfer.nessie.messages import (
     MetaMessage,
     RefMessage,
 )
-from graveler_core.transfer.nessie.migration import EMPTY_INDEX
 from graveler_core.transfer.nessie.names import RENAMED, original_name
 from graveler_core.transfer.nessie.report import NessieExported
 

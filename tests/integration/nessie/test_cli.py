@@ -37,7 +37,26 @@ def test_import_verify_and_export(cli: Cli, tmp_path: Path) -> None:
         "renamed": {"feature/x": "feature-x", "release/1": "release-1"},
         "skipped_objects": 0,
         "dry_run": False,
+        "incomplete": False,
     }
     cli("branch", "delete", f"{URI}/new", "--yes")
     ran = cli("migrate", "nessie-verify", source, URI)
     assert (ran.code, [line[1:4] for line in ran.lines]) == (1, [["branch", "new", "missing"]])
+
+
+def test_import_without_indexes_and_completion(cli: Cli, tmp_path: Path) -> None:
+    source = write_directory(HISTORY.files(2), tmp_path / "export")
+    ran = cli("migrate", "nessie", source, URI, "--incomplete")
+    assert (ran.code, ran.out.split("; ")[-1]) == (0, "incomplete: run graveler migrate complete graveler://tables\n")
+    (listed,) = cli("repo", "list", "--json").documents
+    assert (listed["id"], listed["state"]) == ("tables", "incomplete")
+    ran = cli("ls", f"{URI}/main/")
+    assert (ran.code, ran.out) == (1, "")
+    assert "complete it with `graveler migrate complete graveler://tables`" in ran.err
+    ran = cli("fsck", URI, "--json")
+    assert (ran.code, [found["trouble"] for found in ran.documents]) == (1, ["incomplete"])
+    ran = cli("migrate", "complete", URI, "--workers", "2")
+    assert (ran.code, ran.out) == (0, "tables: completed 6 commits; 0 were complete\n")
+    (document,) = cli("migrate", "complete", URI, "--json").documents
+    assert document == {"repository": "tables", "commits": 0, "earlier_commits": 6}
+    assert cli("migrate", "nessie-verify", source, URI).code == 0

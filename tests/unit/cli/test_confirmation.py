@@ -53,7 +53,8 @@ ADDS = """
     hook deliver, hook repeat, iam group create, iam policy create, iam setup, iam user create, import, init, kv copy,
     kv sweep,
     local clone, local commit,
-    local init, merge, migrate lakefs, migrate nessie, migrate run, repo create, repo undelete, restore, revert,
+    local init, merge, migrate complete, migrate lakefs, migrate nessie, migrate run, repo create, repo undelete,
+    restore, revert,
     tag create, transplant
 """
 UNDONE_BY_ANOTHER_COMMAND = "iam attach, iam detach, iam member add, iam member remove, mv, repo read-only"

@@ -15,7 +15,7 @@ from graveler_core.gc.findings import Finding, Thing, Trouble
 from graveler_core.gc.sweep import Swept
 from graveler_core.model.changes import Change, ChangeKind, ChangeSummary, MergeConflict
 from graveler_core.model.collection import Expiry
-from graveler_core.model.entities import Branch, Tag
+from graveler_core.model.entities import Branch, RepositoryState, Tag
 from graveler_core.model.entry import AddressType, CommonPrefix, Entry
 from graveler_core.model.ids import BranchId, BranchUid, CommitId, StagingToken, TagId
 from graveler_core.model.usage import Usage
@@ -206,8 +206,11 @@ def test_branch_tag_and_repository() -> None:
     names = [views.target_of_tag(each) for each in (tag, outer, of_tree)]
     assert names == ["commit c", "tag v1", "tree aaaaaaaaaaaa"]
     repository = {"id": "flights", "storage_namespace": "s3://b/f", "default_branch": "main"}
-    assert views.REPOSITORIES.document(SimpleNamespace(creation_date=MOMENT, **repository)) == {
+    assert views.REPOSITORIES.document(
+        SimpleNamespace(creation_date=MOMENT, state=RepositoryState.ACTIVE, **repository)
+    ) == {
         **repository,
+        "state": "active",
         "creation_date": "2013-01-01T00:00:00.000000Z",
     }
 

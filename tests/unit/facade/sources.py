@@ -42,6 +42,12 @@ def not_from_lakefs(graveler: Graveler) -> None:
         next(graveler.verify_lakefs("flights", fixtures.NAMESPACE.as_uri(), manifest=fixtures.manifest("first")), None)
 
 
+def completed_again(graveler: Graveler) -> None:
+    """The completion of a repository that does not exist."""
+    with suppress(NotFound):
+        graveler.complete_migration("flights")
+
+
 @cache
 def nessie_export() -> str:
     """The URI of an export of Nessie."""

@@ -29,6 +29,7 @@ from tests.unit.engine.importing.sources import lake
 from tests.unit.engine.sorted_rows import PartedRows
 from tests.unit.engine.world import entry
 from tests.unit.facade.sources import (
+    completed_again,
     lakefs_again,
     nessie_again,
     new_file,
@@ -227,6 +228,7 @@ REPOSITORY: dict[str, Verb] = {
     "storage_namespace": _read(lambda r: r.storage_namespace),
     "default_branch": _read(lambda r: r.default_branch),
     "creation_date": _read(lambda r: r.creation_date),
+    "state": _read(lambda r: r.state),
     "branch": _read(lambda r: r.branch("work")),
     "branches": _read(lambda r: _all(r.branches())),
     "tag": _read(lambda r: r.tag("v1")),
@@ -269,6 +271,7 @@ STORE: dict[str, Verb] = {
     "verify_lakefs": _read(not_from_lakefs),
     "migrate_nessie": _read(lambda g: nessie_again(g, "memory://nessie-of-verbs/data")),
     "verify_nessie": _read(not_from_nessie),
+    "complete_migration": _read(completed_again),
     "compare_with": _read(lambda g: [*g.compare_with(nothing())]),
     "verify_against": _read(lambda g: [*g.verify_against(nothing())]),
     "migrated_ids": _read(lambda g: _all(g.migrated_ids("repo"))),

@@ -35,6 +35,7 @@ from tests.unit.engine.importing.sources import lake
 from tests.unit.engine.sorted_rows import PartedRows
 from tests.unit.engine.world import World, entry
 from tests.unit.facade.sources import (
+    completed_again,
     lakefs_again,
     nessie_again,
     new_file,
@@ -285,6 +286,7 @@ STORE: dict[str, Sample] = {
     "verify_lakefs": not_from_lakefs,
     "migrate_nessie": lambda g: nessie_again(g, _fresh(g, "flights")),
     "verify_nessie": not_from_nessie,
+    "complete_migration": completed_again,
     "compare_with": lambda g: g.compare_with(nothing()),
     "verify_against": lambda g: g.verify_against(nothing()),
     "migrated_ids": lambda g: g.migrated_ids("repo"),
@@ -375,7 +377,8 @@ EXEMPT: dict[type, dict[str, str]] = {
     },
     Access: {"is_set_up": "whoever opens a store finds out"},
     Repository: dict.fromkeys(
-        ("id", "uid", "storage_namespace", "default_branch", "creation_date"), "known since the handle was asked for"
+        ("id", "uid", "storage_namespace", "default_branch", "creation_date", "state"),
+        "known since the handle was asked for",
     ),
     Branch: {"id": "the name that the handle was asked for by"},
     Snapshot: {"commit_id": "known since the handle was asked for"},

@@ -60,6 +60,7 @@ PARTS = {
     "Maintenance",
     "Merging",
     "MetadataSettings",
+    "MigrationCompletion",
     "MigrationFromLakefs",
     "MigrationFromNessie",
     "MigrationFromSql",

@@ -17,7 +17,7 @@ from graveler_core.model.compaction import (
 )
 from graveler_core.model.copying import Copying
 from graveler_core.model.data_check import CompleteCheck, DataChecks, UnfinishedCheck
-from graveler_core.model.dump import Restoration
+from graveler_core.model.dump import ForeignCommit, Restoration
 from graveler_core.model.entities import (
     AbandonedNamespace,
     Branch,
@@ -55,7 +55,7 @@ from graveler_core.model.ids import (
 )
 from graveler_core.model.index import Index, Run, RunLocation
 from graveler_core.model.layers import PrefixRemoval, PrefixRestoration, SealedToken, SegmentLayer
-from graveler_core.model.migration import MigratedCommit, Migration
+from graveler_core.model.migration import IncompleteChanges, IncompleteCommit, MigratedCommit, Migration
 from graveler_core.model.references import EventKind, InternalReference, ReferenceEvent, ReferenceType
 from graveler_core.model.webhooks import HookEvent
 from tests.unit.records.iam_samples import IAM_RECORDS
@@ -180,6 +180,30 @@ RECORDS: dict[str, Record] = {
     "restoration": Restoration(digest="0a" * 32, since=SINCE),
     "migration": Migration(digest="0b" * 32, since=SINCE),
     "migrated commit": MigratedCommit(commit_id=CommitId("0c" * 32)),
+    "incomplete commit": IncompleteCommit(
+        commit=ForeignCommit(
+            id="0d" * 32,
+            metarange_id=MetarangeId(""),
+            parents=("0c" * 32,),
+            message="m",
+            committer="ada",
+            creation_date=SINCE,
+            metadata={"k": "é"},
+        ),
+        changes=b"\x00\xfa\xff",
+    ),
+    "incomplete commit with parts": IncompleteCommit(
+        commit=ForeignCommit(
+            id="0d" * 32,
+            metarange_id=MetarangeId(""),
+            parents=(),
+            message="",
+            committer="",
+            creation_date=SINCE,
+        ),
+        parts=2,
+    ),
+    "incomplete changes": IncompleteChanges(changes=b"\x00\xfa\xff" * 3),
     "copying": Copying(
         source="0f" * 32,
         run=Nonce("n6"),

@@ -42,6 +42,13 @@ LOCATIONS: list[tuple[Location[Any], bytes, bytes, str]] = [
     (keys.restoration(REPOSITORY), b"repo-u1", b"restored", "restoration"),
     (keys.migration(REPOSITORY), b"repo-u1", b"migration", "migration"),
     (keys.migrated_commits(REPOSITORY).at("c1"), b"repo-u1", b"migrated/c1", "migrated commit"),
+    (keys.incomplete_commits(REPOSITORY).at("c1"), b"repo-u1", b"incomplete/c1", "incomplete commit"),
+    (
+        keys.incomplete_part(REPOSITORY, "c1", 3),
+        b"repo-u1",
+        b"incomplete-changes/c1/000003",
+        "incomplete changes",
+    ),
     (keys.abandoned_namespace("s3://b/x"), b"graveler", b"abandoned/s3://b/x", "abandoned namespace"),
     (keys.sweeping(REPOSITORY), b"repo-u1", b"sweep", "sweeping"),
     (keys.collections(REPOSITORY.id, REPOSITORY.uid), b"repo-u1", b"collections", "collections"),

@@ -90,6 +90,7 @@ LEFT_OUT = {
     "Graveler.compare_with": SQL,
     "Graveler.migrate_from": SQL,
     "Graveler.migrate_lakefs": LAKEFS,
+    "Graveler.complete_migration": NESSIE,
     "Graveler.migrate_nessie": NESSIE,
     "Graveler.migrated_ids": SQL,
     "Graveler.verify_against": SQL,
