@@ -160,6 +160,7 @@ class _Completion:
         if said is None:
             self._look_for(id)
             if id not in self.made:
+                self._require()  # the records of a deleted repository are removed, too
                 why = f"commit {id}: its record without index is missing"
                 raise CorruptData(why, kind=Kind.CorruptCommit, commit=id)
             return
