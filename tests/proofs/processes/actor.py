@@ -1,4 +1,4 @@
-"""One process of the crowd: a writer, a committer or a reader on the branch `main` of the repository `repo`.
+"""One process of the crowd: a writer, a committer, a reader or a keeper on the branch `main` of the repository `repo`.
 
 It goes on until the file `stop` appears, its parent goes, or it is killed. Its next life takes up the count of its
 operations, and a committer also the commit that it was about: under the same idempotency key.
@@ -9,8 +9,9 @@ from __future__ import annotations
 import hashlib
 import os
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from time import sleep
 from typing import Final
@@ -19,6 +20,7 @@ import pyarrow as pa
 
 from graveler_core.errors import Conflict, Kind, NoChanges, NotFound, OutcomeUnknown, SlowDown, Unavailable
 from graveler_core.facade.branch import Branch
+from graveler_core.facade.graveler import Graveler
 from graveler_core.model.entry import Entry
 from graveler_core.wiring.handles import connect
 from tests.proofs.processes.journal import Journal
@@ -34,10 +36,11 @@ class Orders:
     """Who a process is, and where it works."""
 
     name: str
-    """Its first letter says what it does: w, c, r."""
+    """Its first letter says what it does: w, c, r, k."""
     url: str
     directory: Path
     """Of the journals, and of the file `stop`."""
+    storage_options: Mapping[str, str] | None = None
 
 
 def act(orders: Orders) -> None:
@@ -45,14 +48,21 @@ def act(orders: Orders) -> None:
     journal = Journal(orders.directory, orders.name)
     while not is_stopped(orders):
         try:
-            with connect(orders.url) as graveler:
-                _work(graveler.repository("repo").branch("main"), journal, orders)
+            with connect(orders.url, storage_options=orders.storage_options) as graveler:
+                _work(graveler, journal, orders)
         except (SlowDown, Unavailable):
             sleep(0.02)
 
 
-def _work(branch: Branch, journal: Journal, orders: Orders) -> None:
-    step: Callable[[Branch, Journal], None] = {"w": write, "c": commit, "r": read}[orders.name[0]]
+def _work(graveler: Graveler, journal: Journal, orders: Orders) -> None:
+    branch = graveler.repository("repo").branch("main")
+    steps: dict[str, Callable[[Branch, Journal], None]] = {
+        "w": write,
+        "c": commit,
+        "r": read,
+        "k": partial(keep, graveler),
+    }
+    step = steps[orders.name[0]]
     while not is_stopped(orders):
         # Who pauses lets the others come between: all at full speed would only queue for the processor.
         sleep(random.uniform(0, 0.05))
@@ -130,3 +140,21 @@ def read(branch: Branch, journal: Journal) -> None:
             raise
         found = None
     journal.end("done", path, {path: found})
+
+
+def keep(graveler: Graveler, branch: Branch, journal: Journal) -> None:
+    """A compaction, a sweep, a cleaning, a collection or an upload in parts that nobody ends."""
+    repo = graveler.repository("repo")
+    verb = ("compact", "sweep", "clean", "collect", "upload")[journal.number % 5]
+    journal.begin(verb, {})
+    if verb == "compact":
+        branch.compact()
+    elif verb == "sweep":
+        repo.sweep()
+    elif verb == "clean":
+        graveler.clean()
+    elif verb == "collect":
+        repo.collect()
+    else:
+        branch.begin_multipart(f"parts/{journal.number}")
+    journal.end("done")

@@ -6,7 +6,7 @@ They are forked from a server process that has imported what they need, so that 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from multiprocessing import get_context
@@ -59,12 +59,14 @@ class Crew:
     url: str
     directory: Path
     chance: random.Random
+    storage_options: Mapping[str, str] | None = None
     alive: dict[str, BaseProcess] = field(default_factory=dict)
     _newest: str = ""
 
     def start(self, name: str) -> None:
         """A new life of an actor."""
-        process = _CONTEXT.Process(target=self.cast.act, args=(Orders(name, self.url, self.directory),), name=name)
+        orders = Orders(name, self.url, self.directory, self.storage_options)
+        process = _CONTEXT.Process(target=self.cast.act, args=(orders,), name=name)
         process.start()
         self.alive[name] = process
         self._newest = name
@@ -109,10 +111,16 @@ class Crew:
 
 
 @contextmanager
-def crew(url: str, directory: Path, seed: int, cast: Cast = WRITERS) -> Iterator[Crew]:
+def crew(
+    url: str,
+    directory: Path,
+    seed: int,
+    cast: Cast = WRITERS,
+    storage_options: Mapping[str, str] | None = None,
+) -> Iterator[Crew]:
     """A crew at work; none of it is left behind."""
     directory.mkdir()
-    crowd = Crew(cast, url, directory, random.Random(seed))
+    crowd = Crew(cast, url, directory, random.Random(seed), storage_options)
     try:
         for name in cast.names:
             crowd.start(name)

@@ -74,19 +74,24 @@ def _create(url: str, directory: Path) -> None:
 
 def _judge(url: str, journals: Path) -> None:
     """By a process that has nothing cached."""
+    with closing(Stores(kv=open_store(url), blobs=OpenedBlobs(None, durable=False))) as stores:
+        judged(stores, journals)
+
+
+def judged(stores: Stores, journals: Path) -> None:
+    """Compare the journals with what stores hold that have nothing cached."""
     judge = Judge(read_all(journals))
     assert not [operation for operation in judge.operations if operation.outcome == "crashed"]
-    with closing(Stores(kv=open_store(url), blobs=OpenedBlobs(None, durable=False))) as stores:
-        repository = Graveler(stores).repository("repo")
-        record, branch = _records(stores)
-        chain = list(_chain(stores, record, branch))
-        check_history(stores, record)
-        check_layers(stores, record)
-        assert chain[-1].header.parents == ()
-        assert not list(judge.commits(chain))
-        assert not list(judge.reads())
-        assert not list(judge.trees(repository, chain))
-        assert not list(judge.content(repository, "main", Look("the branch", NEVER - 1)))
+    repository = Graveler(stores).repository("repo")
+    record, branch = _records(stores)
+    chain = list(_chain(stores, record, branch))
+    check_history(stores, record)
+    check_layers(stores, record)
+    assert chain[-1].header.parents == ()
+    assert not list(judge.commits(chain))
+    assert not list(judge.reads())
+    assert not list(judge.trees(repository, chain))
+    assert not list(judge.content(repository, "main", Look("the branch", NEVER - 1)))
 
 
 def _records(stores: Stores) -> tuple[Repository, Branch]:
