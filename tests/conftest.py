@@ -14,14 +14,15 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.examples import examples
-from tests.servers.maven import SHORT_LIVED_JAVA
+from tests.forked_programs import forked_programs
 from tests.servers.process import ServerProcess
+from tests.servers.spark_classes import options
 
 # Before Spark or matplotlib are imported: workers are this interpreter, and no plot asks for a screen.
 os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
 os.environ["MPLBACKEND"] = "Agg"
 # Sessions of tests are short: what the second compiler and a parallel collector of garbage gain, they cost many times.
-os.environ["SPARK_SUBMIT_OPTS"] = f"{os.environ.get('SPARK_SUBMIT_OPTS', '')} {SHORT_LIVED_JAVA}".strip()
+os.environ["SPARK_SUBMIT_OPTS"] = f"{os.environ.get('SPARK_SUBMIT_OPTS', '')} {options()}".strip()
 
 # A shell starts its background jobs with SIGINT ignored, and processes pass that on to the processes they start.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -157,6 +158,13 @@ def _own_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(os.environ):
         if name.startswith("GRAVELER_") or name == "DAGSTER_HOME":
             monkeypatch.delenv(name)
+
+
+@pytest.fixture(scope="session")
+def programs() -> Iterator[Path]:
+    """The directory of `graveler` and `python` as processes that are forked: one for each worker."""
+    with forked_programs() as directory:
+        yield directory
 
 
 @pytest.fixture(scope="session")

@@ -8,10 +8,12 @@ import pytest
 from pyspark.sql import SparkSession
 
 from graveler.spark.session import local_settings, pin_worker_interpreter
+from tests.servers.spark_classes import make_archive
 
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
+    make_archive()
     pin_worker_interpreter()
     builder = SparkSession.builder
     for name, value in local_settings().items():

@@ -114,9 +114,9 @@ def test_each_scenario_in_files_gives_rows(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("store", "name", "scenario"),
     [
-        ("sqlite", "protocol", "long_commit"),
+        pytest.param("sqlite", "protocol", "long_commit", marks=pytest.mark.slow),
         ("postgresql", "protocol", "committers"),
-        ("sqlite", "compaction", "long_compaction_of_rows"),
+        pytest.param("sqlite", "compaction", "long_compaction_of_rows", marks=pytest.mark.slow),
         ("sqlite", "lifecycle", "delete_beside_a_writer"),
     ],
 )
@@ -131,7 +131,7 @@ def test_processes_work_together(store: str, name: str, scenario: str, tmp_path:
 
 
 @pytest.mark.ci
-@pytest.mark.parametrize("store", ["sqlite", "postgresql", "redis"])
+@pytest.mark.parametrize("store", ["sqlite", "postgresql", pytest.param("redis", marks=pytest.mark.slow)])
 def test_round_trips_to_servers_are_counted(store: str, tmp_path: Path) -> None:
     """On a socket and on TCP; a get reads the branch and the repository again, so it needs a round trip."""
     request = BenchmarkRequest("stores", [suite("stores")["one_client"]], store, ["power"], [20], 1, tmp_path)
@@ -143,7 +143,7 @@ def test_round_trips_to_servers_are_counted(store: str, tmp_path: Path) -> None:
     assert all(count > 0 for count in trips.values())
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 def test_a_store_is_copied_beside_a_real_one(tmp_path: Path) -> None:
     """From one file of SQLite to another, and from PostgreSQL to a file."""
     for store in ("sqlite", "postgresql"):

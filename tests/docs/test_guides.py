@@ -1,7 +1,7 @@
 """Run the examples of the guides: the Python of a page as one program, then its shell commands, on one repository.
 
-A line that is one call of `graveler` runs in this process: starting the program takes longer than most calls, and the
-README's tests start it. Lines with more than that are given to the shell.
+A line that is one call of `graveler` runs in this process. The other lines are given to the shell, where the programs
+`graveler` and `python` are forked (`tests/forked_programs.py`). The README's tests start real ones.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import re
 import shlex
 import shutil
 import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -36,8 +35,8 @@ def blocks(page: Path, language: str) -> list[str]:
     return [code for kind, code in _BLOCK.findall(page.read_text()) if kind == language]
 
 
-def run(command: list[str], directory: Path) -> str:
-    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+def run(command: list[str], directory: Path, programs: Path) -> str:
+    environment = {**os.environ, "PATH": os.pathsep.join([str(programs), os.environ["PATH"]])}
     done = subprocess.run(
         command, cwd=directory, env=environment, capture_output=True, text=True, check=False, timeout=300
     )
@@ -64,15 +63,15 @@ def test_guides_that_are_followed_in_one_directory_do_not_collide(pattern: re.Pa
 @pytest.mark.ci
 @pytest.mark.parametrize("page", ALONE, ids=lambda page: page.stem)
 def test_a_guide_prints_what_it_shows(
-    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    page: Path, tmp_path: Path, programs: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    follow(page, tmp_path, capfd)
+    follow(page, tmp_path, programs, capfd)
 
 
 @pytest.mark.ci
 def test_the_guide_for_lakefs_prints_what_it_shows(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    tmp_path: Path, programs: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     shutil.copytree(fixtures.NAMESPACE, tmp_path / "lake" / "flights")
     for state, name in (("first", "refs"), ("second", "refs-later")):
@@ -81,26 +80,30 @@ def test_the_guide_for_lakefs_prints_what_it_shows(
     with replaying(Replay()) as server:
         page = next(page for page in GUIDES if page.stem == "migrate-lakefs")
         named = {"lakefs+https://key:secret@lakefs.example.com/flights": server.url, "$PWD": str(tmp_path)}
-        follow(page, tmp_path, capfd, named)
+        follow(page, tmp_path, programs, capfd, named)
 
 
 @pytest.mark.ci
 def test_the_guide_for_nessie_prints_what_it_shows(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    tmp_path: Path, programs: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     write_archive(HISTORY.files(2), tmp_path / "nessie.zip")
     monkeypatch.chdir(tmp_path)
     page = next(page for page in GUIDES if page.stem == "migrate-nessie")
-    follow(page, tmp_path, capfd, {"$PWD": str(tmp_path)})
+    follow(page, tmp_path, programs, capfd, {"$PWD": str(tmp_path)})
 
 
 def follow(
-    page: Path, place: Path, capfd: pytest.CaptureFixture[str], named: Mapping[str, str] = MappingProxyType({})
+    page: Path,
+    place: Path,
+    programs: Path,
+    capfd: pytest.CaptureFixture[str],
+    named: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
     """Run the Python of a page, then its commands, with some texts replaced."""
     program = place / "guide.py"
     program.write_text("\n".join(blocks(page, "python")))
-    assert run([sys.executable, program.name], place) == "".join(blocks(page, "text"))
+    assert run([str(programs / "python"), program.name], place, programs) == "".join(blocks(page, "text"))
     commands = "".join(blocks(page, "sh"))
     for text, other in named.items():
         commands = commands.replace(text, other)
@@ -109,4 +112,4 @@ def follow(
             assert command_line(shlex.split(line)[1:]) == 0, (line, capfd.readouterr())
             assert capfd.readouterr().out, line
         else:
-            assert run(["bash", "-euc", line], place), line
+            assert run(["bash", "-euc", line], place, programs), line

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,8 +11,10 @@ from tests.servers.process import ServerProcess
 from tests.servers.s3 import environment, fresh_bucket
 
 
-def test_the_examples(s3_process: ServerProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_examples(
+    s3_process: ServerProcess, tmp_path: Path, programs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name, value in environment(s3_process.port).items():
         monkeypatch.setenv(name, value)
-    run_examples(Path(sys.executable), tmp_path, fresh_bucket(s3_process.port).partition("?")[0])
+    run_examples(programs / "python", tmp_path, fresh_bucket(s3_process.port).partition("?")[0])
     assert not list(tmp_path.glob("**/*.db"))

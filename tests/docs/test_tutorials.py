@@ -22,8 +22,9 @@ _BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```", re.MULTILINE | re.DOTALL
 class Shell:
     """A shell that keeps its variables from one block to the next."""
 
-    def __init__(self, directory: Path) -> None:
-        home, path = directory / "home", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    def __init__(self, directory: Path, programs: Path) -> None:
+        places = [str(programs), str(Path(sys.executable).parent), os.environ["PATH"]]
+        home, path = directory / "home", os.pathsep.join(places)
         (home / ".config").mkdir(parents=True)
         (home / ".config" / "dg.toml").write_text("[cli.telemetry]\nenabled = false\n")
         self._directory = directory / "shop"
@@ -59,8 +60,8 @@ class Shell:
 
 @pytest.mark.ci
 @pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)
-def test_a_tutorial_does_what_it_says(page: Path, tmp_path: Path) -> None:
-    shell, printed = Shell(tmp_path), ""
+def test_a_tutorial_does_what_it_says(page: Path, tmp_path: Path, programs: Path) -> None:
+    shell, printed = Shell(tmp_path, programs), ""
     for language, name, content in _BLOCK.findall(page.read_text()):
         if name and language == "yaml":
             assert shell.read(name) == content

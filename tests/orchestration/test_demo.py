@@ -22,7 +22,7 @@ def tell(directory: Path, *arguments: str) -> str:
     return ran.stdout
 
 
-def test_it_works_and_works_again(tmp_path: Path) -> None:
+def test_it_works_and_works_again(tmp_path: Path, programs: Path) -> None:
     first = tell(tmp_path, "--months", "2")
     assert "Publish: Flights of 2013-01" in first
     assert "Publish: Flights of 2013-02" in first
@@ -35,8 +35,7 @@ def test_it_works_and_works_again(tmp_path: Path) -> None:
     assert "Spark from 10,000 changes on, for these two; elsewhere from 5,000,000." in first
     assert "incoming/airlines.csv" in first
     assert "./run ui" in first
-    for _ in range(2):  # the README, in its order, where the demo has run
-        readme.run_examples(Path(sys.executable), tmp_path)
+    readme.run_examples(programs / "python", tmp_path)  # in its order, where the demo has run
 
     second = tell(tmp_path, "--months", "2", "--spark-from", "1")
     assert "edition 4" in second
@@ -58,7 +57,7 @@ def test_it_works_and_works_again(tmp_path: Path) -> None:
         kept = [branch.id for branch in repository.branches() if branch.id != "main"]
         assert len(kept) == 2
         assert all(any(True for _ in repository.branch(name).uncommitted()) for name in kept)
-    readme.run_sentences(Path(sys.executable), tmp_path)
+    readme.run_sentences(programs / "python", tmp_path)
 
 
 @pytest.mark.parametrize(("name", "value"), [("--months", "13"), ("--spark-from", "-1")])

@@ -88,6 +88,7 @@ def parallel(instance: dg.DagsterInstance, resumes: str | None = None, steps: li
         return result.run_id
 
 
+@pytest.mark.ci
 def test_steps_in_processes_of_their_own_use_one_branch_and_a_second_publication_says_so(
     store: Graveler, instance: dg.DagsterInstance
 ) -> None:

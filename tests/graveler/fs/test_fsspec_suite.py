@@ -1,6 +1,7 @@
 """The tests that fsspec offers to authors of file systems: SQLite and PostgreSQL, each with a directory and with S3.
 
-CI runs them with SQLite and a directory, and with PostgreSQL and S3. The other two pairs are for the longest tier.
+CI runs all of them with SQLite and a directory, and those of single files with PostgreSQL and S3. Copies of many files,
+which differ in the paths alone, and the other two pairs are for the longest tier.
 
 What the tests demand and a version store cannot do is in docs/guides/files.md, "What fsspec's tests demand".
 """
@@ -96,14 +97,17 @@ class TestPipeOnServers(abstract.AbstractPipeTests, OnServers):
     pass
 
 
+@pytest.mark.slow
 class TestCopyOnServers(abstract.AbstractCopyTests, OnServers):
     pass
 
 
+@pytest.mark.slow
 class TestGetOnServers(abstract.AbstractGetTests, OnServers):
     pass
 
 
+@pytest.mark.slow
 class TestPutOnServers(abstract.AbstractPutTests, OnServers):
     pass
 

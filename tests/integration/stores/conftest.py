@@ -27,6 +27,15 @@ SERVERS = {
 
 SLOW = ("cassandra",)
 """Schemes of the stores whose servers are slow to start: `./run test --all` tests them."""
+of_each_kind = pytest.mark.parametrize(
+    "scheme",
+    [pytest.param(scheme, marks=() if scheme in ("mysql", "s3") else pytest.mark.slow) for scheme in SERVERS],
+    indirect=True,
+)
+"""In CI on a store with transactions and on one without, in `./run test --all` on each.
+
+For tests of flows that use nothing but the port: the suites of `tests/conformance` show that all stores keep it.
+"""
 
 
 @pytest.fixture(params=[pytest.param(scheme, marks=pytest.mark.slow if scheme in SLOW else ()) for scheme in SERVERS])

@@ -6,6 +6,7 @@ from pathlib import Path
 from urllib.parse import parse_qsl
 
 from tests.integration.command_line import Cli, paths, put, refused
+from tests.integration.stores.conftest import of_each_kind
 
 HERE, BACK = "sqlite:///.graveler/meta.db", "sqlite:///back.db"
 
@@ -26,6 +27,7 @@ def test_copies_there_and_back(flights: Cli, store_url: str, here: Path) -> None
     refused(flights("kv", "copy", HERE, store_url), "the target is not empty")
 
 
+@of_each_kind
 def test_work_goes_on_in_the_copy(flights: Cli, store_url: str) -> None:
     assert flights("kv", "copy", HERE, store_url).code == 0
     for arguments in (
@@ -41,6 +43,7 @@ def test_work_goes_on_in_the_copy(flights: Cli, store_url: str) -> None:
     assert "secret" not in ran.out + ran.err
 
 
+@of_each_kind
 def test_dumps_there_and_back(flights: Cli, store_url: str, here: Path) -> None:
     """The dump of a restored repository is the same file."""
     (repository,) = flights("repo", "list", "--json").documents

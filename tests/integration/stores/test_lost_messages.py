@@ -13,13 +13,14 @@ from graveler_core.errors import NotFound, NotUnique, OutcomeUnknown, SlowDown, 
 from graveler_core.facade.graveler import Graveler
 from graveler_core.facade.repository import Repository
 from graveler_core.testing.lossy_network import Cut, LossyNetwork
+from tests.integration.stores.conftest import of_each_kind
 
 MOST = 60
 """Number of messages that no operation needs."""
 
 Step = Callable[[int], object]
 
-pytestmark = pytest.mark.parametrize("fault", [Cut.REQUEST, Cut.ANSWER])
+pytestmark = [pytest.mark.parametrize("fault", [Cut.REQUEST, Cut.ANSWER]), of_each_kind]
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ from graveler_core.errors import Unavailable
 from graveler_core.facade.graveler import Graveler
 from graveler_core.kv import open_store
 from graveler_core.kv.store import Store
+from tests.integration.stores.conftest import of_each_kind
 
 TIMES = 12
 WORK = """
@@ -51,6 +52,7 @@ def told(process: subprocess.Popen[str], what: str, output: str) -> list[int]:
     return [int(number) for word, number in lines if word == what]
 
 
+@of_each_kind
 def test_two_processes_commit_to_one_branch(handles: tuple[Graveler, Graveler], store_url: str, namespace: str) -> None:
     lake = handles[0].create_repository("lake", storage_namespace=namespace)
     processes = {name: start(store_url, name, TIMES) for name in "ab"}
@@ -67,6 +69,7 @@ def test_two_processes_commit_to_one_branch(handles: tuple[Graveler, Graveler], 
     assert {entry.path for entry in lake.at("main@").list()} == expected
 
 
+@of_each_kind
 def test_a_killed_process_loses_nothing(handles: tuple[Graveler, Graveler], store_url: str, namespace: str) -> None:
     lake = handles[0].create_repository("lake", storage_namespace=namespace)
     victim, survivor = start(store_url, "victim", 100_000), start(store_url, "survivor", TIMES)

@@ -26,7 +26,7 @@ from tests.s3_server import serving
 pytestmark = pytest.mark.ci
 
 PREFIX = "u/1/"
-STRIDE = 11
+STRIDE = 22
 """The process is killed before every call with a number that this divides. The unit tests try all numbers."""
 
 

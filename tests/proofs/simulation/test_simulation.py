@@ -15,10 +15,10 @@ from tests.proofs.simulation.profiles import PROFILES
 from tests.proofs.simulation.run import main, simulate
 
 BATCH = 50
-BATCHES = 20
+BATCHES = 12
 EVERYDAY_BATCHES = 3
 EVERYDAY_OF_A_THEME = range(10)
-CI_OF_A_THEME = range(10, 30)
+CI_OF_A_THEME = range(10, 20)
 MANY = 100_000
 MANY_OF_A_PROFILE = 20_000
 FIRST_OF_A_PROFILE = 5_000
@@ -59,7 +59,7 @@ def test_histories_keep_the_promises(batch: int) -> None:
         pytest.param(CI_OF_A_THEME, marks=pytest.mark.ci),
         pytest.param(range(CI_OF_A_THEME.stop, 2 * BATCH), marks=pytest.mark.slow),
     ],
-    ids=len,
+    ids=lambda seeds: f"{seeds.start}-{seeds.stop - 1}",
 )
 @pytest.mark.parametrize(
     "theme",
@@ -87,7 +87,7 @@ def test_histories_of_a_theme_keep_the_promises(theme: str, seeds: range) -> Non
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("theme", ["", "removals", "cleaning of layers"])
 def test_histories_on_each_kind_of_store_keep_the_promises(profile: str, theme: str) -> None:
-    wrong = verdicts(FIRST_OF_A_PROFILE, BATCH, theme, profile)
+    wrong = verdicts(FIRST_OF_A_PROFILE, BATCH // 2, theme, profile)
     assert not wrong, "\n".join([*(verdict.partition("\n")[0] for verdict in wrong), wrong[0]])
 
 

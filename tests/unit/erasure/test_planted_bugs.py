@@ -68,6 +68,7 @@ BUGS: dict[str, tuple[str, object, Body]] = {
 }
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("bug", BUGS)
 def test_a_planted_bug_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bug: str) -> None:
     where, wrong, body = BUGS[bug]

@@ -80,6 +80,7 @@ def test_a_planted_bug_is_found(bug: str, monkeypatch: pytest.MonkeyPatch) -> No
         phases=[Phase.generate],
         derandomize=True,
         deadline=None,
+        report_multiple_bugs=False,
         database=None,
         suppress_health_check=list(HealthCheck),
     )
