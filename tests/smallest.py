@@ -31,6 +31,7 @@ SMALLEST = {
     "graveler_core.blobs.remote.PAGE": 1,
     "graveler_core.cli.deleted.CALL": 1,
     "graveler_core.cli.output.PAGE_ROWS": 1,
+    "graveler_core.codec.blocks._SMALL_BYTES": 1,
     "graveler_core.codec.columns.SLICE_ROWS": 1,
     "graveler_core.codec.content_hash._SLICE_ROWS": 1,
     "graveler_core.codec.entry_columns._MUCH": 0,

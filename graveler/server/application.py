@@ -14,13 +14,14 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 from starlette.applications import Starlette
-from starlette.concurrency import run_in_threadpool
+from starlette.middleware.errors import ServerErrorMiddleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from graveler.server.api.call import Call, Query
+from graveler.server.api.dispatch import ApiDispatch
 from graveler.server.api.errors import error_response, refusal
 from graveler.server.api.openapi import openapi_document
 from graveler.server.api.route import ApiRoute
@@ -31,12 +32,14 @@ from graveler.server.observing import facts_of
 from graveler.server.parts import ServerParts, ServerUsers
 from graveler.server.web.application import web_routes
 from graveler.server.web.links import ROOT
+from graveler.server.worker_threads import run_in_thread
 from graveler_core.errors import GravelerError, InvalidInput, LimitExceeded
 
 API: Final = "/api/v1"
 """Path of the API."""
 MAX_JSON_BYTES: Final = 4 << 20
 """Maximum size of a JSON body."""
+_ROUTE: Final = "graveler.route"
 _SECURITY_HEADERS: Final = ((b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"no-referrer"))
 
 
@@ -65,21 +68,33 @@ def create_application(parts: ServerParts) -> ASGIApp:
         *web_routes(parts),
     ]
     app = Starlette(routes=routes, exception_handlers={404: _elsewhere, 405: _elsewhere, Exception: _failed})
-    return _WithHeaders(app)
+    operations = ServerErrorMiddleware(partial(_operate, parts), handler=_failed)
+    return _WithHeaders(_Dispatching(app, operations))
+
+
+async def _operate(parts: ServerParts, scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer a request whose route is known."""
+    response = await _serve(parts, scope[_ROUTE], Request(scope, receive))
+    await response(scope, receive, send)
 
 
 async def _serve(parts: ServerParts, route: ApiRoute, request: Request) -> Response:
     """Run one operation in a worker thread."""
-    users = parts.users
-    facts = facts_of(request.scope)
+    users, scope = parts.users, request.scope
+    facts = facts_of(scope)
     facts.operation = route.name
     try:
-        query = _query(request)
-        user = await run_in_threadpool(users.of, request, public=route.public)
+        query = _query(scope)
+        user = users.remembered(request, public=route.public)
+        if user is None:
+            user = await run_in_thread(users.of, request, public=route.public)
         facts.user = "" if user is None else user.user
         if not route.public:
             parts.limits.admit(facts.user)
         body = await _json_body(route, request)
+        upload = BodyStream(request) if route.streams else None
+        if upload is not None:
+            await upload.receive_small()
     except GravelerError as error:
         return error_response(error)
     except ClientDisconnect:
@@ -87,16 +102,16 @@ async def _serve(parts: ServerParts, route: ApiRoute, request: Request) -> Respo
     call = Call(
         signed_in=user,
         log_in=users.log_in,
-        secure=request.url.scheme == "https",
+        secure=scope["scheme"] == "https",
         settings=parts.settings,
         tasks=parts.tasks,
         path=request.path_params,
         query=query,
         headers=request.headers,
         body=body,
-        **({"upload": BodyStream(request).content} if route.streams else {}),
+        **({} if upload is None else {"upload": upload.content}),
     )
-    return await run_in_threadpool(_run, route, call, parts.limits)
+    return await run_in_thread(_run, route, call, parts.limits)
 
 
 def _run(route: ApiRoute, call: Call, limits: RequestLimits) -> Response:
@@ -107,9 +122,9 @@ def _run(route: ApiRoute, call: Call, limits: RequestLimits) -> Response:
         return error_response(error)
 
 
-def _query(request: Request) -> Query:
+def _query(scope: Scope) -> Query:
     try:
-        return Query.of(request.url.query)
+        return Query.of(scope["query_string"].decode())
     except ValueError as error:
         raise InvalidInput("query: must be UTF-8 text") from error
 
@@ -172,7 +187,7 @@ async def _failed(request: Request, error: Exception) -> Response:
 async def _ready(users: ServerUsers, request: Request) -> Response:
     """Answer whether the server can serve requests now: whether it reaches its store."""
     try:
-        await run_in_threadpool(users.reach)
+        await run_in_thread(users.reach)
     except GravelerError as error:
         return refusal(503, error.message, **{"retry-after": "1"})
     return PlainTextResponse("ready")
@@ -188,6 +203,26 @@ async def _to_pages(request: Request) -> Response:
 
 async def _described(request: Request) -> Response:
     return JSONResponse(openapi_document())
+
+
+class _Dispatching:
+    """Passes requests on that have an operation of the API, and all others to another application."""
+
+    def __init__(self, app: ASGIApp, operations: ASGIApp) -> None:
+        self._app = app
+        self._operations = operations
+        self._dispatch = ApiDispatch(ROUTES)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        path = scope.get("path", "")
+        found = None
+        if scope["type"] == "http" and path.startswith(f"{API}/"):
+            found = self._dispatch.find(scope["method"], path[len(API) :])
+        if found is None:
+            await self._app(scope, receive, send)
+            return
+        route, parameters = found
+        await self._operations({**scope, _ROUTE: route, "path_params": parameters}, receive, send)
 
 
 class _WithHeaders:

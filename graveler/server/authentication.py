@@ -87,9 +87,20 @@ class Authentication:
             raise PermissionDenied("credentials are missing", kind=Kind.InvalidCredentials)
         return self.verify(given)
 
+    def remembered(self, authorization: str | None, cookie: str = "") -> SignedIn | None:
+        """Return the user of a request if its credentials were verified a short time ago, or `None`.
+
+        Arguments are those of `user_of`.
+        """
+        token = _bearer(authorization) if authorization else cookie
+        if token:
+            return self._known(self._name_of_token(token))
+        given = _basic(authorization)
+        return None if given is None else self._known(self._name_of(given))
+
     def verify(self, given: Credentials) -> SignedIn:
         """Return the user of an access key and its secret. Errors are those of `user_of`."""
-        name = hmac.digest(self._key, _packed(given), hashlib.sha256)
+        name = self._name_of(given)
         known = self._known(name)
         if known is not None:
             return known
@@ -107,13 +118,20 @@ class Authentication:
 
     def _session(self, token: str) -> SignedIn:
         """Return the user of a session. Wrong tokens are not counted, because they cost no verification of a secret."""
-        name = hmac.digest(self._key, b"token\0" + token.encode(errors="surrogatepass"), hashlib.sha256)
+        name = self._name_of_token(token)
         known = self._known(name)
         if known is not None:
             return known
         user = self._resume(token)
         self._remember(name, user)
         return user
+
+    def _name_of(self, given: Credentials) -> bytes:
+        """Return the keyed hash by which credentials are remembered."""
+        return hmac.digest(self._key, _packed(given), hashlib.sha256)
+
+    def _name_of_token(self, token: str) -> bytes:
+        return hmac.digest(self._key, b"token\0" + token.encode(errors="surrogatepass"), hashlib.sha256)
 
     def _known(self, name: bytes) -> SignedIn | None:
         with self._lock:

@@ -2,25 +2,37 @@
 
 The server asks for the body (`100 Continue`) when the first piece is requested. An operation that refuses a request
 before it reads the body saves the client the transfer.
+
+The event loop receives the body into a buffer, and wakes the worker thread when there is enough to be worth it.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Iterator
+import asyncio
+from collections.abc import Iterable, Iterator
+from threading import Condition
+from typing import Final
 
-from anyio import from_thread
 from python_multipart.multipart import parse_options_header
 from starlette.requests import ClientDisconnect, Request
 
 from graveler.server.form_content import FormContent
 from graveler_core.errors import InvalidInput, Unavailable
 
+WANTED_BYTES: Final = 1 << 20
+"""Bytes for which the worker thread waits, for a short time, before it takes what is there."""
+BUFFER_BYTES: Final = 4 << 20
+"""Bytes in the buffer from which on the server stops to receive, until the worker thread has taken them."""
+SMALL_BYTES: Final = 64 << 10
+"""Size of a body that is received before the worker thread begins, because waking the thread costs more."""
+_PATIENCE_SECONDS: Final = 0.02
+
 
 class BodyStream:
-    """Body of one request. Iterate over it once, in a worker thread that the event loop has started."""
+    """Body of one request. Create it in the event loop, and iterate over it once, in a worker thread."""
 
     def __init__(self, request: Request) -> None:
-        self._pieces = aiter(request.stream())
+        self._received = _Buffer(request, asyncio.get_running_loop())
         kind, options = parse_options_header(request.headers.get("content-type"))
         self._boundary = options.get(b"boundary") if kind == b"multipart/form-data" else None
         self._type = request.headers.get("content-type")
@@ -28,6 +40,13 @@ class BodyStream:
         self.ended = False
         """True once the whole body was received."""
         self._is_form = kind == b"multipart/form-data"
+        self._waits = "expect" in request.headers
+
+    async def receive_small(self) -> None:
+        """Receive the whole body now if it is small, and the client does not wait for a sign to send it."""
+        length = self._length or ""
+        if length.isdecimal() and int(length) <= SMALL_BYTES and not self._waits:
+            await self._received.receive()
 
     def content(self) -> tuple[str | None, Iterable[bytes]]:
         """Return the content type of what the client uploads, and its content.
@@ -51,10 +70,9 @@ class BodyStream:
         """
         received = 0
         try:
-            while (piece := from_thread.run(_next, self._pieces)) is not None:
+            for piece in self._received.pieces():
                 received += len(piece)
-                if piece:
-                    yield piece
+                yield piece
         except ClientDisconnect as error:
             raise Unavailable(
                 "the client ended the connection before the end of the body; nothing is staged"
@@ -64,5 +82,74 @@ class BodyStream:
             raise Unavailable(f"the body has {received} bytes, its header says {self._length}; nothing is staged")
 
 
-async def _next(pieces: AsyncIterator[bytes]) -> bytes | None:
-    return await anext(pieces, None)
+class _Buffer:
+    """Pieces of a body between the event loop, which receives them, and the thread that takes them."""
+
+    def __init__(self, request: Request, loop: asyncio.AbstractEventLoop) -> None:
+        self._request = request
+        self._loop = loop
+        self._changed = Condition()
+        self._pieces: list[bytes] = []
+        self._size = 0
+        self._wanted = WANTED_BYTES
+        self._begun = self._ended = False
+        self._error: Exception | None = None
+        self._space = asyncio.Event()
+
+    def pieces(self) -> Iterator[bytes]:
+        """Receive the body unless it was received, and yield its pieces. Runs in a worker thread."""
+        receiving = None if self._begun else asyncio.run_coroutine_threadsafe(self.receive(), self._loop)
+        try:
+            while taken := self._take():
+                yield from taken
+        finally:
+            if receiving is not None:
+                receiving.cancel()
+        if self._error is not None:
+            raise self._error
+
+    async def receive(self) -> None:
+        """Receive the body into the buffer, until its end or an error."""
+        self._begun = True
+        try:
+            async for piece in self._request.stream():
+                if self._add(piece):
+                    await self._space.wait()
+        except asyncio.CancelledError:
+            self._error = ClientDisconnect()
+            raise
+        except ClientDisconnect as error:
+            self._error = error
+        finally:
+            with self._changed:
+                self._ended = True
+                self._changed.notify()
+
+    def _add(self, piece: bytes) -> bool:
+        """Add a piece. Return true if the buffer is full."""
+        with self._changed:
+            if piece:
+                self._pieces.append(piece)
+                self._size += len(piece)
+            if self._size >= self._wanted:
+                self._changed.notify()
+            full = self._size >= BUFFER_BYTES
+            if full:
+                self._space.clear()
+        return full
+
+    def _take(self) -> list[bytes]:
+        """Wait for pieces and return them, or nothing after the last one."""
+        with self._changed:
+            if not self._changed.wait_for(self._is_enough, _PATIENCE_SECONDS):
+                self._wanted = 1
+                self._changed.wait_for(self._is_enough)
+                self._wanted = WANTED_BYTES
+            taken, full = self._pieces, self._size >= BUFFER_BYTES
+            self._pieces, self._size = [], 0
+        if full:
+            self._loop.call_soon_threadsafe(self._space.set)
+        return taken
+
+    def _is_enough(self) -> bool:
+        return self._ended or self._size >= self._wanted

@@ -11,8 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from email.utils import format_datetime
 from typing import Final
 
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
+from graveler.server.content_stream import ContentStream
 from graveler.server.kept_md5 import shown_checksum
 from graveler_core.facade.content_file import ContentFile
 from graveler_core.model.entry import Entry
@@ -55,7 +56,7 @@ def content_response(content: ContentFile, headers: Mapping[str, str], *, withou
     status = 200 if part is None else 206
     if without_body:
         return Response(status_code=status, headers=found)
-    return StreamingResponse(chunks, status_code=status, headers=found)
+    return ContentStream(chunks, status, found)
 
 
 def etag(entry: Entry) -> str:

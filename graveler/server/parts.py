@@ -39,10 +39,13 @@ class ServerUsers:
         """
         if public or self.authentication is None:
             return self.everyone
-        cookie = request.cookies.get(COOKIE, "")
-        if request.method not in ("GET", "HEAD") and from_another_site(request):
-            cookie = ""  # the page of another site acts, and not the user
-        return self.authentication.user_of(request.headers.get("authorization"), cookie)
+        return self.authentication.user_of(*_shown(request))
+
+    def remembered(self, request: Request, *, public: bool) -> SignedIn | None:
+        """Return the user of a request if no verification of a secret and no read of the store is needed for it."""
+        if public or self.authentication is None:
+            return self.everyone
+        return self.authentication.remembered(*_shown(request))
 
     def of_session(self, token: str) -> SignedIn:
         """Return the user of the token of a session; on a store without access control, the user of all requests.
@@ -77,3 +80,14 @@ class ServerParts:
     tasks: TaskRunner
     """Runs what outlives a request."""
     limits: RequestLimits
+
+
+def _shown(request: Request) -> tuple[str | None, str]:
+    """Return the header and the cookie by which a request says who sends it."""
+    authorization = request.headers.get("authorization")
+    if authorization:
+        return authorization, ""
+    cookie = request.cookies.get(COOKIE, "")
+    if request.method not in ("GET", "HEAD") and from_another_site(request):
+        cookie = ""  # the page of another site acts, and not the user
+    return None, cookie

@@ -17,6 +17,7 @@ from starlette.types import ASGIApp
 from graveler.server.api.call import ApiSettings
 from graveler.server.application import create_application
 from graveler.server.authentication import Authentication, SignedIn
+from graveler.server.http_protocol import HttpProtocol
 from graveler.server.known_hosts import KnownHosts, is_loopback
 from graveler.server.limits import RequestLimits
 from graveler.server.observing import ObservedApplication, ServerMetrics
@@ -130,6 +131,7 @@ def _serve_on(
     try:
         config = uvicorn.Config(
             application_of(stores, checked, tasks),
+            http=HttpProtocol,
             ssl_certfile=checked.tls_certificate,
             ssl_keyfile=checked.tls_key,
             limit_concurrency=checked.max_connections,

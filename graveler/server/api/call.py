@@ -15,9 +15,12 @@ from starlette.responses import Response as HttpResponse
 
 from graveler.server.api import records
 from graveler.server.authentication import SignedIn
+from graveler.server.opening import OpenBranch, open_branch, read_at
 from graveler.server.task_runner import TaskRunner
 from graveler_core.errors import InvalidInput, Kind, PermissionDenied
 from graveler_core.facade.graveler import Graveler
+from graveler_core.facade.readable_ref import ReadableRef
+from graveler_core.facade.repository import Repository
 from graveler_core.model.credentials import Credentials
 from graveler_core.model.secrets_keys import SecretsKeys
 
@@ -136,6 +139,14 @@ class Call:
     def branch(self) -> str:
         """Name of the branch in the path."""
         return self.path["branch"]
+
+    def read(self, work: Callable[[Repository, ReadableRef], T]) -> T:
+        """Return what a function reads at the ref in the path: see `opening.read_at`."""
+        return read_at(self.graveler, self.repository, self.path["ref"], work, self.graveler.repository)
+
+    def open_branch(self) -> OpenBranch:
+        """Open the branch in the path for writing: see `opening.open_branch`."""
+        return open_branch(self.graveler, self.repository, self.branch, self.graveler.repository)
 
     def page(
         self, items: Iterable[T], convert: Callable[[T], records.ApiResponse], offset: Callable[[T], str]

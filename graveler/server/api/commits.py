@@ -28,7 +28,7 @@ _STRATEGY_KEY: Final = ".lakefs.merge.strategy"
 def commit(call: Call) -> HttpResponse:
     """Commit the staged changes of a branch."""
     wanted: CommitCreation = call.body
-    branch = call.graveler.repository(call.repository).branch(call.branch)
+    branch = call.open_branch().branch
     try:
         made = branch.commit(
             wanted.message,

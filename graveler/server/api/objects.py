@@ -22,11 +22,11 @@ from graveler.server.api.records import (
 )
 from graveler.server.content_response import content_response
 from graveler.server.kept_md5 import shown_checksum, shown_metadata, with_etag
-from graveler.server.overlapped_md5 import OverlappedMd5
+from graveler.server.overlapped_hashing import OverlappedHashing
 from graveler_core.errors import GravelerError, Kind, NotFound, PredicateFailed
 from graveler_core.facade.branch import Branch
+from graveler_core.facade.readable_ref import ReadableRef
 from graveler_core.facade.repository import Repository
-from graveler_core.facade.snapshot import Snapshot
 from graveler_core.model.entry import AddressType, CommonPrefix, Entry
 
 PRESIGNED_SECONDS: Final = 900
@@ -39,41 +39,47 @@ _RESERVED: Final = "::lakefs::"
 
 def list_objects(call: Call) -> HttpResponse:
     """List entries, or with a delimiter entries and common prefixes."""
-    query, repo = call.query, call.graveler.repository(call.repository)
-    ref, presign = repo.at(call.path["ref"]), query.flag("presign")
-    found = ref.list(query.text("prefix"), query.text("after"), query.text("delimiter"))
-    with_metadata = query.flag("user_metadata", default=True)
+    query = call.query
+    presign, with_metadata = query.flag("presign"), query.flag("user_metadata", default=True)
 
-    def record(item: Entry | CommonPrefix) -> ApiObject:
-        shown = object_record(repo, item, with_metadata=with_metadata)
-        return _presigned(ref, shown) if presign and isinstance(item, Entry) else shown
+    def page(repo: Repository, ref: ReadableRef) -> HttpResponse:
+        def record(item: Entry | CommonPrefix) -> ApiObject:
+            shown = object_record(repo, item, with_metadata=with_metadata)
+            return _presigned(ref, shown) if presign and isinstance(item, Entry) else shown
 
-    return call.page(found, record, lambda item: item.path)
+        found = ref.list(query.text("prefix"), query.text("after"), query.text("delimiter"))
+        return call.page(found, record, lambda item: item.path)
+
+    return call.read(page)
 
 
 def stat_object(call: Call) -> HttpResponse:
     """Show an entry."""
-    repo = call.graveler.repository(call.repository)
-    ref = repo.at(call.path["ref"])
-    found = ref.get(call.query.required("path"))
-    shown = object_record(repo, found, with_metadata=call.query.flag("user_metadata", default=True))
-    if call.query.flag("presign"):
-        shown = _presigned(ref, shown)
-    return answer(200, shown.model_copy(update={"metadata": shown_metadata(found)}))
+    path, presign = call.query.required("path"), call.query.flag("presign")
+    with_metadata = call.query.flag("user_metadata", default=True)
+
+    def stat(repo: Repository, ref: ReadableRef) -> HttpResponse:
+        found = ref.get(path)
+        shown = object_record(repo, found, with_metadata=with_metadata)
+        if presign:
+            shown = _presigned(ref, shown)
+        return answer(200, shown.model_copy(update={"metadata": shown_metadata(found)}))
+
+    return call.read(stat)
 
 
 def get_object(call: Call) -> HttpResponse:
     """Answer with the content of an entry, or a range of it; with `presign`, with the address of a signed URL."""
-    ref, path = call.graveler.repository(call.repository).at(call.path["ref"]), call.query.required("path")
+    path = call.query.required("path")
     if call.query.flag("presign"):
-        return RedirectResponse(ref.presign(path, PRESIGNED_SECONDS), 302)
-    return content_response(ref.open(path), call.headers)
+        return RedirectResponse(call.read(lambda _, ref: ref.presign(path, PRESIGNED_SECONDS)), 302)
+    return content_response(call.read(lambda _, ref: ref.open(path)), call.headers)
 
 
 def head_object(call: Call) -> HttpResponse:
     """Answer with the headers of `get_object`."""
-    ref = call.graveler.repository(call.repository).at(call.path["ref"])
-    return content_response(ref.open(call.query.required("path")), call.headers, without_body=True)
+    path = call.query.required("path")
+    return content_response(call.read(lambda _, ref: ref.open(path)), call.headers, without_body=True)
 
 
 def upload_object(call: Call) -> HttpResponse:
@@ -83,32 +89,32 @@ def upload_object(call: Call) -> HttpResponse:
     that exists is refused before the body is read.
     """
     path = call.query.required("path")
-    repo = call.graveler.repository(call.repository)
     condition = call.headers.get("if-none-match") or None
+    opened = call.open_branch()
     if condition not in (None, "*"):
         return refusal(501, f"If-None-Match {condition!r}: an upload can only have the condition *")
-    branch = repo.branch(call.branch)
+    branch = opened.branch
     if condition is not None and _exists(branch, path):
         return refusal(412, PATH_EXISTS)
     content_type, content = call.upload()
-    md5 = OverlappedMd5()
+    hashing = OverlappedHashing()
     uploaded = branch.upload(
         path,
-        md5.passing(content),
+        hashing.passing(content),
         content_type=content_type or DEFAULT_CONTENT_TYPE,
         metadata=_metadata(call.headers),
     )
-    made = with_etag(uploaded, md5.digest().hex())
+    made = with_etag(uploaded, hashing.md5().hex())
     try:
         staged = branch.stage(path, made) if condition is None else branch.stage_if(path, made, None)
     except PredicateFailed:
         return refusal(412, PATH_EXISTS)
-    return answer(201, object_record(repo, staged))
+    return answer(201, object_record(opened.repository(), staged))
 
 
 def delete_object(call: Call) -> HttpResponse:
     """Remove a path. A path that does not exist is no error."""
-    call.graveler.repository(call.repository).branch(call.branch).remove(call.query.required("path"))
+    call.open_branch().branch.remove(call.query.required("path"))
     return no_content()
 
 
@@ -139,7 +145,8 @@ def copy_object(call: Call) -> HttpResponse:
 
 def get_storage_class(call: Call) -> HttpResponse:
     """Answer which properties the object store gives to the object of an entry: none are known."""
-    call.graveler.repository(call.repository).at(call.path["ref"]).get(call.query.required("path"))
+    path = call.query.required("path")
+    call.read(lambda _, ref: ref.get(path))
     return answer(200, StorageClass())
 
 
@@ -159,7 +166,7 @@ def object_record(repo: Repository, item: Entry | CommonPrefix, *, with_metadata
     )
 
 
-def _presigned(ref: Snapshot, shown: ApiObject) -> ApiObject:
+def _presigned(ref: ReadableRef, shown: ApiObject) -> ApiObject:
     """Return a record with a signed URL instead of the address."""
     end = int(time()) + PRESIGNED_SECONDS
     url = ref.presign(shown.path, PRESIGNED_SECONDS)

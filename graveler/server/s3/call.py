@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from functools import partial
+from typing import Final, TypeVar
 from urllib.parse import quote
 
 from starlette.responses import Response
 
 from graveler.server.authentication import SignedIn
+from graveler.server.opening import OpenBranch, open_branch, read_at
 from graveler.server.s3.chunked_body import ChunkSignatures
 from graveler.server.s3.refusals import S3Refusal, malformed
 from graveler.server.s3.request import S3Request
@@ -18,8 +20,10 @@ from graveler.server.s3.xml import Content, XmlElement, document, parse
 from graveler_core.errors import InvalidInput, Kind, NotFound
 from graveler_core.facade.branch import Branch
 from graveler_core.facade.graveler import Graveler
+from graveler_core.facade.readable_ref import ReadableRef
 from graveler_core.facade.repository import Repository
 
+T = TypeVar("T")
 MAX_XML_BYTES: Final = 4 << 20
 """Maximum size of a body that is a document."""
 _API_ROOT: Final = "api"
@@ -42,6 +46,11 @@ class S3Call:
         return self.signed_in.graveler
 
     @property
+    def open(self) -> Callable[[str], Repository]:
+        """Opens a bucket: see `repository_of`."""
+        return partial(repository_of, self.graveler)
+
+    @property
     def repository(self) -> Repository:
         """The repository that is the bucket.
 
@@ -59,6 +68,14 @@ class S3Call:
     def path(self) -> str:
         """Rest of the key."""
         return self.key.partition("/")[2]
+
+    def read(self, work: Callable[[Repository, ReadableRef], T]) -> T:
+        """Return what a function reads at the ref of the key: see `opening.read_at`."""
+        return read_at(self.graveler, self.bucket, self.ref, work, self.open)
+
+    def open_branch(self) -> OpenBranch:
+        """Open the branch of the key for writing: see `opening.open_branch`."""
+        return open_branch(self.graveler, self.bucket, self.ref, self.open)
 
     @property
     def branch(self) -> Branch:

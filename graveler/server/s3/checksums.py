@@ -7,24 +7,15 @@ import binascii
 import hashlib
 import zlib
 from collections.abc import Callable
-from typing import Final, Protocol
+from typing import Final
 
+from graveler.server.overlapped_hashing import RunningChecksum
 from graveler.server.s3.crc import Crc
 from graveler.server.s3.refusals import S3Refusal, invalid_argument
 
 PREFIX: Final = "x-amz-checksum-"
 NO_VALUES: Final = ("x-amz-checksum-mode", "x-amz-checksum-algorithm", "x-amz-checksum-type")
 """Headers that begin as checksums do and are none."""
-
-
-class RunningChecksum(Protocol):
-    """Checksum of the data so far."""
-
-    def update(self, data: bytes, /) -> None:
-        """Add data."""
-
-    def digest(self) -> bytes:
-        """Return the checksum of the data so far."""
 
 
 class _Crc32:

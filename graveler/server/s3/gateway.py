@@ -15,7 +15,6 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Final
 
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -30,6 +29,7 @@ from graveler.server.s3.refusals import S3Refusal, refusal_of
 from graveler.server.s3.request import S3Request
 from graveler.server.s3.signature import carries_signature
 from graveler.server.s3.signing_users import SigningUsers
+from graveler.server.worker_threads import run_in_thread
 from graveler_core.errors import GravelerError, InvalidInput
 
 MAX_DRAINED_BYTES: Final = 1 << 20
@@ -74,8 +74,9 @@ class S3Gateway:
         request = Request(scope, receive)
         body = BodyStream(request)
         stream = body.raw()
-        response = await run_in_threadpool(self._answer, request, stream)
-        if not await run_in_threadpool(_received, request, body, stream):
+        await body.receive_small()
+        response = await run_in_thread(self._answer, request, stream)
+        if not (_has_none(request, body) or await run_in_thread(_received, request, body, stream)):
             response.headers["connection"] = "close"  # what follows on the connection would be the rest of the body
         response.headers["x-amz-request-id"] = uuid.uuid4().hex.upper()
         response.headers["x-content-type-options"] = "nosniff"
@@ -140,15 +141,22 @@ class S3Gateway:
         return bucket, key
 
 
+def _has_none(request: Request, body: BodyStream) -> bool:
+    """Return true if the whole body was received, or there is none."""
+    return body.ended or (_length(request) == "0" and "transfer-encoding" not in request.headers)
+
+
+def _length(request: Request) -> str:
+    return request.headers.get("content-length", "0")
+
+
 def _received(request: Request, body: BodyStream, stream: Iterator[bytes]) -> bool:
     """Receive the rest of a body, if it is small and the client does not wait for a sign to send it.
 
     Returns:
-        True if the whole body was received, or there is none.
+        True if the whole body was received.
     """
-    length = request.headers.get("content-length", "0")
-    if body.ended or (length == "0" and "transfer-encoding" not in request.headers):
-        return True
+    length = _length(request)
     if "expect" in request.headers or not length.isdecimal() or int(length) > MAX_DRAINED_BYTES:
         return False
     received = 0

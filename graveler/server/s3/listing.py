@@ -15,6 +15,7 @@ from urllib.parse import quote
 
 from starlette.responses import Response
 
+from graveler.server.opening import read_at
 from graveler.server.s3.buckets import read_token, token_of
 from graveler.server.s3.call import S3Call, xml_response
 from graveler.server.s3.object_metadata import etag_of, modified, time_of_document
@@ -22,6 +23,7 @@ from graveler.server.s3.refusals import invalid_argument
 from graveler.server.s3.request import S3Request
 from graveler.server.s3.xml import Content
 from graveler_core.errors import InvalidInput, Kind, NotFound, PermissionDenied
+from graveler_core.facade.readable_ref import ReadableRef
 from graveler_core.facade.repository import Repository
 from graveler_core.model.entry import CommonPrefix, Entry
 
@@ -83,7 +85,7 @@ def list_objects_v2(call: S3Call) -> Response:
     request = call.request
     token = read_token(request.parameter("continuation-token"))
     query = ListingQuery.of(request, token or request.parameter("start-after") or "")
-    page = _page(call.repository, query)
+    page = _page(call, query)
     content: list[tuple[str, Content]] = [
         *_head(call, query, page),
         ("KeyCount", len(page.items)),
@@ -101,7 +103,7 @@ def list_objects(call: S3Call) -> Response:
     """List keys, first version."""
     marker = call.request.parameter("marker") or ""
     query = ListingQuery.of(call.request, marker)
-    page = _page(call.repository, query)
+    page = _page(call, query)
     content: list[tuple[str, Content]] = [
         *_head(call, query, page),
         ("Marker", query.shown(marker)),
@@ -124,11 +126,17 @@ def ref_names(repo: Repository, prefix: str = "", after: str = "") -> Iterator[s
     return (name for name, _ in groupby(names))
 
 
-def _page(repo: Repository, query: ListingQuery) -> ListedPage:
+def _page(call: S3Call, query: ListingQuery) -> ListedPage:
+    def page(found: Iterable[tuple[str, Entry | None]]) -> ListedPage:
+        rest = iter(found)
+        items = list(islice(rest, query.most))
+        return ListedPage(items, bool(items) and next(rest, None) is not None)
+
     try:
-        found = iter(_found(repo, query))
-        items = list(islice(found, query.most))
-        return ListedPage(items, bool(items) and next(found, None) is not None)
+        ref, slash, _ = query.prefix.partition("/")
+        if not slash:
+            return page(_refs(call.repository, query))
+        return read_at(call.graveler, call.bucket, ref, lambda _, at: page(_entries(at, query)), call.open)
     except NotFound as e:
         if e.kind in (Kind.RepositoryNotFound, Kind.RepositoryDeleting):
             raise
@@ -139,17 +147,21 @@ def _page(repo: Repository, query: ListingQuery) -> ListedPage:
         raise
 
 
-def _found(repo: Repository, query: ListingQuery) -> Iterable[tuple[str, Entry | None]]:
-    ref, slash, path = query.prefix.partition("/")
-    if not slash:
-        after = query.after.partition("/")[0]
-        names = ref_names(repo, ref)
-        return ((f"{name}/", None) for name in names if not after or _is_after(f"{name}/", query.after, after))
+def _refs(repo: Repository, query: ListingQuery) -> Iterable[tuple[str, None]]:
+    """Return the refs that a prefix without a slash asks for."""
+    after = query.after.partition("/")[0]
+    names = ref_names(repo, query.prefix)
+    return ((f"{name}/", None) for name in names if not after or _is_after(f"{name}/", query.after, after))
+
+
+def _entries(at: ReadableRef, query: ListingQuery) -> Iterable[tuple[str, Entry | None]]:
+    """Return the entries and common prefixes of a ref."""
+    ref, _, path = query.prefix.partition("/")
     base = f"{ref}/"
     if query.after > base and not query.after.startswith(base):
         return ()
     after = query.after.removeprefix(base) if query.after.startswith(base) else ""
-    found = repo.at(ref).list(path, after, query.delimiter)
+    found = at.list(path, after, query.delimiter)
     return ((base + item.path, None if isinstance(item, CommonPrefix) else item) for item in found)
 
 

@@ -8,9 +8,10 @@ from dataclasses import replace
 from typing import Final
 from urllib.parse import unquote_to_bytes
 
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from graveler.server.content_response import UnsatisfiableRange, content_range, range_chunks, verified_chunks
+from graveler.server.content_stream import ContentStream
 from graveler.server.kept_md5 import with_etag
 from graveler.server.s3.call import S3Call, empty_response, repository_of, xml_response
 from graveler.server.s3.conditions import failed_read, is_conditional_write, precondition_failed, require_write
@@ -62,8 +63,9 @@ def put_object(call: S3Call) -> Response:
     """Store the body of the request, and stage an entry for it."""
     if _is_directory_marker(call):
         return _put_marker(call)
-    branch, path, request = call.branch, call.path, call.request
-    if call.repository.read_only:  # whatever else is wrong with the request
+    opened, path, request = call.open_branch(), call.path, call.request
+    branch = opened.branch
+    if opened.repository().read_only:  # whatever else is wrong with the request
         raise S3Refusal(403, "AccessDenied", f"repository {call.bucket!r} is read-only")
     conditional = is_conditional_write(request)
     current = entry_at(branch, path) if conditional else None
@@ -179,11 +181,11 @@ def _read(call: S3Call, *, with_body: bool) -> Response:
         raise not_implemented("partNumber of a read")
     if not call.path:
         raise S3Refusal(404, "NoSuchKey", f"key {call.key!r}: must be <ref>/<path>")
-    ref = call.repository.at(call.ref)
     if with_body and _REDIRECTED in (request.header("user-agent") or ""):
         with suppress(InvalidInput):  # the store does not sign URLs
-            return Response(status_code=307, headers={"location": ref.presign(call.path, PRESIGNED_SECONDS)})
-    content = ref.open(call.path)
+            url = call.repository.at(call.ref).presign(call.path, PRESIGNED_SECONDS)
+            return Response(status_code=307, headers={"location": url})
+    content = call.read(lambda _, ref: ref.open(call.path))
     failed = failed_read(request, content.entry)
     headers = headers_of(content.entry)
     if failed == 412:
@@ -212,7 +214,7 @@ def _read(call: S3Call, *, with_body: bool) -> Response:
     status = 200 if part is None else 206
     if not with_body:
         return Response(status_code=status, headers=headers)
-    return StreamingResponse(chunks, status_code=status, headers=headers)
+    return ContentStream(chunks, status, headers)
 
 
 def _plain(name: str, value: str) -> str:

@@ -12,13 +12,13 @@ import hmac
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from graveler.server.overlapped_md5 import OverlappedMd5, blocks
+from graveler.server.overlapped_hashing import BLOCK_BYTES, OverlappedHashing, RunningChecksum
 from graveler.server.s3 import checksums
-from graveler.server.s3.checksums import RunningChecksum
 from graveler.server.s3.chunked_body import ChunkedBody, ChunkSignatures
 from graveler.server.s3.refusals import S3Refusal, invalid_argument
 from graveler.server.s3.request import S3Request
 from graveler.server.s3.signature import UNSIGNED_PAYLOAD
+from graveler_core.codec.blocks import blocks
 
 MAX_UPLOAD_BYTES: Final = 5 << 30
 """Maximum size of the content of one request, as of S3. Larger objects are uploaded in parts."""
@@ -45,7 +45,6 @@ class UploadBody:
         self._request = request
         self._pieces: Iterable[bytes] = request.stream
         self._length = _number(request, "content-length")
-        self._md5 = OverlappedMd5()
         self._expected: list[tuple[str, str, RunningChecksum]] = []
         self._in_trailer: list[tuple[str, RunningChecksum]] = []
         self._chunked: ChunkedBody | None = None
@@ -57,13 +56,15 @@ class UploadBody:
         elif payload != UNSIGNED_PAYLOAD:
             self._expect_digest(payload)
         self._expect_headers()
+        found = (*(checksum for _, _, checksum in self._expected), *(checksum for _, checksum in self._in_trailer))
+        self._hashing = OverlappedHashing(found)
         if self._length is not None and self._length > MAX_UPLOAD_BYTES:
             raise _too_large()  # before the client sends it
 
     @property
     def md5(self) -> str:
         """MD5 of the content, in hex, after the iteration."""
-        return self._md5.digest().hex()
+        return self._hashing.md5().hex()
 
     def __iter__(self) -> Iterator[bytes]:
         """Yield the content in blocks.
@@ -72,15 +73,11 @@ class UploadBody:
             S3Refusal: The content is not what the client says about it.
         """
         size = 0
-        for block in blocks(self._chunked or self._pieces):
+        for block in blocks(self._chunked or self._pieces, BLOCK_BYTES):
             size += len(block)
             if size > MAX_UPLOAD_BYTES:
                 raise _too_large()
-            self._md5.update(block)
-            for _, _, checksum in self._expected:
-                checksum.update(block)
-            for _, checksum in self._in_trailer:
-                checksum.update(block)
+            self._hashing.update(block)
             yield block
         self._verify(size)
 
@@ -118,9 +115,9 @@ class UploadBody:
                 "IncompleteBody",
                 f"the content has {size} bytes, its header says {self._length}; nothing is stored",
             )
-        given = self._request.header("content-md5")
+        md5, given = self._hashing.md5(), self._request.header("content-md5")
         if given is not None:
-            _require_equal("Content-MD5", given, self._md5.digest())
+            _require_equal("Content-MD5", given, md5)
         for name, value, checksum in self._expected:
             _require_equal(name, value, checksum.digest())
         trailer = {} if self._chunked is None else self._chunked.trailer

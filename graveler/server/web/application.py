@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
@@ -22,6 +21,7 @@ from graveler.server.web.forms import FormTokens, form_of, require_same_site
 from graveler.server.web.links import ROOT, link, local
 from graveler.server.web.page_call import PageCall, see_other
 from graveler.server.web.pages import commits, comparison, repositories, storage, tags, tree
+from graveler.server.worker_threads import run_in_thread
 from graveler_core.errors import GravelerError, InvalidInput, Kind, PermissionDenied
 from graveler_core.model.credentials import Credentials
 
@@ -79,7 +79,7 @@ async def _serve(parts: ServerParts, tokens: FormTokens, page: WebPage, request:
     facts.operation = f"ui_{page.show.__name__}"
     session = request.cookies.get(COOKIE, "")
     try:
-        user = await run_in_threadpool(parts.users.of_session, session)
+        user = await run_in_thread(parts.users.of_session, session)
         facts.user = user.user
         parts.limits.admit(user.user)
         form: dict[str, str] = {}
@@ -98,7 +98,7 @@ async def _serve(parts: ServerParts, tokens: FormTokens, page: WebPage, request:
     except ValueError:
         return _problem(InvalidInput("query: must be UTF-8 text"))
     call = PageCall(user, tokens.token_of(session), request.path_params, query, request.headers, form)
-    return await run_in_threadpool(_shown, page, call)
+    return await run_in_thread(_shown, page, call)
 
 
 def _shown(page: WebPage, call: PageCall) -> Response:
@@ -136,7 +136,7 @@ async def _log_in(parts: ServerParts, request: Request) -> Response:
         require_same_site(request)
         form = await form_of(request)
         given = Credentials(form.get("access_key_id", "").strip(), form.get("secret_access_key", "").strip())
-        token, end = await run_in_threadpool(parts.users.log_in, given)
+        token, end = await run_in_thread(parts.users.log_in, given)
     except ClientDisconnect:
         return Response(status_code=400)
     except GravelerError as error:

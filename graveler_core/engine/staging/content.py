@@ -13,6 +13,7 @@ from itertools import chain
 from typing import BinaryIO, Final, TypeAlias, cast
 
 from graveler_core.blobs.port import Blobs, Data
+from graveler_core.codec.blocks import blocks
 from graveler_core.errors import InvalidInput, Kind, OutcomeUnknown, Unavailable
 
 PART_BYTES: Final = 8 << 20
@@ -47,9 +48,9 @@ class Content:
         if isinstance(self.source, bytes | bytearray | memoryview):
             yield from _slices(memoryview(self.source).cast("B"))
         elif hasattr(self.source, "read"):
-            yield from _joined(iter(lambda: _checked(cast(BinaryIO, self.source).read(PART_BYTES)), b""))
+            yield from blocks(iter(lambda: _checked(cast(BinaryIO, self.source).read(PART_BYTES)), b""), PART_BYTES)
         else:
-            yield from _joined(map(_checked, self.source))
+            yield from blocks(map(_checked, self.source), PART_BYTES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,19 +94,6 @@ def upload(blobs: Blobs, address: str, content: Content) -> UploadedContent:
 def _slices(content: memoryview) -> Iterator[memoryview]:
     for start in range(0, len(content), PART_BYTES):
         yield content[start : start + PART_BYTES]
-
-
-def _joined(pieces: Iterable[bytes]) -> Iterator[Data]:
-    """Yield parts of `PART_BYTES` made from pieces of any size."""
-    waiting = bytearray()
-    for piece in pieces:
-        waiting += piece
-        if len(waiting) >= PART_BYTES:
-            whole = len(waiting) - len(waiting) % PART_BYTES
-            yield from _slices(memoryview(bytes(waiting[:whole])))
-            del waiting[:whole]
-    if waiting:
-        yield bytes(waiting)
 
 
 def _checked(piece: object) -> bytes:

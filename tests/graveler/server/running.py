@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import uvicorn
 
+from graveler.server.http_protocol import HttpProtocol
 from graveler.server.limits import RequestLimits
 from graveler.server.serving import ServerOptions, application_of, listening
 from graveler.server.task_runner import TaskRunner
@@ -59,7 +60,8 @@ def running_server(
             verify_tag=verify_tag,
         )
         app = application_of(stores, options, tasks, limits)
-        server = uvicorn.Server(uvicorn.Config(app, lifespan="off", log_level="warning", access_log=False))
+        config = uvicorn.Config(app, http=HttpProtocol, lifespan="off", log_level="warning", access_log=False)
+        server = uvicorn.Server(config)
         with listening(options) as socket:
             thread = threading.Thread(target=server.run, args=([socket],))
             thread.start()

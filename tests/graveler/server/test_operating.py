@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import logging
+import socket
 import threading
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
+from urllib.parse import urlsplit
 
 import pytest
 
+from graveler.server.http_protocol import MAX_HEAD_BYTES
 from graveler.server.limits import MAX_USERS, RequestLimits
 from graveler.server.serving import ServerOptions
 from graveler_core.cli.app import run
@@ -207,3 +210,18 @@ def test_options_that_make_no_sense_are_refused() -> None:
     for wrong in ({"rate": -1}, {"rate": float("nan")}, {"max_uploads": 0}):
         with pytest.raises(InvalidInput):
             ServerOptions(**wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("size", [20_000, 2_000_000])
+def test_a_request_with_a_large_head_is_refused(limited: RunningServer, size: int) -> None:
+    address, answer = urlsplit(limited.url), b""
+    with socket.create_connection((address.hostname or "", address.port or 0), timeout=30) as client:
+        try:
+            client.sendall(b"GET /_health HTTP/1.1\r\nX-Long: ")
+            for _ in range(size // 1_000):
+                client.sendall(b"x" * 1_000)
+            client.sendall(b"\r\n\r\n")
+            answer = client.recv(1_000)
+        except ConnectionError:  # refused before its end
+            answer = b"HTTP/1.1 400"
+    assert answer.split()[1] == (b"200" if size < MAX_HEAD_BYTES else b"400")

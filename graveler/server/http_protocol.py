@@ -1,0 +1,40 @@
+"""The protocol of connections: that of uvicorn with the parser of llhttp, and with a limit for the head of a request.
+
+This parser is several times faster than the one in Python that uvicorn uses otherwise, and collects headers of any
+size.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+MAX_HEAD_BYTES: Final = 64 << 10
+"""Size from which on the head of a request is refused, if it comes in several parts."""
+
+
+class HttpProtocol(HttpToolsProtocol):
+    """A connection."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._in_head = False
+        self._head_bytes = 0
+
+    def data_received(self, data: bytes) -> None:
+        """Read what the client has sent. End the connection if the head of a request has no end."""
+        super().data_received(data)
+        self._head_bytes = self._head_bytes + len(data) if self._in_head else 0
+        if self._head_bytes > MAX_HEAD_BYTES and not self.transport.is_closing():
+            self.send_400_response(f"the head of a request must have at most {MAX_HEAD_BYTES:,} bytes")
+
+    def on_message_begin(self) -> None:
+        """Note that the head of a request begins."""
+        self._in_head = True
+        super().on_message_begin()
+
+    def on_headers_complete(self) -> None:
+        """Note that the head of a request has ended."""
+        self._in_head = False
+        super().on_headers_complete()

@@ -1,0 +1,99 @@
+"""Checksums of content that passes by. They are computed in another thread.
+
+Clients of lakeFS and of S3 expect an MD5 as checksum or ETag, and may announce further checksums. They are the slowest
+part of an upload, so they are computed while the next blocks are received and sent to the object store.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from threading import Condition
+from typing import Final, Protocol
+
+from graveler_core.codec.blocks import blocks
+
+BLOCK_BYTES: Final = 8 << 20
+"""Bytes that are hashed at once: as many as the library sends to an object store at once, so that it copies none."""
+MAX_WAITING: Final = 1
+"""Blocks of one content that wait while another one is hashed."""
+_HASHING: Final = ThreadPoolExecutor(thread_name_prefix="graveler-hashing")
+
+
+class RunningChecksum(Protocol):
+    """Checksum of the data so far."""
+
+    def update(self, data: bytes, /) -> None:
+        """Add data."""
+
+    def digest(self) -> bytes:
+        """Return the checksum of the data so far."""
+
+
+class OverlappedHashing:
+    """MD5 and other checksums of one content. Give it blocks in one thread."""
+
+    def __init__(self, also: Sequence[RunningChecksum] = ()) -> None:
+        """Prepare the checksums of nothing.
+
+        Args:
+            also: Further checksums to compute. They are complete after `md5`.
+        """
+        self._md5 = hashlib.md5(usedforsecurity=False)
+        self._checksums: tuple[RunningChecksum, ...] = (self._md5, *also)
+        self._waiting: deque[bytes] = deque()
+        self._changed = Condition()
+        self._hashing = False
+        self._error: BaseException | None = None
+
+    def update(self, block: bytes) -> None:
+        """Add a block. Wait if too many blocks wait already."""
+        with self._changed:
+            self._changed.wait_for(lambda: len(self._waiting) < MAX_WAITING)
+            at_once = not self._hashing and len(block) < BLOCK_BYTES  # a small object
+            if not at_once:
+                self._waiting.append(block)
+            begins, self._hashing = not self._hashing and not at_once, self._hashing or not at_once
+        if at_once:
+            self._add(block)
+        elif begins:
+            _HASHING.submit(self._work)
+
+    def md5(self) -> bytes:
+        """Return the MD5 of all blocks."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._hashing)
+        if self._error is not None:
+            raise self._error
+        return self._md5.digest()
+
+    def passing(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
+        """Yield content in blocks, and add them."""
+        for block in blocks(pieces, BLOCK_BYTES):
+            self.update(block)
+            yield block
+
+    def _work(self) -> None:
+        """Add blocks until none waits."""
+        try:
+            while (block := self._next()) is not None:
+                self._add(block)
+        except BaseException as error:
+            with self._changed:
+                self._error, self._hashing = error, False
+                self._waiting.clear()
+                self._changed.notify()
+            raise
+
+    def _next(self) -> bytes | None:
+        with self._changed:
+            block = self._waiting.popleft() if self._waiting else None
+            self._hashing = block is not None
+            self._changed.notify()
+        return block
+
+    def _add(self, block: bytes) -> None:
+        for checksum in self._checksums:
+            checksum.update(block)

@@ -1,0 +1,35 @@
+"""Threads in which operations run, because the store and the object stores block.
+
+The event loop hands an operation to a thread and goes on. That costs much of the time of a small request, so a request
+is handed over once.
+"""
+
+from __future__ import annotations
+
+from asyncio import Future, get_running_loop
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from functools import partial
+from typing import Final, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+T = TypeVar("T")
+MAX_THREADS: Final = 40
+"""Number of operations that run at once. Further ones wait for a thread."""
+_THREADS: Final = ThreadPoolExecutor(MAX_THREADS, thread_name_prefix="graveler-server")
+
+
+def run_in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+    """Call a function in another thread. It is called even if nobody waits for its result.
+
+    Args:
+        function: The function.
+        args: Its arguments.
+        kwargs: Its named arguments.
+
+    Returns:
+        The result, to be awaited in the event loop that runs now.
+    """
+    called = partial(copy_context().run, function, *args, **kwargs)
+    return get_running_loop().run_in_executor(_THREADS, called)
