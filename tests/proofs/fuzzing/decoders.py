@@ -10,6 +10,7 @@ import json
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import pyarrow as pa
@@ -117,11 +118,17 @@ SMALL = replace(
 """A history without large contents, in which a change of one byte may hit anything."""
 
 
+@cache
+def small_files(version: int) -> dict[str, bytes]:
+    """Return the files of an export of the small history. Do not change them."""
+    return SMALL.files(version, per_file=9)
+
+
 class ExportedFiles:
     """A place with an export of Nessie in a directory, one file of which is fuzzed."""
 
     def __init__(self, version: int, name: str, data: bytes) -> None:
-        self.files = SMALL.files(version, per_file=9) | {name: data}
+        self.files = small_files(version) | {name: data}
 
     def at(self, uri: str) -> ExportedFiles:
         return self
@@ -151,7 +158,7 @@ def imported(files: ExportedFiles, uri: str = "memory://fuzzed/x/y") -> object:
 
 def exported(version: int, name: str) -> Decoder:
     """A decoder of one file of an export of Nessie."""
-    sample = SMALL.files(version, per_file=9)[name]
+    sample = small_files(version)[name]
     return Decoder(lambda data: imported(ExportedFiles(version, name, data)), (sample,))
 
 

@@ -38,19 +38,42 @@ def mutate(random: Random, data: bytes) -> bytes:
 
 def _changed(random: Random, data: bytes, at: int, to: int) -> bytes:
     """Return one of several changes at a place, which is up to `to` long."""
-    before, piece, after = data[:at], data[at:to], data[to:]
-    rest = data[at + 1 :]
-    variants = (
-        before + bytes([random.choice(INTERESTING)]) + rest,
-        before + bytes([random.randrange(256)]) + rest,
-        before + bytes(each ^ 1 << random.randrange(8) for each in piece[:1]) + rest,
-        before + random.choice(PIECES) + data[at:],
-        before + after,
-        before + piece * random.randint(2, MOST_COPIES) + after,
-        after + before,
-        before,
-    )
-    return random.choice(variants)
+    return random.choice(_CHANGES)(random, data[:at], data[at:to], data[to:])
+
+
+def _set(random: Random, before: bytes, piece: bytes, after: bytes) -> bytes:
+    return before + bytes([random.choice(INTERESTING)]) + (piece + after)[1:]
+
+
+def _set_any(random: Random, before: bytes, piece: bytes, after: bytes) -> bytes:
+    return before + bytes([random.randrange(256)]) + (piece + after)[1:]
+
+
+def _flip(random: Random, before: bytes, piece: bytes, after: bytes) -> bytes:
+    return before + bytes(each ^ 1 << random.randrange(8) for each in piece[:1]) + (piece + after)[1:]
+
+
+def _insert(random: Random, before: bytes, piece: bytes, after: bytes) -> bytes:
+    return before + random.choice(PIECES) + piece + after
+
+
+def _delete(random: Random, before: bytes, piece: bytes, after: bytes) -> bytes:
+    return before + after
+
+
+def _repeat(random: Random, before: bytes, piece: bytes, after: bytes) -> bytes:
+    return before + piece * random.randint(2, MOST_COPIES) + after
+
+
+def _turn(random: Random, before: bytes, piece: bytes, after: bytes) -> bytes:
+    return after + before
+
+
+def _cut(random: Random, before: bytes, piece: bytes, after: bytes) -> bytes:
+    return before
+
+
+_CHANGES = (_set, _set_any, _flip, _insert, _delete, _repeat, _turn, _cut)
 
 
 @st.composite

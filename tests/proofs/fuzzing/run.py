@@ -1,7 +1,8 @@
 """`python -m tests.proofs.fuzzing.run --inputs 100000`: try many inputs for each decoder, and save each new finding.
 
-A finding is an error that is not one of graveler. It is saved in `corpus/<decoder>/`, where tests repeat it, and shown
-with its seed. The exit code is 1 if there are findings.
+Inputs that reach new places are mutated further (`guidance`). `--save` adds some of them to those with which later runs
+begin. A finding is an error that is not one of graveler. It is saved in `corpus/<decoder>/`, where tests repeat it, and
+shown with its seed. The exit code is 1 if there are findings.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from hashlib import sha256
 from random import Random
 
 from tests.proofs.fuzzing.decoders import DECODERS, outcome
+from tests.proofs.fuzzing.guidance import guided
 from tests.proofs.fuzzing.inputs import mutate
 from tests.proofs.fuzzing.test_decoders import CORPUS
 
@@ -25,21 +27,24 @@ def main() -> int:
     parser.add_argument("--inputs", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", choices=sorted(DECODERS))
+    parser.add_argument("--save", action="store_true")
     given = parser.parse_args()
-    found = sum(tried(name, given.inputs, given.seed) for name in ([given.only] if given.only else DECODERS))
+    names = [given.only] if given.only else DECODERS
+    found = sum(tried(name, given.inputs, given.seed, save=given.save) for name in names)
     print(f"{found} findings")
     return 1 if found else 0
 
 
-def tried(name: str, inputs: int, seed: int) -> int:
+def tried(name: str, inputs: int, seed: int, *, save: bool = False) -> int:
     """Try inputs for a decoder. Return the number of its different findings."""
-    decoder, seen, begun, slowest = DECODERS[name], set[tuple[str, int]](), time.monotonic(), 0.0
+    decoder, seen, begun, slowest = DECODERS[name], set[tuple[str, int]](), time.process_time(), 0.0
+    random, guide = Random(f"{name} {seed}"), guided(name, decoder)
+    known = len(guide.lines)
     for number in range(inputs):
-        random = Random(f"{name} {seed} {number}")
-        data = mutate(random, random.choice(decoder.samples))
-        started = time.monotonic()
+        data = mutate(random, guide.choose(random))
+        started = time.process_time()
         try:
-            outcome(decoder, data)
+            guide.note(data, outcome(decoder, data))
         except Exception as error:  # each one is a finding
             where = _place(error)
             if where not in seen and len(seen) < _REPORTED:
@@ -48,8 +53,12 @@ def tried(name: str, inputs: int, seed: int) -> int:
                 folder.mkdir(parents=True, exist_ok=True)
                 (folder / f"{sha256(data).hexdigest()[:16]}.hex").write_text(data.hex() + "\n")
             seen.add(where)
-        slowest = max(slowest, time.monotonic() - started)
-    print(f"{name}: {inputs:,} inputs, {time.monotonic() - begun:.1f} s, slowest {slowest * 1000:.1f} ms", flush=True)
+        slowest = max(slowest, time.process_time() - started)
+    if save:
+        guide.save(name)
+    spent, new = time.process_time() - begun, len(guide.lines) - known
+    rate = f"{inputs / max(spent, 1e-9):,.0f} per second, slowest {slowest * 1000:.1f} ms"
+    print(f"{name}: {inputs:,} inputs, {rate}, {len(guide.found)} kept, {new} new lines", flush=True)
     return len(seen)
 
 
