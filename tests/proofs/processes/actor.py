@@ -10,6 +10,7 @@ import hashlib
 import os
 import random
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -148,7 +149,8 @@ def keep(graveler: Graveler, branch: Branch, journal: Journal) -> None:
     verb = ("compact", "sweep", "clean", "collect", "upload")[journal.number % 5]
     journal.begin(verb, {})
     if verb == "compact":
-        branch.compact()
+        with suppress(NoChanges):
+            branch.compact()
     elif verb == "sweep":
         repo.sweep()
     elif verb == "clean":

@@ -50,15 +50,25 @@ def s3() -> Iterator[S3Server]:
 )
 def test_nothing_is_lost_or_torn(tmp_path: Path, s3: S3Server, kills: int) -> None:
     url, bucket = f"sqlite:///{tmp_path / 'kv.db'}?durability=process", s3.make_bucket(f"chaos{kills}")
+    _run(url, f"s3://{bucket}/lake", tmp_path, s3, kills)
+
+
+@pytest.mark.slow
+def test_records_in_the_bucket_are_not_lost_either(tmp_path: Path, s3: S3Server) -> None:
+    bucket = s3.make_bucket("chaos-records")
+    _run(f"s3://{bucket}/records", f"s3://{bucket}/lake", tmp_path, s3, kills=8)
+
+
+def _run(url: str, namespace: str, directory: Path, s3: S3Server, kills: int) -> None:
     with connect(url, storage_options=s3.options) as graveler:
-        graveler.create_repository("repo", f"s3://{bucket}/lake").update_settings(index_sizes=SMALL)
+        graveler.create_repository("repo", namespace).update_settings(index_sizes=SMALL)
     with faulty_proxy(s3.endpoint, RATES, seed=kills) as proxy:
         options = {**s3.options, "endpoint": proxy.endpoint}
-        with crew(url, tmp_path / "journals", kills, CROWD, options) as crowd:
+        with crew(url, directory / "journals", kills, CROWD, options) as crowd:
             disturb(crowd, kills, {})
         assert all(proxy.fates[fate] for fate in RATES)
     with closing(open_stores(url, storage_options=s3.options)) as stores:
-        judged(stores, tmp_path / "journals")
+        judged(stores, directory / "journals")
         repo = Graveler(stores).repository("repo")
         found = repo.fsck(deep=True, checksums=True)
         assert not [finding for finding in found if finding.damage and finding.id != NO_OBJECT]
