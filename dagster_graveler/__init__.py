@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from dagster_graveler.jobs.cleaning import make_cleaning_job, make_cleaning_schedule
     from dagster_graveler.jobs.collection import make_collection_job, make_collection_schedule
     from dagster_graveler.jobs.compaction import make_compaction_job
+    from dagster_graveler.jobs.completing import make_completion_job
     from dagster_graveler.jobs.deployments import make_delete_deployment_job
     from dagster_graveler.jobs.hooks import make_hooks_job, make_hooks_schedule
     from dagster_graveler.jobs.importing import make_import_job
@@ -60,6 +61,7 @@ __all__ = [
     "make_compaction_failure_sensor",
     "make_compaction_job",
     "make_compaction_sensor",
+    "make_completion_job",
     "make_delete_deployment_job",
     "make_doctor_check",
     "make_hooks_job",

@@ -22,6 +22,7 @@ PUBLIC_NAMES = {
     "make_compaction_failure_sensor": "sensors.compaction",
     "make_compaction_job": "jobs.compaction",
     "make_compaction_sensor": "sensors.compaction",
+    "make_completion_job": "jobs.completing",
     "make_delete_deployment_job": "jobs.deployments",
     "make_doctor_check": "checks.doctor",
     "make_hooks_job": "jobs.hooks",
