@@ -17,6 +17,7 @@ from graveler_core.facade.graveler import Graveler
 from graveler_core.kv.wrappers.passing import StoreCall
 from graveler_core.metrics.collector import StoreCollector
 from graveler_core.model.compaction import SECONDS, CompactionHistory, CompactionOutcome, CompactionRun
+from graveler_core.model.entities import RepositoryState
 from graveler_core.model.ids import BranchId, BranchUid
 from graveler_core.testing.counting_store import Counting
 from graveler_core.testing.faulty_store import Faulty, Refuse
@@ -123,7 +124,7 @@ def test_durations_are_a_histogram_of_those_that_found_something_to_do(
             CompactionRun(began=datetime(2026, 1, 1, tzinfo=UTC), seconds=seconds, outcome=outcome)
         )
     found = [BranchCompactions(BranchId("main"), history)]
-    flights = SimpleNamespace(id="flights", compactions=lambda: found)
+    flights = SimpleNamespace(id="flights", state=RepositoryState.ACTIVE, compactions=lambda: found)
     monkeypatch.setattr(scraped.graveler, "list_repositories", lambda: [flights])
     name = "graveler_compaction_duration_seconds"
     buckets = [scraped.of(f"{name}_bucket", le=bound) for bound in [*map(str, SECONDS), "+Inf"]]

@@ -87,8 +87,8 @@ def properties(w: World, r: Random) -> None:
     w.said = ("properties",)
     handle = w.use(r)
     repo = handle.repo
-    said = (repo.id, repo.storage_namespace, repo.default_branch)
-    w.equal("properties", said, ("lake", w.namespace, w.model.default))
+    said = (repo.id, repo.storage_namespace, repo.default_branch, repo.state)
+    w.equal("properties", said, ("lake", w.namespace, w.model.default, "active"))
     w.equal("name of a branch", w.branch(handle, "main").id, "main")
     w.equal("uid", repo.uid, w.handles[0].repo.uid)
     w.equal("created", repo.creation_date, w.handles[0].repo.creation_date)
