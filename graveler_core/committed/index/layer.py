@@ -90,7 +90,7 @@ class Layer:
 
     @cached_property
     def _rows(self) -> dict[bytes, int]:
-        return {key: row for row, key in enumerate(self.keys)}
+        return dict(zip(self.keys, range(len(self)), strict=True))
 
     @cached_property
     def _records(self) -> dict[bytes, bytes]:
