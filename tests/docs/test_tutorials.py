@@ -16,6 +16,8 @@ from pathlib import Path
 import pytest
 
 TUTORIALS = sorted((Path(__file__).parents[2] / "docs" / "tutorials").glob("*.md"))
+LONG = ("spark",)
+"""Tutorials for the longest tier: this one starts Spark four times, for steps of the guide that CI follows."""
 _BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
@@ -59,7 +61,10 @@ class Shell:
 
 
 @pytest.mark.ci
-@pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, id=page.stem, marks=[pytest.mark.slow] if page.stem in LONG else []) for page in TUTORIALS],
+)
 def test_a_tutorial_does_what_it_says(page: Path, tmp_path: Path, programs: Path) -> None:
     shell, printed = Shell(tmp_path, programs), ""
     for language, name, content in _BLOCK.findall(page.read_text()):

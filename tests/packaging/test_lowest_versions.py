@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.examples import FEW
+
 ROOT = Path(__file__).parents[2]
 UV = ROOT / ".tools" / "bin" / "uv"
 TESTED = [
@@ -44,7 +46,7 @@ def test_the_library_on_its_lowest_versions(tmp_path: Path) -> None:
     ran = subprocess.run(
         [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not slow", *left_out, *TESTED],
         cwd=ROOT,
-        env={**os.environ, "VIRTUAL_ENV": str(tmp_path / "environment")},
+        env={**os.environ, "VIRTUAL_ENV": str(tmp_path / "environment"), "EXAMPLES": FEW},
         capture_output=True,
         text=True,
         check=False,

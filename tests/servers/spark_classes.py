@@ -26,6 +26,8 @@ _SILENT = "-Xlog:cds*=off"
 
 def options() -> str:
     """Options of Java that use the archive, if it has been made."""
+    if find_spec("pyspark") is None or shutil.which(java()) is None:
+        return SHORT_LIVED_JAVA
     return f'{SHORT_LIVED_JAVA} {_SILENT} "-XX:SharedArchiveFile={_place() / _NAME}"'
 
 
@@ -50,7 +52,7 @@ def _place() -> Path:
     program = shutil.which(java())
     assert spark is not None
     assert spark.origin is not None
-    assert program is not None, "Spark needs Java"
+    assert program is not None
     installed = [Path(spark.origin).parent / "jars", Path(program).resolve()]
     said = "".join(f"{path} {path.stat().st_mtime_ns}\n" for path in installed)
     return CACHE / f"spark-classes-{zlib.crc32(said.encode()):08x}"

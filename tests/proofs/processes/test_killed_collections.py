@@ -37,8 +37,8 @@ CAST = Cast(("w0", "w1", "u0", "u1", "c0", "g0", "g1", "r0"), live, enough=2_000
 """Two writers, two uploaders, a committer, two collectors and a reader; a dozen operations."""
 HALF = GRACE // timedelta(minutes=1) // 2
 JOURNALS = "journals"
-SECONDS = pytest.param(7, id="seconds")
-MINUTES = pytest.param(150, id="minutes", marks=pytest.mark.slow)
+SECONDS = pytest.param(5, id="seconds")
+MINUTES = pytest.param(80, id="minutes", marks=pytest.mark.slow)
 
 
 @pytest.mark.parametrize("kills", [SECONDS, MINUTES])

@@ -17,7 +17,7 @@ from graveler_core.records.access import Held
 from graveler_core.records.timed_register import TimedRegister
 from tests.proofs.simulation.permitting import simulate
 
-DAILY, MANY = 30, 20_000
+DAILY, MANY = 30, 10_000
 PATIENCE = 100
 """Histories from a recorded seed on, within which a planted bug must show."""
 
