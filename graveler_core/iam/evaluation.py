@@ -55,6 +55,8 @@ class CompiledPolicies:
             for number, statement in enumerate(policy.statements, 1)
         ]
         self._of: dict[str, tuple[_Rule, ...]] = {}
+        self.conditional = any(rule.conditional for rule in self._rules)
+        """True if a result may depend on the context of a request."""
 
     def decide(self, request: Request) -> AccessDecision:
         """Evaluate one request."""
@@ -90,7 +92,7 @@ class CompiledPolicies:
 class _Rule:
     """Compiled statement."""
 
-    __slots__ = ("_conditions", "_in_prefix", "_resources", "actions", "decision")
+    __slots__ = ("_conditions", "_in_prefix", "_resources", "actions", "conditional", "decision")
 
     def __init__(self, policy: PolicyId, number: int, statement: Statement, user: str | None) -> None:
         allows = statement.effect is Effect.ALLOW
@@ -98,6 +100,7 @@ class _Rule:
         self.actions = [Pattern(action) for action in statement.actions]
         self._resources = [Pattern(text) for text in _resources(statement, user)]
         self._conditions = conditions(statement.conditions)
+        self.conditional = bool(self._conditions)
         self._in_prefix = Pattern.covers if allows else Pattern.meets
 
     def fits(self, request: Request) -> bool:

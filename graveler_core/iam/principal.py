@@ -98,7 +98,8 @@ class Principal:
 
     def decide(self, request: Request) -> AccessDecision:
         """Evaluate a request. The user and the time in its context are replaced by the actual ones."""
-        return self._rules().decide(in_context(request, self.user, self._clock))
+        rules = self._rules()
+        return rules.decide(in_context(request, self.user, self._clock) if rules.conditional else request)
 
     def _rules(self) -> CompiledPolicies:
         kept = self._read

@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import chain
 from operator import itemgetter
 from typing import Any, LiteralString, TypeVar, cast
 
@@ -85,14 +86,21 @@ class PostgreSQLStore(SqlStore):
         self._sessions.close()
 
     def get_many(self, keys: Sequence[tuple[bytes, bytes]]) -> list[Stored | None]:
-        partitions, wanted = zip(*keys, strict=True)
         answers: list[Stored | None] = [None] * len(keys)
-        for place, value in self._read(sql.GET_MANY, (list(partitions), list(wanted))):
+        if len(keys) <= len(sql.GET_FEW):
+            found = self._read(sql.GET_FEW[len(keys) - 1], [*chain.from_iterable(keys)])
+        else:
+            partitions, wanted = zip(*keys, strict=True)
+            found = self._read(sql.GET_MANY, (list(partitions), list(wanted)))
+        for place, value in found:
             answers[place - 1] = Stored(value, Predicate(value))
         return answers
 
     def set_many(self, items: Sequence[Item]) -> None:
-        self._write(sql.SET_MANY, _sorted_columns(items))
+        if len(items) == 1:
+            self._write(sql.ROWS.set, items[0])
+        else:
+            self._write(sql.SET_MANY, _sorted_columns(items))
 
     def write_and_swap(self, items: Sequence[Item], swapped: Item, predicate: Predicate | None) -> Predicate:
         if predicate is None or predicate == EXISTS:
