@@ -149,13 +149,16 @@ class Call:
         return open_branch(self.graveler, self.repository, self.branch, self.graveler.repository)
 
     def page(
-        self, items: Iterable[T], convert: Callable[[T], records.ApiResponse], offset: Callable[[T], str]
+        self,
+        items: Iterable[T],
+        convert: Callable[[T], records.ApiResponse | dict[str, object]],
+        offset: Callable[[T], str],
     ) -> HttpResponse:
         """Answer with the first results of a listing.
 
         Args:
             items: Items after the offset of the request.
-            convert: Converts an item to a record.
+            convert: Converts an item to a record, or to the fields of one.
             offset: Returns the offset that resumes the listing after an item.
         """
         amount = self.query.amount

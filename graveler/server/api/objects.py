@@ -43,9 +43,9 @@ def list_objects(call: Call) -> HttpResponse:
     presign, with_metadata = query.flag("presign"), query.flag("user_metadata", default=True)
 
     def page(repo: Repository, ref: ReadableRef) -> HttpResponse:
-        def record(item: Entry | CommonPrefix) -> ApiObject:
-            shown = object_record(repo, item, with_metadata=with_metadata)
-            return _presigned(ref, shown) if presign and isinstance(item, Entry) else shown
+        def record(item: Entry | CommonPrefix) -> dict[str, object]:
+            shown = object_fields(repo, item, with_metadata=with_metadata)
+            return {**shown, **_presigned(ref, item.path)} if presign and isinstance(item, Entry) else shown
 
         found = ref.list(query.text("prefix"), query.text("after"), query.text("delimiter"))
         return call.page(found, record, lambda item: item.path)
@@ -61,9 +61,8 @@ def stat_object(call: Call) -> HttpResponse:
     def stat(repo: Repository, ref: ReadableRef) -> HttpResponse:
         found = ref.get(path)
         shown = object_record(repo, found, with_metadata=with_metadata)
-        if presign:
-            shown = _presigned(ref, shown)
-        return answer(200, shown.model_copy(update={"metadata": shown_metadata(found)}))
+        signed = _presigned(ref, path) if presign else {}
+        return answer(200, shown.model_copy(update={"metadata": shown_metadata(found), **signed}))
 
     return call.read(stat)
 
@@ -152,25 +151,30 @@ def get_storage_class(call: Call) -> HttpResponse:
 
 def object_record(repo: Repository, item: Entry | CommonPrefix, *, with_metadata: bool = True) -> ApiObject:
     """Return an entry or a common prefix as a record of the API."""
+    return ApiObject.model_validate(object_fields(repo, item, with_metadata=with_metadata))
+
+
+def object_fields(repo: Repository, item: Entry | CommonPrefix, *, with_metadata: bool = True) -> dict[str, object]:
+    """Return the fields of an `ApiObject` that have a value. Listings need no record of each entry."""
     if isinstance(item, CommonPrefix):
-        return ApiObject(path=item.path, path_type="common_prefix", physical_address="", checksum="", mtime=0)
-    return ApiObject(
-        path=item.path,
-        path_type="object",
-        physical_address=_uri(repo, item),
-        checksum=shown_checksum(item),
-        mtime=seconds_of(item.mtime),
-        size_bytes=item.size,
-        metadata=(shown_metadata(item) or None) if with_metadata else None,
-        content_type=content_type_of(item),
-    )
+        return {"path": item.path, "path_type": "common_prefix", "physical_address": "", "checksum": "", "mtime": 0}
+    fields = {
+        "path": item.path,
+        "path_type": "object",
+        "physical_address": _uri(repo, item),
+        "checksum": shown_checksum(item),
+        "mtime": seconds_of(item.mtime),
+        "size_bytes": item.size,
+        "content_type": content_type_of(item),
+    }
+    metadata = shown_metadata(item) if with_metadata else {}
+    return {**fields, "metadata": metadata} if metadata else fields
 
 
-def _presigned(ref: ReadableRef, shown: ApiObject) -> ApiObject:
-    """Return a record with a signed URL instead of the address."""
+def _presigned(ref: ReadableRef, path: str) -> dict[str, object]:
+    """Return the fields of an object with a signed URL instead of the address."""
     end = int(time()) + PRESIGNED_SECONDS
-    url = ref.presign(shown.path, PRESIGNED_SECONDS)
-    return shown.model_copy(update={"physical_address": url, "physical_address_expiry": end})
+    return {"physical_address": ref.presign(path, PRESIGNED_SECONDS), "physical_address_expiry": end}
 
 
 def content_type_of(entry: Entry) -> str:
