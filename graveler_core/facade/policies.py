@@ -119,8 +119,10 @@ class Policies(AccessHandle):
         Raises:
             NotFound: the policy, the user or the group does not exist.
             InvalidInput: both or none of `user` and `group` are given.
+            Conflict: (`LastAdministrator`) the policy denies so much that no administrator would be left.
         """
-        relations.add(*self._parts, _attachment(policy, user, group))
+        holder = None if user is None else user_id(user)
+        relations.add(*self._parts, _attachment(policy, user, group), self._guard, user=holder)
 
     @operation(
         "detach policy",

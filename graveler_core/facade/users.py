@@ -186,8 +186,10 @@ class Users(AccessHandle):
 
         Raises:
             NotFound: (`UserNotFound`, `GroupNotFound`) the user or the group does not exist.
+            Conflict: (`LastAdministrator`) the group is denied so much that no administrator would be left.
         """
-        relations.add(*self._parts, relations.membership(user_id(user), group_id(group)))
+        member, relation = user_id(user), relations.membership(user_id(user), group_id(group))
+        relations.add(*self._parts, relation, self._guard, user=member)
 
     @operation("remove member", identities.group(Action.REMOVE_GROUP_MEMBER, named="group"))
     def remove_member(self, group: str, user: str) -> None:

@@ -17,8 +17,9 @@ not released. After `HOLD_TIME` the next change replaces the record that the reg
 fresh nonce ✓, and then takes the register over. The delayed write then fails, because the record is not as it was read
 before the register was taken. Nothing depends on the clocks except for the waiting time.
 
-Changes that give permissions do not take the register: they cannot remove an administrator, except by a policy that
-denies. Attaching a denying policy to the last administrator is not refused.
+A new membership or attachment takes the register as well, because a policy that denies may begin to apply. Its delayed
+creation fails because the next change creates a relation with the same key that grants nothing. Other changes only give
+permissions, and do not take the register.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from functools import partial
 from typing import Any
 
 from graveler_core.errors import Conflict, GravelerError, Kind, NotFound, OutcomeUnknown, PredicateFailed
+from graveler_core.iam import relations
 from graveler_core.iam.change_guard import ChangeGuard
 from graveler_core.iam.credentials import credentials_of
 from graveler_core.iam.effective import effective_policies
@@ -38,7 +40,7 @@ from graveler_core.iam.principal import in_context, is_set_up
 from graveler_core.kv.store import KeyValue, Predicate, Store, Stored
 from graveler_core.kv.wrappers.passing import Passing
 from graveler_core.model.clock import Clock, IdSource
-from graveler_core.model.iam import AccessChange
+from graveler_core.model.iam import AccessChange, Attachment, Membership
 from graveler_core.model.ids import Nonce, UserId
 from graveler_core.model.permission import Action, Request, policy_resource, user_resource
 from graveler_core.records import access
@@ -67,7 +69,7 @@ def guard(kv: Store, clock: Clock, ids: IdSource) -> ChangeGuard:
         if not is_set_up(kv):
             yield
             return
-        register = TimedRegister(kv, keys.CHANGE, clock, HOLD_TIME, partial(_disable, kv, ids))
+        register = TimedRegister(kv, keys.CHANGE, clock, HOLD_TIME, partial(_disable, kv, clock, ids))
         mine = AccessChange(record=where.key.decode(), nonce=Nonce(ids.fresh()), since=clock.now())
         held = register.take(mine)
         try:
@@ -83,15 +85,18 @@ def guard(kv: Store, clock: Clock, ids: IdSource) -> ChangeGuard:
     return guarded
 
 
-def _disable(kv: Store, ids: IdSource, former: AccessChange) -> None:
+def _disable(kv: Store, clock: Clock, ids: IdSource, former: AccessChange) -> None:
     """Make a delayed write of a former holder fail: replace the record that it has read by an equal one. An entity that
-    is being deleted was changed, so that the write fails anyway.
+    is being deleted was changed, so that the write fails anyway. Instead of a relation that did not exist, create one
+    that grants nothing.
     """
     where = keys.deciding(former.record)
     held = access.read(kv, where)
-    if held is not None and getattr(held.value, "active", True):
-        with suppress(PredicateFailed):  # another process has changed it
+    with suppress(PredicateFailed):  # another process has changed it
+        if held is not None and getattr(held.value, "active", True):
             access.replace(kv, where, held, held.value.model_copy(update={"nonce": Nonce(ids.fresh())}))
+        elif held is None and where.model in (Membership, Attachment):
+            access.create(kv, where, relations.void(where, clock, ids), once=True)
 
 
 def _require(kv: Store, clock: Clock, view: Store, user: UserId | None) -> None:
@@ -133,7 +138,7 @@ def _is_administrator(kv: Store, clock: Clock, user: UserId) -> bool:
 
 
 class _View(Passing):
-    """Store in which one record has another value, or is removed (`None`). Only for reading."""
+    """Store in which one record has another value, is new, or is removed (`None`). Only for reading."""
 
     def __init__(self, inner: Store, where: Location[Any], value: bytes | None) -> None:
         super().__init__(inner)
@@ -155,13 +160,21 @@ class _View(Passing):
         end: bytes | None = None,
         limit: int | None = None,
     ) -> Iterator[KeyValue]:
+        own_partition, own_key = self._at
+        within = own_key.startswith(prefix) and own_key >= start and (end is None or own_key < end)
+        own: KeyValue | None = None
+        if self._value is not None and partition == own_partition and within:
+            own = KeyValue(own_key, self._value, Predicate(None))
         for row in super().scan(partition, prefix=prefix, start=start, end=end, limit=limit):
+            if own is not None and row.key >= own_key:
+                yield own
+                own = None
             if (partition, row.key) != self._at:
                 yield row
-            elif self._value is not None:
-                yield KeyValue(row.key, self._value, row.predicate)
+        if own is not None:
+            yield own
 
     def _seen(self, partition: bytes, key: bytes, found: Stored | None) -> Stored | None:
-        if found is None or (partition, key) != self._at:
+        if (partition, key) != self._at:
             return found
         return None if self._value is None else Stored(self._value, Predicate(None))

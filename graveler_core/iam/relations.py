@@ -21,6 +21,7 @@ from functools import partial
 from itertools import islice
 from typing import Any, Generic, TypeVar
 
+from graveler_core.codec.records import encode
 from graveler_core.errors import Kind, NotFound, PredicateFailed
 from graveler_core.iam.change_guard import ChangeGuard, is_same, unguarded
 from graveler_core.iam.entities import (
@@ -80,8 +81,24 @@ def group_attachment(group: GroupId, policy: PolicyId) -> EntityRelation[Attachm
     )
 
 
-def add(kv: Store, clock: Clock, ids: IdSource, relation: EntityRelation[R]) -> None:
+def add(  # noqa: PLR0913 - the parts of a store, a relation, and its guard
+    kv: Store,
+    clock: Clock,
+    ids: IdSource,
+    relation: EntityRelation[R],
+    guard: ChangeGuard = unguarded,
+    *,
+    user: UserId | None = None,
+) -> None:
     """Add a relation. Adding an existing one does nothing.
+
+    Args:
+        kv: Key-value store.
+        clock: Source of the creation date.
+        ids: Source of the nonce.
+        relation: The relation.
+        guard: Guard of the addition, by which a policy that denies may begin to apply.
+        user: The only user whose permissions depend on the relation.
 
     Raises:
         NotFound: A side does not exist.
@@ -89,7 +106,7 @@ def add(kv: Store, clock: Clock, ids: IdSource, relation: EntityRelation[R]) -> 
     for _ in range(ATTEMPTS):
         uids = _uids(kv, relation)
         try:
-            held = _written(kv, clock, ids, relation, uids)
+            held = _written(kv, relation, uids, _record(relation, uids, clock, ids), guard, user)
         except PredicateFailed:
             continue
         if _still(kv, relation, uids):
@@ -122,6 +139,15 @@ def remove(
         if removed:
             return
     raise contended(str(relation))
+
+
+def void(where: Location[R], clock: Clock, ids: IdSource) -> R:
+    """Return a record for a relation that grants nothing, because no entity has its uids."""
+    first, second = where.key.decode().split("/")[-2:]
+    return where.model.model_validate(
+        dict(zip(_FIELDS[where.model], (first, "", second, ""), strict=True))
+        | {"creation_date": clock.now(), "nonce": Nonce(ids.fresh())}
+    )
 
 
 def groups_of(kv: Store, user: UserId, *, prefix: str = "", after: str = "") -> Iterator[Group]:
@@ -201,8 +227,13 @@ def _sides(kv: Store, relation: EntityRelation[R]) -> Iterator[tuple[tuple[Entit
     return zip(relation.sides, found, strict=True)
 
 
-def _written(
-    kv: Store, clock: Clock, ids: IdSource, relation: EntityRelation[R], uids: tuple[EntityUid, EntityUid]
+def _written(  # noqa: PLR0913, PLR0917 - what is written, and under which guard
+    kv: Store,
+    relation: EntityRelation[R],
+    uids: tuple[EntityUid, EntityUid],
+    record: R,
+    guard: ChangeGuard,
+    user: UserId | None,
 ) -> Held[R]:
     """Write the relation unless it exists, and return its record.
 
@@ -212,11 +243,11 @@ def _written(
     held = access.read(kv, relation.where)
     if held is not None and held.value.uids == uids:
         return held
-    record = _record(relation, uids, clock, ids)
-    if held is None:
-        # Send the request once: a delayed second request could undo a removal.
-        return access.create(kv, relation.where, record, once=True)
-    return access.replace(kv, relation.where, held, record)
+    with guard(relation.where, encode(record), user):
+        if held is None:
+            # Send the request once: a delayed second request could undo a removal.
+            return access.create(kv, relation.where, record, once=True)
+        return access.replace(kv, relation.where, held, record)
 
 
 def _record(relation: EntityRelation[R], uids: tuple[EntityUid, EntityUid], clock: Clock, ids: IdSource) -> R:

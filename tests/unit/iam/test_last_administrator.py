@@ -30,6 +30,9 @@ CHANGES: dict[str, Callable[[Access], object]] = {
     "attachment": lambda iam: iam.detach_policy("AuthFullAccess", group="Admins"),
     "credential": lambda iam: iam.delete_credential("ada", _key(iam, "ada")),
     "statements": lambda iam: iam.update_policy("AuthFullAccess", READER),
+    "denial for a user": lambda iam: iam.attach_policy("locked", user="ada"),
+    "denial for a group": lambda iam: iam.attach_policy("locked", group="Admins"),
+    "membership in a denied group": lambda iam: iam.add_member("Locked", "ada"),
     "denial": lambda iam: iam.update_policy("AuthFullAccess", NOT_EVERY_USER),
 }
 
@@ -45,6 +48,9 @@ def iam(iam: Access) -> Access:
     iam.create_user("bob")
     iam.create_credential("bob")
     iam.add_member("Viewers", "bob")
+    iam.create_policy("locked", [{"effect": "deny", "actions": ["auth:*"], "resources": ["*"]}])
+    iam.create_group("Locked")
+    iam.attach_policy("locked", group="Locked")
     return iam
 
 
