@@ -264,6 +264,7 @@ def test_some_rules_do_not_keep_content(rule: str) -> None:
     assert not found(MORE[rule], without=rule)[0]
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("rule", RULES)
 def test_without_a_rule_one_does(rule: str) -> None:
     assert found(RULES[rule], without=rule)[0] == GONE

@@ -22,7 +22,7 @@ def _broken(seeds: range) -> dict[int, str]:
     return {seed: found for seed in seeds if (found := violation(seed)) is not None}
 
 
-@pytest.mark.parametrize("part", [0, *(pytest.param(part, marks=pytest.mark.ci) for part in (1, 2))])
+@pytest.mark.parametrize("part", [0, *(pytest.param(part, marks=pytest.mark.slow) for part in (1, 2))])
 def test_no_history_breaks_a_promise(part: int) -> None:
     share = DEFAULT // 3
     assert _broken(range(part * share, (part + 1) * share)) == {}

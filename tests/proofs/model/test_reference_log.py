@@ -152,6 +152,7 @@ def test_no_order_breaks_a_promise() -> None:
     assert states > 10_000
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("rule", RULES)
 def test_without_a_rule_one_does(rule: str) -> None:
     assert found(without=rule)[0] == RULES[rule]
