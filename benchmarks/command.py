@@ -29,6 +29,7 @@ SUITES = (
     "stores",
     "server",
     "content_generator",
+    "endurance",
 )
 DURABILITIES = ("process", "power")
 

@@ -17,14 +17,16 @@ from benchmarks.scenario import Measured, Place, clocked, scenario
 from graveler_core.facade.repository import Repository
 
 _PUTS = 10
+_LEAST = 1_000
 _COMMITS = 200
-_SECONDS = 4.0
+_SECONDS = 8.0
 _DIFFS = 20
 
 
 def sizes(place: Place) -> list[int]:
-    """Return the size, a tenth, a hundredth and a thousandth of it."""
-    return sorted({max(_PUTS, place.size // part) for part in (1, 10, 100, 1_000)})
+    """Return the size and its tenths down to a thousand, or to a thousandth of it."""
+    tenths = max(3, round(np.log10(place.size / _LEAST)))
+    return sorted({max(_PUTS, place.size // 10**part) for part in range(tenths + 1)})
 
 
 def branches(place: Place) -> None:
@@ -51,25 +53,27 @@ def growth(place: Place) -> Iterator[Measured]:
             branch = repo.branch(f"of-{size}")
             commits = series(transaction(branch, Draw(size), _PUTS), span, meter)
             found.setdefault("time", []).append(median(commits.wall))
+            found.setdefault("processor time", []).append(median(commits.cpu))
             found.setdefault("bytes", []).append(mean(traffic.written for traffic in commits.traffic))
-            found.setdefault("diff with its parent", []).append(_diffs(repo, branch.name))
+            found.setdefault("diff with its parent", []).append(_diffs(repo, branch.name, len(commits.wall)))
             found.setdefault("get of a random key", []).append(_gets(repo, branch.name, size))
     for name, values in found.items():
         yield Measured(f"transact of {_PUTS}: {name}", "exponent", (_exponent(sizes(place), values),))
 
 
-def _diffs(repo: Repository, branch: str) -> float:
-    """Return the median time in milliseconds of the diffs between each of the last commits and its parent."""
-    ids = [commit.id for commit in islice(repo.log(branch), _DIFFS + 1)]
+def _diffs(repo: Repository, branch: str, transactions: int) -> float:
+    """Return the median processor time in milliseconds of the diffs between each of the last commits and its parent."""
+    ids = [commit.id for commit in islice(repo.log(branch), min(_DIFFS, transactions) + 1)]
     pairs = iter(zip(ids[1:], ids, strict=False))
-    return median(clocked(lambda: list(repo.diff(*next(pairs))), len(ids) - 1).wall)
+    return median(clocked(lambda: list(repo.diff(*next(pairs))), len(ids) - 1).cpu)
 
 
 def _gets(repo: Repository, branch: str, size: int) -> float:
+    """Return the median processor time in milliseconds of reads after the first 200."""
     at, draw = repo.at(f"{branch}@"), Draw(size)
     paths = (entries.key(draw.numbers(1)[0]) for _ in count())
     wanted = iter(list(islice(paths, 400)))
-    return median(clocked(lambda: at.get(next(wanted)), 400).wall[200:])
+    return median(clocked(lambda: at.get(next(wanted)), 400).cpu[200:])
 
 
 def _exponent(of: Sequence[int], values: Sequence[float]) -> float:

@@ -29,6 +29,7 @@ SIZES = {
     "simulation": 20,
     "stores": 20,
     "content_generator": 20,
+    "endurance": 1,
     "server": 20,
 }
 SIZE = SIZES["core"]
