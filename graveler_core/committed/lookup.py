@@ -9,7 +9,8 @@ from functools import lru_cache
 import pyarrow as pa
 
 from graveler_core.committed.node import NodeRow
-from graveler_core.committed.trees import ALL, DECISIVE, Range, Trees, glance, held, read_node, read_range
+from graveler_core.committed.parts import glance_at
+from graveler_core.committed.trees import ALL, DECISIVE, Range, Trees, held, read_node
 from graveler_core.model.entry import ENTRY_SCHEMA
 from graveler_core.model.ids import MetarangeId
 from graveler_core.segments.merge import IDENTITY
@@ -31,7 +32,7 @@ def lookup(trees: Trees, metarange: MetarangeId, key: bytes) -> tuple[list[pa.Ar
     row = _range_at(trees, metarange, key)
     if row is None or key < row.min_key:
         return None
-    found = read_range(trees, row)
+    ((found, _),) = glance_at(trees, row, [key], ALL, keep=True)
     at = found.keys.position(key)
     return None if at is None else (found.columns, at)
 
@@ -99,7 +100,8 @@ def _rows_at(trees: Trees, row: NodeRow, keys: Sequence[bytes], columns: tuple[s
     asked = (row.id, columns, tuple(keys))
     rows = trees.cache.get(asked)
     if rows is None:
-        rows = _taken(glance(trees, row, columns), keys, columns)
+        taken = [_taken(part, wanted, columns) for part, wanted in glance_at(trees, row, keys, columns)]
+        rows = taken[0] if len(taken) == 1 else pa.concat_tables(taken)
         trees.cache.put(asked, rows, rows.nbytes + sum(map(len, keys)) + _ROWS_BYTES)
     return rows
 

@@ -27,6 +27,8 @@ DECISIVE = (KEY, IDENTITY)
 """Columns that decide if entries are equal."""
 _NODE_ROW_BYTES = 400
 """Memory of a decoded row without its keys, in bytes."""
+PART_ROWS = 4_096
+"""Number of entries of a part of a range. Smaller parts would make files larger and slower to write."""
 _HELD_KEYS = 32
 """One in this number of keys of a range is held as a Python value."""
 
@@ -85,11 +87,11 @@ def range_row(entries: pa.Table) -> NodeRow:
 
 def write_range(trees: Trees, row: NodeRow, entries: pa.Table) -> None:
     """Store a range. If it already exists, do nothing."""
-    trees.blobs.create(address(row.id), segment_format.encode(entries))
+    trees.blobs.create(address(row.id), segment_format.encode(entries, row_group_rows=PART_ROWS))
 
 
-def read_range(trees: Trees, row: NodeRow) -> Range:
-    """Return a range from the cache or the store, and cache it.
+def read_range(trees: Trees, row: NodeRow, data: bytes | None = None) -> Range:
+    """Return a range from the cache or the store, and cache it. `data` is its file, if the caller has read it.
 
     Raises:
         CorruptData: The range is missing, damaged, or differs from its row.
@@ -97,7 +99,7 @@ def read_range(trees: Trees, row: NodeRow) -> Range:
     cached: Range | None = trees.cache.get(row.id)
     if cached is not None:
         return cached
-    found = _range_of(_decoded(trees, row))
+    found = range_of(_decoded(trees, row, data=data))
     trees.cache.put(row.id, found, found.table.nbytes)
     return found
 
@@ -108,7 +110,7 @@ def held(trees: Trees, row: NodeRow, columns: tuple[str, ...]) -> Range | None:
     return trees.cache.get((row.id, columns)) if cached is None and columns != ALL else cached
 
 
-def glance(trees: Trees, row: NodeRow, columns: tuple[str, ...]) -> Range:
+def glance(trees: Trees, row: NodeRow, columns: tuple[str, ...], data: bytes | None = None) -> Range:
     """Return a range with at least some columns, `ALL` or `DECISIVE`, for callers that read a few rows and may not
     return.
 
@@ -117,7 +119,7 @@ def glance(trees: Trees, row: NodeRow, columns: tuple[str, ...]) -> Range:
     """
     found = held(trees, row, columns)
     if found is None:
-        found = _range_of(_decoded(trees, row, columns))
+        found = range_of(_decoded(trees, row, columns, data))
         id = row.id if columns == ALL else (row.id, columns)
         if trees.cache.asked_before(id):
             trees.cache.put(id, found, found.table.nbytes)
@@ -126,10 +128,11 @@ def glance(trees: Trees, row: NodeRow, columns: tuple[str, ...]) -> Range:
 
 def hold_range(trees: Trees, row: NodeRow, entries: pa.Table) -> None:
     """Cache the entries of a range for later readers."""
-    trees.cache.put(row.id, _range_of(entries), entries.nbytes)
+    trees.cache.put(row.id, range_of(entries), entries.nbytes)
 
 
-def _range_of(entries: pa.Table) -> Range:
+def range_of(entries: pa.Table) -> Range:
+    """Return a range, or columns of it, from a table whose first column is `key`."""
     table = entries.combine_chunks()
     columns = [column.chunk(0) for column in table.columns]
     return Range(table, columns, SortedKeys(columns[0], _HELD_KEYS))
@@ -179,16 +182,31 @@ def _hold_node(trees: Trees, id: str, data: bytes, node: Node) -> None:
     trees.cache.put(id, node, 2 * len(data) + _NODE_ROW_BYTES * len(node.rows))
 
 
-def _decoded(trees: Trees, row: NodeRow, columns: tuple[str, ...] = ALL) -> pa.Table:
-    """Read columns of a range from the store."""
-    name, data = address(row.id), _read(trees, row.id, Kind.CorruptRange)
+def _decoded(trees: Trees, row: NodeRow, columns: tuple[str, ...] = ALL, data: bytes | None = None) -> pa.Table:
+    """Return columns of a range, from its file or the store."""
+    name, data = address(row.id), read_data(trees, row) if data is None else data
     every = columns == ALL or trees.verify
     entries = segment_format.decode(data, ENTRY_SCHEMA, name, None if every else columns)
     keys = entries.column(KEY)
     right = entries.num_rows == row.entries > 0 and (keys[0].as_py(), keys[-1].as_py()) == (row.min_key, row.max_key)
     if not right or (trees.verify and range_id(entries) != row.id):
-        raise CorruptData(f"segment {name}: holds other entries than its id says", kind=Kind.CorruptRange, address=name)
+        raise differs(row)
     return entries.select(columns)
+
+
+def read_data(trees: Trees, row: NodeRow) -> bytes:
+    """Return the file of a range.
+
+    Raises:
+        CorruptData: The file is missing.
+    """
+    return _read(trees, row.id, Kind.CorruptRange)
+
+
+def differs(row: NodeRow) -> CorruptData:
+    """Return the error that a range differs from its row."""
+    name = address(row.id)
+    return CorruptData(f"segment {name}: holds other entries than its id says", kind=Kind.CorruptRange, address=name)
 
 
 def _read(trees: Trees, id: str, kind: Kind) -> bytes:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -67,6 +67,54 @@ def decode(data: Any, schema: pa.Schema, name: str, columns: Sequence[str] | Non
             return _conformed(file.read(use_threads=False), schema)
         _require_columns(file.schema_arrow, schema)
         return _conformed(file.read(columns=list(columns), use_threads=False), pa.schema(map(schema.field, columns)))
+
+
+class Parts(NamedTuple):
+    """Bounds of the parts (row groups) of a sorted file, according to its footer, which has no checksum."""
+
+    first_key: bytes
+    last_keys: list[bytes]
+    """Last key of each part, in order."""
+    rows: int
+    """Number of rows of all parts."""
+
+
+class PartedFile:
+    """Sorted file whose parts are decoded one by one.
+
+    Args:
+        data: The file: bytes or any buffer.
+        schema: Schema that the file must have. Its first column is `key`.
+        name: Name of the object in errors: its address.
+
+    Raises:
+        CorruptData: The file is not Parquet, its footer is damaged, or it has other columns.
+    """
+
+    def __init__(self, data: Any, schema: pa.Schema, name: str) -> None:
+        self._schema = schema
+        self._name = name
+        with _corrupt(name):
+            self._file = _open(data)
+            _require_columns(self._file.schema_arrow, schema)
+
+    def parts(self) -> Parts | None:
+        """Return the bounds of the parts, or `None` if there is one part, or the footer does not state the bounds."""
+        footer = self._file.metadata
+        keys = [footer.row_group(number).column(0).statistics for number in range(footer.num_row_groups)]
+        if len(keys) == 1 or not all(each is not None and each.has_min_max for each in keys):
+            return None
+        return Parts(keys[0].min, [each.max for each in keys], footer.num_rows)
+
+    def decode(self, part: int, columns: Sequence[str]) -> pa.Table:
+        """Return columns of one part, in one chunk.
+
+        Raises:
+            CorruptData: The part is damaged, or has nulls where the schema allows none.
+        """
+        with _corrupt(self._name):
+            found = self._file.read_row_group(part, columns=list(columns), use_threads=False)
+            return _conformed(found, pa.schema(map(self._schema.field, columns)))
 
 
 def _open(data: Any) -> pq.ParquetFile:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from graveler_core.errors import CorruptData, Kind
 from graveler_core.model.entry import ENTRY_SCHEMA, RECORD_SCHEMA
-from graveler_core.segments.format import decode, encode
+from graveler_core.segments.format import PartedFile, Parts, decode, encode
 from tests.unit.segments.samples import CHANGES, STATES, Changes, State, entries, records
 
 SAMPLE = bytes(encode(entries({b"%03d" % n: n for n in range(50)})))
@@ -131,3 +131,44 @@ def test_nulls_where_there_must_be_none_are_corrupt() -> None:
     table = pa.Table.from_pylist([{"key": b"a"}], schema=nullable)
     with pytest.raises(CorruptData, match="a/segment"):
         decode(encode(table), ENTRY_SCHEMA, "a/segment")
+
+
+@pytest.mark.parametrize("columns", [["key", "identity"], ENTRY_SCHEMA.names])
+def test_each_part_reads_as_its_rows(columns: list[str]) -> None:
+    table = entries({b"%03d" % n: n for n in range(50)})
+    data = encode(table, row_group_rows=20)
+    file = PartedFile(data, ENTRY_SCHEMA, "here")
+    assert file.parts() == Parts(b"000", [b"019", b"039", b"049"], 50)
+    for part, start in enumerate((0, 20, 40)):
+        read = file.decode(part, columns)
+        assert read.equals(table.slice(start, 20).select(columns))
+        assert read.column("key").num_chunks == 1
+
+
+def test_a_file_of_one_part_has_no_bounds() -> None:
+    assert PartedFile(SAMPLE, ENTRY_SCHEMA, "here").parts() is None
+
+
+def test_a_file_without_statistics_has_no_bounds() -> None:
+    sink = io.BytesIO()
+    pq.write_table(entries({b"a": 1, b"b": 2}), sink, row_group_size=1, write_statistics=False, store_schema=False)
+    assert PartedFile(sink.getvalue(), ENTRY_SCHEMA, "here").parts() is None
+
+
+def test_a_key_that_is_too_long_for_statistics_leaves_no_bounds() -> None:
+    assert (
+        PartedFile(encode(entries({b"a" * 5_000: 1, b"b": 2}), row_group_rows=1), ENTRY_SCHEMA, "here").parts() is None
+    )
+
+
+def test_a_damaged_part_is_named() -> None:
+    data = bytearray(encode(entries({b"%03d" % n: n for n in range(50)}), row_group_rows=20))
+    data[60] ^= 255
+    file = PartedFile(bytes(data), ENTRY_SCHEMA, "here")
+    with pytest.raises(CorruptData, match="segment here"):
+        file.decode(0, ENTRY_SCHEMA.names)
+
+
+def test_a_file_with_other_columns_has_no_parts() -> None:
+    with pytest.raises(CorruptData, match="columns are"):
+        PartedFile(encode(records({b"a": 1})), ENTRY_SCHEMA, "here")
