@@ -191,9 +191,8 @@ def _work(name: str, place: Place, begin: Any, answers: Any) -> None:
 
 def _called(call: Callable[[], None], period: Period) -> None:
     try:
-        call()
-    except NoChanges:
-        pass  # another worker has committed the change
+        with suppress(NoChanges):  # another worker has committed the change
+            call()
     except GravelerError as e:
         period.failed.append(f"{period.who}: {type(e).__name__}: {e}")
 
