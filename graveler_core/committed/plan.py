@@ -13,6 +13,7 @@ partition, which is not a whole tree, are open too.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -22,7 +23,7 @@ from graveler_core.committed.change_stream import ChangeStream
 from graveler_core.committed.cursor import TreeCursor
 from graveler_core.committed.node import NodeRow
 from graveler_core.committed.split_points import WHOLE, Partition
-from graveler_core.committed.trees import Trees
+from graveler_core.committed.trees import Trees, read_node
 from graveler_core.errors import InvalidInput
 from graveler_core.model.entry import RECORD_SCHEMA, TOMBSTONE
 from graveler_core.segments.boundary import key_hash, primary_ends
@@ -69,16 +70,16 @@ def plan(
     Raises:
         InvalidInput: A change is outside the interval.
     """
-    cursor = None if base is None else TreeCursor(trees, base, interval.start, interval.end)
-    return _Plan(trees, cursor, changes, interval).steps()
+    return _Plan(trees, base, changes, interval).steps()
 
 
 class _Plan:
     """Walk over base and changes."""
 
-    def __init__(self, trees: Trees, cursor: TreeCursor | None, changes: ChangeStream, interval: Partition) -> None:
+    def __init__(self, trees: Trees, base: str | None, changes: ChangeStream, interval: Partition) -> None:
         self._trees = trees
-        self._cursor = cursor
+        self._base = base
+        self._cursor = None if base is None else TreeCursor(trees, base, interval.start, interval.end)
         self._changes = changes
         self._within = interval
         self._begun = False
@@ -135,7 +136,8 @@ class _Plan:
 
     def _interval(self) -> Iterator[Keep | Rewrite]:
         """Emit the next primary interval, joined with its successors as long as its edge is removed."""
-        pending = _PendingInterval(self._trees, self._within, first=not self._begun)
+        first = not self._begun
+        pending = _PendingInterval(self._trees, self._within, first=first, divided=first and self._is_divided())
         self._begun = True
         limit = None if self._within.through is None else self._within.through.key
         through: bytes | None = b""
@@ -149,6 +151,17 @@ class _Plan:
             if through is not None and not pending.removes(through):
                 break
         yield from pending.rest(through)
+
+    def _is_divided(self) -> bool:
+        """Return `True` if the split point before the partition divides a primary interval of the base."""
+        after = self._within.after
+        if self._base is None or after is None:
+            return False
+        row = _last_range(self._trees, self._base, after.key)
+        if row is None:
+            return False
+        closes = key_hash(row.max_key, self._trees.boundary_seed) < self._trees.cutting.threshold()
+        return row.max_key > after.key or not closes
 
     def _next_rows(self) -> tuple[list[NodeRow], bytes | None]:
         """Return the ranges of the next primary interval, and the boundary key that closes it, or `None` if there is
@@ -171,9 +184,13 @@ class _Plan:
 class _PendingInterval:
     """Ranges and changes of a primary interval that are not emitted yet."""
 
-    def __init__(self, trees: Trees, within: Partition, *, first: bool) -> None:
+    def __init__(self, trees: Trees, within: Partition, *, first: bool, divided: bool) -> None:
         self._trees = trees
         self._within = within
+        self._divided = divided
+        """True if a primary interval of the base begins before this one and goes on in it. The base may have cut its
+        ranges smaller, because of the size of the whole interval.
+        """
         self._open = first and not within.begins_a_range
         self._after = within.after.key if first and within.after is not None else None
         self._rows: list[NodeRow] = []
@@ -208,13 +225,10 @@ class _PendingInterval:
         open_end = through is None and self._within.through is not None
         if open_end and self._within.through is not None:
             through = self._within.through.key
-        if self._changes or (self._rows and (self._open or open_end or self._cuts_into_rows())):
+        if self._changes or (self._rows and (self._open or open_end or self._divided)):
             yield self._given(self._rows, through, self._changes, open_end=open_end)
         else:
             yield from (Keep(0, row) for row in self._rows)
-
-    def _cuts_into_rows(self) -> bool:
-        return self._after is not None and self._rows[0].min_key <= self._after
 
     def _split(self, table: pa.Table, end: int) -> Rewrite:
         """Emit the changes up to a boundary of the newest table; 0: all of them, open."""
@@ -224,12 +238,23 @@ class _PendingInterval:
         given = self._given(rows, through, [*self._changes[:-1], table.slice(0, behind)], open_end=not end)
         self._changes = [table.slice(behind)] if behind < table.num_rows else []
         self._rows = [row for row in self._rows if row.max_key > through]
-        self._after, self._open = through, not end
+        self._after, self._open, self._divided = through, not end, True
         return given
 
     def _given(self, rows: list[NodeRow], through: bytes | None, changes: list[pa.Table], *, open_end: bool) -> Rewrite:
         joined = pa.concat_tables(changes or [RECORD_SCHEMA.empty_table()])
         return Rewrite(tuple(rows), self._after, through, joined, self._open, open_end)
+
+
+def _last_range(trees: Trees, base: str, key: bytes) -> NodeRow | None:
+    """Return the last range of a tree that begins at or before a key."""
+    id: str = base
+    while True:
+        node = read_node(trees, id)
+        index = bisect_right(node.rows, key, key=lambda row: row.min_key) - 1
+        if index < 0 or node.level == 0:
+            return None if index < 0 else node.rows[index]
+        id = node.rows[index].id
 
 
 def _last_boundary(trees: Trees, changes: pa.Table) -> int:

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from graveler_core.committed.apply import apply
 from graveler_core.committed.node import NodeRow
+from graveler_core.committed.plan import REWRITE_MEANS
 from graveler_core.committed.trees import Trees, read_node, read_range
 from graveler_core.errors import InvalidInput
-from graveler_core.segments.boundary import Cutting, cut
+from graveler_core.segments.boundary import Cutting, cut, key_hash
 from tests.examples import examples
 from tests.unit.committed.samples import (
     TINY,
@@ -171,3 +172,18 @@ def test_many_changes_over_many_levels(base: dict[int, int], data: st.DataObject
     changes: Changes = {**dict.fromkeys(removed), **added}
     trees = tiny_trees(cutting=Cutting(3, 1_000, 2))
     assert changed(trees, tree(trees, state), changes) == tree(trees, after(state, changes))
+
+
+def test_ranges_behind_a_task_are_cut_anew() -> None:
+    """The base cuts a large primary interval into ranges of one entry. A task ends at a boundary that the changes put.
+    The two entries behind it are small enough for one range, though no change touches them.
+    """
+    seed, boundary, cutting = 25, b"41", Cutting(3, 300, 2)
+    others = [b"%02d" % n for n in range(41) if key_hash(b"%02d" % n, seed) >= cutting.threshold()]
+    assert key_hash(boundary, seed) < cutting.threshold()
+    base = dict.fromkeys((*others[:2], b"42", b"43"), 0)
+    changes = dict.fromkeys((*others[2:], boundary), 1)
+    assert len(changes) >= REWRITE_MEANS * cutting.mean_entries
+    trees = tiny_trees(seed, cutting)
+    applied = apply(trees, tree(trees, base), records(changes))
+    assert applied.metarange_id == tree(tiny_trees(seed, cutting), base | changes)

@@ -13,6 +13,7 @@ from graveler_core.committed import split_point_alignment as closing
 from graveler_core.committed.apply import apply
 from graveler_core.committed.split_point_alignment import closed
 from graveler_core.committed.split_points import Partition, SplitPoint
+from graveler_core.segments.boundary import Cutting
 from graveler_core.segments.sorted_keys import between
 from tests.examples import examples
 from tests.unit.committed.samples import batches, counted, tiny_trees, tree, uncached
@@ -88,3 +89,17 @@ def test_what_is_removed_in_a_row_is_not_looked_through_to_its_end() -> None:
 
     assert closed(trees, root, tables(), Partition(SplitPoint(b""))) == SplitPoint(b"")
     assert len(asked) == closing.LOOKED_AT_MEANS * trees.cutting.mean_entries
+
+
+def test_ranges_behind_a_new_boundary_are_cut_anew() -> None:
+    """The base cuts a primary interval of more than 300 bytes into ranges of one entry. The changes put a boundary in
+    the middle. The two entries behind it are small enough for one range, though no change touches them.
+    """
+    cutting, base = Cutting(3, 300, 2), {b"\x00": 0, b"\x00\x00": 0, b"\x04": 0, b"\x05": 0}
+    trees = tiny_trees(1, cutting)
+    with small_blocks():
+        root = tree(trees, base)
+        assert len(ranges_of(trees, root)) == 4
+        assembled, _ = in_parts(trees, root, {b"\x01": 0}, [SplitPoint(b"\x01", closed=True)])
+        assert assembled == apply(trees, root, records({b"\x01": 0}))
+        assert assembled.metarange_id == tree(tiny_trees(1, cutting), base | {b"\x01": 0})
