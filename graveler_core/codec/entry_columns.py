@@ -76,12 +76,12 @@ def _nulls(name: str, rows: int) -> pa.Array:
     """Return nulls for a column. Up to `SLICE_ROWS` of them share their memory with all others, because new memory
     costs more than the other columns of a tombstone.
     """
-    return pa.nulls(rows, RECORD_SCHEMA.field(name).type) if rows > SLICE_ROWS else _shared_nulls(name).slice(0, rows)
+    return pa.nulls(rows, RECORD_SCHEMA.field(name).type) if rows > SLICE_ROWS else _shared(name, SLICE_ROWS).slice(0, rows)
 
 
 @cache
-def _shared_nulls(name: str) -> pa.Array:
-    return pa.nulls(SLICE_ROWS, RECORD_SCHEMA.field(name).type)
+def _shared(name: str, rows: int) -> pa.Array:
+    return pa.nulls(rows, RECORD_SCHEMA.field(name).type)
 
 
 def _absent(name: str, rows: int) -> pa.ChunkedArray:

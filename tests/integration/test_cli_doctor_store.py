@@ -17,6 +17,7 @@ from graveler_core.cli.app import run
 from graveler_core.cli.health import _lines, view
 from graveler_core.diagnostics.doctor.diagnosis import Ailment
 from graveler_core.kv.backends.sqlite import description as sqlite_description
+from tests.foreign.nessie_exports import HISTORY, write_directory
 from tests.integration.command_line import Cli, refused
 from tests.integration.doctoring import REPOSITORY, STORE, gone, ill, opened, stage_layers
 
@@ -51,6 +52,14 @@ def test_a_file_on_a_network(flights: Cli, here: Path, monkeypatch: pytest.Monke
     assert target.startswith("sqlite:////LOCAL")
     assert flights(*words[1:], local).code == 0
     gone(flights, Ailment.STORE_ON_NETWORK, "--store", local)
+
+
+def test_a_repository_that_is_incomplete(cli: Cli, here: Path) -> None:
+    source = write_directory(HISTORY.files(2), here / "export")
+    assert cli("migrate", "nessie", source, "graveler://imported", "--incomplete").code == 0
+    command = ill(cli, Ailment.REPOSITORY_INCOMPLETE)["command"]
+    assert cli(*command[1:]).code == 0
+    gone(cli, Ailment.REPOSITORY_INCOMPLETE)
 
 
 def test_a_store_that_cannot_be_looked_at(here: Path, cli: Cli) -> None:

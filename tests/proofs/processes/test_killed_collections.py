@@ -37,7 +37,7 @@ CAST = Cast(("w0", "w1", "u0", "u1", "c0", "g0", "g1", "r0"), live, enough=2_000
 """Two writers, two uploaders, a committer, two collectors and a reader; a dozen operations."""
 HALF = GRACE // timedelta(minutes=1) // 2
 JOURNALS = "journals"
-SECONDS = pytest.param(5, id="seconds")
+SECONDS = pytest.param(7, id="seconds")
 MINUTES = pytest.param(80, id="minutes", marks=pytest.mark.slow)
 
 
@@ -46,7 +46,7 @@ def test_on_one_sqlite_file(tmp_path: Path, kills: int) -> None:
     _run(f"sqlite:///{tmp_path / 'kv.db'}?durability=process", tmp_path, (tmp_path / "lake").as_uri(), {}, kills)
 
 
-@pytest.mark.parametrize("kills", [pytest.param(5, id="seconds"), MINUTES])
+@pytest.mark.parametrize("kills", [pytest.param(7, id="seconds"), MINUTES])
 def test_on_one_postgresql_and_s3(tmp_path: Path, kills: int) -> None:
     for s3 in serving():
         bucket = s3.make_bucket("collections")

@@ -16,6 +16,7 @@ from unittest.mock import patch
 
 import pyarrow as pa
 
+from graveler_core.committed import parts
 from graveler_core.objects import commits, kept_blobs
 from graveler_core.segments import format as segment_format
 from graveler_core.staging import segment_layer
@@ -72,11 +73,11 @@ class SimEvent:
         return self._set
 
 
-def encode(table: pa.Table) -> memoryview:
-    """A segment's file."""
+def encode(table: pa.Table, *, row_group_rows: int | None = None) -> memoryview:
+    """A segment's file. Each part is a batch."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table)
+        writer.write_table(table, max_chunksize=row_group_rows)
     return memoryview(sink.getvalue()).cast("B")
 
 
@@ -85,6 +86,23 @@ def decode(data: bytes, schema: pa.Schema, name: str, columns: Sequence[str] | N
     table = pa.ipc.open_stream(pa.BufferReader(data)).read_all().combine_chunks()
     assert table.schema.equals(schema), name
     return table if columns is None else table.select(columns)
+
+
+class SimPartedFile:
+    """`graveler_core.segments.format.PartedFile`, for files that `encode` wrote."""
+
+    def __init__(self, data: bytes, schema: pa.Schema, name: str) -> None:
+        self._batches = pa.ipc.open_stream(pa.BufferReader(data)).read_all().to_batches()
+        assert self._batches[0].schema.equals(schema), name
+
+    def parts(self) -> segment_format.Parts | None:
+        if len(self._batches) == 1:
+            return None
+        keys = [batch.column(0) for batch in self._batches]
+        return segment_format.Parts(keys[0][0].as_py(), [each[-1].as_py() for each in keys], sum(map(len, keys)))
+
+    def decode(self, part: int, columns: Sequence[str]) -> pa.Table:
+        return pa.Table.from_batches([self._batches[part]]).select(columns).combine_chunks()
 
 
 @contextmanager
@@ -98,6 +116,7 @@ def substituted(scheduler: Scheduler) -> Iterator[None]:
             (turns, "threading", SimpleNamespace(Event=event, Lock=threading.Lock)),
             (segment_format, "encode", encode),
             (segment_format, "decode", decode),
+            (parts, "PartedFile", SimPartedFile),
             (segment_layer, "encode_segment", encode),
             (segment_layer, "decode_segment", decode),
             (kept_blobs, "FRESH", FRESH),

@@ -40,12 +40,15 @@ NO_HANDLES = {
     "ContentFile",
     "ImportOptions",
     "Imported",
+    "KnownBranch",
     "Listing",
     "MigratedId",
     "Page",
     "ReflogEntry",
 }
-"""Classes of the façade that hold no stores: values, and iterators over what was asked for."""
+"""Classes of the façade without operations: values, iterators over what was asked for, and handles that were opened
+together.
+"""
 PARTS = {
     "AccessHandle",
     "Checks",

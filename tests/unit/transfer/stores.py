@@ -94,7 +94,7 @@ def _locations() -> Iterator[Location[Any]]:
             types = get_type_hints(value)
             kind = types.pop("return")
             if getattr(get_origin(kind) or kind, "__module__", "") in (keys.__name__, Location.__module__):
-                yield from _within(value(**{argument: _argument(kind) for argument, kind in types.items()}))
+                yield from _within(value(**{name: _argument(name, kind) for name, kind in types.items()}))
 
 
 def _within(found: object) -> Iterator[Location[Any]]:
@@ -108,5 +108,7 @@ def _within(found: object) -> Iterator[Location[Any]]:
             yield from _within(getattr(found, field.name))
 
 
-def _argument(kind: object) -> Repository | str:
+def _argument(name: str, kind: object) -> Repository | str:
+    if name == "key":
+        return f"{iam_layout.USERS.prefix.decode()}main"
     return {Repository: REPOSITORY, RepositoryId: REPOSITORY.id, RepositoryUid: REPOSITORY.uid}.get(kind, "main")
