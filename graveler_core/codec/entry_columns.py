@@ -76,7 +76,11 @@ def _nulls(name: str, rows: int) -> pa.Array:
     """Return nulls for a column. Up to `SLICE_ROWS` of them share their memory with all others, because new memory
     costs more than the other columns of a tombstone.
     """
-    return pa.nulls(rows, RECORD_SCHEMA.field(name).type) if rows > SLICE_ROWS else _shared(name, SLICE_ROWS).slice(0, rows)
+    return (
+        pa.nulls(rows, RECORD_SCHEMA.field(name).type)
+        if rows > SLICE_ROWS
+        else _shared(name, SLICE_ROWS).slice(0, rows)
+    )
 
 
 @cache
