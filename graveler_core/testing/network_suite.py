@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
+from time import monotonic
 from typing import Final
 
 import pyarrow as pa
@@ -41,6 +42,8 @@ BEFORE: Final[Rows] = {b"a": b"1", b"b": b"2"}
 _KEYS: Final = numbered(range(6))
 _MOST: Final = 50
 """Number of messages of one call that no store needs."""
+_PATIENCE: Final = 60
+"""Seconds after which a store must have given up a connection over which nothing arrives."""
 
 WRITES: Final[dict[str, tuple[Callable[[Store, Predicate], object], Rows]]] = {
     "set": (lambda store, _: store.set(b"p", b"a", b"new"), {**BEFORE, b"a": b"new"}),
@@ -164,6 +167,16 @@ class NetworkSuite(metaclass=Sealed):
             found = store.get(b"p", b"a")
             assert found is not None
             assert found.value == b"new"
+        assert network.heal()
+
+    def test_a_silent_connection_is_given_up(self, store: Store, network: LossyNetwork) -> None:
+        """It stays open, and nothing arrives over it any more. The store soon uses another one."""
+        _restored(store)
+        network.lose(Cut.SILENCE)
+        deadline = monotonic() + _PATIENCE
+        while _told(lambda: store.set(b"p", b"a", b"new")) is not None:
+            assert monotonic() < deadline, "the store still uses the silent connection"
+        assert _rows(store) == {**BEFORE, b"a": b"new"}
         assert network.heal()
 
     def test_connections_that_were_cut_are_made_again(self, store: Store, network: LossyNetwork) -> None:

@@ -145,9 +145,9 @@ def read(branch: Branch, journal: Journal) -> None:
 
 def keep(graveler: Graveler, branch: Branch, journal: Journal) -> None:
     """A compaction, a sweep, a cleaning, a collection or an upload in parts that nobody ends."""
-    repo = graveler.repository("repo")
     verb = ("compact", "sweep", "clean", "collect", "upload")[journal.number % 5]
     journal.begin(verb, {})
+    repo = graveler.repository("repo")
     if verb == "compact":
         with suppress(NoChanges):
             branch.compact()

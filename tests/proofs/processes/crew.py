@@ -25,6 +25,7 @@ _CONTEXT.set_forkserver_preload(
         "tests.proofs.processes.actor",
         "tests.proofs.processes.collection_actor",
         "tests.proofs.processes.lifecycle_actor",
+        "tests.proofs.processes.network_actor",
         "graveler_core.blobs.open",
         "graveler_core.facade.graveler",
         "graveler_core.kv.backends.postgresql.store",

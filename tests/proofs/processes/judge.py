@@ -18,7 +18,7 @@ from graveler_core.facade.repository import Repository
 from graveler_core.objects.commits import StoredCommit
 from tests.proofs.processes.journal import NEVER, Operation
 
-_WRITES = frozenset(("stage", "put", "remove", "bulk"))
+_WRITES = frozenset(("stage", "put", "remove", "bulk", "transact"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from graveler_core.blobs.open import OpenedBlobs
 from graveler_core.facade.graveler import Graveler
 from graveler_core.kv import open_store
 from graveler_core.model.entities import Branch, Repository
-from graveler_core.model.ids import RepositoryId
+from graveler_core.model.ids import BranchId, RepositoryId
 from graveler_core.objects.commits import CommitCache, StoredCommit, read_commit
 from graveler_core.records import layout as keys
 from graveler_core.refs import repositories
@@ -83,8 +83,8 @@ def judged(stores: Stores, journals: Path) -> None:
     judge = Judge(read_all(journals))
     assert not [operation for operation in judge.operations if operation.outcome == "crashed"]
     repository = Graveler(stores).repository("repo")
-    record, branch = _records(stores)
-    chain = list(_chain(stores, record, branch))
+    record, _ = _records(stores)
+    chain = chain_of(stores)
     check_history(stores, record)
     check_layers(stores, record)
     assert chain[-1].header.parents == ()
@@ -94,13 +94,18 @@ def judged(stores: Stores, journals: Path) -> None:
     assert not list(judge.content(repository, "main", Look("the branch", NEVER - 1)))
 
 
+def chain_of(stores: Stores, name: str = "main") -> list[StoredCommit]:
+    """The commits of a branch, newest first, each read from the store."""
+    record, _ = _records(stores)
+    return list(_chain(stores, record, get_branch(stores.kv, record, BranchId(name)).value))
+
+
 def _records(stores: Stores) -> tuple[Repository, Branch]:
     record = repositories.get(stores.kv, stores.clock, stores.ids, RepositoryId("repo"))
     return record, get_branch(stores.kv, record, record.default_branch).value
 
 
 def _chain(stores: Stores, record: Repository, branch: Branch) -> Iterator[StoredCommit]:
-    """The commits of the branch, newest first, each read from the store."""
     commit = read_commit(stores.kv, CommitCache(), record, branch.commit_id)
     while True:
         yield commit

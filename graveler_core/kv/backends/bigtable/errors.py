@@ -98,6 +98,11 @@ def is_refused(error: GravelerError, code: StatusCode) -> bool:
     return bool(error.details.get("code") == code.name)
 
 
+def has_timed_out(error: GravelerError) -> bool:
+    """Return true if no answer arrived in time."""
+    return is_refused(error, StatusCode.DEADLINE_EXCEEDED)
+
+
 def _code(error: Exception) -> StatusCode | None:
     code: Any = getattr(error, "grpc_status_code", None)
     if code is None and isinstance(error, RpcError):

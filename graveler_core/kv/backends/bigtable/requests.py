@@ -2,6 +2,9 @@
 
 The client is the generated one for the protocol of the service, without its retries. gRPC neither repeats a request by
 itself, nor follows advice of a name server to do so. A read is repeated if its connection fails, a write never.
+
+All requests of a client share a connection. gRPC keeps one over which nothing arrives any more, until the operating
+system gives it up after a quarter of an hour. So the client is replaced after a request without an answer in time.
 """
 
 from __future__ import annotations
@@ -25,9 +28,10 @@ from google.oauth2 import service_account
 
 from graveler_core.errors import PermissionDenied, Unavailable
 from graveler_core.kv.backends.backing_off import Refusals, backing_off, backing_off_rows
-from graveler_core.kv.backends.bigtable.errors import FAILURES, mapped, refused
+from graveler_core.kv.backends.bigtable.errors import FAILURES, has_timed_out, mapped, refused
 from graveler_core.kv.backends.bigtable.rows import FAMILY, VALUE, Cells, column_filter, rows_of
 from graveler_core.kv.backends.bigtable.url import BigtableTarget
+from graveler_core.kv.backends.url_options import CONNECT_SECONDS
 from graveler_core.kv.paging import PAGE_BYTES, KeyBounds
 
 _T = TypeVar("_T")
@@ -35,6 +39,8 @@ _CREATION_SECONDS: Final = 60
 _CHANNEL: Final = (
     ("grpc.enable_retries", 0),
     ("grpc.service_config_disable_resolution", 1),
+    ("grpc.min_reconnect_backoff_ms", 1_000 * CONNECT_SECONDS),  # despite its name, the time-out of an attempt
+    ("grpc.max_reconnect_backoff_ms", 1_000),  # by default a service that is back may be unreachable for two minutes
     ("grpc.use_local_subchannel_pool", 1),  # after a fork, the connections of the parent are not used
     ("grpc.max_send_message_length", -1),
     ("grpc.max_receive_message_length", -1),
@@ -184,7 +190,10 @@ class BigtableRequests:
         try:
             return take(getattr(client, method)(request=request, retry=None, timeout=self.target.timeout))
         except FAILURES as error:
-            raise mapped(error, self.target.shown, writing=writing) from error
+            failure = mapped(error, self.target.shown, writing=writing)
+            if has_timed_out(failure):
+                self._drop(client)
+            raise failure from error
         except ValueError as error:
             # gRPC raises this for a channel that another thread has closed.
             if not self._closed:
@@ -202,6 +211,12 @@ class BigtableRequests:
                 self._client = BigtableClient(transport=self._transport(BigtableGrpcTransport))
                 self._process = os.getpid()
             return self._client
+
+    def _drop(self, silent: Any) -> None:
+        """Forget a client, unless another thread has done it. Its connection ends with the last request of others."""
+        with self._lock:
+            if self._client is silent:
+                self._client = None
 
     def _transport(self, kind: Any) -> Any:
         """Return a transport of a client: to the emulator, or to the service."""

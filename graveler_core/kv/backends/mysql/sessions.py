@@ -8,12 +8,14 @@ The settings do not depend on the defaults of the server:
   compare-and-swap that writes the same value would look like a lost one.
 * On a Galera cluster, each statement waits for the writes of the other nodes (`wsrep_sync_wait`).
 * The server is not read-only, because a replica returns old data.
+* The server ends a session that has said nothing for some minutes, by default after hours. Otherwise a client whose
+  network is gone in the middle of a transaction would keep its locks that long.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import pymysql
@@ -34,6 +36,8 @@ _OPTIONS: Final[Options] = {
 _EXAMPLE: Final = "mysql://user:password@host:port/database"
 _LOCK_SECONDS: Final = 20
 """Maximum time to wait for a locked row. It is below the time-out of reads, so that the server answers."""
+_IDLE_SECONDS: Final = 120
+"""Time after which the server ends a session that says nothing. The pool opens another one."""
 _SET_UP: Final = (
     "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
     "SET SESSION sql_mode='STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'",
@@ -73,9 +77,10 @@ class MySQLTarget:
             # A file of the TLS options cannot be used.
             raise Unavailable(f"{self.shown} cannot be connected to: {error}", store=self.shown) from None
 
-    def patient(self, timeout: float) -> MySQLTarget:
-        """Return the same database with another time-out of reads."""
-        return replace(self, options={**self.options, "read_timeout": timeout})
+    @property
+    def read_timeout(self) -> int:
+        """Maximum time until an answer arrives, in seconds."""
+        return int(self.options["read_timeout"])
 
 
 def parse_url(url: str) -> MySQLTarget:
@@ -97,16 +102,20 @@ def parse_url(url: str) -> MySQLTarget:
 class MySQLSessions(SessionPool):
     """Session pool of one store in MySQL or MariaDB."""
 
-    def __init__(self, target: MySQLTarget, room: Room = ROOM) -> None:
+    def __init__(self, target: MySQLTarget, room: Room = ROOM, idle: int = _IDLE_SECONDS) -> None:
         super().__init__(target.shown, room)
         self._target = target
+        self._limits = (
+            f"SET SESSION innodb_lock_wait_timeout={_LOCK_SECONDS},"
+            f" SESSION wait_timeout=LEAST(@@SESSION.wait_timeout, {idle})"
+        )
 
     def _connect(self) -> Any:
         shown = self._target.shown
         connection = self._target.connect()
         try:
             with connection.cursor() as cursor:
-                for statement in (*_SET_UP, f"SET SESSION innodb_lock_wait_timeout={_LOCK_SECONDS}"):
+                for statement in (*_SET_UP, self._limits):
                     cursor.execute(statement)
                 cursor.execute(_LOOK)
                 found = {name: value != "OFF" for name, value in cursor.fetchall()}

@@ -1,7 +1,9 @@
 """Turns between the processes that share a MySQL or MariaDB database, as named locks of the server.
 
-The server releases the lock of a session that ends. Turns use at most a few sessions. If no session is free, the wait
-is too long, or an error occurs, the caller goes on without a turn, because turns only improve speed and fairness.
+The server releases the lock of a session that ends, and ends a session whose client has been silent for some minutes.
+Turns use at most a few sessions. If no session is free, the wait is too long, or an error occurs, the caller goes on
+without a turn, because turns only improve speed and fairness. The server answers before the time-out of reads, so that
+a connection over which nothing arrives any more delays a caller no longer than any other read.
 """
 
 from __future__ import annotations
@@ -20,10 +22,10 @@ from graveler_core.kv.backends.mysql.sessions import MySQLSessions, MySQLTarget
 from graveler_core.kv.backends.sessions import Room
 
 _ROOM: Final = Room(kept=4, more=4, seconds=0)
-_LONGEST: Final = 300
-"""Maximum time in seconds that a session waits for a lock."""
-_SLACK: Final = 10
-"""Seconds that the answer of the server may take after that."""
+_SHARE: Final = 0.9
+"""Share of the time-out of reads for which a session waits for a lock at most."""
+_IDLE_SECONDS: Final = 600
+"""Time after which the server ends a session that says nothing. A flow that takes longer loses its turn."""
 _FAILURES: Final = (pymysql.Error, SQLAlchemyError, GravelerError)
 
 
@@ -32,7 +34,8 @@ class NamedLockTurns:
 
     def __init__(self, target: MySQLTarget) -> None:
         self._database = target.database
-        self._sessions = MySQLSessions(target.patient(_LONGEST + _SLACK), _ROOM)
+        self._longest = _SHARE * target.read_timeout
+        self._sessions = MySQLSessions(target, _ROOM, _IDLE_SECONDS)
 
     @contextmanager
     def turn(self, name: str, patience: float) -> Iterator[None]:
@@ -54,7 +57,7 @@ class NamedLockTurns:
             session = self._sessions.take()
             try:
                 with cast("pymysql.Connection[Any]", session.driver_connection).cursor() as cursor:
-                    cursor.execute("SELECT get_lock(%s, %s)", (lock, min(patience, _LONGEST)))
+                    cursor.execute("SELECT get_lock(%s, %s)", (lock, min(patience, self._longest)))
                     taken = cursor.fetchone() == (1,)
             except BaseException:
                 session.invalidate()

@@ -1,6 +1,7 @@
 """Turns between the processes that share a PostgreSQL database, as advisory locks.
 
-The server queues the processes in order of arrival, and releases the lock of a session that ends. The lock belongs to a
+The server queues the processes in order of arrival, and releases the lock of a session that ends. It asks the machine
+of a silent holder after half a minute whether it is there, by default after two hours. The lock belongs to a
 transaction that does nothing else, so that it also works with a proxy that shares sessions. Turns use at most a few
 sessions. If no session is free, the wait is too long, or an error occurs, the caller goes on without a turn, because
 turns only improve speed and fairness.
@@ -22,7 +23,10 @@ from graveler_core.kv.backends.sessions import Room
 
 _ROOM: Final = Room(kept=4, more=4, seconds=0)
 _BEGIN: Final = "BEGIN"
-_PATIENCE: Final = "SELECT set_config('lock_timeout', %s, true)"
+_PATIENCE: Final = (
+    "SELECT set_config('lock_timeout', %s, true), set_config('tcp_keepalives_idle', '30', true),"
+    " set_config('tcp_keepalives_interval', '10', true), set_config('tcp_keepalives_count', '3', true)"
+)
 _LOCK: Final = "SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || '/' || %s, 0))"
 """Statement that takes the lock. Its key includes the schema, because a database can have stores in several schemas."""
 _END: Final = "COMMIT"

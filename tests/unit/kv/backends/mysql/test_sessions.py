@@ -7,15 +7,18 @@ import subprocess
 import sys
 import traceback
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pymysql import OperationalError
 
 from graveler_core.errors import InvalidInput, Kind, PermissionDenied, Unavailable
 from graveler_core.kv import open_store
 from graveler_core.kv.backends.mysql.sessions import MySQLSessions, parse_url
 from graveler_core.kv.backends.mysql.store import open_mysql
+from graveler_core.testing.lossy_network import Cut, lossy_network
 from tests.servers.mariadb import execute, mariadb_server
 from tests.servers.process import ServerProcess
 
@@ -52,6 +55,7 @@ def test_settings(weak: None, sessions: MySQLSessions, mysql_url: str) -> None:
     assert ask(sessions, "SELECT @@sql_mode") == "STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION"
     assert ask(sessions, "SELECT @@autocommit") == 1
     assert ask(sessions, "SELECT @@innodb_lock_wait_timeout") == 20
+    assert ask(sessions, "SELECT @@wait_timeout") == 120
     store = open_mysql(mysql_url)
     every = bytes(range(256)) + b"\\'\"%s\\%"
     predicate = store.set_if(b"p", every, every, None)
@@ -70,6 +74,24 @@ def test_a_session_that_the_server_ended_is_replaced(sessions: MySQLSessions, ma
     while execute(mariadb, f"SELECT count(*) FROM information_schema.processlist WHERE id={first}") != [(0,)]:
         pass
     assert ask(sessions, "SELECT connection_id()") != first
+
+
+def test_the_locks_of_a_client_that_has_gone_silent_are_released(mariadb: ServerProcess, mysql_url: str) -> None:
+    """Its network is gone: the server does not see that it has left."""
+    with closing(open_mysql(mysql_url)) as store, lossy_network(mariadb.port) as network:
+        store.set(b"p", b"a", b"1")
+        through = mysql_url.replace(f":{mariadb.port}/", f":{network.port}/")
+        far = MySQLSessions(parse_url(f"{through}?read_timeout=1"), idle=1)
+        session = far.take()
+        session.cursor().execute("BEGIN")
+        session.cursor().execute("SELECT * FROM graveler_kv FOR UPDATE")
+        network.lose(Cut.SILENCE)
+        with pytest.raises(OperationalError, match="Lost connection"):
+            session.cursor().execute("SELECT 1")
+        store.set(b"p", b"a", b"2")
+        session.invalidate()
+        session.close()
+        far.close()
 
 
 def test_closed_sessions_refuse(sessions: MySQLSessions) -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack
 from threading import Event, Thread
+from time import monotonic
 
 import pymysql
 import pytest
 
 from graveler_core.kv.backends.mysql.sessions import parse_url
 from graveler_core.kv.backends.mysql.turns import NamedLockTurns, lock_name
+from graveler_core.testing.lossy_network import Cut, lossy_network
 from tests.servers.mariadb import execute
 from tests.servers.process import ServerProcess
 
@@ -95,3 +97,20 @@ def test_what_fails_inside_gives_the_turn_back(
     with pytest.raises(pymysql.Error), handles[0].turn(NAME, PATIENCE):
         raise pymysql.Error
     assert holder(mariadb, mysql_url) is None
+
+
+def test_a_silent_connection_delays_nobody_for_long(mariadb: ServerProcess, mysql_url: str) -> None:
+    """A read has no more time than any other one has, when the turn is taken and when it is given back."""
+    with lossy_network(mariadb.port) as network:
+        through = mysql_url.replace(f":{mariadb.port}/", f":{network.port}/")
+        far = NamedLockTurns(parse_url(f"{through}?read_timeout=1"))
+        for message in (1, 0):
+            with far.turn(NAME, PATIENCE):
+                pass
+            began = monotonic()
+            network.lose(Cut.SILENCE, message)
+            with far.turn(NAME, PATIENCE):
+                pass
+            assert network.heal()
+            assert monotonic() - began < 20
+        far.close()

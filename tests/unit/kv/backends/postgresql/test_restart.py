@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing
 from functools import partial
+from pathlib import Path
+from time import sleep
 
 import pytest
 
 from graveler_core.errors import Unavailable
 from graveler_core.kv import bulk
+from graveler_core.kv.backends.postgresql.sessions import parse_url
 from graveler_core.kv.backends.postgresql.store import open_postgresql
+from graveler_core.kv.backends.postgresql.turns import AdvisoryTurns
 from tests.postgresql_server import OwnServer, own_server
 from tests.servers.appenders import append_during
+from tests.servers.process import free_port
 
 
 @pytest.fixture(scope="module")
@@ -64,3 +69,31 @@ def test_a_scan_goes_on_behind_a_restart(server: OwnServer) -> None:
     seen += [row.key for row in rows]
     assert seen == [b"%04d" % n for n in range(200)]
     store.close()
+
+
+def test_the_machine_of_who_has_a_turn_is_asked_whether_it_is_there(server: OwnServer) -> None:
+    """Else the turn of a machine whose network is gone would be taken for hours, by the settings of most systems."""
+    port = free_port()
+    server.stop("fast")
+    server.listen(port)
+    try:
+        turns = AdvisoryTurns(parse_url(f"postgresql://postgres@127.0.0.1:{port}/postgres?gssencmode=disable"))
+        with turns.turn("repo/main", 60):
+            assert 0 < _asked_in(port) <= 30
+        turns.close()
+    finally:
+        server.stop("fast")
+        server.start()
+
+
+def _asked_in(port: int) -> float:
+    """Seconds until the server asks its only client, as the system tells them: a timer of kind 2, in hundredths.
+
+    As long as an answer is under way, there is another timer.
+    """
+    while True:
+        for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
+            _, local, _, state, _, timer, *_ = line.split()
+            if local.endswith(f":{port:04X}") and state == "01" and timer.startswith("02:"):
+                return int(timer[3:], 16) / 100
+        sleep(0.05)
