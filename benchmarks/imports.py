@@ -17,7 +17,7 @@ from benchmarks.core import empty_repository
 from benchmarks.entries import entries
 from benchmarks.scenario import Measured, Place, clocked, scenario
 from graveler_core.blobs.foreign import PAGE
-from graveler_core.blobs.port import LISTED, BlobInfo, Blobs, BlobStores, Foreign
+from graveler_core.blobs.port import LISTED, RANGE_BYTES, BlobInfo, Blobs, BlobStores, Foreign
 from graveler_core.errors import NoChanges
 from graveler_core.facade.graveler import Graveler
 from graveler_core.facade.repository import Repository
@@ -66,6 +66,11 @@ class Bucket:
     def read_range(self, key: str, start: int, length: int) -> bytes:
         """Return no content."""
         return b""
+
+    @property
+    def range_bytes(self) -> int:
+        """Return any length, because imports do not read content."""
+        return RANGE_BYTES
 
     def presigned(self, key: str, seconds: int) -> str:
         """Return no URL."""

@@ -1,13 +1,14 @@
 """Answers with the content of an entry: whole, or one range of it, streamed in bounded memory.
 
-The last part of a whole content is sent after its checksum was compared. A client of damaged content therefore receives
-less than the announced length, and knows that the transfer has failed.
+Small content is read before the answer begins, so that damage to it is answered with an error. Of other whole content,
+the last part is sent after the checksum was compared. A client of damaged content therefore receives less than the
+announced length, and knows that the transfer has failed.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from email.utils import format_datetime
 from typing import Final
 
@@ -18,8 +19,8 @@ from graveler.server.kept_md5 import shown_checksum
 from graveler_core.facade.content_file import ContentFile
 from graveler_core.model.entry import Entry
 
-CHUNK_BYTES: Final = 1 << 20
-"""Bytes of a range that are read and sent at once."""
+SMALL_BYTES: Final = 1 << 20
+"""Size up to which content is read before the answer begins."""
 _RANGE: Final = re.compile(r"bytes=(\d*)-(\d*)")
 _INLINE_TYPES: Final = ("text/plain", "text/csv", "application/json", "image/png", "image/jpeg", "image/gif")
 """Content types that a browser may show. It saves all others, so that content of users never runs as a page."""
@@ -45,18 +46,40 @@ def content_response(content: ContentFile, headers: Mapping[str, str], *, withou
         part = content_range(headers.get("range"), content.size)
     except UnsatisfiableRange:
         return Response(status_code=416, headers={"content-range": f"bytes */{content.size}"})
-    if part is None:
-        found["content-length"] = str(content.size)
-        chunks: Iterable[bytes] = verified_chunks(content)
-    else:
-        first, last = part
-        found["content-length"] = str(last + 1 - first)
-        found["content-range"] = f"bytes {first}-{last}/{content.size}"
-        chunks = range_chunks(content, first, last + 1)
-    status = 200 if part is None else 206
+    return body_response(content, part, found, without_body=without_body)
+
+
+def body_response(
+    content: ContentFile,
+    part: tuple[int, int] | None,
+    headers: dict[str, str],
+    *,
+    without_body: bool = False,
+    verify: bool = True,
+) -> Response:
+    """Answer with content or a range of it.
+
+    Args:
+        content: The content.
+        part: First and last position of the range, or `None` for the whole content.
+        headers: Headers that describe the content. Those about its length are added.
+        without_body: Answer with the headers only.
+        verify: Compare whole content with its checksum.
+
+    Raises:
+        GravelerError: The content is small, and cannot be read or is damaged.
+    """
+    first, last = part or (0, content.size - 1)
+    length, status = last + 1 - first, 200 if part is None else 206
+    headers["content-length"] = str(length)
+    if part is not None:
+        headers["content-range"] = f"bytes {first}-{last}/{content.size}"
     if without_body:
-        return Response(status_code=status, headers=found)
-    return ContentStream(chunks, status, found)
+        return Response(status_code=status, headers=headers)
+    chunks = content.chunks(verify=verify) if part is None else content.ranges(first, last + 1)
+    if length <= SMALL_BYTES:
+        return Response(b"".join(chunks), status, headers)
+    return ContentStream(_last_after_end(chunks), status, headers)
 
 
 def etag(entry: Entry) -> str:
@@ -105,16 +128,10 @@ def content_range(header: str | None, size: int) -> tuple[int, int] | None:
     return first, last
 
 
-def range_chunks(content: ContentFile, start: int, end: int) -> Iterator[bytes]:
-    """Yield a range of a content."""
-    for position in range(start, end, CHUNK_BYTES):
-        yield content.read_range(position, min(CHUNK_BYTES, end - position))
-
-
-def verified_chunks(content: ContentFile) -> Iterator[bytes]:
-    """Yield the whole content. The last part is yielded after the checksum was compared."""
+def _last_after_end(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield chunks, and the last one after the iterator has ended without an error."""
     held = b""
-    for chunk in content.chunks():
+    for chunk in chunks:
         if held:
             yield held
         held = chunk

@@ -1,14 +1,22 @@
-"""Streamed answer whose next chunk is read while the last one is sent."""
+"""Streamed answer whose next chunk is read while the last one is sent.
+
+A chunk of a local file has about the size of the socket's buffer, which keeps reading and sending in step. Ranges of
+remote stores are larger, and are sent in pieces of that size.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
 
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from graveler.server.worker_threads import run_in_thread
+
+SENT_BYTES: Final = 1 << 20
+"""Bytes that are sent at once."""
 
 
 class ContentStream(Response):
@@ -39,11 +47,20 @@ class ContentStream(Response):
             await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
             while (chunk := await ahead) is not None and not gone.done():
                 ahead = run_in_thread(_next, self._chunks)
-                await send({"type": "http.response.body", "body": chunk, "more_body": True})
+                for piece in _pieces(chunk):
+                    await send({"type": "http.response.body", "body": piece, "more_body": True})
             await send({"type": "http.response.body", "body": b"", "more_body": False})
         finally:
             gone.cancel()
             await asyncio.gather(gone, ahead, return_exceptions=True)
+
+
+def _pieces(chunk: bytes) -> Iterable[bytes | memoryview]:
+    """Return a chunk in pieces of at most `SENT_BYTES`. They share its memory."""
+    if len(chunk) <= SENT_BYTES:
+        return (chunk,)
+    shared = memoryview(chunk)
+    return (shared[start : start + SENT_BYTES] for start in range(0, len(chunk), SENT_BYTES))
 
 
 def _next(chunks: Iterator[bytes]) -> bytes | None:

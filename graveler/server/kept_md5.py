@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -26,8 +26,18 @@ def kept_etag(entry: Entry) -> str | None:
 
 def with_etag(entry: Entry, etag: str) -> Entry:
     """Return an entry that keeps an MD5 of its content."""
-    kept = f"{etag} {(entry.checksum or '')[:39]}"  # the name of the algorithm and 128 bits
-    return replace(entry, metadata={**entry.metadata, ETAG_KEY: kept})
+    return replace(entry, metadata=metadata_with_etag(entry.metadata, etag, entry.checksum or ""))
+
+
+def metadata_with_etag(metadata: Mapping[str, str], etag: str, checksum: str) -> dict[str, str]:
+    """Return the metadata of an entry that keeps an MD5 of its content.
+
+    Args:
+        metadata: Other metadata of the entry.
+        etag: The MD5, or that of the parts.
+        checksum: Checksum of the entry.
+    """
+    return {**metadata, ETAG_KEY: f"{etag} {checksum[:39]}"}  # the name of the algorithm and 128 bits
 
 
 def etag_of_parts(md5s: Sequence[str]) -> str | None:

@@ -18,7 +18,7 @@ from obstore.exceptions import InvalidPathError
 from graveler_core.blobs.failures import Verb, translating, unsigned
 from graveler_core.blobs.local_listing import listed
 from graveler_core.blobs.local_paths import file_chunks, file_info, opened_file, pread
-from graveler_core.blobs.port import LISTED, BlobInfo, Data, starts_at_any_key
+from graveler_core.blobs.port import CHUNK_BYTES, LISTED, RANGE_BYTES, BlobInfo, Data, starts_at_any_key
 from graveler_core.blobs.remote import RemoteStore, chunks, presigned, read_range
 from graveler_core.errors import InvalidInput, Kind
 from graveler_core.model.address import Namespace
@@ -125,6 +125,10 @@ class ForeignRemote:
         uri = object_uri(self._place, key)
         return read_range(self._store, self._root + key, start, length, uri) if length else b""
 
+    @property
+    def range_bytes(self) -> int:
+        return RANGE_BYTES
+
     def presigned(self, key: str, seconds: int) -> str:
         return presigned(self._store, self._root + key, seconds, object_uri(self._place, key))
 
@@ -179,6 +183,10 @@ class ForeignFiles:
     def read_range(self, key: str, start: int, length: int) -> bytes:
         with translating(Verb.READ, object_uri(self._place, key)), opened_file(self._root, key) as fd:
             return pread(fd, start, length)
+
+    @property
+    def range_bytes(self) -> int:
+        return CHUNK_BYTES
 
     def presigned(self, key: str, seconds: int) -> str:
         raise unsigned(object_uri(self._place, key))

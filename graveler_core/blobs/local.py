@@ -20,7 +20,7 @@ from graveler_core.blobs.failures import Verb, translating, unsigned
 from graveler_core.blobs.local_listing import listed
 from graveler_core.blobs.local_paths import file_chunks, file_info, opened_directory, opened_file, pread
 from graveler_core.blobs.local_writing import LocalWriter
-from graveler_core.blobs.port import BlobInfo, Blobs, Data
+from graveler_core.blobs.port import CHUNK_BYTES, BlobInfo, Blobs, Data
 from graveler_core.blobs.upload import UploadParts
 from graveler_core.model.address import Namespace
 
@@ -63,6 +63,10 @@ class LocalBlobs(Blobs):
         uri = self.uri(address)
         with translating(Verb.READ, uri), opened_file(self._root, address) as fd:
             return pread(fd, start, length)
+
+    @property
+    def range_bytes(self) -> int:
+        return CHUNK_BYTES
 
     def head(self, address: str) -> BlobInfo | None:
         uri = self.uri(address)

@@ -30,6 +30,10 @@ class PassingBlobs:
     def read_range(self, address: str, start: int, length: int) -> bytes:
         return self.beneath.read_range(address, start, length)
 
+    @property
+    def range_bytes(self) -> int:
+        return self.beneath.range_bytes
+
     def head(self, address: str) -> BlobInfo | None:
         return self.beneath.head(address)
 

@@ -37,6 +37,8 @@ CHUNK_BYTES = 1 << 20
 """Size of a chunk of an object that is read as a whole: it fits in the caches of a processor."""
 UNORDERED = "--x-s3"
 """Suffix of the names of S3 directory buckets, which are listed in no order."""
+RANGE_BYTES = 8 << 20
+"""Size of a range that amortises a request to a remote store."""
 _LEAPING = {"s3", "gs", "memory"}
 """Stores that can start a listing at any key at no cost. Others list from the beginning and discard objects."""
 
@@ -103,6 +105,11 @@ class Blobs(Protocol):
             NotFound: The object does not exist.
             InvalidInput: `start` or `length` is negative.
         """
+
+    @property
+    def range_bytes(self) -> int:
+        """Length from which on ranges are not read faster. By default `RANGE_BYTES`."""
+        return RANGE_BYTES
 
     def head(self, address: str) -> BlobInfo | None:
         """Return the metadata of an object, or `None` if it does not exist."""
@@ -206,6 +213,10 @@ class Foreign(Protocol):
 
     def read_range(self, key: str, start: int, length: int) -> bytes:
         """Read at most `length` bytes from `start`, as `Blobs.read_range`."""
+
+    @property
+    def range_bytes(self) -> int:
+        """Length from which on ranges are not read faster, as `Blobs.range_bytes`."""
 
     def presigned(self, key: str, seconds: int) -> str:
         """Return a URL with which anybody can read an object for some time, as `Blobs.presigned`."""

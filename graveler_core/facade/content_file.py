@@ -60,6 +60,15 @@ class ContentFile(io.RawIOBase):
         """
         return self._stored.chunks(verify=verify)
 
+    def ranges(self, start: int, end: int) -> Iterator[bytes]:
+        """Yield the content between two positions in large ranges, regardless of the position. Nothing is verified.
+
+        Raises:
+            NotFound: (`ObjectNotFound`) the object does not exist.
+            CorruptData: the object is shorter than the entry says.
+        """
+        return self._stored.ranges(start, end)
+
     def readable(self) -> bool:
         """Return true."""
         return True

@@ -79,7 +79,8 @@ class PartStaging(Staging):
         Raises:
             NotFound: (`UploadNotFound`) there is no such upload, or it has ended.
         """
-        return multipart.store_part(*self._at, path, text("upload", upload), number, Content(data), checksum)
+        content = Content(data, checksum=checksum)
+        return multipart.store_part(*self._at, path, text("upload", upload), number, content)
 
     @operation("presign parts", needs.path(Action.WRITE_OBJECT))
     def presign_parts(self, path: str, upload: str, numbers: Sequence[int], expires: int = 3_600) -> list[str]:

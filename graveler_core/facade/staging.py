@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -10,7 +10,7 @@ import pyarrow as pa
 from graveler_core.codec.entry import normalise
 from graveler_core.codec.entry_rules import require_new_keys
 from graveler_core.engine.staging import bulk, conditional, remove, write
-from graveler_core.engine.staging.content import Content, ContentSource
+from graveler_core.engine.staging.content import Content, ContentSource, MetadataSource
 from graveler_core.facade.handle import reopened
 from graveler_core.facade.readable_ref import ReadableRef
 from graveler_core.guard import needs
@@ -47,13 +47,14 @@ class Staging(ReadableRef):
         return self.name
 
     @operation("put", needs.path(Action.WRITE_OBJECT))
-    def put(
+    def put(  # noqa: PLR0913 - options of one content
         self,
         path: str,
         data: ContentSource,
         *,
         content_type: str | None = None,
-        metadata: Mapping[str, str] | None = None,
+        metadata: MetadataSource | None = None,
+        checksum: Callable[[], str] | None = None,
         if_absent: bool = False,
     ) -> Entry:
         """Upload content and stage an entry for it.
@@ -63,7 +64,10 @@ class Staging(ReadableRef):
             data: Content as bytes, as a binary file that is read from its position to its end, or as an iterable of
             bytes. Files and iterables of any size are uploaded in bounded memory.
             content_type: Media type of the content, such as "text/csv".
-            metadata: Metadata of the entry, as text by key.
+            metadata: Metadata of the entry, as text by key; or a function that returns them for the checksum of the
+                content, after the data were read.
+            checksum: Function that returns the checksum of the content after the data were read. By default, the
+                SHA-256 is computed.
             if_absent: Refuse a path that has an entry. Of several concurrent calls with this option, one succeeds.
 
         Returns:
@@ -76,7 +80,7 @@ class Staging(ReadableRef):
             binary mode, nor an iterable of bytes. Nothing is staged.
         """
         new_path_key(path)
-        content = Content(data, content_type, metadata)
+        content = Content(data, content_type, metadata, checksum)
         flow = conditional.put_if_absent if if_absent else write.put
         return flow(*self._at, path, content)
 
@@ -119,13 +123,15 @@ class Staging(ReadableRef):
         return write.put_many(*self._at, made, gone)
 
     @operation("upload", needs.path(Action.WRITE_OBJECT))
-    def upload(
+    def upload(  # noqa: PLR0913 - options of one content
         self,
         path: str,
         data: ContentSource,
         *,
         content_type: str | None = None,
-        metadata: Mapping[str, str] | None = None,
+        metadata: MetadataSource | None = None,
+        checksum: Callable[[], str] | None = None,
+        to_stage: bool = False,
     ) -> Entry:
         """Upload content without staging it, for an entry of a later `stage` or `transact`.
 
@@ -133,16 +139,21 @@ class Staging(ReadableRef):
             path: Path of the later entry.
             data: Content, as for `put`.
             content_type: Media type of the content.
-            metadata: Metadata of the entry, as text by key.
+            metadata: Metadata of the entry, as for `put`.
+            checksum: Checksum of the content, as for `put`.
+            to_stage: Read no data if the entry could not be staged on the branch now.
 
         Returns:
             The entry. Nothing refers to its content until it is staged.
 
         Raises:
             InvalidInput: as for `put`.
+            PermissionDenied: with `to_stage`, the branch is protected from writes (`BranchProtected`), or the
+                repository is read-only (`RepositoryReadOnly`).
         """
         new_path_key(path)
-        return write.upload_entry(*self._at, path, Content(data, content_type, metadata))
+        content = Content(data, content_type, metadata, checksum)
+        return write.upload_entry(*self._at, path, content, to_stage=to_stage)
 
     @operation("stage", needs.path(Action.WRITE_OBJECT), of_entry)
     def stage(self, path: str, entry: Entry) -> Entry:

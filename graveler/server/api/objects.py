@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
+from functools import partial
 from time import time
 from typing import Final
 
@@ -21,7 +22,7 @@ from graveler.server.api.records import (
     StorageClass,
 )
 from graveler.server.content_response import content_response
-from graveler.server.kept_md5 import shown_checksum, shown_metadata, with_etag
+from graveler.server.kept_md5 import metadata_with_etag, shown_checksum, shown_metadata
 from graveler.server.overlapped_hashing import OverlappedHashing
 from graveler_core.errors import GravelerError, Kind, NotFound, PredicateFailed
 from graveler_core.facade.branch import Branch
@@ -97,15 +98,16 @@ def upload_object(call: Call) -> HttpResponse:
         return refusal(412, PATH_EXISTS)
     content_type, content = call.upload()
     hashing = OverlappedHashing()
-    uploaded = branch.upload(
+    metadata, body = _metadata(call.headers), hashing.passing(content)
+    write: Callable[..., Entry] = branch.put if condition is None else partial(branch.upload, to_stage=True)
+    staged = write(
         path,
-        hashing.passing(content),
+        body,
         content_type=content_type or DEFAULT_CONTENT_TYPE,
-        metadata=_metadata(call.headers),
+        metadata=lambda checksum: metadata_with_etag(metadata, hashing.md5().hex(), checksum),
     )
-    made = with_etag(uploaded, hashing.md5().hex())
     try:
-        staged = branch.stage(path, made) if condition is None else branch.stage_if(path, made, None)
+        staged = staged if condition is None else branch.stage_if(path, staged, None)
     except PredicateFailed:
         return refusal(412, PATH_EXISTS)
     return answer(201, object_record(opened.repository(), staged))

@@ -17,7 +17,7 @@ from graveler.server.api.call import Call, answer, no_content
 from graveler.server.api.errors import PATH_EXISTS, refusal
 from graveler.server.api.objects import DEFAULT_CONTENT_TYPE, PRESIGNED_SECONDS, object_record
 from graveler.server.api.records import PartCopy, PartsAssembly, PartsUpload, PartUrl, StagedLocation
-from graveler.server.content_response import UnsatisfiableRange, content_range, range_chunks
+from graveler.server.content_response import UnsatisfiableRange, content_range
 from graveler.server.kept_md5 import etag_of_parts, with_etag
 from graveler_core.errors import InvalidInput, PredicateFailed
 from graveler_core.facade.branch import Branch
@@ -64,7 +64,7 @@ def copy_upload_part(call: Call) -> HttpResponse:
     md5 = hashlib.md5(usedforsecurity=False)
 
     def read() -> Iterator[bytes]:
-        for chunk in range_chunks(content, first, end):
+        for chunk in content.ranges(first, end):
             md5.update(chunk)
             yield chunk
 

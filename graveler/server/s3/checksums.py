@@ -14,6 +14,7 @@ from graveler.server.s3.crc import Crc
 from graveler.server.s3.refusals import S3Refusal, invalid_argument
 
 PREFIX: Final = "x-amz-checksum-"
+SHA256: Final = "x-amz-checksum-sha256"
 NO_VALUES: Final = ("x-amz-checksum-mode", "x-amz-checksum-algorithm", "x-amz-checksum-type")
 """Headers that begin as checksums do and are none."""
 
@@ -34,7 +35,7 @@ _ALGORITHMS: Final[dict[str, Callable[[], RunningChecksum]]] = {
     "x-amz-checksum-crc32c": lambda: Crc(32),
     "x-amz-checksum-crc64nvme": lambda: Crc(64),
     "x-amz-checksum-sha1": lambda: hashlib.sha1(usedforsecurity=False),
-    "x-amz-checksum-sha256": hashlib.sha256,
+    SHA256: hashlib.sha256,
 }
 
 

@@ -10,7 +10,7 @@ from typing import Final
 
 from starlette.responses import Response
 
-from graveler.server.content_response import UnsatisfiableRange, content_range, range_chunks
+from graveler.server.content_response import UnsatisfiableRange, content_range
 from graveler.server.kept_md5 import etag_of_parts, with_etag
 from graveler.server.s3.call import S3Call, empty_response, xml_response
 from graveler.server.s3.conditions import failed_read, is_conditional_write, precondition_failed, require_write
@@ -62,7 +62,7 @@ def copy_part(call: S3Call) -> Response:
     digest = hashlib.md5(usedforsecurity=False)
 
     def read() -> Iterator[bytes]:
-        for chunk in range_chunks(content, first, end):
+        for chunk in content.ranges(first, end):
             digest.update(chunk)
             yield chunk
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Final
 from urllib.parse import unquote_to_bytes
 
 from starlette.responses import Response
 
-from graveler.server.content_response import UnsatisfiableRange, content_range, range_chunks, verified_chunks
-from graveler.server.content_stream import ContentStream
-from graveler.server.kept_md5 import with_etag
+from graveler.server.content_response import UnsatisfiableRange, body_response, content_range
+from graveler.server.kept_md5 import metadata_with_etag, with_etag
 from graveler.server.s3.call import S3Call, empty_response, repository_of, xml_response
 from graveler.server.s3.conditions import failed_read, is_conditional_write, precondition_failed, require_write
 from graveler.server.s3.object_metadata import (
@@ -72,9 +72,16 @@ def put_object(call: S3Call) -> Response:
     if conditional:
         require_write(request, current)  # before the client sends the content
     metadata, body = metadata_of(request), call.body
-    content_type = request.header("content-type") or DEFAULT_CONTENT_TYPE
-    uploaded = branch.upload(path, body, content_type=content_type, metadata=metadata)
-    staged = stage(branch, path, with_etag(uploaded, body.md5), current, conditional=conditional)
+    write: Callable[..., Entry] = partial(branch.upload, to_stage=True) if conditional else branch.put
+    staged = write(
+        path,
+        body,
+        content_type=request.header("content-type") or DEFAULT_CONTENT_TYPE,
+        metadata=lambda checksum: metadata_with_etag(metadata, body.md5, checksum),
+        checksum=body.compute_sha256(),
+    )
+    if conditional:
+        staged = stage(branch, path, staged, current, conditional=True)
     return empty_response(headers={"etag": f'"{etag_of(staged)}"', **body.checked})
 
 
@@ -95,7 +102,7 @@ def copy_object(call: S3Call) -> Response:
     replaced = metadata_of(request) if directive == "REPLACE" else None
     made = for_copy(content.entry, replaced, request.header("content-type") or DEFAULT_CONTENT_TYPE)
     if source_bucket(call) != call.bucket and made.data is None:
-        copied = branch.upload(call.path, content.chunks())
+        copied = branch.upload(call.path, content.chunks(), to_stage=True)
         kept = with_etag(replace(made, checksum=copied.checksum), etag_of(made))
         made = replace(copied, content_type=made.content_type, metadata=kept.metadata, identity=b"")
     staged = stage(branch, call.path, replace(made, identity=b""), current, conditional=conditional)
@@ -202,19 +209,10 @@ def _read(call: S3Call, *, with_body: bool) -> Response:
         raise S3Refusal(
             416, "InvalidRange", "the range begins behind the end of the object, or is not one range"
         ) from e
-    if part is None:
-        headers["content-length"] = str(content.size)
-        headers.update(sha256_header(request, content.entry))
-        chunks: Iterable[bytes] = verified_chunks(content)
-    else:
-        first, last = part
-        headers["content-length"] = str(last + 1 - first)
-        headers["content-range"] = f"bytes {first}-{last}/{content.size}"
-        chunks = range_chunks(content, first, last + 1)
-    status = 200 if part is None else 206
-    if not with_body:
-        return Response(status_code=status, headers=headers)
-    return ContentStream(chunks, status, headers)
+    checksum = sha256_header(request, content.entry) if part is None else {}
+    headers.update(checksum)
+    # A client that asks for the checksum compares it, so the server need not.
+    return body_response(content, part, headers, without_body=not with_body, verify=not checksum)
 
 
 def _plain(name: str, value: str) -> str:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
-from collections.abc import Iterable, Iterator
-from typing import Final
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Final
 
 from graveler.server.overlapped_hashing import BLOCK_BYTES, OverlappedHashing, RunningChecksum
 from graveler.server.s3 import checksums
@@ -19,6 +19,9 @@ from graveler.server.s3.refusals import S3Refusal, invalid_argument
 from graveler.server.s3.request import S3Request
 from graveler.server.s3.signature import UNSIGNED_PAYLOAD
 from graveler_core.codec.blocks import blocks
+
+if TYPE_CHECKING:
+    from hashlib import _Hash
 
 MAX_UPLOAD_BYTES: Final = 5 << 30
 """Maximum size of the content of one request, as of S3. Larger objects are uploaded in parts."""
@@ -48,6 +51,8 @@ class UploadBody:
         self._expected: list[tuple[str, str, RunningChecksum]] = []
         self._in_trailer: list[tuple[str, RunningChecksum]] = []
         self._chunked: ChunkedBody | None = None
+        self._sha256: _Hash | None = None
+        """SHA-256 of the content, if somebody needs it. It is computed once, whoever needs it."""
         payload = request.header("x-amz-content-sha256") or UNSIGNED_PAYLOAD
         if payload in _CHUNKED:
             self._expect_chunks(payload, signatures)
@@ -57,7 +62,7 @@ class UploadBody:
             self._expect_digest(payload)
         self._expect_headers()
         found = (*(checksum for _, _, checksum in self._expected), *(checksum for _, checksum in self._in_trailer))
-        self._hashing = OverlappedHashing(found)
+        self._hashing = OverlappedHashing([checksum for checksum in found if checksum is not self._sha256])
         if self._length is not None and self._length > MAX_UPLOAD_BYTES:
             raise _too_large()  # before the client sends it
 
@@ -65,6 +70,11 @@ class UploadBody:
     def md5(self) -> str:
         """MD5 of the content, in hex, after the iteration."""
         return self._hashing.md5().hex()
+
+    def compute_sha256(self) -> Callable[[], str]:
+        """Compute the SHA-256 too. Return a function that returns it as a checksum of entries, after the iteration."""
+        digest = self._shared_sha256()
+        return lambda: f"sha256:{digest.hexdigest()}"
 
     def __iter__(self) -> Iterator[bytes]:
         """Yield the content in blocks.
@@ -78,6 +88,8 @@ class UploadBody:
             if size > MAX_UPLOAD_BYTES:
                 raise _too_large()
             self._hashing.update(block)
+            if self._sha256 is not None:  # in this thread, while another one computes the MD5
+                self._sha256.update(block)
             yield block
         self._verify(size)
 
@@ -87,7 +99,7 @@ class UploadBody:
         signed = signatures if payload in _CHUNKED_SIGNED else None
         self._chunked = ChunkedBody(self._pieces, signed, trailer)
         names = (self._request.header("x-amz-trailer") or "").lower().split(",") if trailer else []
-        self._in_trailer = [(name.strip(), checksums.running(name.strip())) for name in names if name.strip()]
+        self._in_trailer = [(name.strip(), self._running(name.strip())) for name in names if name.strip()]
 
     def _expect_digest(self, payload: str) -> None:
         try:
@@ -96,17 +108,25 @@ class UploadBody:
             digest = b""
         if len(digest) != 32:
             raise invalid_argument(f"x-amz-content-sha256 {payload[:80]!r}: must be a SHA-256 in hex or a known word")
-        self._expected.append(("x-amz-content-sha256", base64.b64encode(digest).decode(), hashlib.sha256()))
+        self._expected.append(("x-amz-content-sha256", base64.b64encode(digest).decode(), self._shared_sha256()))
 
     def _expect_headers(self) -> None:
         for name, _ in self._request.headers:
             if name.startswith(checksums.PREFIX) and name not in checksums.NO_VALUES:
-                self._expected.append((name, self._request.header(name) or "", checksums.running(name)))
+                self._expected.append((name, self._request.header(name) or "", self._running(name)))
         for name, value, checksum in self._expected:
             checksums.decoded(name, value, len(checksum.digest()))
         given = self._request.header("content-md5")
         if given is not None:
             checksums.decoded("Content-MD5", given, 16)
+
+    def _running(self, name: str) -> RunningChecksum:
+        return self._shared_sha256() if name == checksums.SHA256 else checksums.running(name)
+
+    def _shared_sha256(self) -> _Hash:
+        if self._sha256 is None:
+            self._sha256 = hashlib.sha256()
+        return self._sha256
 
     def _verify(self, size: int) -> None:
         if self._length is not None and size != self._length:

@@ -7,19 +7,22 @@ content is uploaded in parts. The checksum is computed on the way.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import BinaryIO, Final, TypeAlias, cast
 
 from graveler_core.blobs.port import Blobs, Data
 from graveler_core.codec.blocks import blocks
-from graveler_core.errors import InvalidInput, Kind, OutcomeUnknown, Unavailable
+from graveler_core.errors import GravelerError, InvalidInput, Kind, OutcomeUnknown, Unavailable
 
 PART_BYTES: Final = 8 << 20
 """Bytes of content that are read at once. Content of at most this size is created by one request."""
 ContentSource: TypeAlias = Data | BinaryIO | Iterable[bytes]
 """Content to upload: bytes, a binary file that is read from its position to its end, or an iterable of bytes."""
+
+MetadataSource: TypeAlias = Mapping[str, str] | Callable[[str], Mapping[str, str]]
+"""Metadata of an entry; or a function that returns them for the checksum of the content, after it was read."""
 
 
 @dataclass(slots=True)
@@ -31,7 +34,11 @@ class Content:
 
     source: ContentSource
     content_type: str | None = None
-    metadata: Mapping[str, str] | None = None
+    metadata: MetadataSource | None = None
+    checksum: Callable[[], str] | None = None
+    """Returns the checksum after the content was read. By default, the SHA-256 is computed."""
+    failure: GravelerError | None = field(default=None, init=False)
+    """Error that ended an upload of the content."""
     _begun: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
@@ -70,11 +77,13 @@ def upload(blobs: Blobs, address: str, content: Content) -> UploadedContent:
         Unavailable: The store did not acknowledge the upload.
     """
     digest, size = hashlib.sha256(), 0
+    hashed = content.checksum is None
 
     def measured(parts: Iterable[Data]) -> Iterator[Data]:
         nonlocal size
         for part in parts:
-            digest.update(part)
+            if hashed:
+                digest.update(part)
             size += len(part)
             yield part
 
@@ -88,7 +97,8 @@ def upload(blobs: Blobs, address: str, content: Content) -> UploadedContent:
             blobs.upload(address, chain((first, second), parts))
     except OutcomeUnknown as e:
         raise Unavailable(f"upload failed, nothing is staged: {e.message}", kind=Kind.StoreUnreachable) from e
-    return UploadedContent(address, size, f"sha256:{digest.hexdigest()}")
+    checksum = f"sha256:{digest.hexdigest()}" if content.checksum is None else content.checksum()
+    return UploadedContent(address, size, checksum)
 
 
 def _slices(content: memoryview) -> Iterator[memoryview]:

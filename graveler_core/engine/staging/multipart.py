@@ -23,7 +23,7 @@ assembled, a part is missing and the assembly fails, or all parts had been read 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from graveler_core.blobs.port import Blobs
@@ -71,7 +71,6 @@ def store_part(  # noqa: PLR0913, PLR0917 - the upload, and the part
     id: str,
     number: int,
     content: Content,
-    checksum: Callable[[], str] | None = None,
 ) -> UploadedPart:
     """Store a part. A former part with this number is replaced.
 
@@ -83,7 +82,6 @@ def store_part(  # noqa: PLR0913, PLR0917 - the upload, and the part
         id: Id of the upload.
         number: Number of the part.
         content: Content of the part.
-        checksum: Returns the checksum of the part after the content was read. By default, it is the SHA-256.
 
     Raises:
         NotFound: (`UploadNotFound`) There is no such upload for the path. Nothing is kept of the part.
@@ -96,7 +94,7 @@ def store_part(  # noqa: PLR0913, PLR0917 - the upload, and the part
     record = UploadPart(
         address=stored.address,
         size=stored.size,
-        checksum=stored.checksum if checksum is None else checksum(),
+        checksum=stored.checksum,
         creation_date=stores.clock.now(),
     )
     where = keys.upload_part(uploads.repository, id, number)

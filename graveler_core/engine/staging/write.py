@@ -96,28 +96,52 @@ def put_many(
     return [entry for entry, _ in next(iter(stored.values()))]
 
 
-def upload_entry(stores: Stores, repo: RepositoryId, branch: BranchId, path: str, content: Content) -> Entry:
-    """Upload content below the repository's storage namespace. Return its entry, which is not staged."""
+def upload_entry(  # noqa: PLR0913 - the branch, and the entry
+    stores: Stores, repo: RepositoryId, branch: BranchId, path: str, content: Content, *, to_stage: bool
+) -> Entry:
+    """Upload content below the repository's storage namespace. Return its entry, which is not staged.
+
+    Args:
+        stores: Stores of the flow.
+        repo: The repository.
+        branch: The branch.
+        path: Path of the entry.
+        content: The content.
+        to_stage: Read no content if the entry could not be staged on the branch now.
+
+    Raises:
+        PermissionDenied: With `to_stage`, the branch is protected from writes, or the repository is read-only.
+    """
     path_key(path)
-    return normalise_record(path, uploaded(stores, fresh(stores, repo, branch).repository, content))[0]
+    registers = fresh(stores, repo, branch)
+    if to_stage:
+        require_permitted(registers, BranchAction.WRITE)
+    return normalise_record(path, uploaded(stores, registers.repository, content))[0]
 
 
 def uploaded(stores: Stores, repository: Repository, content: Content) -> Entry:
     """Upload content below the storage namespace of a repository. Return its entry."""
     if not content.repeatable():
+        if content.failure is not None:
+            raise content.failure
         raise NotFound(
             f"repository {repository.id!r} was deleted and created again during an upload, whose content cannot be "
             "read again",
             kind=Kind.RepositoryNotFound,
         )
-    stored = upload(stores.blobs.at(repository.storage_namespace), f"data/{stores.ids.fresh()}", content)
+    try:
+        stored = upload(stores.blobs.at(repository.storage_namespace), f"data/{stores.ids.fresh()}", content)
+    except GravelerError as error:
+        content.failure = error
+        raise
+    metadata = content.metadata(stored.checksum) if callable(content.metadata) else content.metadata
     return Entry(
         address=stored.address,
         address_type=AddressType.RELATIVE,
         size=stored.size,
         checksum=stored.checksum,
         content_type=content.content_type,
-        metadata=content.metadata or {},
+        metadata=metadata or {},
         mtime=stores.clock.now(),
     )
 

@@ -8,6 +8,7 @@ from uuid import uuid4
 
 import pytest
 
+from graveler_core.facade.branch import Branch
 from tests.graveler.server.running import RunningServer, running_server
 from tests.postgresql_server import fresh_schema
 from tests.postgresql_server import running_server as running_postgresql
@@ -39,6 +40,15 @@ def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         running_server(url, f"s3://{bucket}", s3.options) as running,
     ):
         yield Place(running, lambda: f"s3://{bucket}/{uuid4().hex}")
+
+
+def put_damaged(branch: Branch, path: str, size: int) -> None:
+    """Put content, and replace its object by another one of the same size."""
+    entry = branch.put(path, b"a" * size)
+    blobs = branch._stores.blobs.at(branch._record.storage_namespace)
+    assert entry.address is not None
+    blobs.delete(entry.address)
+    blobs.create(entry.address, b"a" * (size - 1) + b"b")
 
 
 class Place:

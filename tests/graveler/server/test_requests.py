@@ -15,12 +15,13 @@ import uvicorn
 from graveler.server.api.errors import status_of
 from graveler.server.api.routes import ROUTES
 from graveler.server.authentication import LOCKED_SECONDS, MAX_FAILURES, REMEMBERED_SECONDS, Authentication, SignedIn
+from graveler.server.content_response import SMALL_BYTES
 from graveler.server.serving import ServerOptions, application_of, listening, users_of
 from graveler.server.task_runner import TaskRunner
 from graveler_core.errors import GravelerError, InvalidInput, Kind, PermissionDenied, SlowDown
 from graveler_core.model.credentials import Credentials
 from graveler_core.wiring.opening import open_stores
-from tests.graveler.server.conftest import Place
+from tests.graveler.server.conftest import Place, put_damaged
 from tests.graveler.server.plain_http import Http, basic
 
 _STATEMENT = {"effect": "allow", "action": ["fs:ReadObject"], "resource": "*"}
@@ -200,23 +201,39 @@ def test_heads_and_conditions(place: Place, http: Http) -> None:
     assert http.send("POST", upload, b"y", {"If-None-Match": '"abc"'})[0] == 501
 
 
-def test_damaged_content_ends_before_its_announced_length(place: Place, http: Http) -> None:
+def test_damaged_content_is_an_error_or_ends_before_its_announced_length(place: Place, http: Http) -> None:
     name = place.repository()
     branch = place.server.graveler.repository(name).branch("main")
-    entry = branch.put("a", b"0123456789")
-    branch._stores.blobs.at(branch._record.storage_namespace).delete(entry.address)
-    other = branch.upload("b", b"9876543210")
-    moved = branch._stores.blobs.at(branch._record.storage_namespace)
-    moved.create(entry.address, moved.read(other.address))
+    put_damaged(branch, "small", SMALL_BYTES)
+    put_damaged(branch, "large", SMALL_BYTES + 1)
+    path = f"/repositories/{name}/refs/main/objects?path="
+    status, body, _ = http.send("GET", path + "small")
+    assert (status, "differs from the checksum" in json.loads(body)["message"]) == (500, True)
     address = urlsplit(http.url)
     connection = HTTPConnection(address.hostname, address.port)
-    connection.request(
-        "GET", f"/api/v1/repositories/{name}/refs/main/objects?path=a", headers={"Authorization": http.credentials}
-    )
+    connection.request("GET", f"/api/v1{path}large", headers={"Authorization": http.credentials})
     response: HTTPResponse = connection.getresponse()
+    assert response.status == 200
     with pytest.raises(IncompleteRead):
         response.read()
     connection.close()
+
+
+def test_a_write_to_a_protected_branch_is_refused_before_its_body_is_sent(place: Place, http: Http) -> None:
+    name = place.repository()
+    repo, path = place.server.graveler.repository(name), f"/api/v1/repositories/{name}/branches/main/objects?path=a"
+    assert http.send("GET", f"/repositories/{name}/refs/main/objects/ls")[0] == 200  # now the branch is cached
+    repo.protect("main")
+    address = urlsplit(http.url)
+    for condition in ({}, {"If-None-Match": "*"}):
+        connection = HTTPConnection(address.hostname, address.port, timeout=30)
+        connection.putrequest("POST", path)
+        for header, value in {"Authorization": http.credentials, "Content-Length": str(1 << 30), **condition}.items():
+            connection.putheader(header, value)
+        connection.endheaders()
+        response = connection.getresponse()
+        assert (response.status, json.loads(response.read())["message"]) == (403, "cannot write to protected branch")
+        connection.close()
 
 
 def test_permissions_are_those_of_the_user(place: Place, http: Http) -> None:

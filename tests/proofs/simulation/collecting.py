@@ -191,7 +191,7 @@ def put_content(cast: Cast, stores: Stores, name: str) -> None:
 def store_content(cast: Cast, stores: Stores, name: str) -> None:
     """Content that is stored, to be staged later or never."""
     with cast.history.operation("store", name):
-        entry = write.upload_entry(stores, REPO, WORK, cast.paths[0], Content(text(next(cast.numbers))))
+        entry = write.upload_entry(stores, REPO, WORK, cast.paths[0], Content(text(next(cast.numbers))), to_stage=False)
         cast.lake.note(entry)
 
 

@@ -8,15 +8,23 @@ import os
 import socket
 import urllib.request
 from collections.abc import Callable, Iterator
+from http.client import HTTPConnection
 from typing import Any
 from urllib.error import HTTPError
+from urllib.parse import urlsplit
 
 import pytest
-from botocore.exceptions import ClientError
+from botocore.exceptions import (
+    ClientError,
+    FlexibleChecksumError,
+    IncompleteReadError,
+    ResponseStreamingError,
+)
 
+from graveler.server.content_response import SMALL_BYTES
 from graveler_core.errors import NotFound
 from graveler_core.facade.repository import Repository
-from tests.graveler.server.conftest import Place
+from tests.graveler.server.conftest import Place, put_damaged
 from tests.graveler.server.running import S3_DOMAIN
 from tests.graveler.server.s3.clients import BotoClients, boto_clients
 
@@ -160,6 +168,32 @@ def test_buckets(place: Place, client: Any, bucket: str) -> None:
     assert refused(lambda: client.create_bucket(Bucket=bucket)) == ("BucketAlreadyExists", 409)
     assert refused(lambda: client.delete_bucket(Bucket=bucket)) == ("MethodNotAllowed", 405)
     assert refused(lambda: client.get_bucket_policy(Bucket=bucket)) == ("NotImplemented", 501)
+
+
+def test_damaged_content_is_found(boto: BotoClients, client: Any, bucket: str, repo: Repository) -> None:
+    """By the server, or by a client that asks for the checksum."""
+    put_damaged(repo.branch("main"), "large", SMALL_BYTES + 1)
+    names = {"Bucket": bucket, "Key": "main/large"}
+    with pytest.raises(FlexibleChecksumError):
+        client.get_object(**names)["Body"].read()
+    with pytest.raises((IncompleteReadError, ResponseStreamingError)):
+        boto.open(response_checksum_validation="when_required").get_object(**names)["Body"].read()
+
+
+def test_a_write_to_a_protected_branch_is_refused_before_its_body_is_sent(
+    client: Any, bucket: str, repo: Repository
+) -> None:
+    client.list_objects_v2(Bucket=bucket, Prefix="main/")  # now the branch is cached
+    repo.protect("main")
+    url = urlsplit(client.generate_presigned_url("put_object", {"Bucket": bucket, "Key": "main/a"}))
+    connection = HTTPConnection(url.hostname, url.port, timeout=30)
+    connection.putrequest("PUT", f"{url.path}?{url.query}")
+    connection.putheader("Content-Length", str(1 << 30))
+    connection.endheaders()
+    response = connection.getresponse()
+    assert (response.status, b"<Code>AccessDenied</Code>" in response.read()) == (403, True)
+    connection.close()
+    assert refused(lambda: client.put_object(Bucket=bucket, Key="main/a", Body=b"x" * 100_000)) == ("AccessDenied", 403)
 
 
 def test_conditions_of_reads(client: Any, bucket: str) -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from graveler_core.blobs.open import open_blobs
 from graveler_core.engine.staging import content
 from graveler_core.engine.staging.content import Content, ContentSource, upload
-from graveler_core.errors import InvalidInput, NotFound, OutcomeUnknown, Unavailable
+from graveler_core.errors import InvalidInput, NotFound, OutcomeUnknown, PermissionDenied, Unavailable
 from graveler_core.testing.counting_blobs import CountingBlobs
 from tests.unit.engine.world import World
 
@@ -111,6 +111,58 @@ def test_a_source_that_fails_stages_nothing() -> None:
     with pytest.raises(RuntimeError, match="the source failed"):
         branch.put("a", failing())
     assert list(branch.list()) == []
+
+
+def test_a_source_that_fails_during_another_change_raises_its_own_error() -> None:
+    world = World()
+    world.repository()
+    branch = world.graveler().repository("repo").branch("main")
+
+    def failing() -> Iterable[bytes]:
+        yield b"x"
+        other = world.graveler().repository("repo").branch("main")
+        other.put("b", b"b")
+        other.commit("While content arrives")
+        raise Unavailable("the source failed")
+
+    with pytest.raises(Unavailable, match="the source failed"):
+        branch.put("a", failing())
+    assert [entry.path for entry in branch.list()] == ["b"]
+
+
+def test_checksum_and_metadata_may_be_known_after_the_content() -> None:
+    world = World()
+    world.repository()
+    branch = world.graveler().repository("repo").branch("main")
+    read: list[bytes] = []
+
+    def content() -> Iterable[bytes]:
+        for piece in (b"x" * 100, b"y" * 100):
+            read.append(piece)
+            yield piece
+
+    entry = branch.put(
+        "a", content(), checksum=lambda: f"pieces:{len(read)}", metadata=lambda checksum: {"made": f"{checksum}!"}
+    )
+    assert (entry.checksum, entry.metadata) == ("pieces:2", {"made": "pieces:2!"})
+    again = branch.upload("a", b"z", metadata=lambda checksum: {"made": checksum[:7]})
+    assert again.metadata == {"made": "sha256:"}
+
+
+def test_nothing_is_read_for_a_protected_branch() -> None:
+    world = World()
+    world.repository()
+    repo = world.graveler().repository("repo")
+    branch = repo.branch("main")
+    branch.put("before", b"x")  # now the branch is cached
+    world.graveler().repository("repo").protect("main")
+    unread = iter([b"x"])
+    with pytest.raises(PermissionDenied, match="blocks write"):
+        branch.upload("a", unread, to_stage=True)
+    with pytest.raises(PermissionDenied, match="blocks write"):
+        repo.branch("main").put("a", unread)
+    assert list(unread) == [b"x"]
+    assert branch.upload("a", b"x").size == 1
 
 
 def test_a_file_is_not_read_twice_for_a_repository_that_was_created_again() -> None:
