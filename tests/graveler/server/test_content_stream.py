@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from graveler.server import content_stream
 from graveler.server.content_stream import ContentStream
 
 
@@ -43,6 +44,15 @@ def test_an_answer_has_all_chunks() -> None:
     assert (b"content-length", b"30") in start["headers"]
     assert b"".join(body["body"] for body in bodies) == b"a" * 10 + b"b" * 10 + b"c" * 10
     assert [body["more_body"] for body in bodies] == [True, True, True, False]
+
+
+@pytest.mark.parametrize("size", [9, 10, 11, 35])
+def test_a_large_chunk_is_sent_in_pieces(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(content_stream, "SENT_BYTES", 10)
+    chunk = bytes(range(size))
+    _, *bodies, _ = sent(iter([chunk, b"z"]))
+    assert b"".join(body["body"] for body in bodies) == chunk + b"z"
+    assert max(len(body["body"]) for body in bodies) <= 10
 
 
 def test_the_next_chunk_is_read_while_one_is_sent() -> None:
