@@ -72,7 +72,8 @@ class RootRecords:
             yield self.log_head, "the log of references"
 
     def waiting(self) -> Iterator[Finding]:
-        """Read the events that are not in the log of references yet. Yield problems."""
+        """Read the events that are not in the log of references yet, and the former heads. Yield problems."""
+        yield from self._folder(keys.former_heads(self.repository), Thing.REFERENCE_LOG, lambda name, head: None)
         yield from self._folder(keys.pending_events(self.repository), Thing.REFERENCE_LOG, lambda name, event: None)
 
     def claim(self) -> Iterator[Finding]:

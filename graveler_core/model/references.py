@@ -79,6 +79,13 @@ class InternalReference(Record):
     nonce: Nonce
 
 
+class FormerHead(Record):
+    """Commit that a branch or tag has left in a way that its new commit need not lead to. The key contains its id."""
+
+    since: datetime
+    """Time at which a flow was about to move or delete the reference, or at which a collection adopted the commit."""
+
+
 _KINDS = {past.CREATED: EventKind.CREATED, past.MOVED: EventKind.MOVED, past.ASSIGNED: EventKind.ASSIGNED}
 
 

@@ -21,6 +21,7 @@
                                         data-checks                   DataChecks
                                         refs/int/refs                 InternalReference: the log of references
                                         refs/int/pending/<event id>   ReferenceEvent, not in the log yet
+                                        refs/int/former/<commit id>   FormerHead
                                         refs/int/commits/<id>         Commit of that log
                                         refs/int/layouts/<id>         Layout of such a commit
                                         settings/compaction           CompactionSettings
@@ -85,7 +86,7 @@ from graveler_core.model.ids import (
 )
 from graveler_core.model.layers import SealedToken
 from graveler_core.model.migration import IncompleteChanges, IncompleteCommit, MigratedCommit, Migration
-from graveler_core.model.references import InternalReference, ReferenceEvent
+from graveler_core.model.references import FormerHead, InternalReference, ReferenceEvent
 from graveler_core.model.repository_metadata import RepositoryMetadata
 from graveler_core.model.retention import Retention
 from graveler_core.model.tasks import Task
@@ -190,6 +191,11 @@ def reference_log(repo: Repository) -> Location[InternalReference]:
 def pending_events(repo: Repository) -> Folder[ReferenceEvent]:
     """Return the key of an event of a reference that is not yet in the log, or is about to happen."""
     return Folder(partition(repo), b"refs/int/pending/", ReferenceEvent)
+
+
+def former_heads(repo: Repository) -> Folder[FormerHead]:
+    """Return the keys of the commits that a hard reset, an assignment or a deletion of a branch or tag has left."""
+    return Folder(partition(repo), b"refs/int/former/", FormerHead)
 
 
 def cleanups(repo: Repository) -> Folder[Cleanup]:

@@ -3,7 +3,8 @@
 A branch is created by one swap ✓ (its record must not exist) at a commit that was read before. Changes staged on the
 source stay there. The swap is sent only once: a repeated request could arrive late and restore a branch that another
 caller has deleted since. A branch is deleted by one conditional delete ✓ of exactly the record that was read. Before
-that, the cleanup records of its layers and the intent for the log are written. A crash in between leaves cleanup
+that, the cleanup records of its layers, the intent for the log, and the head as a former head
+(`engine.references.former_heads`) are written. A crash in between leaves cleanup
 records of layers that are still listed, which the cleaner keeps, and an intent of a deletion that did not happen,
 which the log ignores. The fresh uid excludes late writers and committers of an earlier branch with the same name.
 `engine.references.events` explains how all this is logged.
@@ -27,6 +28,7 @@ from graveler_core.engine.reading.resolve import resolve_commit
 from graveler_core.engine.reading.view import commit_of
 from graveler_core.engine.references import reflog
 from graveler_core.engine.references.events import fold_sometimes, intent, note
+from graveler_core.engine.references.former_heads import former_head
 from graveler_core.engine.references.naming import changeable, hooked, name_taken, require_expected, require_free
 from graveler_core.errors import InvalidInput, Kind, NotFound, PredicateFailed
 from graveler_core.model import past
@@ -127,7 +129,8 @@ def delete_branch(  # noqa: PLR0913 - one call, all of it optional
         where = keys.branch(now.repository, name)
         change = hooked(HookEvent.PRE_DELETE_BRANCH, now.branch)
         with announced(stores, now.repository, change) as made:
-            record_writes(stores, [*cleanups(stores, now, layers), intent(now.repository, event)])
+            left = former_head(stores, now.repository, now.branch.commit_id)
+            record_writes(stores, [*cleanups(stores, now, layers), intent(now.repository, event), left])
             made.happened = access.remove(stores.kv, where, now.held, lives_on=partial(_bears, uid))
         if not made.happened:
             return None

@@ -7,8 +7,8 @@ drops.
 
 `reset(prefix)` adds a restoration layer: see `engine.staging.bulk`.
 
-`hard_reset(ref)` refuses a dirty branch, then swaps the branch record once ✓: the head becomes the commit, the
-compacted tree becomes none, epoch + 1. The epoch tells a concurrent commit that its layers were discarded, and not
+`hard_reset(ref)` refuses a dirty branch, records the head as a former head (`engine.references.former_heads`), and with
+that swaps the branch record once ✓: the head becomes the commit, the compacted tree becomes none, epoch + 1. The epoch tells a concurrent commit that its layers were discarded, and not
 taken by another commit. The record contains the previous head (`engine.protocol.swap.following`), so a crash
 directly after the swap loses only the hint for the log.
 """
@@ -25,6 +25,7 @@ from graveler_core.engine.reading.expired import require_content
 from graveler_core.engine.reading.resolve import resolve_commit
 from graveler_core.engine.reading.uncommitted import require_clean
 from graveler_core.engine.references.events import note
+from graveler_core.engine.references.former_heads import former_head
 from graveler_core.engine.references.naming import require_expected
 from graveler_core.errors import CorruptData, DirtyBranch, NotFound
 from graveler_core.model.ids import BranchId, CommitId, RepositoryId
@@ -88,7 +89,8 @@ def hard_reset(
             require_content(stores, now.repository, [target.id])
         _require_clean(stores, now)
         update = {"commit_id": target.id, "compacted_metarange": None, "epoch": now.branch.epoch + 1}
-        swapped = swap(stores, now, now.branch.model_copy(update=update))
+        left = [] if target.id == now.branch.commit_id else [former_head(stores, now.repository, now.branch.commit_id)]
+        swapped = swap(stores, now, now.branch.model_copy(update=update), before=left)
         if swapped is None:
             return None
         if target.id != now.branch.commit_id:

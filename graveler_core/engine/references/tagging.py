@@ -6,7 +6,8 @@ tell tags apart, and no tag depends on the record of another one.
 
 A tag is created by one swap ✓ (its record must not exist), assigned to another commit by one swap of the record that
 was read ✓, and deleted by one conditional delete of the record that was read ✓. The creation is sent only once, for the
-reason that `engine.references.branching` gives. An assignment keeps the creation of the tag in its record, so the tag
+reason that `engine.references.branching` gives. Assignments and deletions first record the commit that the tag leaves
+(`engine.references.former_heads`). An assignment keeps the creation of the tag in its record, so the tag
 stays the same reference. A delayed second request of an assignment fails, because each assignment adds a step to the
 past in the record, which makes the record different from every earlier one.
 """
@@ -22,6 +23,7 @@ from graveler_core.engine.reading.resolve import resolve_commit, resolve_content
 from graveler_core.engine.reading.snapshot import tree_of
 from graveler_core.engine.reading.view import commit_of
 from graveler_core.engine.references.events import fold_sometimes, intent, note
+from graveler_core.engine.references.former_heads import former_head
 from graveler_core.engine.references.naming import changeable, hooked, name_taken, require_expected, require_free
 from graveler_core.errors import CorruptData, InvalidInput, Kind, PredicateFailed
 from graveler_core.model import past
@@ -111,7 +113,8 @@ def assign_tag(  # noqa: PLR0913, PLR0917 - the arguments of `create_tag`, and w
         record = record.model_copy(update={"past": history})
         try:
             with announced(stores, repository, hooked(HookEvent.PRE_CREATE_TAG, record, past.moves(history))):
-                made = access.replace(stores.kv, keys.tag(repository, tag.id), held, record).value
+                left = [former_head(stores, repository, held.value.commit_id)]
+                made = access.replace(stores.kv, keys.tag(repository, tag.id), held, record, before=left).value
         except PredicateFailed:
             return None
         note(stores, repository, next(steps_of(made)))
@@ -144,7 +147,7 @@ def delete_tag(  # noqa: PLR0913 - one call, all of it optional
         require_expected(held.value, expected)
         event = deletion(held.value, stores.moment(), by, message)
         with announced(stores, repository, hooked(HookEvent.PRE_DELETE_TAG, held.value)) as made:
-            record_writes(stores, [intent(repository, event)])
+            record_writes(stores, [intent(repository, event), former_head(stores, repository, held.value.commit_id)])
             made.happened = access.remove(stores.kv, keys.tag(repository, name), held)
         if not made.happened:
             return None

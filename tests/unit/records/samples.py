@@ -56,7 +56,7 @@ from graveler_core.model.ids import (
 from graveler_core.model.index import Index, Run, RunLocation
 from graveler_core.model.layers import PrefixRemoval, PrefixRestoration, SealedToken, SegmentLayer
 from graveler_core.model.migration import IncompleteChanges, IncompleteCommit, MigratedCommit, Migration
-from graveler_core.model.references import EventKind, InternalReference, ReferenceEvent, ReferenceType
+from graveler_core.model.references import EventKind, FormerHead, InternalReference, ReferenceEvent, ReferenceType
 from graveler_core.model.webhooks import HookEvent
 from tests.unit.records.iam_samples import IAM_RECORDS
 
@@ -87,6 +87,7 @@ RECORDS: dict[str, Record] = {
         by="me",
         message="é",
     ),
+    "former head": FormerHead(since=SINCE),
     "repository": REPOSITORY,
     "branch": Branch(
         id=BranchId("main"),

@@ -60,6 +60,7 @@ LOCATIONS: list[tuple[Location[Any], bytes, bytes, str]] = [
     (keys.uploads(REPOSITORY).at("0a"), b"repo-u1", b"uploads/0a", "upload"),
     (keys.reference_log(REPOSITORY), b"repo-u1", b"refs/int/refs", "internal reference"),
     (keys.pending_events(REPOSITORY).at("e1"), b"repo-u1", b"refs/int/pending/e1", "reference event"),
+    (keys.former_heads(REPOSITORY).at(CommitId("c1")), b"repo-u1", b"refs/int/former/c1", "former head"),
     (keys.internal_history(REPOSITORY).headers.at("c1"), b"repo-u1", b"refs/int/commits/c1", "commit"),
     (keys.internal_history(REPOSITORY).layouts.at("c1"), b"repo-u1", b"refs/int/layouts/c1", "layout"),
     (keys.COUNTS.at("repo/main:t1/w1"), b"graveler_stats", b"repo/main:t1/w1", "staged counts"),
