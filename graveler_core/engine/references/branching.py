@@ -130,7 +130,7 @@ def delete_branch(  # noqa: PLR0913 - one call, all of it optional
         change = hooked(HookEvent.PRE_DELETE_BRANCH, now.branch)
         with announced(stores, now.repository, change) as made:
             left = former_head(stores, now.repository, now.branch.commit_id)
-            record_writes(stores, [*cleanups(stores, now, layers), intent(now.repository, event), left])
+            record_writes(stores, [*cleanups(stores, now, layers), left, intent(now.repository, event)])
             made.happened = access.remove(stores.kv, where, now.held, lives_on=partial(_bears, uid))
         if not made.happened:
             return None

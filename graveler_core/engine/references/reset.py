@@ -7,10 +7,11 @@ drops.
 
 `reset(prefix)` adds a restoration layer: see `engine.staging.bulk`.
 
-`hard_reset(ref)` refuses a dirty branch, records the head as a former head (`engine.references.former_heads`), and with
-that swaps the branch record once ✓: the head becomes the commit, the compacted tree becomes none, epoch + 1. The epoch tells a concurrent commit that its layers were discarded, and not
-taken by another commit. The record contains the previous head (`engine.protocol.swap.following`), so a crash
-directly after the swap loses only the hint for the log.
+`hard_reset(ref)` refuses a dirty branch, records the head as a former head (`engine.references.former_heads`), and
+with that swaps the branch record once ✓: the head becomes the commit, the compacted tree becomes none, epoch + 1. The
+epoch tells a concurrent commit that its layers were discarded, and not taken by another commit. The branch record
+contains the previous head, too (`engine.protocol.swap.following`), so a crash directly after the swap loses only the
+hint for the log.
 """
 
 from __future__ import annotations

@@ -147,7 +147,7 @@ def delete_tag(  # noqa: PLR0913 - one call, all of it optional
         require_expected(held.value, expected)
         event = deletion(held.value, stores.moment(), by, message)
         with announced(stores, repository, hooked(HookEvent.PRE_DELETE_TAG, held.value)) as made:
-            record_writes(stores, [intent(repository, event), former_head(stores, repository, held.value.commit_id)])
+            record_writes(stores, [former_head(stores, repository, held.value.commit_id), intent(repository, event)])
             made.happened = access.remove(stores.kv, keys.tag(repository, name), held)
         if not made.happened:
             return None

@@ -12,13 +12,15 @@ from dataclasses import dataclass, field
 from graveler_core.codec.records import decode
 from graveler_core.engine.committing import commit
 from graveler_core.engine.committing.draft import Draft
+from graveler_core.engine.reading.view import commit_of
 from graveler_core.engine.references import branching, reflog, reset
 from graveler_core.engine.references.events import fold
 from graveler_core.engine.staging import write
 from graveler_core.kv.store import Store
-from graveler_core.model.entities import Branch
+from graveler_core.model.entities import Branch, Repository
 from graveler_core.model.ids import BranchId, CommitId
 from graveler_core.model.references import EventKind, ReferenceEvent
+from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.refs.repositories import find
 from graveler_core.refs.repositories import get as get_repository
@@ -121,11 +123,28 @@ def violations(stores: Stores, watched: References) -> Iterator[str]:
             yield from _life(uid, life, [event for event in told if event.uid == uid])
     for event in told:
         yield from _happened(event, watched)
+    yield from _forgotten(stores, repo, watched)
     for name in NAMES:
         known = list(reflog.of_name(stores, repo, name))
         for uid, life in watched.lives.items():
             if life.name == name:
                 yield from _life(uid, life, [event for event in known if event.uid == uid], moves=True)
+
+
+def _forgotten(stores: Stores, repo: Repository, watched: References) -> Iterator[str]:
+    """Which commits were heads, and nothing tells it: no branch leads to them, and no record of a former head."""
+    ahead = [CommitId(name) for name, _ in access.scan(stores.kv, keys.former_heads(repo))]
+    ahead += [held.value.commit_id for _, held in access.scan(stores.kv, keys.branches(repo))]
+    reached = set[CommitId]()
+    while ahead:
+        id = ahead.pop()
+        if id not in reached:
+            reached.add(id)
+            ahead += commit_of(stores, repo, id).header.parents
+    for life in watched.lives.values():
+        for head in life.heads:
+            if head not in reached:
+                yield f"branch {life.name}: was at {head[:8]}, and nothing tells it"
 
 
 def _life(uid: str, life: Life, told: list[ReferenceEvent], *, moves: bool = False) -> Iterator[str]:

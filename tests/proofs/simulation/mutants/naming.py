@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from graveler_core.codec.records import encode
 from graveler_core.engine.committing import head
 from graveler_core.engine.protocol import swap
 from graveler_core.engine.protocol.swap import record_writes
-from graveler_core.engine.references import branching
+from graveler_core.engine.reading.view import commit_of
+from graveler_core.engine.references import branching, reset
 from graveler_core.engine.references import events as reference_events
 from graveler_core.engine.references import log as reference_log
 from graveler_core.kv.bulk import set_many
@@ -20,6 +22,7 @@ from tests.proofs.simulation.mutants.plant import instead, mutant
 from tests.proofs.simulation.references import THEME
 
 LOG = "the log of references is correct"
+FORMER = "former heads are recorded"
 
 
 @mutant(seed=115, breaks=LOG, theme=THEME)
@@ -106,6 +109,26 @@ def moves_are_forgotten() -> Iterator[None]:
 
     with instead((swap, "following", forgetful), (head, "following", forgetful)):
         yield
+
+
+@mutant(seed=91, breaks=FORMER, theme=THEME)
+def hard_reset_forgets_the_former_head() -> Iterator[None]:
+    """A hard reset does not record the commit that the branch leaves."""
+    with instead((reset, "former_head", _nothing_new)):
+        yield
+
+
+@mutant(seed=9, breaks=FORMER, theme=THEME)
+def deletion_forgets_the_former_head() -> Iterator[None]:
+    """The deletion of a branch does not record the commit that the branch leaves."""
+    with instead((branching, "former_head", _nothing_new)):
+        yield
+
+
+def _nothing_new(stores: Any, repo: Any, commit: Any) -> Any:
+    """A write without effect: the header of the commit, which exists."""
+    where = keys.commit(repo, commit)
+    return where.partition, where.key, encode(commit_of(stores, repo, commit).header)
 
 
 class _Access:

@@ -12,7 +12,7 @@ def create_branch(m: Measured) -> Act:
     return lambda: m.repo.create_branch("new", "main")
 
 
-@costs("delete a branch", Cost((4, 1), (6, 2)))
+@costs("delete a branch", Cost((4, 1), (7, 2)))
 def delete_branch(m: Measured) -> Act:
     m.dev.stage("a", entry(1))
     return lambda: m.repo.delete_branch("dev")
@@ -33,7 +33,7 @@ def create_tag(m: Measured) -> Act:
     return lambda: m.repo.create_tag("v1", "main")
 
 
-@costs("delete a tag", Cost((4, 0), (4, 0)))
+@costs("delete a tag", Cost((4, 0), (5, 0)))
 def delete_tag(m: Measured) -> Act:
     m.unseen.create_tag("v1", "main")
     return lambda: m.repo.delete_tag("v1")

@@ -86,7 +86,7 @@ def reset_files(m: Measured) -> Act:
     return m.main.reset
 
 
-@costs("hard reset", Cost((4, 1), (6, 1)))
+@costs("hard reset", Cost((4, 1), (7, 1)))
 def hard_reset(m: Measured) -> Act:
     return lambda: m.main.hard_reset("main~1")
 
