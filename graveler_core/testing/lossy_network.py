@@ -4,6 +4,7 @@ A test arms one fault. It strikes at the next message of a client, or after some
 
     REQUEST   the connection is cut before the server gets the message
     ANSWER    the server gets the message, and the connection is cut when it answers
+    PART      the server gets the message, and the connection is cut within its answer
     SILENCE   the server gets the message, and its answer is held back while the connection stays open
 
 Nothing is changed, repeated or sent in another order. A message is what arrives at once: a request of a client that
@@ -28,6 +29,7 @@ class Cut(Enum):
 
     REQUEST = auto()
     ANSWER = auto()
+    PART = auto()
     SILENCE = auto()
 
 
@@ -38,6 +40,7 @@ class _Link:
     client: socket.socket
     server: socket.socket
     fault: Cut | None = None
+    part: float = 0
 
     def close(self) -> None:
         for end in (self.client, self.server):
@@ -50,6 +53,7 @@ class _Link:
 class _Plan:
     fault: Cut | None = None
     after: int = 0
+    part: float = 0
 
 
 @dataclass(slots=True, eq=False)
@@ -68,10 +72,16 @@ class LossyNetwork:
         port: int = self.listener.getsockname()[1]
         return port
 
-    def lose(self, fault: Cut, after: int = 0) -> None:
-        """Arm a fault: it strikes once, at the next message of any client after `after` others."""
+    def lose(self, fault: Cut, after: int = 0, part: float = 0.5) -> None:
+        """Arm a fault: it strikes once, at the next message of any client after `after` others.
+
+        Args:
+            fault: The fault.
+            after: Number of messages that pass before.
+            part: Share of the answer that passes before the connection is cut within it.
+        """
         with self._lock:
-            self._plan = _Plan(fault, after)
+            self._plan = _Plan(fault, after, part)
 
     def heal(self) -> bool:
         """Disarm the fault, and cut the connections that are silent. Return true if it has struck.
@@ -126,23 +136,27 @@ class LossyNetwork:
     def _pass_requests(self, link: _Link) -> None:
         with suppress(OSError):
             while message := link.client.recv(_MESSAGE):
-                fault = self._strikes()
-                if fault is Cut.REQUEST:
-                    break
-                link.fault = link.fault or fault
+                struck = self._strikes()
+                if struck is not None:
+                    if struck.fault is Cut.REQUEST:
+                        break
+                    link.part = struck.part
+                    link.fault = link.fault or struck.fault
                 link.server.sendall(message)
         self._drop(link)
 
     def _pass_answers(self, link: _Link) -> None:
         with suppress(OSError):
             while message := link.server.recv(_MESSAGE):
-                if link.fault is Cut.ANSWER:
+                if link.fault is Cut.PART:
+                    link.client.sendall(message[: int(link.part * len(message))])
+                if link.fault in (Cut.ANSWER, Cut.PART):
                     break
                 if link.fault is None:
                     link.client.sendall(message)
         self._drop(link)
 
-    def _strikes(self) -> Cut | None:
+    def _strikes(self) -> _Plan | None:
         """Return the fault if it strikes at this message, and disarm it."""
         with self._lock:
             plan = self._plan
@@ -151,8 +165,8 @@ class LossyNetwork:
             if plan.after:
                 plan.after -= 1
                 return None
-            fault, plan.fault = plan.fault, None
-            return fault
+            self._plan = _Plan()
+            return plan
 
     def _drop(self, link: _Link) -> None:
         link.close()

@@ -42,6 +42,8 @@ BEFORE: Final[Rows] = {b"a": b"1", b"b": b"2"}
 _KEYS: Final = numbered(range(6))
 _MOST: Final = 50
 """Number of messages of one call that no store needs."""
+_PARTS: Final = 8
+"""Number of parts of an answer after each of which the connection is cut."""
 _PATIENCE: Final = 60
 """Seconds after which a store must have given up a connection over which nothing arrives."""
 
@@ -168,6 +170,22 @@ class NetworkSuite(metaclass=Sealed):
             assert found is not None
             assert found.value == b"new"
         assert network.heal()
+
+    def test_a_part_of_an_answer_is_not_taken_for_one(self, store: Store, network: LossyNetwork) -> None:
+        """Wherever the connection is cut. Clients of HTTP may take an answer without its end for an empty one."""
+        for part in range(1, _PARTS):
+            predicate = _restored(store)
+            for verb in ("get", "get_many", "scan"):
+                expected = READS[verb](store)
+                network.lose(Cut.PART, part=part / _PARTS)
+                with suppress(Unavailable, SlowDown):
+                    assert READS[verb](store) == expected
+                assert network.heal()
+            network.lose(Cut.PART, part=part / _PARTS)
+            told = _told(partial(store.set_if, b"p", b"a", b"new", predicate))
+            assert network.heal()
+            assert told in (None, OutcomeUnknown)
+            assert _rows(store) in ([BEFORE] if told else []) + [{**BEFORE, b"a": b"new"}]
 
     def test_a_silent_connection_is_given_up(self, store: Store, network: LossyNetwork) -> None:
         """It stays open, and nothing arrives over it any more. The store soon uses another one."""

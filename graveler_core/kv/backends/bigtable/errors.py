@@ -98,9 +98,10 @@ def is_refused(error: GravelerError, code: StatusCode) -> bool:
     return bool(error.details.get("code") == code.name)
 
 
-def has_timed_out(error: GravelerError) -> bool:
-    """Return true if no answer arrived in time."""
-    return is_refused(error, StatusCode.DEADLINE_EXCEEDED)
+def needs_new_connection(error: Exception) -> bool:
+    """Return true if no answer arrived in time, or if there was no connection."""
+    code = _code(error)
+    return code is StatusCode.DEADLINE_EXCEEDED or (code is StatusCode.UNAVAILABLE and not _was_sent(error))
 
 
 def _code(error: Exception) -> StatusCode | None:

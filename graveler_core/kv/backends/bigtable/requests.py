@@ -4,7 +4,8 @@ The client is the generated one for the protocol of the service, without its ret
 itself, nor follows advice of a name server to do so. A read is repeated if its connection fails, a write never.
 
 All requests of a client share a connection. gRPC keeps one over which nothing arrives any more, until the operating
-system gives it up after a quarter of an hour. So the client is replaced after a request without an answer in time.
+system gives it up after a quarter of an hour, and it makes one anew after a pause that reaches two minutes. So the
+client is replaced after a request without an answer in time, and after one for which there was no connection.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from google.oauth2 import service_account
 
 from graveler_core.errors import PermissionDenied, Unavailable
 from graveler_core.kv.backends.backing_off import Refusals, backing_off, backing_off_rows
-from graveler_core.kv.backends.bigtable.errors import FAILURES, has_timed_out, mapped, refused
+from graveler_core.kv.backends.bigtable.errors import FAILURES, mapped, needs_new_connection, refused
 from graveler_core.kv.backends.bigtable.rows import FAMILY, VALUE, Cells, column_filter, rows_of
 from graveler_core.kv.backends.bigtable.url import BigtableTarget
 from graveler_core.kv.backends.url_options import CONNECT_SECONDS
@@ -40,7 +41,6 @@ _CHANNEL: Final = (
     ("grpc.enable_retries", 0),
     ("grpc.service_config_disable_resolution", 1),
     ("grpc.min_reconnect_backoff_ms", 1_000 * CONNECT_SECONDS),  # despite its name, the time-out of an attempt
-    ("grpc.max_reconnect_backoff_ms", 1_000),  # by default a service that is back may be unreachable for two minutes
     ("grpc.use_local_subchannel_pool", 1),  # after a fork, the connections of the parent are not used
     ("grpc.max_send_message_length", -1),
     ("grpc.max_receive_message_length", -1),
@@ -168,7 +168,11 @@ class BigtableRequests:
         cells = column_filter(VALUE) if only is None else only
         request = types.ReadRowsRequest.pb()(rows=rows, rows_limit=limit, filter=cells, **self._table())
         send = partial(self._call, "read_rows", types.ReadRowsRequest.wrap(request), self._page, writing=False)
-        return backing_off(send)
+        try:
+            return backing_off(send)
+        except Unavailable:
+            # Repeat the read with a new connection.
+            return backing_off(send)
 
     def _page(self, answers: Any) -> FoundRows:
         """Take rows from a stream until they are as large as a page, and end the stream."""
@@ -190,10 +194,9 @@ class BigtableRequests:
         try:
             return take(getattr(client, method)(request=request, retry=None, timeout=self.target.timeout))
         except FAILURES as error:
-            failure = mapped(error, self.target.shown, writing=writing)
-            if has_timed_out(failure):
+            if needs_new_connection(error):
                 self._drop(client)
-            raise failure from error
+            raise mapped(error, self.target.shown, writing=writing) from error
         except ValueError as error:
             # gRPC raises this for a channel that another thread has closed.
             if not self._closed:

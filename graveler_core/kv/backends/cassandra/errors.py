@@ -7,6 +7,7 @@ was written if the request was refused before the first step, or was not sent.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from cassandra import (
@@ -104,7 +105,7 @@ def was_refused(error: BaseException | None) -> bool:
 
 def is_full(error: NoHostAvailable) -> bool:
     """Return true if no node was asked because too much is under way on all connections."""
-    causes = list((error.errors or {}).values())
+    causes = _causes(error)
     return bool(causes) and all(isinstance(cause, _FULL_CONNECTIONS) for cause in causes)
 
 
@@ -131,9 +132,14 @@ def _rule(error: Exception, writing: bool) -> _Rule:
 
 def _rule_of_nodes(error: NoHostAvailable) -> _Rule:
     """Return the rule if no node can be used. The driver tries the next node only if it has sent nothing."""
-    if any(isinstance(cause, _ACCESS) for cause in (error.errors or {}).values()):
+    if any(isinstance(cause, _ACCESS) for cause in _causes(error)):
         return _DENIED
     return _BUSY if is_full(error) else _LOST
+
+
+def _causes(error: NoHostAvailable) -> list[Any]:
+    """Return the errors of the nodes. If the driver has lost all nodes while it connected, it only gives addresses."""
+    return list(error.errors.values()) if isinstance(error.errors, Mapping) else []
 
 
 def _text(error: Exception) -> str:

@@ -1,18 +1,21 @@
 """Requests to one DynamoDB table: sent once each, repeated only if the service has refused them.
 
 botocore repeats nothing: a conditional write that is sent again after it has succeeded would report that its predicate
-does not hold. Clients are safe for threads, but not for a fork, so each process has a client of its own.
+does not hold. It takes an answer whose end is missing for an empty one, as if an item did not exist, and as if nothing
+were left over of a batch. So the length of each answer is checked before botocore reads it. Clients are safe for
+threads, but not for a fork, so each process has a client of its own.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from boto3.session import Session
 from botocore.config import Config
+from botocore.exceptions import IncompleteReadError
 
 from graveler_core.errors import SlowDown, Unavailable
 from graveler_core.kv.backends.backing_off import ATTEMPTS, backing_off, pause
@@ -59,7 +62,9 @@ class TableTarget:
             max_pool_connections=_KEPT,
             retries=_ONCE,
         )
-        return session.client("dynamodb", endpoint_url=self.endpoint, config=config)
+        client = session.client("dynamodb", endpoint_url=self.endpoint, config=config)
+        client.meta.events.register("before-parse.dynamodb", _check_length)
+        return client
 
 
 class Requests:
@@ -165,3 +170,15 @@ class Requests:
         if self._process != os.getpid():
             self._client, self._process = self.target.connect(), os.getpid()
         return self._client
+
+
+def _check_length(response_dict: Mapping[str, Any], **_: Any) -> None:
+    """Check that an answer is complete, as a handler of an event of botocore.
+
+    Raises:
+        IncompleteReadError: A part of it is missing, or its header is cut off.
+    """
+    headers, body = response_dict["headers"], response_dict["body"]
+    length = headers.get("content-length", "")
+    if headers.get("transfer-encoding") != "chunked" and length != str(len(body)):
+        raise IncompleteReadError(actual_bytes=len(body), expected_bytes=length or "unknown")

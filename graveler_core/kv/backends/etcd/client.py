@@ -168,12 +168,16 @@ class EtcdClient:
         for number in range(first, first + len(pools)):
             try:
                 pool = pools[number % len(pools)]
-                return pool.request("POST", f"/v3/{path}", body=content, headers=headers, retries=False)
+                response = pool.request("POST", f"/v3/{path}", body=content, headers=headers, retries=False)
             except NOT_SENT as error:
                 self._current = number + 1
                 failure = failed(error, self.target.shown, writing=writing)
             except HTTPError as error:
                 raise failed(error, self.target.shown, writing=writing) from error
+            else:
+                if not _tells_its_end(response):
+                    raise failed(HTTPError("the answer was cut off"), self.target.shown, writing=writing)
+                return response
         raise failure
 
     def _answered(self, path: str, response: BaseHTTPResponse, *, writing: bool) -> dict[str, Any]:
@@ -196,6 +200,15 @@ class EtcdClient:
             self._pools, self._authenticating = self.target.connect(), Lock()
             self._process = os.getpid()
         return self._pools
+
+
+def _tells_its_end(response: BaseHTTPResponse) -> bool:
+    """Return true if the headers say where the answer ends, so that urllib3 has noticed a missing part.
+
+    If the connection ends within the headers, it takes that for their end, and the answer for an empty one.
+    """
+    length = response.headers.get("Content-Length", "")
+    return length.isdecimal() or response.headers.get("Transfer-Encoding") == "chunked"
 
 
 def _failure(response: BaseHTTPResponse) -> tuple[int | None, str]:

@@ -131,6 +131,9 @@ def test_no_node_can_be_used() -> None:
     assert kinds(full) == BUSY
     assert is_full(full)
     assert not is_full(cluster.NoHostAvailable("none", {}))
+    lost = cluster.NoHostAvailable("none", ["one", "two"])
+    assert kinds(lost) == REFUSED
+    assert not is_full(lost)
 
 
 def test_which_reads_are_repeated() -> None:

@@ -10,8 +10,17 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from urllib3 import HTTPHeaderDict
 
-from graveler_core.errors import CorruptData, InvalidInput, Kind, PermissionDenied, SlowDown, Unavailable
+from graveler_core.errors import (
+    CorruptData,
+    InvalidInput,
+    Kind,
+    OutcomeUnknown,
+    PermissionDenied,
+    SlowDown,
+    Unavailable,
+)
 from graveler_core.kv import bulk
 from graveler_core.kv.backends import backing_off
 from graveler_core.kv.backends.cluster_url import Encryption
@@ -89,6 +98,10 @@ def test_an_endpoint_that_is_away_is_passed_over(etcd: ServerProcess) -> None:
     store.close()
 
 
+LENGTH = {"Content-Length": "2"}
+"""Headers of an answer that is complete."""
+
+
 class Answers:
     """A pool of connections that gives prepared answers, and counts the requests."""
 
@@ -99,7 +112,9 @@ class Answers:
     def request(self, *_: Any, **__: Any) -> Any:
         self.asked += 1
         status, body = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
-        return type("Answer", (), {"status": status, "data": json.dumps(body).encode(), "headers": {}})
+        return type(
+            "Answer", (), {"status": status, "data": json.dumps(body).encode(), "headers": HTTPHeaderDict(LENGTH)}
+        )
 
 
 @pytest.fixture
@@ -217,3 +232,15 @@ def test_tls(tmp_path: Path) -> None:
 def test_a_user_where_there_are_none(etcd: ServerProcess) -> None:
     with pytest.raises(Unavailable, match="authentication is not enabled"):
         open_etcd(f"etcd://ann:{SECRET}@127.0.0.1:{etcd.port}")
+
+
+@pytest.mark.parametrize("status", [200, 404, 503])
+def test_an_answer_that_was_cut_off_is_no_answer(monkeypatch: pytest.MonkeyPatch, status: int) -> None:
+    """Its headers end where the connection ended. The write may have been executed."""
+    monkeypatch.delitem(LENGTH, "Content-Length")
+    client, pool = client_of(monkeypatch, (status, {}))
+    with pytest.raises(Unavailable, match="cut off"):
+        client.read("kv/range")
+    with pytest.raises(OutcomeUnknown):
+        client.write("kv/txn")
+    assert pool.asked == 3
