@@ -6,6 +6,7 @@ metrics do not.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import uuid
 from dataclasses import dataclass, field
@@ -15,9 +16,12 @@ from typing import Final
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from graveler.server.shared_metrics import MetricsBoard, SummedMetrics, samples_of
 from graveler_core.telemetry.events import tell
 
 METRICS_PATH: Final = "/metrics"
+SHARING_SECONDS: Final = 1.0
+"""Seconds after which the other processes of the server know what a request has changed."""
 METRICS_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 _FACTS: Final = "graveler.request"
 _BUCKETS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 120)
@@ -39,9 +43,17 @@ def facts_of(scope: Scope) -> RequestFacts:
 
 
 class ServerMetrics:
-    """Prometheus metrics of one process."""
+    """Prometheus metrics of one process, shown as the sums of all processes that share them."""
 
-    def __init__(self) -> None:
+    def __init__(self, board: MetricsBoard | None = None) -> None:
+        """Begin with nothing.
+
+        Args:
+            board: Memory that the processes of one server share; `None` for one process.
+        """
+        self._board = board
+        self._slot = 0 if board is None else board.claim()
+        self._writes_soon = False
         self.registry = CollectorRegistry()
         labels = ("operation", "status")
         self._requests = Counter(
@@ -69,10 +81,19 @@ class ServerMetrics:
         self._requests.labels(operation, str(status)).inc()
         self._seconds.labels(operation).observe(seconds)
         self._sent.labels(operation).inc(sent)
+        if self._board is not None and not self._writes_soon:
+            self._writes_soon = True
+            asyncio.get_running_loop().call_later(SHARING_SECONDS, self._write, self._board)
 
     def shown(self) -> bytes:
         """Return all metrics in the text format of Prometheus."""
-        return generate_latest(self.registry)
+        if self._board is None:
+            return generate_latest(self.registry)
+        return generate_latest(SummedMetrics(self.registry, self._board.read(self._slot)))
+
+    def _write(self, board: MetricsBoard) -> None:
+        self._writes_soon = False
+        board.write(self._slot, samples_of(self.registry))
 
 
 class ObservedApplication:

@@ -26,6 +26,7 @@ from graveler.server.processes import run_processes
 from graveler.server.s3.gateway import S3Gateway, S3Users
 from graveler.server.s3.signing_users import SigningUsers
 from graveler.server.sessions import UserSessions
+from graveler.server.shared_metrics import MetricsBoard
 from graveler.server.task_runner import TaskRunner
 from graveler_core.errors import InvalidInput, Kind, PermissionDenied, Unavailable
 from graveler_core.model.credentials import Credentials
@@ -111,7 +112,9 @@ def serve(url: str, storage_options: Mapping[str, str], started: Callable[[str],
         raise InvalidInput(f"processes {checked.processes}: a store in memory belongs to one process")
     with listening(checked) as server_socket:
         address = replace(checked, port=server_socket.getsockname()[1]).url
-        serving = partial(_serve_on, server_socket, url, storage_options, checked)
+        board = MetricsBoard(checked.processes) if checked.processes > 1 else None
+        opened = partial(open_stores, url, storage_options=storage_options or None)
+        serving = partial(_serve_on, server_socket, opened, checked, board)
         if checked.processes == 1:
             serving(partial(started, address))
         else:
@@ -120,17 +123,17 @@ def serve(url: str, storage_options: Mapping[str, str], started: Callable[[str],
 
 def _serve_on(
     server_socket: socket.socket,
-    url: str,
-    storage_options: Mapping[str, str],
+    open: Callable[[], Stores],
     checked: ServerOptions,
+    board: MetricsBoard | None,
     ready: Callable[[], object],
 ) -> None:
     """Serve the connections of a listening socket until the process is told to stop."""
-    stores = open_stores(url, storage_options=storage_options or None)
+    stores = open()
     tasks = TaskRunner()
     try:
         config = uvicorn.Config(
-            application_of(stores, checked, tasks),
+            application_of(stores, checked, tasks, board=board),
             http=HttpProtocol,
             ssl_certfile=checked.tls_certificate,
             ssl_keyfile=checked.tls_key,
@@ -149,7 +152,11 @@ def _serve_on(
 
 
 def application_of(
-    stores: Stores, options: ServerOptions, tasks: TaskRunner, limits: RequestLimits | None = None
+    stores: Stores,
+    options: ServerOptions,
+    tasks: TaskRunner,
+    limits: RequestLimits | None = None,
+    board: MetricsBoard | None = None,
 ) -> ASGIApp:
     """Return the application of a server on some stores: the API, and the S3 gateway on the same port.
 
@@ -158,6 +165,7 @@ def application_of(
         options: Options of the server.
         tasks: Runs what outlives a request.
         limits: Limits of requests. By default, those of the options.
+        board: Memory for the metrics of several processes; `None` for one process.
 
     Raises:
         InvalidInput: As for `serve`.
@@ -173,7 +181,7 @@ def application_of(
     app = create_application(ServerParts(users, settings, tasks, limits))
     gateway = S3Gateway(app, S3Users(signing, users.everyone), limits, options.s3_domains)
     served = gateway if users.everyone is None else KnownHosts(gateway, options.s3_domains)
-    return ObservedApplication(served, ServerMetrics())
+    return ObservedApplication(served, ServerMetrics(board))
 
 
 class _StoppableServer(uvicorn.Server):

@@ -20,7 +20,7 @@ from graveler_core.guard.operation import operation
 from graveler_core.guard.scope import Scope
 from graveler_core.model.entities import DeletedRepository
 from graveler_core.model.names import repository_id
-from graveler_core.model.permission import Action
+from graveler_core.model.permission import Action, Request
 from graveler_core.stores import Stores
 from graveler_core.telemetry import FlowTarget
 
@@ -166,9 +166,11 @@ class Deletion:
 
     def _shows(self, scope: Scope) -> bool:
         """Return `True` if the caller may see a repository or a branch in a listing."""
-        principal = self._stores.principal
-        if principal is None:
-            return True
-        return principal.allows(
+        return self._allows(
             scope.on_branch(Action.READ_BRANCH) if scope.branch else scope.on_repository(Action.READ_REPOSITORY)
         )
+
+    def _allows(self, request: Request) -> bool:
+        """Return `True` if the caller may do what is requested."""
+        principal = self._stores.principal
+        return principal is None or principal.allows(request)

@@ -197,12 +197,12 @@ class Graveler(Deletion, MigrationCompletion, MigrationFromLakefs, MigrationFrom
         stores = self._stores
         return Repository(stores, repositories.opened(stores.kv, stores.clock, stores.ids, repository_id(name)))
 
-    @operation("list repositories", needs.repositories_by_prefix(Action.LIST_REPOSITORIES))
+    @operation("list repositories", needs.some_repositories(Action.LIST_REPOSITORIES))
     def list_repositories(
         self, prefix: str = "", after: str = "", limit: int | None = None, *, start: str = "", end: str | None = None
     ) -> Listing[Repository]:
         """List repositories in order of their names, lazily, also incomplete ones. With access control, only those that
-        the caller may read.
+        the caller may list and read.
 
         Args:
             prefix: List only repositories whose names begin with this.
@@ -219,7 +219,12 @@ class Graveler(Deletion, MigrationCompletion, MigrationFromLakefs, MigrationFrom
             InvalidInput: an argument is not valid.
         """
         found = repositories.listed(self._stores.kv, Bounds(prefix, after, start, end))
-        seen = (Repository(self._stores, record) for record in found if self._shows(Scope(record.id)))
+        scopes = ((record, Scope(record.id)) for record in found)
+        seen = (
+            Repository(self._stores, record)
+            for record, scope in scopes
+            if self._shows(scope) and self._allows(scope.on_repository(Action.LIST_REPOSITORIES))
+        )
         return Listing(seen, lambda repo: repo.id, limit)
 
     @operation("list pressures", needs.repositories_by_prefix(Action.LIST_REPOSITORIES))

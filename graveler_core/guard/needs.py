@@ -35,6 +35,14 @@ def repositories_by_prefix(call: GuardedCall, *actions: Action) -> Iterator[Requ
 
 
 @rule
+def some_repositories(call: GuardedCall, *actions: Action) -> Iterator[Request]:
+    """Require actions on a repository whose name may begin with the argument `prefix`. The method shows no others."""
+    for request in repositories_by_prefix(*actions)(call):
+        if not call.principal.reaches(request):
+            yield request
+
+
+@rule
 def repository(call: GuardedCall, *actions: Action, named: str = "") -> Iterator[Request]:
     """Require actions on the handle's repository, or on the one that an argument names."""
     scope = Scope(repository_id(call.arguments[named])) if named else Scope(call.scope.repository)

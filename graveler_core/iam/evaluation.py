@@ -65,6 +65,15 @@ class CompiledPolicies:
                 return rule.decision
         return DENIED
 
+    def reaches(self, request: Request) -> bool:
+        """Return true if a statement allows the action on something that begins with the prefix of a request, and none
+        denies it on all of it.
+        """
+        rules = self._speaking_of(request.action)
+        if any(rule.denies_all(request.resource) for rule in rules):
+            return False
+        return any(rule.decision.allowed and rule.meets(request.resource) for rule in rules)
+
     def alike(self, request: Request, other: Request) -> bool:
         """Return true if a request for a prefix, and any request for a part of it, has the same result in two contexts
         at any time.
@@ -116,6 +125,12 @@ class _Rule:
     def meets(self, prefix: str) -> bool:
         """Return true if the rule matches any resource that begins with the prefix."""
         return any(pattern.meets(prefix) for pattern in self._resources)
+
+    def denies_all(self, prefix: str) -> bool:
+        """Return true if the rule denies everything that begins with the prefix, in every context."""
+        if self.decision.allowed or self._conditions:
+            return False
+        return any(pattern.covers(prefix) for pattern in self._resources)
 
     def parts(self, request: Request, other: Request) -> bool:
         """Return true if one of the conditions differs between the two contexts."""

@@ -86,6 +86,16 @@ class Principal:
         """
         return self.decide(request).allowed
 
+    def reaches(self, request: Request) -> bool:
+        """Return true if the user may do this on something that begins with the prefix of the request.
+
+        The result may be true although a condition, or a denial of a part, forbids each single request.
+
+        Raises:
+            Unavailable: The cached policies have expired and cannot be read.
+        """
+        return self._rules().reaches(request)
+
     def alike(self, request: Request, context: Mapping[str, str]) -> bool:
         """Return true if a request for a prefix, and any request for a part of it, has the same result in another
         context.

@@ -74,11 +74,21 @@ def branch_of(url: str) -> dict[str, str]:
     return found
 
 
+def counted(url: str) -> int:
+    """Requests for branches that the answers to requests for metrics show."""
+    with urllib.request.urlopen(f"{url}/metrics") as response:
+        lines = response.read().decode().splitlines()
+    name = 'graveler_server_requests_total{operation="get_branch",status="200"} '
+    return int(sum(float(line.removeprefix(name)) for line in lines if line.startswith(name)))
+
+
 def test_a_stopping_server_finishes_the_request_under_way(environment: dict[str, str]) -> None:
     with serving(environment) as (server, url, processes):
         assert len(processes) == 2
         heads = {branch_of(url)["commit_id"] for _ in range(8)}
         assert len(heads) == 1
+        for _ in range(8):  # whichever process answers
+            eventually(lambda: counted(url) == 8)
         host, _, port = url.removeprefix("http://").partition(":")
         with socket.create_connection((host, int(port))) as connection:
             path = "/api/v1/repositories/repo/branches/main/objects?path=a"

@@ -24,7 +24,7 @@ from graveler_core.wiring.opening import open_stores
 from tests.graveler.server.conftest import Place, put_damaged
 from tests.graveler.server.plain_http import Http, basic
 
-_STATEMENT = {"effect": "allow", "action": ["fs:ReadObject"], "resource": "*"}
+_STATEMENT = {"effect": "allow", "actions": ["fs:ReadObject"], "resource": "*"}
 
 
 @pytest.fixture
@@ -248,6 +248,29 @@ def test_permissions_are_those_of_the_user(place: Place, http: Http) -> None:
     status, body, _ = http.send("POST", f"/repositories/{name}/branches/main/objects?path=x", b"x", reader)
     assert status == 401
     assert "insufficient permissions" in json.loads(body)["message"]
+
+
+def test_repositories_that_the_user_may_not_list_are_not_shown(place: Place, http: Http) -> None:
+    name, iam = place.repository(), place.server.graveler.iam
+    for kind in ("shown", "hidden", "unread"):
+        place.server.graveler.create_repository(f"{name}-{kind}", f"{place.server.root}/{name}-{kind}")
+    one, all_of_them = (f"arn:graveler:fs:::repository/{name}{rest}" for rest in ("-shown", "*"))
+    unread = f"arn:graveler:fs:::repository/{name}-unread"
+    iam.create_policy(
+        name,
+        [
+            {"effect": "allow", "actions": ["fs:ListRepositories"], "resources": [one, unread]},
+            {"effect": "allow", "actions": ["fs:ReadRepository"], "resources": [all_of_them]},
+            {"effect": "deny", "actions": ["fs:ReadRepository"], "resources": [unread]},
+        ],
+    )
+    iam.create_user(f"lister-{name}")
+    iam.attach_policy(name, user=f"lister-{name}")
+    made = iam.create_credential(f"lister-{name}")
+    lister = {"Authorization": basic(str(made.access_key_id), made.secret.get_secret_value())}
+    status, body, _ = http.send("GET", "/repositories", headers=lister)
+    assert (status, [each["id"] for each in json.loads(body)["results"]]) == (200, [f"{name}-shown"])
+    assert http.send("GET", "/repositories?prefix=other", headers=lister)[0] == 401
 
 
 def test_every_kind_of_error_has_a_status() -> None:

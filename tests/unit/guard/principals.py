@@ -72,6 +72,12 @@ class Told(Principal):
         if not self.allows(request):
             raise denied(self.user, request)
 
+    def reaches(self, request: Request) -> bool:
+        about = [says for says in self.says if says.about(request)]
+        if any(says.deny and says.branch is None and covers(says.resource, request) for says in about):
+            return False
+        return any(not says.deny and meets(says.resource, request) for says in about)
+
     def alike(self, request: Request, context: Mapping[str, str]) -> bool:
         about = [says for says in self.says if says.about(request) and meets(says.resource, request)]
         return all(says.counts(request.context) == says.counts(context) for says in about)
@@ -98,6 +104,9 @@ class AllBut(Principal):
     def require(self, request: Request) -> None:
         if not self.allows(request):
             raise denied(self.user, request)
+
+    def reaches(self, request: Request) -> bool:
+        return self.allows(request)
 
     def alike(self, request: Request, context: Mapping[str, str]) -> bool:
         return False

@@ -74,6 +74,22 @@ def test_one_statement_over_a_prefix(only: Statement, prefix: str) -> None:
         assert evaluate([everything, policy("p", only)], request).allowed != (speaks and any(map(any, fits)))
 
 
+@given(POLICIES, st.sampled_from([READ, WRITE]), st.text("ab", max_size=3))
+def test_who_may_do_something_below_a_prefix_reaches_it(policies: list[Policy], action: Action, prefix: str) -> None:
+    reached = CompiledPolicies(policies, None).reaches(Request(action, prefix, prefix=True))
+    if any(naive.allowed(policies, Request(action, prefix + rest)) for rest in naive.texts("ab", 4)):
+        assert reached
+
+
+def test_nothing_is_reached_without_permission_or_against_a_denial_of_all() -> None:
+    reads, writes = (Request(action, object_resource("flights", ""), prefix=True) for action in (READ, WRITE))
+    some = policy("p", allow("fs:ReadObject", object_resource("flights", "raw/*")))
+    assert CompiledPolicies([some], None).reaches(reads)
+    assert not CompiledPolicies([some], None).reaches(writes)
+    denial = policy("d", deny("fs:*", object_resource("flights", "*")))
+    assert not CompiledPolicies([some, denial], None).reaches(reads)
+
+
 def test_who_says_so() -> None:
     policies = [
         policy("writes", allow("fs:WriteObject", "*"), deny("fs:*", object_resource("flights", "secret/*"))),
