@@ -195,7 +195,7 @@ def layer_is_dropped_whoever_lists_it() -> Iterator[None]:
         yield
 
 
-@mutant(seed=8, breaks="3", theme=LAYERS)
+@mutant(seed=31, breaks="3", theme=LAYERS)
 def branch_is_read_before_the_cleanup_record() -> Iterator[None]:
     """A cleaner uses branch records that it read before the cleanup record."""
     real = live._folders

@@ -25,7 +25,7 @@ LOG = "the log of references is correct"
 FORMER = "former heads are recorded"
 
 
-@mutant(seed=115, breaks=LOG, theme=THEME)
+@mutant(seed=72, breaks=LOG, theme=THEME)
 def intent_is_written_after_the_deletion() -> Iterator[None]:
     """The intent of a deletion is written after the record was deleted."""
     late: dict[int, Any] = {}
