@@ -1,6 +1,4 @@
-"""Access control while rules change: one history from one seed, and its judge.
-
-python -m tests.proofs.simulation.permitting --histories 1000 [--from SEED]
+"""Access control while rules change: one history from one seed, and its judge. It is the theme `permissions`.
 
 Users write, read, commit, merge and branch through handles that check their permissions, while two administrators
 attach and detach policies, change groups and statements, and delete each other. Each call to the store is a
@@ -15,7 +13,6 @@ what everybody may do, by its own reading of the records. It finds three kinds o
 
 from __future__ import annotations
 
-import argparse
 import random
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -24,6 +21,7 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from unittest.mock import patch
 
+from graveler_core.committed.index.indexes import Sizes
 from graveler_core.engine.references.branching import create_branch
 from graveler_core.engine.repositories import creation
 from graveler_core.engine.repositories.beginning import NewRepository
@@ -44,6 +42,7 @@ from tests.proofs.simulation.substitutes import substituted
 from tests.proofs.simulation.world import World
 from tests.unit.iam.naive import allowed
 
+THEME = "permissions"
 REPO = RepositoryId("shared")
 ADMINS = ("ada", "bob")
 WORKERS = ("eve", "dan")
@@ -302,18 +301,28 @@ THEMES: tuple[tuple[dict[Act, int], dict[Act, int]], ...] = (
 """Acts of the administrators, and of the others."""
 
 
-def simulate(seed: int) -> list[str]:
-    """Return the violations in the history of a seed."""
-    chance = random.Random(f"permissions {seed}")
-    scheduler = Scheduler(chance)
-    world = World(scheduler)
+def begun(seed: int, *, trace: bool = False) -> Scheduler:
+    """Return the scheduler of the history of a seed."""
+    return Scheduler(random.Random(f"permissions {seed}"), trace=[] if trace else None)
+
+
+def violations(scheduler: Scheduler, sizes: Sizes | None = None, profile: str = "") -> list[str]:
+    """Run the history of a scheduler, and return what violates the promises.
+
+    Args:
+        scheduler: The scheduler, which has not run.
+        sizes: Shapes of indexes, instead of what the seed draws.
+        profile: What the store can do, instead of what the seed draws (`profiles.PROFILES`).
+    """
+    chance = scheduler.chance
+    world = World(scheduler, sizes, profile=profile)
     judge = RulesJudge(world.kv)
     staleness = chance.choice((0, 0, 0.1))
     numbers = iter(range(100, sys.maxsize))
     of_admins, of_others = theme = chance.choice(THEMES)
     moves = theme is THEMES[1]
-    begun = _begin(world, chance, moves=moves)
-    shared = PermittedWorld(scheduler, world, judge, begun, staleness, numbers, moves)
+    credentials = _begin(world, chance, moves=moves)
+    shared = PermittedWorld(scheduler, world, judge, credentials, staleness, numbers, moves)
     judge.look(0)
     world.changed = lambda: judge.look(scheduler.step)
     with substituted(scheduler), patch.object(last_administrator, "HOLD_TIME", HOLD_TIME):
@@ -402,21 +411,3 @@ def _holder(w: PermittedWorld) -> dict[str, str]:
     if chance.random() < 0.5:
         return {"user": chance.choice(WORKERS)}
     return {"group": chance.choice(GROUPS)}
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--histories", type=int, default=1_000)
-    parser.add_argument("--from", type=int, default=0, dest="first")
-    given = parser.parse_args()
-    wrong = 0
-    for seed in range(given.first, given.first + given.histories):
-        for violation in simulate(seed):
-            wrong += 1
-            print(f"seed {seed}: {violation}", flush=True)
-    print(f"{given.histories} histories, {wrong} violations")
-    return 1 if wrong else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -43,6 +43,7 @@ from tests.proofs.simulation import (
     commits,
     compactions,
     erasing,
+    permitting,
     protections,
     references,
     repositories,
@@ -105,12 +106,22 @@ def simulate(seed: int, theme: str = "", *, trace: bool = False, smallest: bool 
         smallest: Patch the thresholds of the library to their smallest values.
         profile: What the store can do, instead of what the seed draws (`profiles.PROFILES`).
     """
+    run = _permitted if theme == permitting.THEME else _simulate
     if not smallest:
-        return _simulate(seed, theme, profile=profile, trace=trace)
+        return run(seed, theme, profile=profile, trace=trace)
     values = thresholds.drawn(random.Random(f"thresholds {seed}"))
     sizes = replace(SIZES.get(theme, TINY_SIZES), **thresholds.fields(values))
     with thresholds.patched(values):
-        return _simulate(seed, theme, sizes, profile=profile, trace=trace)
+        return run(seed, theme, sizes, profile=profile, trace=trace)
+
+
+def _permitted(seed: int, theme: str, sizes: Sizes | None = None, *, profile: str, trace: bool) -> Verdict:
+    """A history of the theme that has actors and a judge of its own."""
+    del theme
+    scheduler = permitting.begun(seed, trace=trace)
+    history = History(lambda: scheduler.step)
+    violations = permitting.violations(scheduler, sizes, profile)
+    return Verdict(seed, violations, history, scheduler.trace or [], scheduler.step)
 
 
 def _simulate(seed: int, theme: str, sizes: Sizes | None = None, *, profile: str, trace: bool) -> Verdict:
@@ -306,7 +317,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("seeds", nargs="*", type=int)
     parser.add_argument("--histories", type=int, default=0)
     parser.add_argument("--from", dest="first", type=int, default=0)
-    parser.add_argument("--theme", choices=sorted(THEMES | RARE_THEMES), default="")
+    parser.add_argument("--theme", choices=sorted({*THEMES, *RARE_THEMES, permitting.THEME}), default="")
     parser.add_argument("--profile", choices=sorted(PROFILES), default="")
     parser.add_argument("--trace", action="store_true")
     parser.add_argument("--smallest", action="store_true", help="set all thresholds to their smallest values")

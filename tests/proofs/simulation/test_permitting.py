@@ -15,7 +15,8 @@ from graveler_core.kv.store import Predicate
 from graveler_core.model.permission import Action, Request
 from graveler_core.records.access import Held
 from graveler_core.records.timed_register import TimedRegister
-from tests.proofs.simulation.permitting import simulate
+from tests.proofs.simulation.permitting import THEME
+from tests.proofs.simulation.run import main, simulate
 
 DAILY, MANY = 30, 10_000
 PATIENCE = 100
@@ -58,12 +59,18 @@ PLANTED: dict[str, tuple[int, Callable[[], AbstractContextManager[Any]]]] = {
 
 def violations(first: int, count: int) -> Iterator[tuple[int, str]]:
     for seed in range(first, first + count):
-        for violation in simulate(seed):
+        for violation in simulate(seed, THEME).violations:
             yield seed, violation
 
 
 def test_histories_keep_the_promises() -> None:
     assert not list(violations(0, DAILY))
+
+
+def test_it_is_a_theme_of_the_simulator(capsys: pytest.CaptureFixture[str]) -> None:
+    begun = ["--theme", THEME, "--histories", "2", "--from", "7"]
+    assert main([*begun, "--trace", "--profile", "plain"]) == 0
+    assert "-worker" in capsys.readouterr().out
 
 
 @pytest.mark.ci
@@ -73,7 +80,7 @@ def test_a_planted_bug_is_found(bug: str) -> None:
     with planted():
         found = next(violations(first, PATIENCE), None)
     assert found is not None
-    assert not simulate(found[0])
+    assert not simulate(found[0], THEME).violations
 
 
 @pytest.mark.slow
