@@ -8,6 +8,7 @@ from functools import lru_cache
 
 import pyarrow as pa
 
+from graveler_core.committed.fingerprints import without_absent
 from graveler_core.committed.node import NodeRow
 from graveler_core.committed.parts import glance_at
 from graveler_core.committed.trees import ALL, DECISIVE, Range, Trees, held, read_node
@@ -31,6 +32,8 @@ def lookup(trees: Trees, metarange: MetarangeId, key: bytes) -> tuple[list[pa.Ar
     """
     row = _range_at(trees, metarange, key)
     if row is None or key < row.min_key:
+        return None
+    if held(trees, row, ALL) is None and not without_absent(trees, row, [key]):
         return None
     ((found, _),) = glance_at(trees, row, [key], ALL, keep=True)
     at = found.keys.position(key)
@@ -97,6 +100,9 @@ def _rows_at(trees: Trees, row: NodeRow, keys: Sequence[bytes], columns: tuple[s
     found = held(trees, row, columns)
     if found is not None:
         return _taken(found, keys, columns)
+    keys = without_absent(trees, row, keys)
+    if not keys:
+        return _nothing(columns)
     asked = (row.id, columns, tuple(keys))
     rows = trees.cache.get(asked)
     if rows is None:

@@ -1,4 +1,5 @@
-"""Parts of ranges. A lookup of a few keys in a range that is not cached decodes only the parts that may have them.
+"""Parts of ranges. A lookup of a few keys in a range that is not cached decodes only the parts that may have them. If it
+does not find all of them, the fingerprints of the range are cached for later lookups.
 
 Parts are the row groups of the file. The footer, which has no checksum, states the last key of each part. Damage to it
 never hides an entry: the bounds of the range must be those of its row in the node, the last key of a part must be the
@@ -11,6 +12,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
+from graveler_core.committed.fingerprints import keep_fingerprints
 from graveler_core.committed.node import NodeRow
 from graveler_core.committed.trees import (
     PART_ROWS,
@@ -22,10 +24,12 @@ from graveler_core.committed.trees import (
     held,
     range_of,
     read_data,
+    read_keys,
     read_range,
 )
 from graveler_core.model.entry import ENTRY_SCHEMA
 from graveler_core.segments.format import PartedFile
+from graveler_core.segments.sorted_keys import found_at
 
 _FEW_KEYS = 16
 """Maximum number of keys for which parts are read. For more keys, the range is decoded as a whole."""
@@ -48,25 +52,20 @@ def glance_at(
     Raises:
         CorruptData: The range is missing, damaged, or differs from its row.
     """
-    file = _File(trees, row, keep)
     whole = held(trees, row, columns)
-    if whole is not None or trees.verify or len(keys) > _FEW_KEYS or row.entries <= PART_ROWS:
-        yield whole or file.whole(columns), keys
+    if whole is not None:
+        yield whole, keys
         return
-    last_keys = file.last_keys()
-    if not last_keys:
-        yield file.whole(columns), keys
-        return
-    for number, wanted in groupby(keys, lambda key: bisect_left(last_keys, key)):
-        asked = list(wanted)
-        part = file.part(number, last_keys[number], columns)
-        if number and asked[0] < part.columns[0][0].as_py():
-            part = file.whole(columns)
+    file, found = _File(trees, row, keep), 0
+    for part, asked in file.decoded(keys, columns):
         yield part, asked
+        found += len(found_at(part.keys, asked))
+    if found < len(keys):
+        file.keep_fingerprints()
 
 
 class _File:
-    """File of a range, which is read at most once."""
+    """File of a range that is not cached. It is read at most once."""
 
     def __init__(self, trees: Trees, row: NodeRow, keep: bool) -> None:
         self._trees = trees
@@ -74,6 +73,29 @@ class _File:
         self._keep = keep
         self._read: bytes | None = None
         self._opened: PartedFile | None = None
+        self._whole: Range | None = None
+
+    def decoded(self, keys: Sequence[bytes], columns: tuple[str, ...]) -> Iterator[tuple[Range, Sequence[bytes]]]:
+        """Yield what `glance_at` yields."""
+        whole = self._trees.verify or len(keys) > _FEW_KEYS or self._row.entries <= PART_ROWS
+        last_keys = [] if whole else self.last_keys()
+        if not last_keys:
+            yield self.whole(columns), keys
+            return
+        for number, wanted in groupby(keys, lambda key: bisect_left(last_keys, key)):
+            asked = list(wanted)
+            part = self.part(number, last_keys[number], columns)
+            if number and asked[0] < part.columns[0][0].as_py():
+                part = self.whole(columns)
+            yield part, asked
+
+    def keep_fingerprints(self) -> None:
+        """Cache the fingerprints of the range. Its file is not read again."""
+        if self._whole is None:
+            keys = read_keys(self._trees, self._row, self._content())
+        else:
+            keys = self._whole.columns[0]
+        keep_fingerprints(self._trees, self._row, keys)
 
     def last_keys(self) -> list[bytes]:
         """Return the last key of each part, or an empty list if the range has no parts."""
@@ -102,9 +124,10 @@ class _File:
 
     def whole(self, columns: tuple[str, ...]) -> Range:
         """Return columns of the whole range."""
-        if self._keep:
-            return read_range(self._trees, self._row, self._read)
-        return glance(self._trees, self._row, columns, self._read)
+        if self._whole is None:
+            trees, row, data = self._trees, self._row, self._read
+            self._whole = read_range(trees, row, data) if self._keep else glance(trees, row, columns, data)
+        return self._whole
 
     def _parted(self) -> PartedFile:
         """Open the file. If its content is cached, other parts need no other read of the store."""

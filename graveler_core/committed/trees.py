@@ -194,6 +194,15 @@ def _decoded(trees: Trees, row: NodeRow, columns: tuple[str, ...] = ALL, data: b
     return entries.select(columns)
 
 
+def read_keys(trees: Trees, row: NodeRow, data: bytes) -> pa.Array:
+    """Return all keys of a range from its file.
+
+    Raises:
+        CorruptData: The range is damaged, or differs from its row.
+    """
+    return _decoded(trees, row, (KEY,), data).column(KEY).chunk(0)
+
+
 def read_data(trees: Trees, row: NodeRow) -> bytes:
     """Return the file of a range.
 
