@@ -23,6 +23,10 @@ _HELD_KEYS = 32
 """One in this number of keys of a larger table is held as a Python value."""
 _IN_PYTHON = 2_000
 """Maximum number of elements that `overlaid` merges one by one. For more elements, columns are faster."""
+_ELEMENT_BYTES = 400
+"""Memory of an element, with its dictionary entries, without its key and record, in bytes."""
+_KEY_BYTES = 200
+"""Memory of a key as a Python value, with its dictionary entry, without its bytes."""
 
 
 class Layer:
@@ -68,6 +72,14 @@ class Layer:
         if "elements" in self.__dict__:
             return sum([len(key) + len(record) for key, _, record in self.elements])
         return _bytes_of(self.table.column(KEY)) + _bytes_of(encode_records(self.table))
+
+    @property
+    def memory(self) -> int:
+        """Estimated memory of the layer with everything that its readers compute, in bytes."""
+        if "elements" in self.__dict__ or len(self) <= _IN_PYTHON:
+            return 2 * self.size + _ELEMENT_BYTES * len(self)
+        held = len(self) if len(self) <= _MANY else len(self) // _HELD_KEYS
+        return int(self.table.nbytes) + held * (_KEY_BYTES + self._columns[0].nbytes // len(self))
 
     def records(self, keys: Set[bytes]) -> dict[bytes, bytes]:
         """Return the records of those of the keys that are in the layer, `TOMBSTONE_VALUE` for a removed key."""

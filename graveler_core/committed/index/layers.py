@@ -15,8 +15,6 @@ from graveler_core.objects.objects import Write
 from graveler_core.segments import format as segment_format
 
 RUN_TAG = b"run"
-_ELEMENT_BYTES = 400
-"""Memory of an element, with its dictionary entries, without its key and record, in bytes."""
 _NOTHING = Layer(elements=[])
 
 
@@ -111,4 +109,4 @@ def write_run(indexes: Indexes, layer: Layer) -> tuple[Run, list[Write]]:
 
 
 def _hold(indexes: Indexes, id: str | bytes, layer: Layer) -> None:
-    indexes.trees.cache.put(id, layer, 2 * layer.size + _ELEMENT_BYTES * len(layer))
+    indexes.trees.cache.put(id, layer, layer.memory)
