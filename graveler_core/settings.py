@@ -44,6 +44,8 @@ class EnvironmentSettings(BaseSettings):
     """Directory that caches data of commits in remote object stores. By default nothing is cached on disk."""
     cache_bytes: int | None = None
     """Approximate maximum size of the cache in bytes. Default: 10 GiB."""
+    memory_cache_bytes: int | None = None
+    """Approximate maximum size of the cache of decoded commits in memory, in bytes. Default: 256 MiB."""
     committer: str | None = None
     """Name of the committer. Default: the name of the operating system's user."""
     log_level: str | None = None

@@ -92,6 +92,7 @@ class Session:
                 storage_options=access.storage_options or None,
                 cache_dir=access.cache_dir,
                 cache_bytes=access.cache_bytes,
+                memory_cache_bytes=self.settings.memory_cache_bytes,
                 metrics=metrics,
                 verify_tag=self.tag_verifier(),
                 cluster=cluster,

@@ -10,6 +10,8 @@ from collections import OrderedDict
 from collections.abc import Hashable
 from typing import Any
 
+from graveler_core.errors import InvalidInput
+
 DEFAULT_BYTES = 256 << 20
 _REMEMBERED = 10_000
 """Maximum number of remembered ids that were requested once and were not in the cache."""
@@ -20,9 +22,17 @@ class TreeCache:
 
     A cached value does not prove that the object still exists in a store. Writers must not skip a write because of
     it.
+
+    Args:
+        max_bytes: Maximum number of bytes.
+
+    Raises:
+        InvalidInput: The number is negative.
     """
 
     def __init__(self, max_bytes: int = DEFAULT_BYTES) -> None:
+        if max_bytes < 0:
+            raise InvalidInput(f"memory_cache_bytes {max_bytes}: must be at least 0")
         self._max_bytes = max_bytes
         self._bytes = 0
         self._held: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()

@@ -1,8 +1,8 @@
 """Fingerprints of the keys of ranges. They tell which keys a range does not have, without decoding it again.
 
-New paths are mostly spread over all ranges. The cache holds the decoded entries of a few million, but the fingerprints
-of fifty times as many, so that a commit of new paths costs the same in a repository of any size. Different keys may have
-the same fingerprint: only the absence of a fingerprint decides.
+New paths are mostly spread over all ranges. The cache has room for the decoded entries of about a million paths, but
+for the fingerprints of fifty times as many, so a commit of new paths costs the same in small and in large repositories.
+Different keys may have the same fingerprint: only the absence of a fingerprint decides.
 """
 
 from __future__ import annotations

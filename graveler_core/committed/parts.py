@@ -1,5 +1,5 @@
-"""Parts of ranges. A lookup of a few keys in a range that is not cached decodes only the parts that may have them. If it
-does not find all of them, the fingerprints of the range are cached for later lookups.
+"""Parts of ranges. A lookup of a few keys in a range that is not cached decodes only the parts that may have them. If
+it does not find all of them, the fingerprints of the range are cached for later lookups.
 
 Parts are the row groups of the file. The footer, which has no checksum, states the last key of each part. Damage to it
 never hides an entry: the bounds of the range must be those of its row in the node, the last key of a part must be the
@@ -91,10 +91,8 @@ class _File:
 
     def keep_fingerprints(self) -> None:
         """Cache the fingerprints of the range. Its file is not read again."""
-        if self._whole is None:
-            keys = read_keys(self._trees, self._row, self._content())
-        else:
-            keys = self._whole.columns[0]
+        whole = self._whole
+        keys = read_keys(self._trees, self._row, self._content()) if whole is None else whole.columns[0]
         keep_fingerprints(self._trees, self._row, keys)
 
     def last_keys(self) -> list[bytes]:

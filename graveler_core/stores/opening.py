@@ -35,6 +35,7 @@ class Reopening:
     storage_options: tuple[tuple[str, str], ...]
     cache_dir: str | None
     cache_bytes: int | None
+    memory_cache_bytes: int | None
     verify_tag: TagVerifier | None
     hooks: tuple[Hook, ...] = ()
 
@@ -51,6 +52,7 @@ class Opening:
     storage_options: Mapping[str, str]
     cache_dir: str | None
     cache_bytes: int | None
+    memory_cache_bytes: int | None
     verify_tag: TagVerifier | None
     hooks: tuple[Hook, ...] = ()
 
@@ -87,6 +89,7 @@ class Opening:
             tuple(sorted(self.storage_options.items())),
             self.cache_dir,
             self.cache_bytes,
+            self.memory_cache_bytes,
             self.verify_tag,
             self.hooks,
         )

@@ -31,6 +31,7 @@ def connect(  # noqa: PLR0913 - one call, all of it optional
     storage_options: Mapping[str, str] | None = None,
     cache_dir: str | PathLike[str] | None = None,
     cache_bytes: int | None = None,
+    memory_cache_bytes: int | None = None,
     metrics: CollectorRegistry | None = None,
     verify_tag: TagVerifier | None = None,
     hooks: Sequence[Hook] = (),
@@ -49,6 +50,8 @@ def connect(  # noqa: PLR0913 - one call, all of it optional
         cache_dir: Local directory that caches data of commits in remote object stores. Processes may share it.
         Without it nothing is cached on disk.
         cache_bytes: Approximate maximum size of the cache in bytes. Default: 10 GiB.
+        memory_cache_bytes: Approximate maximum size of the cache of decoded commits in memory, in bytes. Default:
+        256 MiB, which holds about a million entries. Small commits of larger repositories are faster if more fit.
         metrics: Prometheus registry that records every call of the key-value store: `graveler_kv_…`.
         verify_tag: Function that is called as `verify_tag(tag, commit)` with the records of a tag and its commit,
         before the tag is created and by `Repository.verify_tag`. It refuses a tag by raising an exception.
@@ -60,7 +63,7 @@ def connect(  # noqa: PLR0913 - one call, all of it optional
         The handle. Close it after use.
 
     Raises:
-        InvalidInput: the URL has an unknown scheme or is malformed, or the cache is too small.
+        InvalidInput: the URL has an unknown scheme or is malformed, or a cache is too small.
         Unavailable: the store cannot be reached, or is not a graveler store.
         PermissionDenied: (`CredentialsRequired`) the store requires credentials; (`InvalidCredentials`) the
         credentials are wrong.
@@ -70,7 +73,12 @@ def connect(  # noqa: PLR0913 - one call, all of it optional
     from graveler_core.stores.opening import Opening
 
     stores = open_stores(
-        url, storage_options=storage_options, cache_dir=cache_dir, cache_bytes=cache_bytes, metrics=metrics
+        url,
+        storage_options=storage_options,
+        cache_dir=cache_dir,
+        cache_bytes=cache_bytes,
+        memory_cache_bytes=memory_cache_bytes,
+        metrics=metrics,
     )
     try:
         principal = principal_of(stores, credentials)
@@ -85,6 +93,7 @@ def connect(  # noqa: PLR0913 - one call, all of it optional
         storage_options=dict(storage_options or {}),
         cache_dir=None if cache_dir is None else str(Path(cache_dir).absolute()),
         cache_bytes=cache_bytes,
+        memory_cache_bytes=memory_cache_bytes,
         verify_tag=verify_tag,
         hooks=tuple(hooks),
     )
@@ -127,6 +136,7 @@ def _connected(opened: Reopening) -> Graveler:
         storage_options=dict(opened.storage_options) or None,
         cache_dir=opened.cache_dir,
         cache_bytes=opened.cache_bytes,
+        memory_cache_bytes=opened.memory_cache_bytes,
         verify_tag=opened.verify_tag,
         hooks=opened.hooks,
     )

@@ -21,12 +21,13 @@ partition once.
 """
 
 
-def open_stores(
+def open_stores(  # noqa: PLR0913 - arguments of `connect`, all of them optional
     url: str,
     *,
     storage_options: Mapping[str, str] | None = None,
     cache_dir: str | PathLike[str] | None = None,
     cache_bytes: int | None = None,
+    memory_cache_bytes: int | None = None,
     metrics: CollectorRegistry | None = None,
 ) -> Stores:
     """Open the stores of a URL without a handle and without permission checks, for workers of a cluster.
@@ -35,11 +36,13 @@ def open_stores(
     """
     from graveler_core.blobs.disk_cache import DEFAULT_BYTES, DiskCache
     from graveler_core.blobs.open import OpenedBlobs
+    from graveler_core.committed.cache import TreeCache
     from graveler_core.kv.registry import open_store
     from graveler_core.stores import Aside, Stores, Turns
 
     durable = "durability=process" not in url
     cache = None if cache_dir is None else DiskCache(cache_dir, DEFAULT_BYTES if cache_bytes is None else cache_bytes)
+    ranges = TreeCache() if memory_cache_bytes is None else TreeCache(memory_cache_bytes)
     blobs = OpenedBlobs(storage_options, durable=durable, cache=cache)
     kv = open_store(url, storage_options)
     if metrics is not None:
@@ -48,7 +51,7 @@ def open_stores(
         with requires("metrics"):
             from graveler_core.kv.wrappers.metrics import Metered
         kv = Metered(kv, metrics)
-    return Stores(kv=kv, blobs=blobs, background=Aside(), turns=Turns(kv), hooks=callbacks())
+    return Stores(kv=kv, blobs=blobs, background=Aside(), turns=Turns(kv), ranges=ranges, hooks=callbacks())
 
 
 def open_worker_stores(
@@ -67,11 +70,16 @@ def open_worker_stores(
     from graveler_core.stores import AtOnce, Threads, Turns
 
     return replace(
-        open_stores(url, storage_options=storage_options, cache_dir=cache_dir, cache_bytes=cache_bytes),
+        open_stores(
+            url,
+            storage_options=storage_options,
+            cache_dir=cache_dir,
+            cache_bytes=cache_bytes,
+            memory_cache_bytes=_WORKER_CACHE_BYTES,
+        ),
         executor=Threads(1),
         background=AtOnce(),
         turns=Turns(),
-        ranges=TreeCache(_WORKER_CACHE_BYTES),
         uncommitted=TreeCache(_WORKER_CACHE_BYTES),
     )
 

@@ -39,3 +39,25 @@ def test_what_is_shown_of_settings_holds_no_secret(tmp_path: Path) -> None:
     assert "CANARY" not in repr(shown)
     assert (shown["store"], shown["token"]) == ("postgresql://ada:***@host/db?password=***", "***")
     assert (shown["data"], shown["cache_dir"]) == ("s3://ada:***@bucket/x", tmp_path)
+
+
+def test_the_cache_in_memory_has_the_size_that_the_environment_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("GRAVELER_MEMORY_CACHE_BYTES", raising=False)
+    assert Settings().memory_cache_bytes is None
+    monkeypatch.setenv("GRAVELER_MEMORY_CACHE_BYTES", "1000000")
+    assert Settings().memory_cache_bytes == 1_000_000
+
+
+@pytest.mark.parametrize(("size", "holds"), [(0, False), (None, True)])
+def test_the_cache_in_memory_holds_no_more_than_its_size(size: int | None, holds: bool) -> None:
+    with connect("memory://", memory_cache_bytes=size) as graveler:
+        main = graveler.create_repository("lake", "memory://lake").branch("main")
+        main.put("a", b"one")
+        main.commit("one")
+        assert main.read("a") == b"one"
+        assert (graveler._stores.ranges.held_bytes > 0) is holds
+
+
+def test_a_cache_in_memory_of_less_than_nothing_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="memory_cache_bytes -1: must be at least 0"):
+        connect("memory://", memory_cache_bytes=-1)

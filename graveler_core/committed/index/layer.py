@@ -78,8 +78,8 @@ class Layer:
         """Estimated memory of the layer with everything that its readers compute, in bytes."""
         if "elements" in self.__dict__ or len(self) <= _IN_PYTHON:
             return 2 * self.size + _ELEMENT_BYTES * len(self)
-        held = len(self) if len(self) <= _MANY else len(self) // _HELD_KEYS
-        return int(self.table.nbytes) + held * (_KEY_BYTES + self._columns[0].nbytes // len(self))
+        keys = _KEY_BYTES * len(self) + int(self._columns[0].nbytes)
+        return int(self.table.nbytes) + (keys if len(self) <= _MANY else keys // _HELD_KEYS)
 
     def records(self, keys: Set[bytes]) -> dict[bytes, bytes]:
         """Return the records of those of the keys that are in the layer, `TOMBSTONE_VALUE` for a removed key."""

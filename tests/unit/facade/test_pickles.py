@@ -28,10 +28,15 @@ def accept(tag: object, commit: object) -> None:
     """A verifier of tags that a pickle names."""
 
 
+MEMORY = 1_000_000
+
+
 @pytest.fixture
 def g(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Graveler]:
     monkeypatch.chdir(tmp_path)
-    with graveler.connect("sqlite:///kept/meta.db", cache_dir="cache", verify_tag=accept) as opened:
+    with graveler.connect(
+        "sqlite:///kept/meta.db", cache_dir="cache", memory_cache_bytes=MEMORY, verify_tag=accept
+    ) as opened:
         main = opened.create_repository("lake", (tmp_path / "lake").as_uri()).branch("main")
         main.put("a", b"one")
         main.commit("one")
@@ -54,6 +59,8 @@ def test_each_handle_comes_back(g: Graveler, tmp_path: Path, monkeypatch: pytest
     assert committed.commit_id == repo.at("main@").commit_id
     assert lake._stores is main._stores is committed._stores
     assert lake._stores.hooks.verify_tag is accept
+    assert lake._stores.opening is not None
+    assert lake._stores.opening.memory_cache_bytes == MEMORY
     main.put("a", b"three")
     assert repo.branch("main").read("a") == b"three"
     assert not any((tmp_path / "other").iterdir())

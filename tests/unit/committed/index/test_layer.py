@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Sequence
 from unittest.mock import patch
 
+import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -72,3 +74,18 @@ def test_combined_keeps_what_is_the_commits_own(own: Changes, earlier: Changes) 
         found = combined([Layer(elements=mine), Layer(elements=below)])
     assert found.elements == [expected[key] for key in sorted(expected)]
     assert {e.key for e in found.elements if e.action in (ElementAction.ADD, ElementAction.REMOVE)} == set(own)
+
+
+def test_the_memory_of_a_layer_is_that_of_its_table_and_its_keys() -> None:
+    """Estimated within a quarter, whether all keys are Python values or one in 32."""
+    table = records({b"%0200d" % number: number for number in range(4_000)})
+    for most in (NEVER_TABLES, 0):
+        with patch.object(layer_module, "_MANY", most):
+            layer = Layer(table=pa.concat_tables([table]))
+            tracemalloc.start()
+            try:
+                layer.records({b"absent"})
+                of_keys, _ = tracemalloc.get_traced_memory()
+            finally:
+                tracemalloc.stop()
+            assert 0.75 < (of_keys + table.nbytes) / layer.memory < 1.25
