@@ -20,7 +20,10 @@ _MD5: Final = re.compile(r"[0-9a-f]{32}")
 
 def kept_etag(entry: Entry) -> str | None:
     """Return the kept MD5 of an entry, or `<MD5 of the MD5s>-<number>` of an upload in parts; `None` without one."""
-    kept, _, checksum = entry.metadata.get(ETAG_KEY, "").partition(" ")
+    text = entry.metadata.get(ETAG_KEY)
+    if text is None:
+        return None
+    kept, _, checksum = text.partition(" ")
     return kept if kept and checksum and (entry.checksum or "").startswith(checksum) else None
 
 
@@ -63,4 +66,6 @@ def shown_checksum(entry: Entry) -> str:
 
 def shown_metadata(entry: Entry) -> dict[str, str]:
     """Return the metadata of an entry without the kept MD5."""
+    if len(entry.metadata) == 1 and ETAG_KEY in entry.metadata:  # most entries of listings
+        return {}
     return {key: value for key, value in entry.metadata.items() if key != ETAG_KEY}
