@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any, Final
 
 from urllib3 import BaseHTTPResponse, HTTPConnectionPool, HTTPSConnectionPool, Timeout
+from urllib3.connection import HTTPConnection
 from urllib3.exceptions import HTTPError
 
 from graveler_core.errors import Unavailable
 from graveler_core.kv.backends.backing_off import backing_off
 from graveler_core.kv.backends.cluster_url import TLS_OPTIONS, Encryption, parse_encryption, parse_place
 from graveler_core.kv.backends.etcd.errors import NOT_SENT, failed, needs_new_token, refused
+from graveler_core.kv.backends.keepalive import TCP_OPTIONS
 from graveler_core.kv.backends.key_space import KeySpace
 from graveler_core.kv.backends.url_options import ANSWER_SECONDS, CONNECT_SECONDS, invalid_url, query_options, seconds
 from graveler_core.telemetry.secrets import without_password
@@ -28,6 +31,11 @@ _PREFIX: Final = "graveler"
 _OPTIONS: Final = TLS_OPTIONS | {"timeout"}
 _KEPT: Final = 20
 """Number of idle connections that stay open for each endpoint."""
+_KEEPALIVE: Final = (
+    (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
+    *((socket.IPPROTO_TCP, option, value) for option, value in TCP_OPTIONS.items()),
+)
+"""Options of the sockets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +64,15 @@ class ClusterTarget:
         Raises:
             Unavailable: A file with a certificate or key cannot be read.
         """
-        wait = Timeout(connect=CONNECT_SECONDS, read=self.timeout)
+        options: dict[str, Any] = {
+            "maxsize": _KEPT,
+            "timeout": Timeout(connect=CONNECT_SECONDS, read=self.timeout),
+            "socket_options": [*HTTPConnection.default_socket_options, *_KEEPALIVE],
+        }
         context = self.encryption.context(self.shown)
         if context is None:
-            return tuple(HTTPConnectionPool(*each, maxsize=_KEPT, timeout=wait) for each in self.endpoints)
-        return tuple(
-            HTTPSConnectionPool(*each, maxsize=_KEPT, timeout=wait, ssl_context=context) for each in self.endpoints
-        )
+            return tuple(HTTPConnectionPool(*each, **options) for each in self.endpoints)
+        return tuple(HTTPSConnectionPool(*each, **options, ssl_context=context) for each in self.endpoints)
 
 
 def parse_url(url: str) -> ClusterTarget:

@@ -22,6 +22,7 @@ import pymysql
 from pymysql.constants import CLIENT
 
 from graveler_core.errors import Kind, Unavailable
+from graveler_core.kv.backends.keepalive import keep_alive
 from graveler_core.kv.backends.server_url import Options, file, invalid_url, parse_server_url, seconds, truth
 from graveler_core.kv.backends.sessions import ROOM, Room, SessionPool
 
@@ -112,8 +113,9 @@ class MySQLSessions(SessionPool):
 
     def _connect(self) -> Any:
         shown = self._target.shown
-        connection = self._target.connect()
+        connection: Any = self._target.connect()
         try:
+            keep_alive(connection._sock)
             with connection.cursor() as cursor:
                 for statement in (*_SET_UP, self._limits):
                     cursor.execute(statement)

@@ -16,6 +16,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from graveler_core.errors import InvalidInput, Kind, Unavailable
+from graveler_core.kv.backends import keepalive
 from graveler_core.kv.backends.postgresql.connection import PatientConnection
 from graveler_core.kv.backends.sessions import ROOM, Room, SessionPool
 from graveler_core.kv.backends.url_options import seconds
@@ -69,7 +70,13 @@ def parse_url(url: str) -> ConnectionTarget:
     given = _read_by_libpq(f"postgresql://{place}?{rest}")
     if given is None or not all(port.isdecimal() for port in str(given.get("port", "5432")).split(",")):
         raise InvalidInput(f"{shown!r} is not a valid URL of a PostgreSQL database", kind=Kind.InvalidUrl, url=shown)
-    defaults: dict[str, Any] = {"connect_timeout": _CONNECT_SECONDS, "application_name": "graveler"}
+    defaults: dict[str, Any] = {
+        "connect_timeout": _CONNECT_SECONDS,
+        "application_name": "graveler",
+        "keepalives_idle": keepalive.IDLE_SECONDS,
+        "keepalives_interval": keepalive.INTERVAL_SECONDS,
+        "keepalives_count": keepalive.QUESTIONS,
+    }
     given_seconds = timeouts[-1].removeprefix(_READ_TIMEOUT) if timeouts else None
     return ConnectionTarget(make_conninfo(**{**defaults, **given}), shown, seconds(url, given_seconds, _READ_SECONDS))
 

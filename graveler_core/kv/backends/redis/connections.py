@@ -17,6 +17,7 @@ from redis.exceptions import RedisError, ResponseError
 from redis.retry import Retry
 
 from graveler_core.errors import GravelerError, Kind, Unavailable
+from graveler_core.kv.backends.keepalive import TCP_OPTIONS
 from graveler_core.kv.backends.redis.errors import mapped
 from graveler_core.kv.backends.server_url import Options, file, invalid_url, parse_server_url, seconds, truth
 
@@ -89,6 +90,7 @@ def parse_url(url: str) -> RedisTarget:
     else:
         arguments |= {"host": parts.host, "port": parts.port or 6379}
         arguments["socket_connect_timeout"] = given.get("connect_timeout", 10)
+        arguments |= {"socket_keepalive": True, "socket_keepalive_options": TCP_OPTIONS}
     if url.partition("://")[0] in ("rediss", "valkeys"):
         arguments |= {
             "connection_class": SSLConnection,

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing
 from functools import partial
-from pathlib import Path
-from time import sleep
 
 import pytest
 
@@ -18,6 +16,7 @@ from graveler_core.kv.backends.postgresql.turns import AdvisoryTurns
 from tests.postgresql_server import OwnServer, own_server
 from tests.servers.appenders import append_during
 from tests.servers.process import free_port
+from tests.tcp_timers import asked_in
 
 
 @pytest.fixture(scope="module")
@@ -79,21 +78,8 @@ def test_the_machine_of_who_has_a_turn_is_asked_whether_it_is_there(server: OwnS
     try:
         turns = AdvisoryTurns(parse_url(f"postgresql://postgres@127.0.0.1:{port}/postgres?gssencmode=disable"))
         with turns.turn("repo/main", 60):
-            assert 0 < _asked_in(port) <= 30
+            assert 0 < asked_in(port, of_server=True) <= 30
         turns.close()
     finally:
         server.stop("fast")
         server.start()
-
-
-def _asked_in(port: int) -> float:
-    """Seconds until the server asks its only client, as the system tells them: a timer of kind 2, in hundredths.
-
-    As long as an answer is under way, there is another timer.
-    """
-    while True:
-        for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
-            _, local, _, state, _, timer, *_ = line.split()
-            if local.endswith(f":{port:04X}") and state == "01" and timer.startswith("02:"):
-                return int(timer[3:], 16) / 100
-        sleep(0.05)

@@ -1,0 +1,38 @@
+"""TCP keepalive of pooled connections.
+
+Firewalls and load balancers forget a connection over which nothing is sent for some minutes, often without a word. A
+request on such a connection would wait for its answer until the time-out. So the system asks the server after half a
+minute of silence whether it is there, which also keeps the connection known, and closes it after three questions
+without an answer. A pool notices this when it takes the connection.
+"""
+
+from __future__ import annotations
+
+import socket
+from typing import Final
+
+IDLE_SECONDS: Final = 30
+"""Time without data after which the system asks."""
+INTERVAL_SECONDS: Final = 10
+"""Time until it asks again."""
+QUESTIONS: Final = 3
+"""Number of questions without an answer after which it closes the connection."""
+
+_BY_NAME: Final = {
+    "TCP_KEEPIDLE": IDLE_SECONDS,
+    "TCP_KEEPALIVE": IDLE_SECONDS,  # its name on macOS
+    "TCP_KEEPINTVL": INTERVAL_SECONDS,
+    "TCP_KEEPCNT": QUESTIONS,
+}
+TCP_OPTIONS: Final[dict[int, int]] = {
+    getattr(socket, name): value for name, value in _BY_NAME.items() if hasattr(socket, name)
+}
+"""Values of the options of a TCP socket, as far as the system has them. `SO_KEEPALIVE` turns them on."""
+
+
+def keep_alive(connection: socket.socket) -> None:
+    """Turn the questions on for a connection, unless it is one within this machine by a path."""
+    if connection.family in (socket.AF_INET, socket.AF_INET6):
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        for option, value in TCP_OPTIONS.items():
+            connection.setsockopt(socket.IPPROTO_TCP, option, value)
