@@ -27,7 +27,7 @@ from tempfile import TemporaryDirectory
 import pyspark
 
 from tests.postgresql_server import own_server
-from tests.s3_server import S3Server, serving
+from tests.s3_server import S3Server, own_s3
 
 BUCKETS = ("lake", "raw")
 _PATIENCE = 300
@@ -166,7 +166,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 @contextmanager
 def shared() -> Iterator[dict[str, str]]:
     """Run an empty PostgreSQL server and an empty S3 server. Yield the environment variables that point to them."""
-    with own_server() as postgresql, contextmanager(serving)() as s3:
+    with own_server() as postgresql, own_s3() as s3:
         for bucket in BUCKETS:
             s3.make_bucket(bucket)
         yield {"GRAVELER_STORE": postgresql.url, **aws(s3)}

@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, settings
 
 from tests.examples import examples
 from tests.forked_programs import forked_programs
+from tests.s3_server import S3Server
 from tests.servers.process import ServerProcess
 from tests.servers.spark_classes import options
 
@@ -289,6 +290,12 @@ def s3_process() -> Iterator[ServerProcess]:
 
     with s3_server() as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def s3(s3_process: ServerProcess) -> S3Server:
+    """The same server, for tests that make buckets of their own."""
+    return S3Server(s3_process)
 
 
 @pytest.fixture

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import urllib.request
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from urllib.parse import quote
+
+from tests.servers.process import ServerProcess
+from tests.servers.s3 import s3_server
 
 
 @dataclass(frozen=True)
 class S3Server:
     """A running server."""
 
-    endpoint: str
+    process: ServerProcess
+
+    @property
+    def endpoint(self) -> str:
+        return f"http://127.0.0.1:{self.process.port}"
 
     def make_bucket(self, name: str) -> str:
         self._put(name, b"")
@@ -40,12 +48,8 @@ class S3Server:
         urllib.request.urlopen(request).close()
 
 
-def serving() -> Iterator[S3Server]:
-    """moto's S3, as long as somebody waits for it."""
-    from moto.server import ThreadedMotoServer  # a second to import
-
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    yield S3Server(f"http://{host}:{port}")
-    server.stop()
+@contextmanager
+def own_s3() -> Iterator[S3Server]:
+    """moto's S3, for one test or benchmark alone."""
+    with s3_server() as process:
+        yield S3Server(process)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from uuid import uuid4
 
@@ -10,15 +9,10 @@ import pytest
 
 from graveler_core.blobs.open import OpenedBlobs
 from tests.integration.command_line import Cli, put
-from tests.s3_server import S3Server, serving
+from tests.s3_server import S3Server
 
 REPOSITORY, MAIN = "graveler://flights", "graveler://flights/main"
 NOW = ("--grace", "0s", "--alone", "--yes")
-
-
-@pytest.fixture(scope="module")
-def s3() -> Iterator[S3Server]:
-    yield from serving()
 
 
 @pytest.fixture(params=["directory", "s3"])

@@ -12,7 +12,7 @@ from graveler.fs import GravelerFileSystem
 from graveler.fs.handles import close_all, handle
 from graveler_core.facade.repository import Repository
 from tests.postgresql_server import fresh_schema, running_server
-from tests.s3_server import S3Server, serving
+from tests.s3_server import S3Server
 
 
 @dataclass(frozen=True)
@@ -45,22 +45,17 @@ def postgresql_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]
         yield server
 
 
-@pytest.fixture(scope="session")
-def s3() -> Iterator[S3Server]:
-    yield from serving()
-
-
 @pytest.fixture(scope="module")
 def servers(postgresql_server: str, s3: S3Server) -> Iterator[Place]:
     with fresh_schema(postgresql_server) as url:
-        yield Place(url, f"s3://{s3.make_bucket('file-system')}", s3.options)
+        yield Place(url, f"s3://{s3.make_bucket(f'file-system-{uuid.uuid4().hex}')}", s3.options)
         close_all()
 
 
 @pytest.fixture(scope="module")
 def local_s3(tmp_path_factory: pytest.TempPathFactory, s3: S3Server) -> Iterator[Place]:
     store = f"sqlite:///{tmp_path_factory.mktemp('fs') / 'meta.db'}?durability=process"
-    yield Place(store, f"s3://{s3.make_bucket('file-system-sqlite')}", s3.options)
+    yield Place(store, f"s3://{s3.make_bucket(f'file-system-{uuid.uuid4().hex}')}", s3.options)
     close_all()
 
 

@@ -12,18 +12,13 @@ from graveler_core.facade.branch import Branch
 from tests.graveler.server.running import RunningServer, running_server
 from tests.postgresql_server import fresh_schema
 from tests.postgresql_server import running_server as running_postgresql
-from tests.s3_server import S3Server, serving
+from tests.s3_server import S3Server
 
 
 @pytest.fixture(scope="session")
 def postgresql_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with running_postgresql(tmp_path_factory) as url:
         yield url
-
-
-@pytest.fixture(scope="session")
-def s3() -> Iterator[S3Server]:
-    yield from serving()
 
 
 @pytest.fixture(scope="module", params=["sqlite", "postgresql"])

@@ -23,7 +23,7 @@ from graveler_core.model.operations import Put
 from graveler_core.stores import Cluster, Stores
 from graveler_core.stores.turns import Turns
 from tests.graveler.spark.engines import Engines, table
-from tests.s3_server import serving
+from tests.s3_server import own_s3
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -98,18 +98,15 @@ def test_a_namespace_that_cannot_be_reached(
 ) -> None:
     """A store that is away, and one for which Spark has no file system: told by what it is, without the secret."""
     register(spark)
-    servers = serving()
-    s3 = next(servers)
-    place = f"s3://{s3.make_bucket('lake-that-goes-away')}/lake"
-    given = options(tmp_path, **{f"storage.{name}": value for name, value in s3.options.items()})
-    with connect(given["store"], storage_options=s3.options) as graveler:
+    with own_s3() as s3, connect(options(tmp_path)["store"], storage_options=s3.options) as graveler:
+        place = f"s3://{s3.make_bucket('lake-that-goes-away')}/lake"
+        given = options(tmp_path, **{f"storage.{name}": value for name, value in s3.options.items()})
         repo = graveler.create_repository("lake", place)
         repo.branch("main").stage_many(table(list(range(ROWS)), 1))
         repo.branch("main").commit("Many")
         repo.branch("main").put("t/a.csv", b"1\n")
         with pytest.raises(Unavailable, match="Spark has no file system for the objects of this storage namespace"):
             graveler_read(spark, repo, "main", "t", "csv")
-    next(servers, None)
     with pytest.raises(Exception, match=r"Unavailable: .*s3://lake-that-goes-away/lake") as told:
         spark.read.format("graveler").options(**given).load().count()
     assert "canary-secret" not in str(told.value) + capsys.readouterr().err

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from uuid import uuid4
@@ -18,15 +17,10 @@ from graveler.spark.report import Report
 from graveler_core.errors import CorruptData
 from graveler_core.facade.graveler import Graveler
 from graveler_core.gc.collected import Collected
-from tests.s3_server import S3Server, serving
+from tests.s3_server import S3Server
 
 AT_ONCE = timedelta(0)
 ROWS = 30_000
-
-
-@pytest.fixture(scope="module")
-def s3() -> Iterator[S3Server]:
-    yield from serving()
 
 
 def stored(g: Graveler, name: str, namespace: str) -> None:

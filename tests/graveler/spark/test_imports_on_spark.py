@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from uuid import uuid4
@@ -22,7 +21,7 @@ from graveler_core.errors import InvalidInput, NotFound
 from graveler_core.facade.repository import Repository
 from tests.graveler.spark import toy_work
 from tests.graveler.spark.engines import Engines
-from tests.s3_server import S3Server, serving
+from tests.s3_server import S3Server
 
 ROWS = 40_000
 
@@ -30,11 +29,6 @@ ROWS = 40_000
 @pytest.fixture(autouse=True)
 def _asked_early(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spreading, "FIRST", 500)
-
-
-@pytest.fixture(scope="module")
-def s3() -> Iterator[S3Server]:
-    yield from serving()
 
 
 def inventory(directory: Path, rows: int, files: int = 5) -> str:

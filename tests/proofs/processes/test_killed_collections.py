@@ -29,7 +29,7 @@ from tests.proofs.processes.crew import Cast, crew, disturb
 from tests.proofs.processes.fast_clock import fast_clock
 from tests.proofs.processes.journal import NEVER, read_all
 from tests.proofs.processes.judge import Judge, Look
-from tests.s3_server import serving
+from tests.s3_server import S3Server
 
 pytestmark = pytest.mark.ci
 
@@ -47,11 +47,10 @@ def test_on_one_sqlite_file(tmp_path: Path, kills: int) -> None:
 
 
 @pytest.mark.parametrize("kills", [pytest.param(7, id="seconds"), MINUTES])
-def test_on_one_postgresql_and_s3(tmp_path: Path, kills: int) -> None:
-    for s3 in serving():
-        bucket = s3.make_bucket("collections")
-        with own_server() as server:
-            _run(server.url, tmp_path, f"s3://{bucket}/lake", s3.options, kills)
+def test_on_one_postgresql_and_s3(tmp_path: Path, s3: S3Server, kills: int) -> None:
+    bucket = s3.make_bucket(f"collections-{kills}")
+    with own_server() as server:
+        _run(server.url, tmp_path, f"s3://{bucket}/lake", s3.options, kills)
 
 
 def _run(url: str, home: Path, lake: str, options: dict[str, str], kills: int) -> None:

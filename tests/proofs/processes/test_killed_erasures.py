@@ -21,7 +21,7 @@ from graveler_core.model.erasure import ErasureState
 from graveler_core.stores import Stores
 from tests.postgresql_server import own_server
 from tests.proofs.processes import erasing_process
-from tests.s3_server import serving
+from tests.s3_server import S3Server
 
 pytestmark = pytest.mark.ci
 
@@ -105,10 +105,8 @@ def test_on_sqlite(tmp_path: Path, kind: str, stride: int) -> None:
     assert number >= 4
 
 
-def test_on_postgresql_and_s3(tmp_path: Path) -> None:
-    for s3 in serving():
-        for kind, number in (("calls", 33), ("deletions", 1)):
-            with own_server() as server:
-                assert tried(
-                    (server.url, f"s3://{s3.make_bucket(f'erased-{kind}-{number}')}/lake", s3.options), kind, number
-                )
+def test_on_postgresql_and_s3(tmp_path: Path, s3: S3Server) -> None:
+    for kind, number in (("calls", 33), ("deletions", 1)):
+        with own_server() as server:
+            bucket = s3.make_bucket(f"erased-{kind}-{number}")
+            assert tried((server.url, f"s3://{bucket}/lake", s3.options), kind, number)

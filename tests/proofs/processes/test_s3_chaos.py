@@ -4,7 +4,7 @@ nothing is lost, nothing is torn, and no request is repeated without end.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from tests.faulty_proxy import RequestFate, faulty_proxy
 from tests.proofs.processes.actor import act
 from tests.proofs.processes.crew import Cast, crew, disturb
 from tests.proofs.processes.test_processes import judged
-from tests.s3_server import S3Server, serving
+from tests.s3_server import S3Server
 
 RATES = {
     RequestFate.DROPPED: 0.02,
@@ -37,11 +37,6 @@ NO_OBJECT = "data/x"
 """Address of entries that writers stage without content."""
 CROWD = Cast(("w0", "w1", "w2", "c0", "c1", "r0", "k0", "k1"), act, enough=2_000)
 """Three writers, two committers, a reader, and two who compact, fold, sweep, clean and collect."""
-
-
-@pytest.fixture(scope="module")
-def s3() -> Iterator[S3Server]:
-    yield from serving()
 
 
 @pytest.mark.ci
