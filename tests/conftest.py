@@ -59,6 +59,8 @@ COSTLY_FIXTURES = {
 """Fixtures that start a Spark session, a server, or work on a Dagster instance on disk."""
 COSTLY_PARAMETERS = {"postgresql", "mysql", "redis", "etcd", "dynamodb", "mongodb", "bigtable", "cassandra", "s3"}
 """Parameters of fixtures that then use a server."""
+OF_CI = ("tests/house/", "tests/proofs/fuzzing/", "tests/proofs/model/")
+"""Directories whose tests are for CI: `./run check` has those of the house, and `tests/unit/codec` fuzzes every day."""
 SHARED = {
     "spark": "spark",
     "dynamodb": "dynamodb",
@@ -118,7 +120,7 @@ gc.callbacks.append(_exempt_survivors)
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave tests with costly fixtures or on PostgreSQL to CI, but for those that are marked as `everyday`.
+    """Leave tests of `OF_CI`, with costly fixtures or on PostgreSQL to CI, but for those marked as `everyday`.
 
     Tests that read the whole project run in one worker, so that each file is parsed once a run, and so do those that
     share a program that is slow to start. These are the longest groups and begin, followed by the other tests of CI,
@@ -131,9 +133,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if "project" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.xdist_group("project"))
-        if shared := next((group for name, group in SHARED.items() if name in _used(item)), ""):
+        used = _used(item)
+        if shared := next((group for name, group in SHARED.items() if name in used), ""):
             item.add_marker(pytest.mark.xdist_group(shared))
-        if _used(item) and not item.get_closest_marker("everyday"):
+        if item.nodeid.startswith(OF_CI) or (used and not item.get_closest_marker("everyday")):
             item.add_marker(pytest.mark.ci)
     items.sort(key=_turn)
 

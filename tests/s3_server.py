@@ -38,7 +38,7 @@ class S3Server:
             "secret_access_key": "canary-secret",
             "region": "us-east-1",
             "allow_http": "true",
-            "timeout": "10s",
+            "timeout": "60s",
             "max_retries": "1",
         }
 

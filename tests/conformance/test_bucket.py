@@ -20,8 +20,8 @@ from tests.servers.s3 import fresh_bucket
 class TestBucketInMemory(StoreSuite):
     @pytest.fixture
     def many(self) -> int:
-        """A page of a scan has 32 rows, then 128, 512, 1,000 and 1,000."""
-        return 1_703
+        """A page of a scan has 32 rows, then 128, 512 and 1,000."""
+        return 703
 
     @pytest.fixture
     def opener(self) -> Opener:

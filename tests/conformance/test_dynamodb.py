@@ -18,8 +18,8 @@ from tests.servers.process import ServerProcess
 class TestDynamoDB(StoreSuite):
     @pytest.fixture
     def many(self) -> int:
-        """The first page of a scan has 1,000 rows. The server reads and deletes far fewer at once than 10,000."""
-        return 2_503
+        """The first page of a scan has 1,000 rows. The server reads and deletes far fewer at once."""
+        return 1_103
 
     @pytest.fixture
     def opener(self, dynamodb_url: str) -> Opener:

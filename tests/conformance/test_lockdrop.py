@@ -18,6 +18,8 @@ import pytest
 
 from graveler_core.kv import open_store
 
+pytestmark = pytest.mark.ci
+
 LOADED = """
 import importlib, mmap, pkgutil, re, sys
 from importlib.metadata import packages_distributions, requires
@@ -92,14 +94,13 @@ def test_one_copy_of_sqlite_is_loaded(tmp_path: Path) -> None:
     assert len(finish(start(LOADED, tmp_path / "kv.db"))) == 1
 
 
-@pytest.mark.ci
 def test_a_second_copy_would_be_seen(tmp_path: Path) -> None:
     planted = tmp_path / "libother.so"
     planted.write_bytes(b"\x7fELF" + b"\0" * 5_000 + b"SQLite format 3\0" + b"\0" * 5_000)
     assert str(planted) in finish(start(LOADED, tmp_path / "kv.db", planted))
 
 
-@pytest.mark.parametrize("durability", [pytest.param("power", marks=pytest.mark.ci), "process"])
+@pytest.mark.parametrize("durability", ["power", "process"])
 def test_processes_lose_none_of_each_others_writes(tmp_path: Path, durability: str) -> None:
     """They also make the file together: none of them finds it there."""
     url, writers, writes = f"sqlite:///{tmp_path}/kv.db?durability={durability}", 5, 60
@@ -113,7 +114,7 @@ def test_processes_lose_none_of_each_others_writes(tmp_path: Path, durability: s
     assert intact(tmp_path / "kv.db")
 
 
-@pytest.mark.parametrize("durability", [pytest.param("power", marks=pytest.mark.ci), "process"])
+@pytest.mark.parametrize("durability", ["power", "process"])
 def test_what_was_acknowledged_survives_kill_9(tmp_path: Path, durability: str) -> None:
     url = f"sqlite:///{tmp_path}/kv.db?durability={durability}"
     survivor, victim = start(WRITER, url, "survivor", 100), start(WRITER, url, "victim", 1_000_000)

@@ -136,7 +136,7 @@ def test_a_read_only_namespace(directory: Path, tmp_path: Path) -> None:
         assert answer.startswith(("Unavailable StoreReadOnly", "Unavailable PermissionDenied")), f"{flow}: {answer}"
 
 
-@pytest.mark.everyday  # it waits for a minute, so that it begins early
+@pytest.mark.ci  # it waits for a minute, so that it begins early
 def test_a_full_disk(directory: Path, tmp_path: Path) -> None:
     """No file may grow: what is written is refused or not acknowledged, and the rest stays readable."""
     url, namespace = filled(directory)

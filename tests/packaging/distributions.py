@@ -89,16 +89,28 @@ def install(wheel: Wheel, directory: Path, *extras: str) -> Path:
         archive.extractall(site)
     for found in wheel.closure(*extras).values():
         for file in linked(found):
-            link = site / file
-            link.parent.mkdir(parents=True, exist_ok=True)
-            if not link.exists():
-                link.symlink_to(Path(str(found.locate_file(file))).resolve())
+            source = Path(str(found.locate_file(file))).resolve()
+            _link(site / file, source)
+            if sys.pycache_prefix and source.is_dir():  # else each environment compiles all that it imports
+                _compiled(source).mkdir(parents=True, exist_ok=True)
+                _link(_compiled(site / file), _compiled(source))
     python = directory / "bin" / Path(sys.executable).name
     for name, module, function in wheel.programs:
         program = python.parent / name
         program.write_text(f"#!{python}\nfrom {module} import {function}\n{function}()\n")
         program.chmod(0o755)
     return python
+
+
+def _link(link: Path, target: Path) -> None:
+    link.parent.mkdir(parents=True, exist_ok=True)
+    if not link.exists():
+        link.symlink_to(target)
+
+
+def _compiled(package: Path) -> Path:
+    """The place of a package's bytecode below the interpreter's prefix."""
+    return Path(f"{sys.pycache_prefix}{package}")
 
 
 def linked(found: Distribution) -> set[str]:

@@ -24,6 +24,8 @@ from tests.dagster_graveler.publishing import small_lake
 from tests.dagster_graveler.publishing.lake_location import parallel_lake
 from tests.dagster_graveler.publishing.small_lake import MONTHS, PUBLISH, TABLES
 
+pytestmark = pytest.mark.ci
+
 MODULE = "tests.dagster_graveler.publishing.lake_location"
 
 
@@ -88,7 +90,6 @@ def parallel(instance: dg.DagsterInstance, resumes: str | None = None, steps: li
         return result.run_id
 
 
-@pytest.mark.ci
 def test_steps_in_processes_of_their_own_use_one_branch_and_a_second_publication_says_so(
     store: Graveler, instance: dg.DagsterInstance
 ) -> None:

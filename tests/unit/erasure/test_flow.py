@@ -28,7 +28,7 @@ from graveler_core.errors import (
 from graveler_core.model.entry import AddressType, Entry
 from graveler_core.model.erasure import ErasureState
 from graveler_core.model.operations import Put
-from tests.examples import stride
+from tests.examples import first_place, places, stride
 from tests.unit.engine.interposed import WRITES, Crash, Interposed
 from tests.unit.erasure.lake import PATH, PREFIX, Lake
 
@@ -376,8 +376,9 @@ def test_others_between_any_two_calls_of_an_erasure(tmp_path: Path, act: Act, go
     alone = Lake(tmp_path / "alone", gone=gone)
     undisturbed = Interposed(alone.world.kv)
     alone.on(undisturbed).erase(prefix=PREFIX, why=WHY)
-    at, calls, outcomes = 0, len(undisturbed.verbs), set[tuple[bool, bool]]()
+    calls, outcomes = len(undisturbed.verbs), set[tuple[bool, bool]]()
     step = stride() * (1 if (act, gone) == (staged_many, False) else 2 if act in NAMING else 3)
+    at = first_place(step)
     while at < calls:
         lake, acknowledged = Lake(tmp_path / str(at), gone=gone), list[str]()
         kv = Interposed(lake.world.kv)
@@ -406,7 +407,8 @@ def test_files_of_a_layer_that_are_dropped_while_it_reads(
 ) -> None:
     """They are no damage, whether a commit or the deletion of the branch drops them, before each third call."""
     monkeypatch.setattr(bulk, "SEGMENT_ROWS", 1)
-    at, calls = 0, 1
+    step = 3 * stride()
+    at, calls = first_place(step), step
     while at < calls:
         lake = Lake(tmp_path / str(at))
         lake.repo.create_branch("files", source="main")
@@ -424,7 +426,7 @@ def test_files_of_a_layer_that_are_dropped_while_it_reads(
         lake.on(kv).erase(prefix=PREFIX, why=WHY)
         assert not lake.broken()
         assert not lake.erased_and_shown()
-        calls, at = len(kv.verbs), at + 3
+        calls, at = len(kv.verbs), at + step
     assert calls > 60
 
 
@@ -438,7 +440,7 @@ def staged_twice(lake: Lake, kv: Interposed | None = None) -> str:
 
 def test_content_that_another_path_gets_at_the_same_time_is_kept(tmp_path: Path) -> None:
     """Once the erased path has lost the content again, a commit drops the layer. Nothing at the paths names it then."""
-    at, calls, withdrawn = 0, 1, 0
+    at, calls, withdrawn = first_place(stride()), stride(), 0
     while at < calls:
         lake = Lake(tmp_path / str(at))
         kv = Interposed(lake.world.kv)
@@ -465,7 +467,7 @@ def test_content_that_another_path_gets_at_the_same_time_is_kept(tmp_path: Path)
 @pytest.mark.parametrize("gone", [False, True], ids=["", "gone"])
 @pytest.mark.parametrize("act", [*NAMING, put, put_and_committed, merged], ids=lambda act: act.__name__)
 def test_an_erasure_between_any_two_calls_of_others(tmp_path: Path, act: Act, gone: bool) -> None:
-    at, calls = 0, 1
+    at, calls = first_place(stride()), stride()
     while at < calls:
         lake, acknowledged = Lake(tmp_path / str(at), gone=gone), list[str]()
         kv = Interposed(lake.world.kv)
@@ -476,8 +478,8 @@ def test_an_erasure_between_any_two_calls_of_others(tmp_path: Path, act: Act, go
         with suppress(Conflict):
             lake.repo.erase(prefix=PREFIX, why=WHY)
         _judge(lake, acknowledged, act)
-        calls, at = len(kv.verbs), at + 1
-    assert at > 3
+        calls, at = len(kv.verbs), at + stride()
+    assert calls > 3
 
 
 @pytest.mark.parametrize("how", ["dies", "did", "did not"])
@@ -490,7 +492,8 @@ def test_an_erasure_dies_at_any_call_and_the_next_goes_on(tmp_path: Path, how: s
     kv = Interposed(lake.world.kv)
     lake.on(kv).erase(prefix=PREFIX, why=WHY)
     writes = [at for at, verb in enumerate(kv.verbs) if verb in WRITES]
-    for turn, at in enumerate([*writes, len(kv.verbs) - 1]):
+    visited = [writes[number] for number in places(len(writes))]
+    for turn, at in enumerate([*visited, len(kv.verbs) - 1]):
         lake = Lake(tmp_path / str(turn))
         kv = Interposed(lake.world.kv)
         if how == "dies":
