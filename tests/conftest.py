@@ -59,8 +59,22 @@ COSTLY_FIXTURES = {
 """Fixtures that start a Spark session, a server, or work on a Dagster instance on disk."""
 COSTLY_PARAMETERS = {"postgresql", "mysql", "redis", "etcd", "dynamodb", "mongodb", "bigtable", "cassandra", "s3"}
 """Parameters of fixtures that then use a server."""
-OF_CI = ("tests/house/", "tests/proofs/fuzzing/", "tests/proofs/model/")
-"""Directories whose tests are for CI: `./run check` has those of the house, and `tests/unit/codec` fuzzes every day."""
+OF_CI = (
+    "tests/dagster_graveler/io_managers/test_partitions.py",
+    "tests/dagster_graveler/publishing/",
+    "tests/graveler/server/test_permissions.py",
+    "tests/house/",
+    "tests/integration/lakefs/",
+    "tests/integration/migration/",
+    "tests/integration/test_cli_iam.py",
+    "tests/integration/test_corruption.py",
+    "tests/proofs/fuzzing/",
+    "tests/proofs/model/",
+)
+"""Directories and modules whose tests are for CI although they need no server, since they take long.
+
+`./run check` has those of the house. Tests of `tests/unit` visit the same rules, decoders and protocols every day.
+"""
 SHARED = {
     "spark": "spark",
     "dynamodb": "dynamodb",

@@ -155,7 +155,7 @@ def _killed_after(flow: Flow, writes: int, *, plain: bool) -> tuple[Place, bool]
     return place, False
 
 
-@pytest.mark.parametrize("plain", [False, True], ids=["able", "plain"])
+@pytest.mark.parametrize("plain", [False, pytest.param(True, marks=pytest.mark.ci)], ids=["able", "plain"])
 @pytest.mark.parametrize("name", FLOWS)
 def test_flow_is_completed_by_the_next_try(name: str, *, plain: bool) -> None:
     flow = FLOWS[name]
