@@ -12,15 +12,21 @@ from dataclasses import replace
 from itertools import islice
 from uuid import UUID
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from benchmarks import entries
 from benchmarks.core import empty_repository
 from benchmarks.scenario import Clocked, Measured, Place, clocked, scenario
+from graveler_core.facade.branch import Branch
 from graveler_core.model.entry import Entry
 from graveler_core.model.operations import Put
 
 PUTS = 10
 """Puts of each commit of `random_puts`."""
 _LISTED = 1_000
+_LATE_COMMITS = 4_000
+_STAGED_AT_ONCE = 500_000
 Key = Callable[[random.Random, int], str]
 
 
@@ -44,6 +50,22 @@ def long_key(chance: random.Random, number: int) -> str:
     return f"stuff-folders/stuff-{folder}/foolish-key_{group}/{'.'.join(map(str, own))}_{number}"
 
 
+_KEYS: dict[str, Key] = {"keys of 10 characters": short_key, "keys of 250 characters": long_key}
+
+
+def nearly_full(place: Place) -> None:
+    """Create a branch for each length of keys, with the entries of all earlier commits in one commit."""
+    with place.connect() as g:
+        repo = place.create(g)
+        for name, key in _KEYS.items():
+            branch, chance = repo.create_branch(name.replace(" ", "-"), source="main"), random.Random(7)
+            keys = pa.array((key(chance, number).encode() for number in range(place.size * PUTS)), pa.binary())
+            table = entries.first(len(keys)).set_column(0, "key", keys.take(pc.sort_indices(keys)))
+            for start in range(0, table.num_rows, _STAGED_AT_ONCE):
+                branch.stage_many(table.slice(start, _STAGED_AT_ONCE))
+            branch.commit("earlier commits")
+
+
 @scenario("content_generator", empty_repository, sizes=(5_000, 1_000_000), counts="puts")
 def one_commit(place: Place) -> Iterator[Measured]:
     """Make one commit of many puts, and a commit of one put after it."""
@@ -58,8 +80,20 @@ def one_commit(place: Place) -> Iterator[Measured]:
 @scenario("content_generator", empty_repository, sizes=(200_000,), counts="commits")
 def random_puts(place: Place) -> Iterator[Measured]:
     """Make commits of 10 puts at random keys, of 10 and of more than 250 characters."""
-    for name, key in (("keys of 10 characters", short_key), ("keys of 250 characters", long_key)):
+    for name, key in _KEYS.items():
         yield from _committed(place, name, key)
+
+
+@scenario("content_generator", nearly_full, sizes=(190_000,), counts="earlier commits")
+def late_puts(place: Place) -> Iterator[Measured]:
+    """Make 4,000 commits, or `--commits`, as `random_puts` does, on a branch with the entries of earlier commits."""
+    for name, key in _KEYS.items():
+        chance, times = random.Random(8), Clocked()
+        with place.connect() as g:
+            branch = place.repo(g).branch(name.replace(" ", "-"))
+            for commit in range(place.size, place.size + (place.commits or _LATE_COMMITS)):
+                times += clocked(_commit_of(branch, key, chance, commit))
+        yield times.named(f"commit of {PUTS} puts, {name}, after {place.size:,} commits")
 
 
 def _committed(place: Place, name: str, key: Key) -> Iterator[Measured]:
@@ -69,14 +103,19 @@ def _committed(place: Place, name: str, key: Key) -> Iterator[Measured]:
         main = place.repo(g).create_branch(name.replace(" ", "-"), source="main")
         began = time.perf_counter()
         for commit in range(place.size):
-            numbers = range(commit * PUTS, (commit + 1) * PUTS)
-            puts = [Put(key(chance, number), _content(number)) for number in numbers]
-            times += clocked(lambda: main.transact(puts, message="random puts"))  # noqa: B023
+            times += clocked(_commit_of(main, key, chance, commit))
         rate = place.size / (time.perf_counter() - began)
         yield times.named(f"commit of {PUTS} puts, {name}")
         yield times[-max(1, place.size // 10) :].named(f"commit of {PUTS} puts, {name}, the last tenth")
         yield Measured(f"commits, {name}", "per s", (rate,))
         yield clocked(lambda: list(islice(main.list(), _LISTED))).named(f"first 1,000 entries, {name}")
+
+
+def _commit_of(branch: Branch, key: Key, chance: random.Random, commit: int) -> Callable[[], object]:
+    """Return the call that makes one of the commits. Its puts are made at once, so that they are not timed."""
+    numbers = range(commit * PUTS, (commit + 1) * PUTS)
+    puts = [Put(key(chance, number), _content(number)) for number in numbers]
+    return lambda: branch.transact(puts, message="random puts")
 
 
 @scenario("content_generator", empty_repository, sizes=(10_000,), counts="branches")
